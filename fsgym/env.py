@@ -1,0 +1,180 @@
+"""The single environment: a Gymnasium shell over one episode."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from fsgym import render
+from fsgym.dataset import Dataset
+from fsgym.episodes import Ends, Episodes
+from fsgym.rules import Rules
+
+FIRST = np.zeros(1, np.int64)
+
+
+class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
+    """Classify one datum, paying for each of its features that you look at.
+
+    ## Description
+    An episode is one datum. The agent acquires features (or groups of them) one after the other, each at a
+    price, and ends the episode by answering a class. It is the decision process of Dulac-Arnold, Denoyer,
+    Preux and Gallinari, "Sequential approaches for learning datum-wise sparse representations" (2012).
+
+    ## Observation space
+    ``Box``, float32, shape (2 n_features,): z, 1 where a value is known, then the values, 0 where unknown.
+
+    ## Action space
+    ``Discrete(n_acquisitions + n_classes)``: 0..J-1 acquire, J + k answers class k.
+    ``info["action_mask"]`` (int8) and ``action_masks()`` (bool) tell what is legal.
+
+    ## Rewards
+    ``-lam * price`` for an acquisition, ``-error_costs[answer, truth]`` for the answer: the return of an
+    episode is minus the regularised loss of its datum.
+
+    ## Episode end
+    Terminates with the answer; never truncates. An illegal acquisition forfeits the episode: it ends as if the
+    class that costs most for this datum had been answered (``illegal_action="forfeit"``), or raises
+    ValueError (``illegal_action="raise"``). An action out of range always raises.
+
+    ## Info
+    Always: ``action_mask``, int8 (n_actions,); ``spent``, what the acquisitions cost so far in the unit of
+    ``costs``. At the end also: ``prediction`` and ``label`` (codes into ``dataset.classes``), ``correct``,
+    ``n_acquired`` (acquisitions made), ``acquisition_cost`` (``lam * spent``), ``error_cost``.
+    Nothing depends on a value that was not paid for (which values are missing is public), nor on the label
+    before the end.
+
+    ## Reset
+    Draws a datum uniformly, with replacement; ``options={"index": i}`` takes datum i.
+
+    ## Rendering
+    ``"ansi"``: a line for each step (what was asked, its value, its price, what is left to ask).
+    ``"rgb_array"``: the features as a grid, or the image, with what is unknown in grey.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The data, shown as they are; scale them first (``Dataset.scaled``) where that matters.
+    rules : Rules, optional
+        Prices, groups, budgets; by default those of the data set.
+    render_mode : {"ansi", "rgb_array"}, optional
+    illegal_action : {"forfeit", "raise"}, default "forfeit"
+
+    Version history
+    ---------------
+    v0: first version.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> env = gymnasium.make("DatumWise-v0", lam=0.05)
+    >>> observation, info = env.reset(seed=0)
+    >>> observation, reward, terminated, truncated, info = env.step(7)
+    >>> reward, terminated
+    (-0.05, False)
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        rules: Rules | None = None,
+        *,
+        render_mode: str | None = None,
+        illegal_action: Literal["forfeit", "raise"] = "forfeit",
+    ) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(f"render_mode must be 'ansi', 'rgb_array' or None, got {render_mode!r}")
+        self.dataset = dataset
+        self.rules = rules or Rules.for_dataset(dataset)
+        self.render_mode = render_mode
+        self._strict = is_strict(illegal_action)
+        self.observation_space = observation_space(dataset)
+        self.action_space = spaces.Discrete(self.rules.n_actions)
+        self._episode = Episodes(dataset, self.rules, 1)
+        self._action = np.zeros(1, np.int64)
+        self._reward = np.zeros(1)
+        self._ended = np.zeros(1, bool)
+        self._ends = Ends.blank(1)
+        self._said: list[str] = []
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        index = (options or {}).get("index")
+        if index is None:
+            row = self.np_random.integers(self.dataset.n_samples, size=1)
+        else:
+            row = chosen_rows(index, 1, self.dataset)
+        self._episode.begin(FIRST, row)
+        self._said = [render.opening(self._episode)] if self.render_mode == "ansi" else []
+        return self._episode.observation[0].copy(), self._info()
+
+    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        if not self._episode.active[0]:
+            raise ResetNeeded("the episode has ended (or none was begun); call reset() before step()")
+        try:
+            self._action[0] = action
+            if self._action[0] != action:
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"action must be a whole number 0 to {self.rules.n_actions - 1}, got {action!r}") from None
+        self._episode.step(self._action, self._reward, self._ended, self._ends, strict=self._strict)
+        ended, reward = bool(self._ended[0]), float(self._reward[0])
+        info = self._info()
+        if ended:
+            info |= {key: values[0].item() for key, values in self._ends._asdict().items()}
+        if self.render_mode == "ansi":
+            ends = self._ends if ended else None
+            self._said.append(render.line(self._episode, int(self._action[0]), -reward, ends))
+        return self._episode.observation[0].copy(), reward, ended, False, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """What is legal now, bool (n_actions,): the form sb3-contrib asks for."""
+        return self._episode.legal[0].astype(bool)
+
+    def render(self) -> Any:
+        if self.render_mode is None:
+            gym.logger.warn('render() needs a mode: gymnasium.make(..., render_mode="ansi") or "rgb_array"')
+            return None
+        if self.render_mode == "ansi":
+            return "\n".join(self._said) + "\n"
+        return render.picture(self._episode, 0, self._ends)
+
+    def _info(self) -> dict[str, Any]:
+        episode = self._episode
+        return {"action_mask": episode.legal[0].copy(), "spent": float(episode.spent[0])}
+
+
+def observation_space(dataset: Dataset) -> spaces.Box:
+    """Box of phi(x, z): z in 0..1, then values between the bounds of the data, 0 included."""
+    n = dataset.n_features
+    low, high = (np.zeros(2 * n, np.float32) for _ in range(2))
+    high[:n] = 1.0
+    low[n:] = np.minimum(dataset.bounds[0], 0.0)
+    high[n:] = np.maximum(dataset.bounds[1], 0.0)
+    return spaces.Box(low, high, dtype=np.float32)
+
+
+def is_strict(illegal_action: str) -> bool:
+    if illegal_action not in ("forfeit", "raise"):
+        raise ValueError(f"illegal_action must be 'forfeit' or 'raise', got {illegal_action!r}")
+    return illegal_action == "raise"
+
+
+def chosen_rows(index: Any, size: int, dataset: Dataset) -> NDArray[np.int64]:
+    """Rows asked for by ``options["index"]``, int64 (size,), checked."""
+    rows = np.asarray(index)
+    if rows.dtype.kind not in "iu" or (rows.ndim and rows.shape != (size,)):
+        raise ValueError(f"options['index'] must be {size} whole number(s), got {index!r}")
+    if rows.size and (rows.min() < 0 or rows.max() >= dataset.n_samples):
+        raise ValueError(f"options['index'] must be 0 to {dataset.n_samples - 1}, got {index!r}")
+    return np.broadcast_to(rows, (size,)).astype(np.int64)
+

@@ -1,0 +1,32 @@
+"""Images in blocks: which pixels a block holds, and which blocks touch."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def blocks(image_shape: tuple[int, int], block: tuple[int, int]) -> NDArray[np.int64]:
+    """The block of each pixel, int64 (height * width,), blocks numbered in row order.
+
+    Raises ValueError where the blocks do not tile the image.
+
+    >>> blocks((2, 4), (2, 2)).tolist()
+    [0, 0, 1, 1, 0, 0, 1, 1]
+    """
+    height, width = image_shape
+    tall, wide = block
+    if tall < 1 or wide < 1 or height % tall or width % wide:
+        raise ValueError(f"blocks of {tall} x {wide} pixels must tile the image of {height} x {width}")
+    return (np.arange(height)[:, None] // tall * (width // wide) + np.arange(width)[None, :] // wide).ravel()
+
+
+def contiguous(rows: int, columns: int) -> NDArray[np.bool_]:
+    """Which cells of a grid share an edge, bool (rows * columns, rows * columns).
+
+    >>> contiguous(1, 3).astype(int).tolist()
+    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    """
+    row, column = np.divmod(np.arange(rows * columns), columns)
+    distance = np.abs(row[:, None] - row) + np.abs(column[:, None] - column)
+    return distance == 1

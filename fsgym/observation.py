@@ -1,0 +1,28 @@
+"""What an agent sees of a state: phi(x, z) = [z, mu(x, z)] (Dulac-Arnold et al., 2012, section 3.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def reveal(t, j, X, row, e, observation):
+    """Write the features of acquisition j of the datum ``X[row]`` into ``observation[e]``; NaN stays unknown."""
+    n = X.shape[1]
+    for k in range(t.member_first[j], t.member_first[j + 1]):
+        i = t.member[k]
+        value = X[row, i]
+        if not np.isnan(value):
+            observation[e, i] = 1.0
+            observation[e, n + i] = value
+
+
+def observe(X: NDArray[np.float32], acquired: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Observations, float32 (n_samples, 2 n_features), of the data ``X`` with the features ``acquired`` known.
+
+    The first half is z (1 where the value is known), the second mu (the value where known, else 0).
+    """
+    z = acquired & ~np.isnan(X)
+    return np.concatenate([z.astype(np.float32), np.where(z, X, np.float32(0.0))], axis=1)

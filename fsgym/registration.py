@@ -1,0 +1,108 @@
+"""The ids that ``gymnasium.make`` knows. A new variant is one entry in ``VARIANTS``."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import Any, Literal, Unpack
+
+import gymnasium as gym
+from gymnasium.vector import AutoresetMode
+
+from fsgym.dataset import Dataset
+from fsgym.env import DatumWiseEnv
+from fsgym.grids import blocks, contiguous
+from fsgym.rules import RuleOptions, Rules
+from fsgym.vector_env import DatumWiseVectorEnv
+
+# Invented prices for the thirty features of breast cancer: a mean over the nuclei costs 1, its standard error 2,
+# the mean of the three largest 4. A missed cancer (class 0, malignant) costs five times a false alarm.
+BREAST_CANCER_COSTS = [1.0] * 10 + [2.0] * 10 + [4.0] * 10
+BREAST_CANCER_ERRORS = [[0.0, 100.0], [500.0, 0.0]]
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "DatumWise-v0": {"lam": 0.01},
+    "DatumWiseBudget-v0": {"lam": 0.0, "budget": 5},
+    "DatumWiseCost-v0": {"lam": 1.0, "costs": BREAST_CANCER_COSTS, "error_costs": BREAST_CANCER_ERRORS},
+    "DatumWiseGroup-v0": {"lam": 0.01, "groups": list(range(10)) * 3},
+    "DatumWiseRelational-v0": {
+        "dataset": "digits", "block": (2, 2), "lam": 1.0, "costs": 0.005, "unrelated_costs": 0.02,
+    },
+}  # fmt: skip
+
+
+def make_env(
+    dataset: str | Dataset = "breast_cancer",
+    split: Literal["train", "test", "all"] = "train",
+    block: tuple[int, int] | None = None,
+    render_mode: str | None = None,
+    illegal_action: Literal["forfeit", "raise"] = "forfeit",
+    **options: Unpack[RuleOptions],
+) -> DatumWiseEnv:
+    """What ``gymnasium.make("DatumWise-v0", ...)`` makes: data by name, rules by options.
+
+    Parameters
+    ----------
+    dataset : str or Dataset
+        A name is loaded and scaled to [-1, 1] by its training part; a ``Dataset`` is taken as it is.
+    split : {"train", "test", "all"}, default "train"
+        Which part of a named data set.
+    block : (int, int), optional
+        For images: acquire blocks of this many pixels (height, width), contiguous blocks being related.
+    render_mode, illegal_action
+        As in ``DatumWiseEnv``.
+    **options
+        As in ``Rules``.
+    """
+    data, rules = _task(dataset, split, block, options)
+    return DatumWiseEnv(data, rules, render_mode=render_mode, illegal_action=illegal_action)
+
+
+def make_vector_env(
+    num_envs: int = 1,
+    dataset: str | Dataset = "breast_cancer",
+    split: Literal["train", "test", "all"] = "train",
+    block: tuple[int, int] | None = None,
+    render_mode: str | None = None,
+    illegal_action: Literal["forfeit", "raise"] = "forfeit",
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    **options: Unpack[RuleOptions],
+) -> DatumWiseVectorEnv:
+    """What ``gymnasium.make_vec`` makes; parameters as in ``make_env`` and ``DatumWiseVectorEnv``."""
+    data, rules = _task(dataset, split, block, options)
+    return DatumWiseVectorEnv(
+        data, rules, num_envs, autoreset_mode=autoreset_mode, render_mode=render_mode, illegal_action=illegal_action
+    )
+
+
+def _task(
+    dataset: str | Dataset, split: str, block: tuple[int, int] | None, options: RuleOptions
+) -> tuple[Dataset, Rules]:
+    data = dataset if isinstance(dataset, Dataset) else _scaled(dataset, split, os.environ.get("FSGYM_DATA"))
+    if block is not None:
+        if data.image_shape is None:
+            raise ValueError(f"block needs images, and {data.name!r} has no image_shape; use groups instead")
+        height, width = data.image_shape
+        options = {"groups": blocks(data.image_shape, block), **options}
+        if options.get("unrelated_costs") is not None and options.get("related") is None:
+            options["related"] = contiguous(height // block[0], width // block[1])
+    return data, Rules.for_dataset(data, **options)
+
+
+@lru_cache(maxsize=8)
+def _scaled(name: str, split: str, data_dir: str | None) -> Dataset:
+    from fsgym.datasets import load_dataset
+
+    return load_dataset(name, split).scaled(load_dataset(name, "train"))
+
+
+def register() -> None:
+    """Tell Gymnasium the ids; done when ``fsgym`` is imported."""
+    for name, kwargs in VARIANTS.items():
+        if name not in gym.registry:
+            gym.register(
+                name,
+                entry_point="fsgym.registration:make_env",
+                vector_entry_point="fsgym.registration:make_vector_env",
+                kwargs=kwargs,
+            )

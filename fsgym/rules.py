@@ -1,0 +1,495 @@
+"""The whole Markov decision process: what may be done, what it does, what it costs.
+
+A state is (x, z) (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012, section 3.1). Actions 0..J-1 acquire;
+action J + k answers class k and ends the episode. Answering is always legal. An acquisition j is legal while
+
+* it has not been made, and can be had for this datum (at least one of its features is not NaN),
+* fewer than ``budget`` acquisitions were made, and its price keeps what is spent within ``budget_cost``,
+* all its prerequisites were acquired,
+* it is related to what was acquired, where unrelated acquisitions are forbidden (the first is free to choose).
+
+It costs ``lam * costs[j]``, or ``lam * unrelated_costs[j]`` when it is not related to what was acquired.
+The reward is minus the price, and minus ``error_costs[answer, truth]`` for the answer; so the return of an
+episode is minus the regularised loss of its datum (equations 2, 5, 6 and 8).
+
+The four compiled functions below are these rules, for one state; environments, evaluation and learners all
+call them. ``Rules`` holds their parameters, checked, and applies them to batches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypedDict
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from fsgym.dataset import Dataset, partition, price_list
+
+OPEN, TAKEN, MISSING = 0, 1, 2
+NO_BUDGET = np.iinfo(np.int64).max
+
+
+class Tables(NamedTuple):
+    """What the compiled rules read. J acquisitions; lists of lists are stored flat, with the first index of each."""
+
+    member: NDArray[np.int32]  # features, acquisition by acquisition
+    member_first: NDArray[np.int32]  # (J + 1,)
+    costs: NDArray[np.float64]  # (J,) price when related
+    unrelated: NDArray[np.float64]  # (J,) price when not
+    neighbour: NDArray[np.int32]  # those that become related to something when j is acquired
+    neighbour_first: NDArray[np.int32]  # (J + 1,)
+    need: NDArray[np.int32]  # prerequisites
+    need_first: NDArray[np.int32]  # (J + 1,)
+    relational: bool
+    all_related: bool  # related to all that was acquired, or to any of it
+    empty_is_related: bool
+    forbid: bool  # unrelated acquisitions are illegal
+    fixed: bool  # an acquisition changes the price and legality of no other, but for the count
+    budget: int
+    budget_cost: float
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def is_related(t, j, e, touching, n_taken):
+    """Whether j is related to the ``n_taken`` acquisitions of state e, ``touching[e, j]`` of which it is related to."""
+    if n_taken == 0:
+        return t.empty_is_related
+    if t.all_related:
+        return touching[e, j] == n_taken
+    return touching[e, j] > 0
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def price(t, j, e, touching, n_taken):
+    """What acquisition j costs now, in the unit of ``costs``."""
+    if t.relational and not is_related(t, j, e, touching, n_taken):
+        return t.unrelated[j]
+    return t.costs[j]
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def is_legal(t, j, e, status, touching, n_taken, spent):
+    """Whether acquisition j may be made now."""
+    if status[e, j] != OPEN or n_taken >= t.budget:
+        return False
+    if t.forbid and n_taken > 0 and not is_related(t, j, e, touching, n_taken):
+        return False
+    if spent + price(t, j, e, touching, n_taken) > t.budget_cost:
+        return False
+    for k in range(t.need_first[j], t.need_first[j + 1]):  # noqa: SIM110 (compiled)
+        if status[e, t.need[k]] != TAKEN:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def acquire(t, j, e, legal, status, touching, n_taken, spent):
+    """Make acquisition j in state e: mark it, mark what is now legal; return its price.
+
+    ``n_taken`` and ``spent`` are the numbers before; the caller adds one and the price.
+    """
+    paid = price(t, j, e, touching, n_taken)
+    if t.fixed:
+        legal[e, j] = 0
+        if n_taken + 1 >= t.budget:
+            for i in range(t.costs.size):
+                legal[e, i] = 0
+        return paid
+    status[e, j] = TAKEN
+    for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
+        touching[e, t.neighbour[k]] += 1
+    for i in range(t.costs.size):
+        legal[e, i] = is_legal(t, i, e, status, touching, n_taken + 1, spent + paid)
+    return paid
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def start(t, X, row, e, legal, status, touching):
+    """Put state e at the beginning of an episode with the datum ``X[row]``."""
+    for j in range(t.costs.size):
+        touching[e, j] = 0
+        status[e, j] = MISSING
+        for k in range(t.member_first[j], t.member_first[j + 1]):
+            if not np.isnan(X[row, t.member[k]]):
+                status[e, j] = OPEN
+    for j in range(t.costs.size):
+        legal[e, j] = is_legal(t, j, e, status, touching, 0, 0.0)
+    for a in range(t.costs.size, legal.shape[1]):
+        legal[e, a] = 1
+
+
+@njit(cache=True, nogil=True)
+def _price_sets(t, X, wanted, paid, admissible):
+    """Greedily cheapest order of each row's acquisitions; see ``Rules.price_sets``."""
+    n_acquisitions = t.costs.size
+    status = np.empty((1, n_acquisitions), np.int8)
+    touching = np.empty((1, n_acquisitions), np.int32)
+    legal = np.empty((1, n_acquisitions + 1), np.int8)
+    for i in range(len(X)):
+        start(t, X, i, 0, legal, status, touching)
+        n_taken, spent = 0, 0.0
+        while True:
+            best, lowest, best_allowed = -1, np.inf, False
+            for j in range(n_acquisitions):
+                if not wanted[i, j] or status[0, j] != OPEN:
+                    continue
+                ready = True
+                for k in range(t.need_first[j], t.need_first[j + 1]):
+                    ready = ready and status[0, t.need[k]] == TAKEN
+                allowed = ready and legal[0, j] == 1
+                cost = price(t, j, 0, touching, n_taken)
+                if best < 0 or (allowed and not best_allowed) or (allowed == best_allowed and cost < lowest):
+                    best, lowest, best_allowed = j, cost, allowed
+            if best < 0:
+                break
+            admissible[i] = admissible[i] and best_allowed
+            spent += acquire(t, best, 0, legal, status, touching, n_taken, spent)
+            n_taken += 1
+        paid[i] = spent
+
+
+class RuleOptions(TypedDict, total=False):
+    """The options of ``Rules``, for the functions that hand them on."""
+
+    lam: float
+    groups: Any
+    costs: Any
+    unrelated_costs: Any
+    related: Any
+    relation: Literal["any", "all"]
+    empty_is_related: bool
+    error_costs: Any
+    budget: int | None
+    budget_cost: float | None
+    prerequisites: Any
+    missing: Literal["unavailable", "error"]
+
+
+class Rules:
+    """The parameters of the decision process, checked, and its functions on batches.
+
+    Every variant of Dulac-Arnold et al. (2012, section 4) is a choice of these parameters, and all combine.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+        Size of the data.
+    lam : float, default 0.01
+        Price of one unit of ``costs``, in units of the error costs (the paper's lambda).
+    groups : sequence of sequences of int, or one group number a feature, optional
+        What each acquisition reveals; groups partition the features (eq. 8). Default: one feature each.
+    costs : float, array-like of shape (n_acquisitions,), or mapping name -> price, default 1
+        Price of each acquisition, >= 0 (the paper's xi, eq. 6, with ``lam=1``).
+    unrelated_costs : like costs, or "forbid", optional
+        Price of an acquisition that is not related to what was acquired (the paper's gamma, section 4.2.5);
+        "forbid" makes it illegal. Needs ``related``.
+    related : array-like of shape (n_acquisitions, n_acquisitions), optional
+        ``related[j, i]``: j is related to i.
+    relation : {"any", "all"}, default "any"
+        Related to any, or to all, of what was acquired.
+    empty_is_related : bool, default True
+        Whether the first acquisition costs ``costs`` or ``unrelated_costs``.
+    error_costs : array-like of shape (n_classes, n_classes), optional
+        ``error_costs[answer, truth]``; may be negative. Default: 1 for a wrong answer, 0 for a right one.
+    budget : int, optional
+        Largest number of acquisitions, >= 0 (eq. 5).
+    budget_cost : float, optional
+        Largest total price, in the unit of ``costs``. Sums are compared with a relative tolerance of 1e-9.
+    prerequisites : array-like of shape (n_acquisitions, n_acquisitions), optional
+        ``prerequisites[j, i]``: j can be acquired only after i. No cycles.
+    missing : {"unavailable", "error"}, default "unavailable"
+        Whether NaN means that a value cannot be had for a datum, or is refused.
+    names : sequence of str, optional
+        Names of the acquisitions, for messages and for mappings.
+
+    Raises
+    ------
+    ValueError, TypeError
+        In one sentence.
+
+    Examples
+    --------
+    >>> from fsgym import Rules
+    >>> rules = Rules(3, 2, lam=0.1, costs=[1, 2, 4], budget_cost=5)
+    >>> rules
+    Rules(3 acquisitions, 2 classes, lam=0.1, costs, budget_cost=5.0)
+    >>> rules.price_sets([[True, True, False]])[0]
+    array([3.])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_classes: int,
+        *,
+        lam: float = 0.01,
+        groups: Sequence[Sequence[int]] | ArrayLike | None = None,
+        costs: ArrayLike | Mapping[str, float] | None = None,
+        unrelated_costs: ArrayLike | Mapping[str, float] | Literal["forbid"] | None = None,
+        related: ArrayLike | None = None,
+        relation: Literal["any", "all"] = "any",
+        empty_is_related: bool = True,
+        error_costs: ArrayLike | None = None,
+        budget: int | None = None,
+        budget_cost: float | None = None,
+        prerequisites: ArrayLike | None = None,
+        missing: Literal["unavailable", "error"] = "unavailable",
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.n_features, self.n_classes = int(n_features), int(n_classes)
+        if self.n_features < 1 or self.n_classes < 2:
+            raise ValueError(f"rules need a feature and two classes, got {n_features} and {n_classes}")
+        self.lam = _number(lam, "lam", 0.0)
+        self.groups = (
+            tuple((i,) for i in range(self.n_features)) if groups is None else partition(groups, self.n_features)
+        )
+        J = self.n_acquisitions = len(self.groups)
+        self.names = tuple(f"x{j}" for j in range(J)) if names is None else tuple(str(v) for v in names)
+        if len(self.names) != J:
+            raise ValueError(f"names must name the {J} acquisitions, got {len(self.names)}")
+        self.costs = price_list(1.0 if costs is None else costs, self.names)
+        self.related = None if related is None else _relation(related, J, "related")
+        if relation not in ("any", "all"):
+            raise ValueError(f"relation must be 'any' or 'all', got {relation!r}")
+        if missing not in ("unavailable", "error"):
+            raise ValueError(f"missing must be 'unavailable' or 'error', got {missing!r}")
+        self.relation, self.empty_is_related, self.missing = relation, bool(empty_is_related), missing
+        if (unrelated_costs is None) != (related is None):
+            given, other = ("related", "unrelated_costs") if unrelated_costs is None else ("unrelated_costs", "related")
+            raise ValueError(f"{given} needs {other}: give both or neither")
+        self.forbids_unrelated = isinstance(unrelated_costs, str)
+        if self.forbids_unrelated and unrelated_costs != "forbid":
+            raise ValueError(f"unrelated_costs must be prices or 'forbid', got {unrelated_costs!r}")
+        self.unrelated_costs = (
+            self.costs
+            if unrelated_costs is None or isinstance(unrelated_costs, str)
+            else price_list(unrelated_costs, self.names, "unrelated_costs")
+        )
+        self.error_costs = _error_costs(error_costs, self.n_classes)
+        self.prerequisites = None if prerequisites is None else _relation(prerequisites, J, "prerequisites")
+        if self.prerequisites is not None:
+            _refuse_cycles(self.prerequisites, self.names)
+        if budget is not None and (not _is_whole(budget) or budget < 0):
+            raise ValueError(f"budget must be a whole number of acquisitions, 0 or more, got {budget!r}")
+        self.budget = None if budget is None else int(budget)
+        self.budget_cost = None if budget_cost is None else _number(budget_cost, "budget_cost", 0.0)
+        self.tables = self._tables()
+        if self.budget_cost is not None and J:
+            touching = np.zeros((1, J), np.int32)
+            free = np.ones(J, bool) if self.prerequisites is None else ~self.prerequisites.any(axis=1)
+            cheapest = min(price(self.tables, j, 0, touching, 0) for j in np.flatnonzero(free))
+            if cheapest > self.tables.budget_cost:
+                raise ValueError(
+                    f"budget_cost {self.budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
+                    "nothing could be acquired; raise it, or say budget=0"
+                )
+        for array in (self.costs, self.unrelated_costs, self.error_costs, self.related, self.prerequisites):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def for_dataset(cls, dataset: Dataset, **options) -> Rules:  # typed as RuleOptions by its callers
+        """Rules of the right size for ``dataset``, with its groups and costs where ``options`` gives none."""
+        names: Sequence[str] | None = dataset.acquisition_names
+        if options.get("groups") is not None:
+            names = None
+        else:
+            options["groups"] = dataset.groups
+            if options.get("costs") is None:
+                options["costs"] = dataset.costs
+        rules = cls(dataset.n_features, dataset.n_classes, names=names, **options)
+        rules.check(dataset)
+        return rules
+
+    def check(self, dataset: Dataset) -> None:
+        """Raise ValueError where these rules are not made for ``dataset``."""
+        if (dataset.n_features, dataset.n_classes) != (self.n_features, self.n_classes):
+            raise ValueError(
+                f"the rules are for {self.n_features} features and {self.n_classes} classes, "
+                f"{dataset.name!r} has {dataset.n_features} and {dataset.n_classes}"
+            )
+        if self.missing == "error" and np.isnan(dataset.X).any():
+            raise ValueError(f"{dataset.name!r} has missing values and missing='error' refuses them")
+
+    @property
+    def n_actions(self) -> int:
+        """Acquisitions and answers: J + c."""
+        return self.n_acquisitions + self.n_classes
+
+    @property
+    def order_free(self) -> bool:
+        """Whether the price of a set of acquisitions does not depend on their order."""
+        return not self.tables.relational
+
+    def _tables(self) -> Tables:
+        member, member_first = _flat(self.groups)
+        J = self.n_acquisitions
+        related = np.zeros((J, J), bool) if self.related is None else self.related
+        prerequisites = np.zeros((J, J), bool) if self.prerequisites is None else self.prerequisites
+        neighbour, neighbour_first = _flat([np.flatnonzero(column) for column in related.T])
+        need, need_first = _flat([np.flatnonzero(row) for row in prerequisites])
+        limit = np.inf if self.budget_cost is None else self.budget_cost * (1 + 1e-9)
+        return Tables(
+            member, member_first, self.costs, self.unrelated_costs, neighbour, neighbour_first, need, need_first,
+            relational=self.related is not None,
+            all_related=self.relation == "all",
+            empty_is_related=self.empty_is_related,
+            forbid=self.forbids_unrelated,
+            fixed=self.related is None and self.prerequisites is None and self.budget_cost is None,
+            budget=NO_BUDGET if self.budget is None else self.budget,
+            budget_cost=limit,
+        )  # fmt: skip
+
+    def worst_answers(self, truths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The class whose answer costs most, for each true class: what an illegal action is booked as."""
+        return self.error_costs.argmax(axis=0)[truths]
+
+    def taken_from(self, acquired: ArrayLike) -> NDArray[np.bool_]:
+        """Acquisitions, bool (n_samples, J), needed to know the features ``acquired``, bool (n_samples, n_features)."""
+        acquired = np.asarray(acquired, dtype=bool)
+        if self.n_acquisitions == self.n_features:
+            return acquired[:, [g[0] for g in self.groups]]
+        return np.stack([acquired[:, list(g)].any(axis=1) for g in self.groups], axis=1)
+
+    def price_sets(
+        self, wanted: ArrayLike, X: NDArray[np.float32] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
+        """What sets of acquisitions cost, for methods that look at a set of features in no order.
+
+        Prerequisites are bought too, what cannot be had for a datum is not, and where the price depends on the
+        order the greedily cheapest legal next acquisition is made.
+
+        Parameters
+        ----------
+        wanted : bool array of shape (n_samples, n_acquisitions)
+        X : float32 array of shape (n_samples, n_features), optional
+            The data; only which values are missing is read.
+
+        Returns
+        -------
+        spent : float64 (n_samples,), in the unit of ``costs``
+        admissible : bool (n_samples,), whether these rules allow it (budgets, forbidden acquisitions)
+        taken : bool (n_samples, n_acquisitions), what is bought
+        """
+        wanted = np.array(wanted, dtype=bool)
+        if self.prerequisites is not None:
+            for _ in range(self.n_acquisitions):
+                more = wanted | (wanted @ self.prerequisites)
+                if (more == wanted).all():
+                    break
+                wanted = more
+        if X is None:
+            X = np.zeros((len(wanted), self.n_features), np.float32)
+        known = ~np.isnan(X)
+        if not known.all():
+            wanted &= self.taken_from(known)
+        if self.tables.fixed:
+            counts = wanted.sum(axis=1)
+            return wanted @ self.costs, counts <= self.tables.budget, wanted
+        paid, admissible = np.zeros(len(wanted)), np.ones(len(wanted), bool)
+        _price_sets(self.tables, np.asarray(X, np.float32), wanted, paid, admissible)
+        return paid, admissible, wanted
+
+    def state(self) -> tuple[dict[str, NDArray], str]:
+        """Arrays and a JSON text from which ``from_state`` makes the same rules again."""
+        arrays = {"costs": self.costs, "error_costs": self.error_costs, "groups": np.empty(self.n_features, np.int64)}
+        for j, members in enumerate(self.groups):
+            arrays["groups"][list(members)] = j
+        if self.related is not None:
+            arrays["related"] = self.related.astype(np.uint8)
+            if not self.forbids_unrelated:
+                arrays["unrelated_costs"] = self.unrelated_costs
+        if self.prerequisites is not None:
+            arrays["prerequisites"] = self.prerequisites.astype(np.uint8)
+        plain = {
+            "n_features": self.n_features, "n_classes": self.n_classes, "lam": self.lam, "relation": self.relation,
+            "empty_is_related": self.empty_is_related, "budget": self.budget, "budget_cost": self.budget_cost,
+            "missing": self.missing, "names": list(self.names),
+        }  # fmt: skip
+        if self.forbids_unrelated:
+            plain["unrelated_costs"] = "forbid"
+        return arrays, json.dumps(plain)
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, NDArray], text: str) -> Rules:
+        """Rules from what ``state`` gave; raises ValueError or TypeError where that is damaged."""
+        plain = json.loads(text)
+        size = plain.pop("n_features"), plain.pop("n_classes")
+        return cls(*size, **plain, **arrays)
+
+    def __reduce__(self):
+        return Rules.from_state, self.state()
+
+    def __deepcopy__(self, memo: dict) -> Rules:
+        return self
+
+    def __repr__(self) -> str:
+        said = [f"{self.n_acquisitions} acquisitions", f"{self.n_classes} classes", f"lam={self.lam:g}"]
+        said += ["groups"] if self.n_acquisitions != self.n_features else []
+        said += ["costs"] if (self.costs != 1).any() else []
+        said += [f"related={self.relation!r}"] if self.related is not None else []
+        said += ["error_costs"] if (self.error_costs != _error_costs(None, self.n_classes)).any() else []
+        said += [f"budget={self.budget}"] if self.budget is not None else []
+        said += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
+        said += ["prerequisites"] if self.prerequisites is not None else []
+        return f"Rules({', '.join(said)})"
+
+
+def _flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    first = np.zeros(len(lists) + 1, np.int32)
+    first[1:] = np.cumsum([len(v) for v in lists])
+    flat = np.concatenate([np.asarray(v, dtype=np.int32) for v in lists]) if len(lists) else np.zeros(0)
+    return flat.astype(np.int32), first
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _number(value: Any, what: str, low: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be a number, got {value!r}") from None
+    if not np.isfinite(number) or number < low:
+        raise ValueError(f"{what} must be finite and at least {low:g}, got {number:g}")
+    return number
+
+
+def _relation(matrix: ArrayLike, n: int, what: str) -> NDArray[np.bool_]:
+    try:
+        values = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be a matrix of 0 and 1 (or bool)") from None
+    if values.shape != (n, n):
+        raise ValueError(f"{what} must have shape ({n}, {n}), one row and column an acquisition, got {values.shape}")
+    if not np.isin(values, (0.0, 1.0)).all():
+        raise ValueError(f"{what} must hold only 0 and 1 (or bool)")
+    return values.astype(bool)
+
+
+def _error_costs(matrix: ArrayLike | None, n_classes: int) -> NDArray[np.float64]:
+    if matrix is None:
+        return 1.0 - np.eye(n_classes)
+    try:
+        costs = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("error_costs must be a matrix of numbers, error_costs[answer, truth]") from None
+    if costs.shape != (n_classes, n_classes):
+        raise ValueError(f"error_costs must have shape ({n_classes}, {n_classes}), got {costs.shape}")
+    if not np.isfinite(costs).all():
+        raise ValueError("error_costs must be finite")
+    return costs
+
+
+def _refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> None:
+    reached = np.zeros(len(names), bool)
+    while not reached.all():
+        ready = ~reached & ~(prerequisites & ~reached).any(axis=1)
+        if not ready.any():
+            stuck = names[int(np.flatnonzero(~reached)[0])]
+            raise ValueError(f"prerequisites must not form a cycle: {stuck!r} could never be acquired")
+        reached |= ready
