@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
 from operator import index as as_index
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -372,7 +372,7 @@ def partition(groups: Sequence[Sequence[int]] | ArrayLike, n_features: int) -> t
     kind = "groups must be lists of feature indices, or one group number per feature"
     if isinstance(groups, str | bytes | Mapping) or not np.iterable(groups):
         raise TypeError(f"{kind}, got {groups!r}")
-    listed = list(groups)  # type: ignore[arg-type]
+    listed: list[Any] = list(groups)  # type: ignore[arg-type]
     try:
         if listed and all(not np.iterable(g) for g in listed):
             result = _numbered([as_index(g) for g in listed], n_features)

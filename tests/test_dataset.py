@@ -229,7 +229,7 @@ def test_no_input_gives_anything_but_one_sentence(field, value):
     if isinstance(data, Exception):
         assert one_sentence(data), data
     else:
-        assert data.X.shape == (4, 3)
+        assert len(data.X) == 4
         assert np.isfinite(data.bounds).all()
 
 

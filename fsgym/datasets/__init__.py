@@ -1,0 +1,7 @@
+"""Data sets: embedded ones, a local folder's, any CSV file, and OpenML."""
+
+from fsgym.datasets.catalog import list_datasets
+from fsgym.datasets.loading import load_dataset
+from fsgym.datasets.prices import load_costs
+
+__all__ = ["list_datasets", "load_costs", "load_dataset"]

@@ -1,0 +1,119 @@
+"""What data sets there are, without loading them."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fsgym.datasets.embedded import EMBEDDED
+from fsgym.datasets.folder import find_folder, read_manifest
+from fsgym.datasets.openml import OPENML
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
+    """All data sets that ``load_dataset`` knows by name, one row each, in the order of lookup.
+
+    Nothing big is read: the rows come from the manifest of the local folder and from tables.
+
+    Parameters
+    ----------
+    data_dir : path, optional
+        The local folder; by default the one that the environment variable ``FSGYM_DATA`` names.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``name``, ``source`` (embedded, folder, openml), ``n_samples``, ``n_features`` (before
+        one-hot), ``n_classes``, ``categorical`` (number of such columns), ``groups`` (0: every feature on
+        its own), ``missing`` (cells), ``official_split`` (bool), ``image`` (as 28x28); <NA> where it is
+        not known without loading.
+
+    Raises
+    ------
+    OSError, ValueError
+        In one sentence, when the folder is none or its manifest is damaged.
+
+    Examples
+    --------
+    >>> from fsgym.datasets import list_datasets
+    >>> table = list_datasets().set_index("name")
+    >>> print(*table.loc["digits", ["source", "n_samples", "n_features", "image"]])
+    embedded 1797 64 8x8
+    """
+    import pandas as pd
+
+    rows: dict[str, dict[str, Any]] = {}
+    for name, shape in EMBEDDED.items():
+        image = "" if shape.image_shape is None else "{}x{}".format(*shape.image_shape)
+        rows[name] = _row(name, "embedded", *shape[:3], 0, 0, 0, False, image)
+    folder = find_folder(data_dir)
+    if folder is not None:
+        for name, record in sorted(read_manifest(folder).items()):
+            rows.setdefault(name, _described(name, record, folder))
+    for name, entry in OPENML.items():
+        image = "" if entry.image_shape is None else "{}x{}".format(*entry.image_shape)
+        sizes = entry.n_samples, entry.n_features, len(entry.class_sizes)
+        rows.setdefault(name, _row(name, "openml", *sizes, pd.NA, pd.NA, pd.NA, False, image))
+    table = pd.DataFrame(list(rows.values()))
+    counts = ["n_samples", "n_features", "n_classes", "categorical", "groups", "missing"]
+    return table.astype(dict.fromkeys(counts, "Int64"))
+
+
+COLUMNS = (
+    "name", "source", "n_samples", "n_features", "n_classes", "categorical", "groups", "missing",
+    "official_split", "image",
+)  # fmt: skip
+
+
+def _row(*values: Any) -> dict[str, Any]:
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _described(name: str, record: dict, folder: Path) -> dict:
+    import pandas as pd
+
+    files = [str(f["file"]) for f in record["files"]]
+    categorical, groups = pd.NA, pd.NA
+    n_features = _columns(folder / files[0]) if record.get("plain") else record.get("n_features", pd.NA)
+    if "categorical_columns" in record:
+        categorical = len(record["categorical_columns"])
+        groups = len(record.get("feature_groups", ())) or (n_features if categorical else 0)
+    layout = str(record.get("layout", ""))
+    split = "X_train" in layout or (len(files) == 2 and ".train." in files[0] and ".test." in files[1])
+    image = "28x28" if ",28,28)" in layout else "16x16" if "16x16 images" in layout else ""
+    told = [record.get(k, pd.NA) for k in ("n_samples", "n_classes", "missing_values")]
+    return _row(name, "folder", told[0], n_features, told[1], categorical, groups, told[2], split, image)
+
+
+def _columns(path: Path) -> Any:
+    """Number of feature columns in a CSV file's header line, <NA> where it cannot be read."""
+    import pandas as pd
+
+    if path.suffix == ".npz":
+        return pd.NA
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            return max(len(next(csv.reader(file))) - 1, 0)
+    except (OSError, EOFError, ValueError, StopIteration, csv.Error):
+        return pd.NA
+
+
+def unknown(name: str, known: Collection[str], has_folder: bool) -> ValueError:
+    """The sentence for a name that nothing answers to."""
+    low = name.lower().replace("-", "_")
+    longer = sorted((k for k in known if len(low) > 3 and low in k), key=len)
+    close = longer or difflib.get_close_matches(low, known, n=1)
+    if close:
+        return ValueError(f"unknown data set {name!r}; did you mean {close[0]!r}?")
+    place = "list_datasets() names those there are, a CSV file is given by its path"
+    hint = "" if has_folder else ", and a folder of data sets by data_dir or the variable FSGYM_DATA"
+    return ValueError(f"unknown data set {name!r}; {place}{hint}")

@@ -1,0 +1,169 @@
+"""Reading CSV and npz files; whatever is wrong with one is told in a sentence that names it."""
+
+from __future__ import annotations
+
+import re
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.dataset import Dataset
+from fsgym.datasets.frames import MISSING_NUMBERS, check_size
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DAMAGE = (
+    ValueError, KeyError, TypeError, EOFError, IndexError, OverflowError, MemoryError, NotImplementedError,
+    SyntaxError, struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, short enough to be a part of one sentence."""
+    text = str(error).strip() or type(error).__name__
+    return re.split(r"\n|[.!?](?=\s)", text)[0].rstrip(".")[:200]
+
+
+def check_file(path: Path) -> None:
+    """OSError unless the path is a file that can be read."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}; check its name")
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise type(error)(f"{path} cannot be read: {error.strerror or first_line(error)}") from None
+
+
+def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False) -> pd.DataFrame:
+    """A CSV file (or .csv.gz) with one header line; an empty cell is a missing value.
+
+    Parameters
+    ----------
+    categorical : columns whose cells are kept as text
+    loose : bool
+        Also take ``?``, ``NA``, ``nan``, ``null`` ... for missing, in columns that are numbers otherwise.
+
+    Raises
+    ------
+    ValueError, OSError
+        In one sentence that names the file.
+    """
+    import pandas as pd
+
+    check_file(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                path,
+                keep_default_na=False,
+                na_values=[""],
+                dtype=dict.fromkeys(categorical, str),
+                low_memory=False,
+                index_col=False,
+                encoding="utf-8-sig",
+            )
+    except pd.errors.ParserWarning:
+        raise ValueError(f"{path} is not a table: some rows have more cells than its header line") from None
+    except (OSError, *DAMAGE) as error:
+        raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
+    if frame.shape[0] == 0:
+        raise ValueError(f"{path} holds no rows below its header line")
+    frame.columns = [str(v) for v in frame.columns]
+    if not loose:
+        return frame
+    for key in frame.columns:
+        if not pd.api.types.is_numeric_dtype(frame[key].dtype):
+            plain = frame[key].astype(object).where(~frame[key].isin(MISSING_NUMBERS), np.nan)
+            numbers: Any = pd.to_numeric(plain, errors="coerce")
+            if numbers.notna().any() and (numbers.notna() == plain.notna()).all():
+                frame[key] = numbers
+    return frame
+
+
+def read_npz(path: Path) -> dict[str, NDArray]:
+    """All arrays of an npz file, never unpickled; ValueError or OSError names the file."""
+    check_file(path)
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files}
+    except (AttributeError, OSError, *DAMAGE) as error:
+        raise ValueError(
+            f"{path} is damaged or not an npz file of plain arrays ({first_line(error)})"
+        ) from None
+
+
+def read_part(path: Path) -> dict[str, NDArray]:
+    """An npz file with dense ``X``/``y`` (or their ``_train``/``_test`` parts); CSR becomes dense."""
+    arrays = read_npz(path)
+    if {"data", "indices", "indptr", "shape"} <= arrays.keys():
+        arrays["X"] = _dense(arrays, path)
+    for key in ("X_train", "X_test", "y_train", "y_test") if "X_train" in arrays else ("X", "y"):
+        if key not in arrays:
+            raise ValueError(
+                f"{path} must hold X and y, or their _train and _test parts, or a CSR matrix (data, indices, "
+                f"indptr, shape) and y; got {', '.join(arrays) or 'nothing'}"
+            )
+    return arrays
+
+
+def _dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]:
+    from scipy.sparse import csr_matrix
+
+    try:
+        n_samples, n_features = (int(v) for v in arrays["shape"])
+    except DAMAGE:
+        raise ValueError(f"{path} is damaged: its CSR shape must be two integers") from None
+    check_size(n_samples, n_features, str(path))
+    try:
+        data = arrays["data"].astype(np.float32)
+        matrix = csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=(n_samples, n_features))
+        matrix.check_format(full_check=True)
+        return matrix.toarray()
+    except DAMAGE as error:
+        raise ValueError(f"{path} is damaged: it holds no CSR matrix ({first_line(error)})") from None
+
+
+def join_arrays(parts: list[dict[str, NDArray]], what: str, name: str, layout: str = "") -> Dataset:
+    """One data set of all parts (train first); ``layout`` may tell a divisor and the shape of images."""
+    if "X_train" in parts[0]:
+        (whole,) = parts
+        tables = [whole["X_train"], whole["X_test"]]
+        labels = [whole["y_train"], whole["y_test"]]
+    else:
+        tables, labels = [p["X"] for p in parts], [p["y"] for p in parts]
+    if any(t.ndim < 2 or t.shape[1:] != tables[0].shape[1:] for t in tables):
+        raise ValueError(f"the parts of {what} must be tables of one width, got {[t.shape for t in tables]}")
+    image = tables[0].shape[1:] if tables[0].ndim == 3 else None
+    table = np.concatenate([t.reshape(len(t), -1) for t in tables])
+    check_size(table.shape[0], table.shape[1], what)
+    divisor = re.search(r"divide (?:X )?by (\d+)", layout)
+    if divisor:
+        table = table / np.float32(divisor[1])
+    pixels = re.search(r"(\d+)x(\d+) images", layout)
+    if pixels and image is None:
+        image = int(pixels[1]), int(pixels[2])
+    names, groups, group_names = (parts[0].get(k) for k in ("feature_names", "groups", "group_names"))
+    try:
+        return Dataset(
+            table,
+            np.concatenate(labels),
+            feature_names=None if names is None else [str(v) for v in names],
+            groups=groups,
+            group_names=None if group_names is None else [str(v) for v in group_names],
+            image_shape=image,
+            name=name,
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} does not hold a data set ({error})") from None

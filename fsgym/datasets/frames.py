@@ -1,0 +1,179 @@
+"""From a table with column names, as pandas reads it, to numbers and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.dataset import Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_BYTES = 4_000_000_000
+ID_LEVELS = 100
+MISSING_NUMBERS = ("?", "NA", "N/A", "NaN", "nan", "null", "None")
+
+
+def check_size(n_samples: int, n_features: int, what: str) -> None:
+    """ValueError when the dense float32 table would not fit into about 4 GB."""
+    need = 4 * int(n_samples) * int(n_features)
+    if need > MAX_BYTES:
+        raise ValueError(
+            f"{what} is {n_samples} x {n_features}, which needs {need / 1e9:.1f} GB as a dense float32 table "
+            f"and the limit is {MAX_BYTES / 1e9:.0f} GB; drop columns or rows first"
+        )
+
+
+def take_target(frame: pd.DataFrame, target: str, what: str) -> tuple[pd.DataFrame, NDArray]:
+    """The features, and the labels as ints or text; ValueError where a label is missing or is no class."""
+    column: Any = frame[target]
+    lost = int(column.isna().sum())
+    if lost:
+        raise ValueError(
+            f"{lost} row(s) of {what} have no value in the target column {target!r}; remove them"
+        )
+    if column.dtype.name == "category":
+        column = column.astype(column.cat.categories.dtype)
+    labels = column.to_numpy()
+    if labels.dtype.kind == "f" and (labels == np.floor(labels)).all() and np.abs(labels).max() < 2**53:
+        labels = labels.astype(np.int64)
+    if labels.dtype.kind not in "iufb":
+        labels = np.array([str(v) for v in labels])
+    distinct = len(np.unique(labels))
+    if distinct > max(20, len(labels) // 2):
+        raise ValueError(
+            f"the target column {target!r} of {what} has {distinct} distinct values in {len(labels)} rows, "
+            "which are no classes; choose another target, or make classes of its values"
+        )
+    return frame.drop(columns=target), labels
+
+
+def drop_columns(frame: pd.DataFrame, drop: Collection[str], what: str) -> pd.DataFrame:
+    """The table without the named columns; ValueError where a name is not a column."""
+    for name in drop:
+        if name not in frame.columns:
+            raise ValueError(
+                f"{what} has no column {name!r} to drop; its columns are {listing(frame.columns)}"
+            )
+    return frame.drop(columns=list(drop))
+
+
+def listing(values: Iterable[object], most: int = 12) -> str:
+    """The first of them, with commas, for a sentence."""
+    names = [str(v) for v in values]
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def encode(
+    frame: pd.DataFrame,
+    labels: NDArray,
+    *,
+    categorical: Collection[str] = (),
+    one_hot: bool = True,
+    name: str,
+    what: str,
+) -> Dataset:
+    """A data set of the columns: numbers as they are, categories one-hot with one group per column.
+
+    A category of two levels becomes one 0/1 column; of any other number, a column per level. Where a cell is
+    missing, all columns of its group are NaN. With ``one_hot=False`` a category becomes one column of codes
+    0, 1, ... in the order of its sorted levels. Without categories there are no groups.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_samples, n_columns)
+    labels : array of shape (n_samples,)
+    categorical : names of the columns that are categories although they hold numbers
+    """
+    if frame.shape[1] == 0:
+        raise ValueError(f"{what} has no feature column besides the target")
+    blocks: list[NDArray[np.float32]] = []
+    names: list[str] = []
+    groups: list[list[int]] = []
+    found = False
+    width = 0
+    for key in frame.columns:
+        column: Any = frame[key]
+        numeric = None if key in categorical else _numbers(column, what)
+        if numeric is not None:
+            columns, titles = [numeric], [str(key)]
+        else:
+            found = True
+            columns, titles = _levels(column, key in categorical, one_hot, what)
+        groups.append(list(range(width, width + len(columns))))
+        width += len(columns)
+        check_size(len(frame), width, what)
+        blocks += columns
+        names += titles
+    titles = [str(v) for v in frame.columns]
+    return Dataset(
+        np.column_stack(blocks),
+        labels,
+        feature_names=names,
+        groups=groups if found and one_hot else None,
+        group_names=titles if found and one_hot else None,
+        name=name,
+    )
+
+
+def _numbers(column: Any, what: str) -> NDArray[np.float32] | None:
+    """The column as float32, or None where it holds text."""
+    import pandas as pd
+
+    text = column.dtype.name == "category" or not pd.api.types.is_numeric_dtype(column.dtype)
+    if text and not column.isna().all():
+        return None
+    with np.errstate(over="ignore"):
+        values = np.array([np.nan] * len(column)) if text else column.to_numpy(np.float64, na_value=np.nan)
+        values = values.astype(np.float32)
+    if np.isinf(values).any():
+        raise ValueError(
+            f"the column {column.name!r} of {what} holds infinite or too large values; mend or drop it"
+        )
+    return values
+
+
+def _levels(
+    column: Any, listed: bool, one_hot: bool, what: str
+) -> tuple[list[NDArray[np.float32]], list[str]]:
+    """Columns of 0/1 (or one of codes), NaN where the cell is missing, and their names."""
+    import pandas as pd
+
+    missing = column.isna().to_numpy()
+    text = pd.Series([str(v) for v in column.to_numpy(dtype=object)[~missing]], dtype=object)
+    codes, found = pd.factorize(text)
+    levels = [str(v) for v in found]
+    if not listed and len(levels) > ID_LEVELS and 2 * len(levels) > len(column):
+        raise ValueError(
+            f"the text column {column.name!r} of {what} has {len(levels)} distinct values in {len(column)} "
+            "rows, which looks like an identifier; drop it (drop=[...], or --drop on the command line)"
+        )
+    order = sorted(range(len(levels)), key=lambda i: _rank(levels[i]))
+    rank = np.empty(len(levels), dtype=np.int64)
+    rank[order] = np.arange(len(levels))
+    levels = [levels[i] for i in order]
+    values = np.full(len(column), np.nan, dtype=np.float32)
+    values[~missing] = rank[codes]
+    if not one_hot or not levels:
+        return [values], [str(column.name)]
+    shown = [1] if len(levels) == 2 else range(len(levels))
+    check_size(len(column), len(shown), what)
+    columns = []
+    for level in shown:
+        indicator = (values == level).astype(np.float32)
+        indicator[missing] = np.nan
+        columns.append(indicator)
+    return columns, [f"{column.name}={levels[i]}" for i in shown]
+
+
+def _rank(level: str) -> tuple[int, float, str]:
+    """Numbers in their order first, then text."""
+    try:
+        number = float(level)
+    except ValueError:
+        return 1, 0.0, level
+    return (0, number, level) if number == number else (1, 0.0, level)

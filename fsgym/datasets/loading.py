@@ -1,0 +1,148 @@
+"""``load_dataset``: one name, wherever the data are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from fsgym.dataset import Dataset
+from fsgym.datasets.catalog import unknown
+from fsgym.datasets.embedded import EMBEDDED, load_embedded
+from fsgym.datasets.folder import (
+    SUFFIXES,
+    Parts,
+    find_folder,
+    load_file,
+    load_from_folder,
+    read_manifest,
+    without,
+)
+from fsgym.datasets.openml import OPENML, load_from_openml
+
+SPLITS = ("all", "train", "test")
+
+
+def load_dataset(
+    name: str | os.PathLike,
+    split: str = "all",
+    *,
+    data_dir: str | os.PathLike | None = None,
+    target: str | None = None,
+    drop: Sequence[str] = (),
+    one_hot: bool = True,
+    train_share: float = 0.7,
+    seed: int | None = 0,
+) -> Dataset:
+    """A data set by its name, by the path of a file, or from OpenML.
+
+    A name is looked up among the embedded sets (``breast_cancer``, ``wine``, ``digits``), then as a path,
+    then in the local folder, then among the OpenML sets known by name; ``openml:NAME`` and
+    ``openml:NUMBER`` go there straight. ``list_datasets()`` shows all names.
+
+    Text columns, and those that a manifest lists, are categories: one-hot encoded, with one group per
+    original column, so that asking for a category costs one acquisition; one of two levels is a single 0/1
+    column. Numbers stay as they are. Without a category there are no groups. A missing cell is NaN, in all
+    columns of its category. All values are float32 and unscaled.
+
+    Parameters
+    ----------
+    name : str or path
+        As above. A file is CSV with one header line (``.csv``, ``.csv.gz``, UTF-8, comma separated; an
+        empty cell is missing, and in columns of numbers so are ``?``, ``NA``, ``nan``, ``null``), or
+        ``.npz`` with ``X`` and ``y``.
+    split : {"all", "train", "test"}
+        The official parts where the set has them, else a stratified random split. Columns, classes and
+        bounds are those of the whole in every part.
+    data_dir : path, optional
+        A folder with a ``MANIFEST.json``, or of plain ``NAME.csv`` files; by default the one that the
+        environment variable ``FSGYM_DATA`` names.
+    target : str, optional
+        The column of the labels (CSV and OpenML only); by default ``target`` for CSV, OpenML's own choice
+        there. A row without a label is an error.
+    drop : sequence of str, optional
+        Columns (or groups) to leave out, such as identifiers.
+    one_hot : bool
+        False: a category is one column of codes 0, 1, ..., and there are no groups.
+    train_share : float
+        Share of the rows in the training part, where there are no official parts.
+    seed : int or None
+        Seed of the random split.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    ValueError, TypeError
+        In one sentence: unknown name (with a suggestion), no such column, a column that looks like an
+        identifier, a damaged file (never unpickled), other shape or class sizes than the manifest or the
+        table tells.
+    OSError
+        In one sentence: no such file or folder, OpenML not reached.
+
+    Examples
+    --------
+    >>> from fsgym.datasets import load_dataset
+    >>> load_dataset("wine")
+    Dataset('wine': 178 samples, 13 features, 3 classes)
+    >>> load_dataset("breast_cancer", "train").n_samples
+    398
+    """
+    if not isinstance(name, str | os.PathLike):
+        raise TypeError(f"name must be the name of a data set or a path, got {type(name).__name__}")
+    if split not in SPLITS:
+        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+    if target is not None and not isinstance(target, str):
+        raise TypeError(f"target must be the name of a column, got {target!r}")
+    dropped = _names(drop)
+    whole, n_train = _find(os.fspath(name), data_dir, target, dropped, bool(one_hot))
+    if split == "all":
+        return whole
+    if n_train is None:
+        return whole.split(train_share, seed)[split == "test"]
+    return whole.rows(range(n_train) if split == "train" else range(n_train, whole.n_samples))
+
+
+def _names(drop: Sequence[str]) -> tuple[str, ...]:
+    names = (drop,) if isinstance(drop, str) else drop
+    try:
+        names = tuple(names)
+    except TypeError:
+        raise TypeError(f"drop must be a list of column names, got {drop!r}") from None
+    if not all(isinstance(v, str) for v in names):
+        raise TypeError(f"drop must be a list of column names, got {drop!r}")
+    return tuple(dict.fromkeys(names))
+
+
+def _find(name: str | bytes, data_dir, target: str | None, drop: tuple[str, ...], one_hot: bool) -> Parts:
+    name = os.fsdecode(name)
+    if "\0" in name:
+        raise ValueError(f"unknown data set {name!r}; a name has no null characters")
+    if name in EMBEDDED:
+        if target is not None:
+            raise ValueError(f"target only serves CSV files and OpenML, and {name!r} is embedded")
+        return Parts(without(load_embedded(name), drop))
+    options = {"target": target, "drop": drop, "one_hot": one_hot}
+    if name.startswith("openml:"):
+        which = name.removeprefix("openml:").strip()
+        if not which:
+            raise ValueError("openml: must be followed by the name or the number of a data set")
+        return Parts(load_from_openml(int(which) if which.isdecimal() else which, **options))
+    if _is_path(name):
+        return Parts(load_file(Path(name), **options))
+    folder = find_folder(data_dir)
+    records = {} if folder is None else read_manifest(folder)
+    if folder is not None and name in records:
+        return load_from_folder(folder, name, records[name], **options)
+    if name in OPENML:
+        return Parts(load_from_openml(name, OPENML[name], **options))
+    raise unknown(name, [*EMBEDDED, *records, *OPENML], folder is not None)
+
+
+def _is_path(name: str) -> bool:
+    separators = {os.sep, os.altsep or os.sep}
+    if name.endswith(SUFFIXES) or any(s in name for s in separators):
+        return True
+    return bool(Path(name).suffix) and Path(name).is_file()

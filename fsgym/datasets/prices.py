@@ -1,0 +1,149 @@
+"""``load_costs``: what each acquisition of a data set costs, from a file."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+from fsgym.dataset import Dataset
+from fsgym.datasets.files import check_file, first_line
+from fsgym.datasets.folder import find_folder, read_json
+from fsgym.datasets.frames import listing
+
+
+def load_costs(
+    path_or_name: str | os.PathLike,
+    dataset: str | Dataset | None = None,
+    *,
+    data_dir: str | os.PathLike | None = None,
+) -> dict[str, float]:
+    """Prices by name, as ``Dataset(costs=...)`` and ``Rules(costs=...)`` take them.
+
+    Parameters
+    ----------
+    path_or_name : str or path
+        A file: JSON ``{name: price}``; JSON ``{data set: {"costs": {name: price}}}``; or CSV with two
+        columns, name and price, with or without a header line. Or the name of a data set, whose prices are
+        then looked up in the ``costs.json`` of the local folder.
+    dataset : str or Dataset, optional
+        Which entry of a file that covers several data sets. A ``Dataset`` must get a price for every
+        acquisition; prices of what it does not have are left out of an entry, and are an error in a plain
+        list of prices.
+    data_dir : path, optional
+        The local folder; by default the one that the environment variable ``FSGYM_DATA`` names.
+
+    Returns
+    -------
+    dict of str to float
+        In the unit of the file.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        In one sentence: no such file or entry, a damaged file, a price that is missing, negative or
+        not finite.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from fsgym.datasets import load_costs
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "prices.csv"
+    >>> _ = file.write_text("name,price\\nage,1\\nglucose,17.61\\n")
+    >>> load_costs(file)
+    {'age': 1.0, 'glucose': 17.61}
+    """
+    if not isinstance(path_or_name, str | os.PathLike):
+        raise TypeError(f"path_or_name must be a path or a name, got {type(path_or_name).__name__}")
+    if dataset is not None and not isinstance(dataset, str | Dataset):
+        raise TypeError(f"dataset must be a name or a Dataset, got {type(dataset).__name__}")
+    known = dataset.acquisition_names if isinstance(dataset, Dataset) else None
+    wanted = dataset.name if isinstance(dataset, Dataset) else dataset
+    path = Path(os.fsdecode(path_or_name))
+    if path.suffix not in (".json", ".csv") and not path.is_file():
+        folder = find_folder(data_dir)
+        if folder is None:
+            raise FileNotFoundError(
+                f"the prices of {str(path)!r} need a folder with a costs.json; name one with data_dir "
+                "or the variable FSGYM_DATA"
+            )
+        wanted, path = str(path), folder / "costs.json"
+    prices, is_entry = _from_csv(path) if path.suffix == ".csv" else _from_json(path, wanted)
+    if known is not None:
+        strange = [k for k in prices if k not in known]
+        if strange and not is_entry:
+            raise ValueError(
+                f"{path} prices {strange[0]!r}, which is none of the acquisitions {listing(known)}"
+            )
+        lost = [k for k in known if k not in prices]
+        if lost:
+            raise ValueError(
+                f"{path} has no price for {lost[0]!r}; every acquisition of {wanted!r} needs one"
+            )
+        prices = {k: prices[k] for k in known}
+    return {str(k): _price(v, str(k), path) for k, v in prices.items()}
+
+
+def _price(value: Any, name: str, path: Path) -> float:
+    if value is None:
+        raise ValueError(f"{path} gives no price for {name!r} (null); fill it in, or drop that feature")
+    try:
+        price = float(value) if not isinstance(value, bool) else math.nan
+    except (TypeError, ValueError, OverflowError):
+        price = math.nan
+    if not math.isfinite(price) or price < 0:
+        raise ValueError(f"{path} must give {name!r} a price that is a number from 0 on, got {value!r}")
+    return price
+
+
+def _from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], bool]:
+    """Prices, and whether they are an entry of a file for several data sets."""
+    content = read_json(path)
+    if not isinstance(content, dict) or not content:
+        raise ValueError(f"{path} must map names to prices, or data sets to their prices")
+    if not any(isinstance(v, dict) for v in content.values()):
+        return content, False
+    if wanted is None and len(content) == 1:
+        wanted = next(iter(content))
+    if wanted is None:
+        raise ValueError(
+            f"{path} has prices of several data sets; choose one with dataset=...: {listing(content)}"
+        )
+    entry = content.get(wanted)
+    if entry is None:
+        raise ValueError(f"{path} has no prices of {wanted!r}; it has those of {listing(content)}")
+    costs = entry.get("costs", entry) if isinstance(entry, dict) else None
+    if not isinstance(costs, dict) or not costs:
+        raise ValueError(f"the entry {wanted!r} of {path} must map names to prices")
+    return costs, True
+
+
+def _from_csv(path: Path) -> tuple[dict[str, Any], bool]:
+    check_file(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
+    if any(len(row) != 2 for row in rows):
+        raise ValueError(f"{path} must have two columns, name and price, in every line")
+    if rows and not _is_number(rows[0][1]):
+        rows = rows[1:]
+    if not rows:
+        raise ValueError(f"{path} holds no prices")
+    prices: dict[str, Any] = {}
+    for name, price in rows:
+        if name in prices:
+            raise ValueError(f"{path} prices {name!r} twice; keep one line")
+        prices[name] = price.strip() or None
+    return prices, False
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
