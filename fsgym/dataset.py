@@ -226,8 +226,9 @@ class Dataset:
                 np.arange(self.n_samples), train_size=float(train_share), stratify=self.y, random_state=seed
             )
         except ValueError as error:
+            first = str(error).split(". ")[0]
             raise ValueError(
-                f"{self.name!r} cannot be split with train_share {train_share} and seed {seed}: {error}"
+                f"{self.name!r} cannot be split with train_share {train_share} and seed {seed}: {first}"
             ) from None
         return self.rows(train), self.rows(test)
 

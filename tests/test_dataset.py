@@ -182,8 +182,9 @@ def test_bad_rows(index):
     ],
 )
 def test_bad_split(arguments, kind, match):
-    with pytest.raises(kind, match=match):
+    with pytest.raises(kind, match=match) as caught:
         Dataset(X, Y).split(*arguments)
+    assert one_sentence(caught.value)
 
 
 def test_split_names_the_rare_class():

@@ -123,6 +123,19 @@ def test_categories_as_codes(mixed):
     np.testing.assert_array_equal(data.X[:, 2], np.array([2, 1, np.nan, 0, 2, 1], dtype=np.float32))
 
 
+def test_a_column_of_question_marks_has_no_values(tmp_path):
+    (tmp_path / "q.csv").write_text("a,b,target\n?,1,x\nNA,2,y\n")
+    data = load_dataset(tmp_path / "q.csv")
+    assert np.isnan(data.X[:, 0]).all()
+    assert data.groups is None
+
+
+def test_home_is_expanded(mixed, monkeypatch):
+    monkeypatch.setenv("HOME", str(mixed.parent))
+    assert load_dataset("~/mixed.csv", drop=["id"]).n_samples == 6
+    assert load_dataset("mixed", data_dir="~", drop=["id"]).n_samples == 6
+
+
 def test_both_parts_have_the_same_columns(mixed):
     train = load_dataset(mixed, "train", drop=["id"], train_share=0.5)
     test = load_dataset(mixed, "test", drop=["id"], train_share=0.5)
@@ -180,6 +193,7 @@ def test_an_identifier_is_told_from_a_category(tmp_path):
         ("a,target\ninf,x\n2,y\n", {}, ValueError, "'a'.*infinite"),
         ("a,target\n1e300,x\n2,y\n", {}, ValueError, "'a'.*infinite or too large"),
         ("a,target\n", {}, ValueError, "no rows"),
+        ("a;target\n1;x\n2;y\n", {}, ValueError, "separated by commas, got the header 'a;target'"),
         ("", {}, ValueError, "cannot be read as a CSV"),
         ("a,target\n1,2,3,4\n", {}, ValueError, "more cells|cannot be read"),
         ('a,target\n"1,x\n2,y\n', {}, ValueError, "cannot be read"),
@@ -240,6 +254,9 @@ def test_names_that_nothing_answers_to(no_folder):
     refused(ValueError, "list_datasets.*FSGYM_DATA", "zzzzqq")
     refused(ValueError, "null characters", "a\0b")
     refused(ValueError, "followed by", "openml:")
+    refused(ValueError, "followed by a plain name", "openml:../../etc")
+    refused(TypeError, "path of a folder", "sonar", data_dir=3)
+    refused(ValueError, "cannot be split", "wine", "train", seed=-1)
     refused(TypeError, "name must be", 3)
     refused(ValueError, "split must be one of all, train, test, got 'half'", "wine", "half")
     refused(ValueError, "embedded", "wine", target="x")
@@ -597,6 +614,7 @@ def test_no_network_says_what_to_do(openml, monkeypatch, failure):
     register(monkeypatch)
     openml["description"] = failure
     refused(OSError, "tiny_fever.*OpenML.*check the network.*data_dir.*FSGYM_DATA", "tiny_fever")
+    refused(OSError, "99901.*OpenML.*check the network.*CSV file of your own", "openml:99901")
 
 
 def test_openml_server_error(openml, monkeypatch):

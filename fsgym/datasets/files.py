@@ -81,13 +81,17 @@ def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False)
     if frame.shape[0] == 0:
         raise ValueError(f"{path} holds no rows below its header line")
     frame.columns = [str(v) for v in frame.columns]
+    if frame.shape[1] == 1 and any(s in frame.columns[0] for s in ";\t|"):
+        raise ValueError(
+            f"the cells of {path} must be separated by commas, got the header {frame.columns[0]!r}"
+        )
     if not loose:
         return frame
     for key in frame.columns:
         if not pd.api.types.is_numeric_dtype(frame[key].dtype):
             plain = frame[key].astype(object).where(~frame[key].isin(MISSING_NUMBERS), np.nan)
             numbers: Any = pd.to_numeric(plain, errors="coerce")
-            if numbers.notna().any() and (numbers.notna() == plain.notna()).all():
+            if (numbers.notna() == plain.notna()).all():
                 frame[key] = numbers
     return frame
 

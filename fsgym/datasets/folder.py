@@ -30,7 +30,9 @@ def find_folder(data_dir: str | os.PathLike | None) -> Path | None:
     named = data_dir if data_dir is not None else os.environ.get("FSGYM_DATA") or None
     if named is None:
         return None
-    folder = Path(named)
+    if not isinstance(named, str | os.PathLike):
+        raise TypeError(f"data_dir must be the path of a folder, got {named!r}")
+    folder = Path(named).expanduser()
     if not folder.is_dir():
         by = "data_dir" if data_dir is not None else "FSGYM_DATA"
         raise NotADirectoryError(f"{by} must name a folder of data sets, got {str(folder)!r}, which is none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -127,11 +128,11 @@ def _find(name: str | bytes, data_dir, target: str | None, drop: tuple[str, ...]
     options = {"target": target, "drop": drop, "one_hot": one_hot}
     if name.startswith("openml:"):
         which = name.removeprefix("openml:").strip()
-        if not which:
-            raise ValueError("openml: must be followed by the name or the number of a data set")
+        if not re.fullmatch(r"[\w.()+,&'-]+", which):
+            raise ValueError(f"openml: must be followed by a plain name or a number, got {which!r}")
         return Parts(load_from_openml(int(which) if which.isdecimal() else which, **options))
     if _is_path(name):
-        return Parts(load_file(Path(name), **options))
+        return Parts(load_file(Path(name).expanduser(), **options))
     folder = find_folder(data_dir)
     records = {} if folder is None else read_manifest(folder)
     if folder is not None and name in records:

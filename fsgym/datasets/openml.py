@@ -172,12 +172,16 @@ def _fetch(which: str | int, data_id: int | None, target: str) -> Any:
         reason = f"it answered {error.code}"
         error.close()
     except (OSError, http.client.HTTPException) as error:
-        reason = first_line(error)
+        reason = first_line(getattr(error, "reason", error))
     except (ImportError, AttributeError, *DAMAGE) as error:
         raise _damaged(which, error) from None
+    remedy = "give the path of a CSV file of your own"
+    if data_id is not None:
+        remedy = (
+            f"put {which}.csv into a folder and name it with data_dir (--data-dir) or the variable FSGYM_DATA"
+        )
     raise OSError(
-        f"the set {which!r} could not be had from OpenML ({reason}); check the network, or put {which}.csv "
-        "into a folder and name the folder with data_dir (--data-dir) or the variable FSGYM_DATA"
+        f"the set {which!r} could not be had from OpenML ({reason}); check the network, or {remedy}"
     )
 
 

@@ -61,7 +61,7 @@ def load_costs(
         raise TypeError(f"dataset must be a name or a Dataset, got {type(dataset).__name__}")
     known = dataset.acquisition_names if isinstance(dataset, Dataset) else None
     wanted = dataset.name if isinstance(dataset, Dataset) else dataset
-    path = Path(os.fsdecode(path_or_name))
+    path = Path(os.fsdecode(path_or_name)).expanduser()
     if path.suffix not in (".json", ".csv") and not path.is_file():
         folder = find_folder(data_dir)
         if folder is None:
