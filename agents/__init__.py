@@ -1,0 +1,7 @@
+"""Agents that ask for features one by one."""
+
+from agents.classifier import DatumWiseClassifier
+from agents.policy import LinearPolicy, Policy
+from agents.rcpi import RCPI
+
+__all__ = ["RCPI", "DatumWiseClassifier", "LinearPolicy", "Policy"]

@@ -1,0 +1,85 @@
+"""Model files: safetensors arrays with a JSON header. Nothing in them is ever executed or unpickled."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = "fsgym-model-1"
+
+
+def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
+    """Write a model file, whole or not at all.
+
+    Raises OSError where the place cannot be written to, TypeError where the header is not plain JSON.
+    """
+    from safetensors.numpy import save
+
+    path = Path(path)
+    text = json.dumps({"kind": kind, **header})
+    data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {"format": FORMAT, "header": text})
+    try:
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.replace(part, path)
+        except BaseException:
+            os.unlink(part)
+            raise
+    except OSError as error:
+        raise OSError(f"cannot write the model to {path}: {error.strerror or error}") from None
+
+
+def read(path: str | os.PathLike, kind: str) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    """Arrays and header of a model file of the given kind.
+
+    Raises OSError where it cannot be read, ValueError where it is damaged or of another kind.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no model file at {path}")
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"{path} is not a model file, or is damaged: {_line(error)}") from None
+    if metadata.get("format") != FORMAT:
+        raise ValueError(f"{path} is not a model file of fsgym ({FORMAT}); save the model again with this version")
+    try:
+        header = json.loads(metadata["header"])
+    except (KeyError, ValueError, RecursionError):
+        raise ValueError(f"{path} is damaged: its header is not JSON") from None
+    if not isinstance(header, dict) or header.pop("kind", None) != kind:
+        raise ValueError(f"{path} holds another kind of model, not {kind!r}")
+    return arrays, header
+
+
+def labels_to_json(classes: NDArray) -> list:
+    """Class labels as JSON; numbers, bools and text keep their kind."""
+    if classes.dtype.kind not in "biufUO":
+        raise TypeError(f"labels of type {classes.dtype} cannot be saved; use numbers or text")
+    return [str(v) if classes.dtype.kind in "UO" and not isinstance(v, (int, float)) else v for v in classes.tolist()]
+
+
+def labels_from_json(values: Any, dtype: Any) -> NDArray:
+    """Class labels again, sorted and distinct, or ValueError."""
+    if not isinstance(values, list) or len(values) < 2 or not all(isinstance(v, (bool, int, float, str)) for v in values):
+        raise ValueError("the class labels are damaged")
+    if np.dtype(dtype).kind not in "biufUO":
+        raise ValueError("the type of the class labels is damaged")
+    return np.array(values, dtype=dtype)
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,383 @@
+"""The loop of Rollouts Classification Policy Iteration."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from agents import model_file
+from agents.kernels import NEVER, padded
+from agents.policy import LinearPolicy
+from agents.rcpi.regression import fit_scores
+from agents.rcpi.rollouts import Mixture, rollout_returns
+from agents.rcpi.sampling import sample_states
+from fsgym.dataset import Dataset, Scaling
+from fsgym.evaluation import Trajectories, evaluate
+from fsgym.rules import Rules
+
+Callback = Callable[[dict[str, float]], "bool | None"]
+
+
+class RCPI:
+    """Rollouts Classification Policy Iteration for any environment of this package.
+
+    Each iteration samples states, rolls out every legal acquisition from them with the current mixture of
+    policies, fits one linear score an action to the returns, and mixes the greedy policy for these scores in
+    (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012, section 3.4).
+
+    Parameters
+    ----------
+    env : environment of this package
+        Its data set is learnt from, under its rules; wrappers are looked through.
+    n_iterations : int, default 10
+        Policies learnt (the paper: stable after 4 or 5).
+    states_per_sample : float, default 10
+        States sampled in each iteration, per row of the data set.
+    alpha : float in [0, 1), default 0.7
+        Weight of the old mixture in the new one.
+    ridge : float > 0, default 1e-3
+        Shrinkage of each regression on all but the intercept, times its number of rows.
+    mixture : {"decision", "trajectory"}, default "decision"
+        When a policy of the mixture is drawn: at each decision, as in the paper, or once a rollout, which is faster.
+    n_rollouts : int, default 1
+        Rollouts averaged for one return.
+    select : {"best", "last"}, default "best"
+        The policy kept: that of the lowest training loss, "answer at once" being one of the candidates, or the
+        last (the paper). The training loss is no estimate of the loss on other data.
+    patience : int, optional
+        Stop when the loss on a fifth of the data, held out, has not improved by ``tol`` for this many
+        iterations; "best" then goes by that loss.
+    tol : float, default 1e-4
+    n_jobs : int, optional
+        Threads, as in scikit-learn. Results do not depend on it.
+    random_state : int, numpy Generator or RandomState, optional
+
+    Attributes
+    ----------
+    policy : LinearPolicy or None
+        What was learnt; after an interrupted ``learn``, the best so far.
+    history : list of dict
+        The numbers given to the callback, one dict an iteration.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For parameters out of range.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> from agents import RCPI
+    >>> env = gymnasium.make("DatumWise-v0", lam=0.05)
+    >>> agent = RCPI(env, n_iterations=3, random_state=0).learn()
+    >>> result = fsgym.evaluate(agent, gymnasium.make("DatumWise-v0", lam=0.05, split="test"))
+    >>> bool(result.accuracy > 0.85), bool(result.n_features < 15)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        *,
+        n_iterations: int = 10,
+        states_per_sample: float = 10,
+        alpha: float = 0.7,
+        ridge: float = 1e-3,
+        mixture: Literal["decision", "trajectory"] = "decision",
+        n_rollouts: int = 1,
+        select: Literal["best", "last"] = "best",
+        patience: int | None = None,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    ) -> None:
+        inner = getattr(env, "unwrapped", env)
+        if not isinstance(getattr(inner, "dataset", None), Dataset) or not isinstance(
+            getattr(inner, "rules", None), Rules
+        ):
+            raise TypeError(f"RCPI needs an environment of fsgym, got {type(env).__name__}")
+        _at_least(n_iterations, 1, "n_iterations", whole=True)
+        _at_least(n_rollouts, 1, "n_rollouts", whole=True)
+        if patience is not None:
+            _at_least(patience, 1, "patience", whole=True)
+        _at_least(tol, 0, "tol")
+        for value, what in ((states_per_sample, "states_per_sample"), (ridge, "ridge")):
+            _at_least(value, 0, what)
+            if value == 0:
+                raise ValueError(f"{what} must be above 0, got {value}")
+        _at_least(alpha, 0, "alpha")
+        if alpha >= 1:
+            raise ValueError(f"alpha must be below 1, or nothing would be learnt, got {alpha}")
+        if mixture not in ("decision", "trajectory"):
+            raise ValueError(f"mixture must be 'decision' or 'trajectory', got {mixture!r}")
+        if select not in ("best", "last"):
+            raise ValueError(f"select must be 'best' or 'last', got {select!r}")
+        self.dataset: Dataset = inner.dataset
+        self.rules: Rules = inner.rules
+        self.n_iterations, self.states_per_sample, self.alpha, self.ridge = n_iterations, states_per_sample, alpha, ridge
+        self.mixture, self.n_rollouts, self.select = mixture, n_rollouts, select
+        self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
+        self.policy: LinearPolicy | None = None
+        self.history: list[dict[str, float]] = []
+
+    def learn(self, callback: Callback | None = None, progress_bar: bool = False) -> RCPI:
+        """Learn from the data set of the environment, from the beginning.
+
+        Parameters
+        ----------
+        callback : callable, optional
+            Called after each iteration with a dict of plain numbers: iteration, loss, accuracy, n_acquisitions
+            (of the new policy on the training data, or on the held-out part with ``patience``), best_loss,
+            seconds. Returning False stops.
+        progress_bar : bool, default False
+
+        Returns
+        -------
+        self
+        """
+        rng = _generator(self.random_state)
+        rules, alpha = self.rules, self.alpha
+        train, judge = self.dataset, self.dataset
+        if self.patience is not None:
+            train, judge = self.dataset.split(0.8, int(rng.integers(2**31)))
+        scaling = Scaling.fit(train.X)
+        values = scaling.apply(train.X)
+        n_states = max(1, round(self.states_per_sample * train.n_samples))
+        self.history, self.policy, stale = [], None, 0
+        best = np.inf
+
+        with _Threads(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
+            mixture = Mixture.uniform(rules)
+            for t in range(1, self.n_iterations + 1):
+                began = time.perf_counter()
+                seeds = rng.integers(2**63, size=2)
+                states = sample_states(train.X, rules, n_states, int(seeds[0]))
+                returns, legal, _ = rollout_returns(
+                    states, train, values, mixture, rules, seed=int(seeds[1]), n_rollouts=self.n_rollouts,
+                    per_trajectory=self.mixture == "trajectory", run=run,
+                )  # fmt: skip
+                weights, intercepts = fit_scores(
+                    states, values, train.y, returns, legal, rules, ridge=self.ridge, run=run
+                )
+                mixture = mixture.mixed(padded(weights, 0)[None], padded(intercepts, NEVER)[None], alpha)
+
+                if t == 1 and self.select == "best":  # a candidate from the start: answer at once
+                    self.policy = _answer_at_once(weights, intercepts, train, scaling, rules)
+                    best = evaluate(self.policy, judge, rules).loss
+                policy = LinearPolicy(weights, intercepts, scaling, rules)
+                result = evaluate(policy, judge, rules)
+                stale = 0 if result.loss < best - self.tol else stale + 1
+                if self.select == "last" or result.loss < best:
+                    self.policy = policy
+                best = min(best, result.loss)
+                self.history.append({
+                    "iteration": t, "loss": result.loss, "accuracy": result.accuracy,
+                    "n_acquisitions": result.n_acquisitions, "best_loss": best, "seconds": time.perf_counter() - began,
+                })  # fmt: skip
+                tick()
+                if callback is not None and callback(dict(self.history[-1])) is False:
+                    break
+                if self.patience is not None and stale >= self.patience:
+                    break
+        return self
+
+    def predict(
+        self,
+        observation: NDArray[np.float32],
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+        action_masks: NDArray | None = None,
+    ) -> tuple[NDArray[np.int64], None]:
+        """Actions for observations, as Stable-Baselines3 has it.
+
+        Parameters
+        ----------
+        observation : float32 (2 n_features,) or (n, 2 n_features)
+        state, episode_start, deterministic
+            Taken for compatibility: the policy has no memory and is deterministic.
+        action_masks : array (n_actions,) or (n, n_actions), optional
+            What is legal. Without it what z tells is used, which does not know of missing values, nor of what was
+            spent where prices depend on the order: give it where it matters.
+
+        Returns
+        -------
+        actions : int64, of shape () or (n,)
+        state : None
+        """
+        policy = self._learnt()
+        observations = np.asarray(observation, dtype=np.float32)
+        single = observations.ndim == 1
+        observations = np.atleast_2d(observations)
+        n, A = self.rules.n_features, self.rules.n_actions
+        if observations.ndim != 2 or observations.shape[1] != 2 * n:
+            raise ValueError(f"observation must have shape ({2 * n},) or (n, {2 * n}), got {np.shape(observation)}")
+        acquired = observations[:, :n] > 0.5
+        if action_masks is None:
+            legal = legal_from(acquired, self.rules)
+        else:
+            legal = np.atleast_2d(np.asarray(action_masks)).astype(bool)
+            if legal.shape != (len(observations), A):
+                raise ValueError(f"action_masks must have shape ({len(observations)}, {A}), got {legal.shape}")
+        actions = policy.actions(acquired, observations[:, n:], legal)
+        return (actions[0] if single else actions), None
+
+    def trajectories(self, X: Any, rules: Rules | None = None) -> Trajectories:
+        """Classify the rows of ``X``, asking feature by feature; see ``LinearPolicy.trajectories``."""
+        return self._learnt().trajectories(X, rules)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write what was learnt to a model file (safetensors with a JSON header)."""
+        write_policy(path, self._learnt(), {})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike, env: Any = None) -> RCPI:
+        """An agent from a model file; ``env`` is needed only to learn anew.
+
+        Raises OSError or ValueError, in one sentence, where the file cannot be read, is damaged or does not fit.
+        """
+        policy, _ = read_policy(path)
+        agent = cls.__new__(cls)
+        if env is not None:
+            agent = cls(env)
+            if (agent.rules.n_features, agent.rules.n_classes) != (policy.rules.n_features, policy.rules.n_classes):
+                raise ValueError(f"the model in {path} is for other data than this environment's")
+        agent.rules, agent.policy, agent.history = policy.rules, policy, []
+        return agent
+
+    def _learnt(self) -> LinearPolicy:
+        if self.policy is None:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError("nothing was learnt yet; call learn() first")
+        return self.policy
+
+
+def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
+    """What is legal as far as z tells, bool (n, n_actions): without a mask, missing values and order are unknown."""
+    from fsgym.episodes import Ends, Episodes
+
+    legal = np.ones((len(acquired), rules.n_actions), bool)
+    taken = rules.taken_from(acquired)
+    blank = Dataset(np.zeros((2, rules.n_features)), [0, 1], classes=np.arange(rules.n_classes))
+    most = int(taken.sum(axis=1).max(initial=0))
+    episodes = Episodes(blank, rules, len(acquired))
+    episodes.begin(np.arange(len(acquired)), np.zeros(len(acquired), np.int64))
+    left = taken.copy()
+    reward, ended, ends = np.zeros(len(acquired)), np.zeros(len(acquired), bool), Ends.blank(len(acquired))
+    for _ in range(most):  # acquire what z shows in any legal order
+        can = left & (episodes.legal[:, : rules.n_acquisitions] != 0)
+        rows = can.any(axis=1)
+        episodes.active[:] = rows
+        if not rows.any():
+            break
+        actions = can.argmax(axis=1)
+        episodes.step(actions, reward, ended, ends)
+        left[rows, actions[rows]] = False
+    legal[:] = episodes.legal != 0
+    legal[:, : rules.n_acquisitions] &= ~taken
+    return legal
+
+
+def write_policy(path: str | os.PathLike, policy: LinearPolicy, header: dict[str, Any]) -> None:
+    """Write a linear policy to a model file, with a header of plain JSON."""
+    arrays, text = policy.rules.state()
+    arrays = {f"rules.{k}": v for k, v in arrays.items()}
+    arrays |= {
+        "weights": policy.weights, "intercepts": policy.intercepts, "offset": policy.scaling.offset,
+        "scale": policy.scaling.scale,
+    }  # fmt: skip
+    model_file.write(path, "linear", arrays, {"rules": text, **header})
+
+
+def read_policy(path: str | os.PathLike) -> tuple[LinearPolicy, dict[str, Any]]:
+    """The linear policy of a model file, checked, and the rest of its header."""
+    arrays, header = model_file.read(path, "linear")
+    try:
+        of_rules = {k.removeprefix("rules."): v for k, v in arrays.items() if k.startswith("rules.")}
+        rules = Rules.from_state(of_rules, header.pop("rules"))
+        n, A = rules.n_features, rules.n_actions
+        shapes = {"weights": (n, 2, A), "intercepts": (A,), "offset": (n,), "scale": (n,)}
+        for name, shape in shapes.items():
+            if arrays[name].shape != shape or arrays[name].dtype.kind != "f" or not np.isfinite(arrays[name]).all():
+                raise ValueError(f"{name} must be finite numbers of shape {shape}")
+    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{path} is damaged: {model_file._line(error)}") from None
+    scaling = Scaling(arrays["offset"].astype(np.float64), arrays["scale"].astype(np.float64))
+    weights, intercepts = arrays["weights"].astype(np.float32), arrays["intercepts"].astype(np.float32)
+    return LinearPolicy(weights, intercepts, scaling, rules), header
+
+
+def _answer_at_once(
+    weights: NDArray[np.float32], intercepts: NDArray[np.float32], train: Dataset, scaling: Scaling, rules: Rules
+) -> LinearPolicy:
+    """The policy that acquires nothing and answers the class of the lowest mean error cost."""
+    shares = np.bincount(train.y, minlength=train.n_classes) / train.n_samples
+    scores = np.full_like(intercepts, NEVER)
+    scores[rules.n_acquisitions :] = -(rules.error_costs @ shares)
+    return LinearPolicy(np.zeros_like(weights), scores, scaling, rules)
+
+
+class _Threads:
+    """Runs tasks in threads, with linear algebra at one thread each, so that bits do not depend on their number."""
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self.n_jobs = effective_n_jobs(n_jobs)
+
+    def __enter__(self) -> Callable[[Callable, list], list[Any]]:
+        self.limits = threadpool_limits(1)
+        self.parallel = Parallel(self.n_jobs, prefer="threads").__enter__() if self.n_jobs > 1 else None
+        return self.run
+
+    def __exit__(self, *error: Any) -> None:
+        if self.parallel is not None:
+            self.parallel.__exit__(*error)
+        self.limits.restore_original_limits()
+
+    def run(self, task: Callable, arguments: list) -> list[Any]:
+        if self.parallel is None or len(arguments) == 1:
+            return [task(*a) for a in arguments]
+        return list(self.parallel(delayed(task)(*a) for a in arguments))
+
+
+class _progress:
+    """A rich progress bar, or nothing."""
+
+    def __init__(self, total: int, shown: bool) -> None:
+        self.bar = None
+        if shown:
+            from rich.progress import Progress
+
+            self.bar = Progress(transient=True)
+            self.task = self.bar.add_task("RCPI", total=total)
+
+    def __enter__(self) -> Callable[[], None]:
+        if self.bar is None:
+            return lambda: None
+        self.bar.start()
+        return lambda: self.bar.advance(self.task)
+
+    def __exit__(self, *error: Any) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def _at_least(value: Any, low: float, what: str, whole: bool = False) -> None:
+    kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not np.isfinite(value) or value < low:
+        raise ValueError(f"{what} must be a {'whole ' if whole else ''}number, at least {low}, got {value!r}")
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)

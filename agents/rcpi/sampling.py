@@ -1,0 +1,98 @@
+"""Step 1 of RCPI: states to learn from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from agents.kernels import advance, below, stream
+from fsgym import rules as mdp
+from fsgym.rules import NO_BUDGET, Rules, Tables
+
+
+class States(NamedTuple):
+    """Sampled states (x, z), with the order in which z was acquired, since prices can depend on it.
+
+    rows : int64 (n_states,), the datum of each
+    order : int16 (n_states, longest), its acquisitions
+    lengths : int64 (n_states,), how many there are
+    taken : bool (n_states, n_acquisitions)
+    """
+
+    rows: NDArray[np.int64]
+    order: NDArray[np.int16]
+    lengths: NDArray[np.int64]
+    taken: NDArray[np.bool_]
+
+
+def sample_states(X: NDArray[np.float32], rules: Rules, n_states: int, seed: int) -> States:
+    """States with x uniform over the rows of ``X``, and z a random set of acquisitions.
+
+    Without a budget each acquisition that can be had is in the set with probability 1/2 (the paper's choice).
+    With one, that would fill the budget in nearly every state, where no acquisition is legal and nothing could be
+    learnt: there the size is uniform over what the budget allows. The set is acquired in a random legal order, so
+    that prerequisites, forbidden and unaffordable acquisitions are respected.
+    """
+    J = rules.n_acquisitions
+    budgeted = rules.tables.budget < J or rules.budget_cost is not None
+    longest = J
+    if budgeted:
+        longest = min(J, rules.tables.budget)
+        cheapest = np.sort(np.minimum(rules.costs, rules.unrelated_costs))
+        longest = min(longest, int((np.cumsum(cheapest) <= rules.tables.budget_cost).sum()))
+    states = States(
+        np.zeros(n_states, np.int64),
+        np.zeros((n_states, longest), np.int16),
+        np.zeros(n_states, np.int64),
+        np.zeros((n_states, J), bool),
+    )
+    buffers = np.empty((1, rules.n_actions), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
+    tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
+    _sample(seed, budgeted, X, *states, *buffers, np.empty(J, np.int32), *tables)
+    return states
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _sample(seed, budgeted, X, rows, order, lengths, taken, legal, status, touching, pool, *tables):
+    t = Tables(*tables)
+    J = t.costs.size
+    for s in range(rows.size):
+        random = advance(stream(seed, s))
+        row = below(random, len(X))
+        rows[s] = row
+        mdp.start(t, X, row, 0, legal, status, touching)
+        size = 0
+        if budgeted:
+            random = advance(random)
+            size = below(random, order.shape[1] + 1)
+        else:
+            for j in range(J):
+                if status[0, j] == mdp.OPEN:
+                    random = advance(random)
+                    size += below(random, 2)
+        n_pool = 0
+        for j in range(J):
+            if legal[0, j] != 0:
+                pool[n_pool] = j
+                n_pool += 1
+        n_taken, spent = 0, 0.0
+        while n_taken < size and n_pool > 0:
+            random = advance(random)
+            k = below(random, n_pool)
+            j = pool[k]
+            n_pool -= 1
+            pool[k] = pool[n_pool]
+            spent += mdp.acquire(t, j, 0, legal, status, touching, n_taken, spent)
+            order[s, n_taken] = j
+            taken[s, j] = True
+            n_taken += 1
+            if not t.fixed:
+                n_pool = 0
+                for i in range(J):
+                    if legal[0, i] != 0:
+                        pool[n_pool] = i
+                        n_pool += 1
+        lengths[s] = n_taken
