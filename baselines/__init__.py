@@ -1,0 +1,11 @@
+"""The feature-selection methods that the agents are compared with, as scikit-learn classifiers.
+
+Each has ``features_used(X)``, which of its columns decide each row, and ``sparsity_grid(X, y)``, settings of
+its own sparsity knob from nothing used to everything.
+"""
+
+from baselines.cart import CARTClassifier
+from baselines.l1_svm import L1SVMClassifier
+from baselines.lasso import LassoPathClassifier
+
+__all__ = ["CARTClassifier", "L1SVMClassifier", "LassoPathClassifier"]

@@ -1,0 +1,99 @@
+"""What the sparse linear classifiers share: scaled training data in, decisions from the used columns out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sklearn.utils.validation
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from fsgym.dataset import Scaling
+
+# scikit-learn carries no types, and what a checker infers from its defaults is wrong (X: str). Its test for
+# finite values is a sum, which warns where finite values overflow.
+_quiet = np.errstate(over="ignore", invalid="ignore")
+validate_data: Any = _quiet(sklearn.utils.validation.validate_data)
+check_X_y: Any = _quiet(sklearn.utils.validation.check_X_y)
+
+
+def class_codes(y: ArrayLike) -> tuple[NDArray, NDArray[np.int64]]:
+    """The sorted classes of ``y`` and each row's index into them, int64 of shape (n_samples,).
+
+    Raises ValueError for continuous targets and for fewer than two classes.
+    """
+    check_classification_targets(y)
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least two classes, got 1 class ({classes[0]}); add rows of another")
+    return classes, codes.astype(np.int64)
+
+
+def signed_targets(codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """One-vs-rest targets of +1 and -1, shape (n_samples, 1) for two classes, else (n_samples, n_classes)."""
+    signs = np.where(codes[:, None] == np.arange(codes.max() + 1), 1.0, -1.0)
+    return signs[:, 1:] if signs.shape[1] == 2 else signs
+
+
+def scaled_table(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """What ``fit`` would train on, without fitting: the scaled table and the class codes."""
+    table, labels = check_X_y(X, y, dtype=np.float64)
+    return _apply(Scaling.fit(_tamed(table)), table), class_codes(labels)[1]
+
+
+def _tamed(X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``X`` with magnitudes cut to [1e-150, 1e100], so that no range overflows when it is inverted."""
+    return np.where(np.abs(X) < 1e-150, 0.0, X).clip(-1e100, 1e100)
+
+
+def _apply(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    return (_tamed(X) - scaling.offset) * scaling.scale
+
+
+class SparseLinearMixin:
+    """Scaling to [-1, 1], decisions and usage of a one-vs-rest linear classifier with zero coefficients.
+
+    A subclass's ``fit`` calls ``_training_data`` first and ``_keep`` last. Coefficients belong to the
+    scaled features. A column whose coefficient is zero in every classifier is never read.
+    """
+
+    classes_: NDArray
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    scaling_: Scaling
+
+    def _training_data(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        table, labels = validate_data(self, X, y, dtype=np.float64)
+        self.classes_, codes = class_codes(labels)
+        self.scaling_ = Scaling.fit(_tamed(table))
+        return _apply(self.scaling_, table), codes
+
+    def _keep(self, coef: NDArray, intercept: NDArray, targets: NDArray) -> None:
+        """Store the model; one that uses nothing answers the largest class."""
+        self.coef_ = np.array(coef, dtype=np.float64)
+        self.intercept_ = np.array(intercept, dtype=np.float64) if coef.any() else targets.mean(axis=0)
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self, "coef_")
+        return validate_data(self, X, reset=False, dtype=np.float64)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
+        table = self._checked(X)
+        used = self.coef_.any(axis=0)
+        scaling = Scaling(self.scaling_.offset[used], self.scaling_.scale[used])
+        scores = _apply(scaling, table[:, used]) @ self.coef_[:, used].T + self.intercept_
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """The class of each row, shape (n_samples,); ties go to the first class."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns decide each row, bool (n_samples, n_features): all that any classifier uses."""
+        table = self._checked(X)
+        return np.tile(self.coef_.any(axis=0), (len(table), 1))

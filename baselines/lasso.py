@@ -1,0 +1,211 @@
+"""The LASSO's regularisation path as a classifier."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import lars_path, lasso_path
+from sklearn.utils._param_validation import Interval
+
+from baselines._linear import SparseLinearMixin, scaled_table, signed_targets
+
+
+class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
+    """Least squares on targets of +1 and -1 with an L1 penalty, along its path; one-vs-rest for more classes.
+
+    The penalty falls from alpha_max, the smallest one at which no classifier uses a feature, and the path
+    ends where ``alpha`` or ``max_features`` says, whichever comes first. All classifiers share one penalty.
+    Features are scaled to [-1, 1] over the training rows; the intercept is not penalised.
+
+    Parameters
+    ----------
+    alpha : float in [0, 1], default=0.01
+        End of the path as a share of alpha_max: 1 uses nothing, and the answer is always the largest class; 0
+        is least squares.
+    max_features : int or None, default=None
+        End of the path before it would have used more features than this, counted over all classifiers; the
+        knob of sparsity. The coefficients are the least shrunk that keep to it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1 or n_classes, n_features), float64
+        Coefficients of the scaled features.
+    intercept_ : ndarray of shape (1 or n_classes,), float64
+    alpha_ : float
+        The penalty at the end of the path, as in ``sklearn.linear_model.Lasso(alpha=alpha_)``.
+    alpha_max_ : float
+    scaling_ : fsgym.dataset.Scaling
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+
+    Notes
+    -----
+    The path is LARS' and exact. LARS breaks down on linearly dependent columns, as one-hot codes are: its
+    steps are checked against the optimality conditions, and where they fail, coordinate descent takes the
+    path at 100 penalties from alpha_max to max(alpha, 0.001) alpha_max.
+
+    References
+    ----------
+    Efron, Hastie, Johnstone and Tibshirani (2004), Least angle regression, section 3.1; a reference method of
+    Dulac-Arnold, Denoyer, Preux and Gallinari (2012), section 6.1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from baselines import LassoPathClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LassoPathClassifier(alpha=0.0, max_features=3).fit(X, y)
+    >>> int(model.features_used(X[:1]).sum()), bool(model.score(X, y) > 0.9)
+    (3, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "max_features": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
+    def __init__(self, alpha: float = 0.01, *, max_features: int | None = None) -> None:
+        self.alpha = alpha
+        self.max_features = max_features
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> LassoPathClassifier:
+        """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
+
+        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        """
+        Z, codes = self._training_data(X, y)
+        targets = signed_targets(codes)
+        problem = _Problem.of(Z, targets)
+        self.alpha_max_ = problem.alpha_max
+        paths, self.alpha_ = _stopped(problem, self.alpha, self.max_features)
+        coef = np.zeros((targets.shape[1], Z.shape[1]))
+        coef[:, problem.varying] = [path.at(self.alpha_) for path in paths]
+        self._keep(coef, targets.mean(axis=0) - coef @ Z.mean(axis=0), targets)
+        return self
+
+    def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
+        """At most ``n_settings`` values of ``max_features``, from none to all, at about equal ratios."""
+        n_features = scaled_table(X, y)[0].shape[1]
+        counts = np.unique(np.geomspace(1, n_features, n_settings - 1).round().astype(int))
+        return [{"alpha": 0.0, "max_features": int(k)} for k in (0, *counts)]
+
+
+class _Path(NamedTuple):
+    """A piecewise linear path: penalties (n_knots,), falling, and coefficients (n_features, n_knots)."""
+
+    alphas: NDArray[np.float64]
+    coefs: NDArray[np.float64]
+
+    def at(self, alpha: float) -> NDArray[np.float64]:
+        """Coefficients at ``alpha``, shape (n_features,)."""
+        if len(self.alphas) == 1 or alpha >= self.alphas[0]:
+            return self.coefs[:, 0]
+        right = min(int(np.searchsorted(-self.alphas, -alpha)), len(self.alphas) - 1)
+        high, low = self.alphas[right - 1], self.alphas[right]
+        share = min((high - alpha) / (high - low), 1.0)
+        return (1.0 - share) * self.coefs[:, right - 1] + share * self.coefs[:, right]
+
+    def entries(self) -> NDArray[np.float64]:
+        """The penalty below which each feature has been used, shape (n_features,); -inf for never."""
+        nonzero = self.coefs != 0
+        before = np.maximum(nonzero.argmax(axis=1) - 1, 0)
+        return np.where(nonzero.any(axis=1), self.alphas[before], -np.inf)
+
+
+class _Problem(NamedTuple):
+    """Centred data of all one-vs-rest regressions; without constant columns (``varying`` is False there)."""
+
+    Z: NDArray[np.float64]
+    targets: NDArray[np.float64]
+    gram: NDArray[np.float64] | None
+    Zy: NDArray[np.float64]
+    varying: NDArray[np.bool_]
+    alpha_max: float
+
+    @classmethod
+    def of(cls, Z: NDArray, targets: NDArray) -> _Problem:
+        varying = np.ptp(Z, axis=0) > 0
+        Z = np.asfortranarray(Z[:, varying] - Z[:, varying].mean(axis=0))
+        targets = targets - targets.mean(axis=0)
+        gram = Z.T @ Z if Z.shape[0] > Z.shape[1] else None
+        Zy = Z.T @ targets
+        return cls(Z, targets, gram, Zy, varying, float(np.abs(Zy).max(initial=0.0) / len(Z)))
+
+    def violation(self, path: _Path, k: int) -> float:
+        """How far regression ``k`` is from optimal, at the worst knot, as a share of alpha_max."""
+        fitted = self.Z.T @ (self.Z @ path.coefs) if self.gram is None else self.gram @ path.coefs
+        pull = (self.Zy[:, [k]] - fitted) / len(self.Z)
+        active = np.abs(pull - path.alphas * np.sign(path.coefs))
+        wrong = np.where(path.coefs != 0, active, np.abs(pull) - path.alphas)
+        return float(wrong.max()) / self.alpha_max
+
+
+def _paths(problem: _Problem, alpha_min: float) -> list[_Path]:
+    """The path of each regression down to ``alpha_min``."""
+    if problem.alpha_max <= 1e-12:
+        return [_Path(np.zeros(1), np.zeros((problem.Z.shape[1], 1)))] * problem.targets.shape[1]
+    paths = []
+    for k in range(problem.targets.shape[1]):
+        path = _homotopy(problem, k, alpha_min)
+        reached = path.alphas[-1] <= alpha_min + 1e-6 * problem.alpha_max
+        if not reached or problem.violation(path, k) > 1e-6:
+            return _descent(problem, alpha_min)
+        paths.append(path)
+    return paths
+
+
+def _homotopy(problem: _Problem, k: int, alpha_min: float) -> _Path:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the caller checks what came out
+        alphas, _, coefs = lars_path(
+            problem.Z,
+            problem.targets[:, k],
+            Xy=problem.Zy[:, k],
+            Gram=problem.gram,
+            method="lasso",
+            alpha_min=alpha_min,  # pyright: ignore[reportArgumentType]
+            max_iter=10 * min(problem.Z.shape) + 100,
+        )
+    return _Path(alphas, coefs)
+
+
+def _descent(problem: _Problem, alpha_min: float) -> list[_Path]:
+    """All regressions at the same penalties, so that all have a knot where one of them ends the path."""
+    share = max(alpha_min / problem.alpha_max, 1e-3)
+    alphas = problem.alpha_max * np.geomspace(1.0, share, 100)
+    paths = []
+    for k in range(problem.targets.shape[1]):
+        _, coefs, _ = lasso_path(
+            problem.Z,
+            problem.targets[:, k],
+            alphas=alphas,  # pyright: ignore[reportArgumentType]
+            precompute=False if problem.gram is None else problem.gram,  # pyright: ignore[reportArgumentType]
+            Xy=problem.Zy[:, k],
+            tol=1e-8,
+            max_iter=100_000,
+        )
+        paths.append(_Path(alphas, coefs))
+    return paths
+
+
+def _stopped(problem: _Problem, share: float, max_features: int | None) -> tuple[list[_Path], float]:
+    """The paths and the penalty where they stop: ``share`` of alpha_max, or before one feature too many.
+
+    With ``max_features`` the path is first taken a part of the way, since its end is the costly part.
+    """
+    limit = problem.Z.shape[1] if max_features is None else max_features
+    ends = [share] if limit >= problem.Z.shape[1] else [s for s in (0.1, 0.01, 0.001) if s > share] + [share]
+    for end in ends:
+        paths = _paths(problem, end * problem.alpha_max)
+        entries = np.sort(np.max([path.entries() for path in paths], axis=0))[::-1]
+        if limit < np.isfinite(entries).sum():
+            return paths, float(entries[limit])
+    return paths, max(share * problem.alpha_max, float(min(path.alphas[-1] for path in paths)))
