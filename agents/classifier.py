@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -135,12 +134,11 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
             unrelated_costs=self.unrelated_costs, empty_is_related=self.empty_is_related,
             prerequisites=self.prerequisites, missing=self.missing,
         )  # fmt: skip
-        seed = self.random_state
         agent = RCPI(
             DatumWiseEnv(dataset, rules),
             n_iterations=self.n_iterations, states_per_sample=self.states_per_sample, alpha=self.alpha,
             ridge=self.ridge, mixture=self.mixture, n_rollouts=self.n_rollouts, select=self.select,
-            n_jobs=self.n_jobs, random_state=int(seed) if isinstance(seed, Integral) else seed,
+            n_jobs=self.n_jobs, random_state=self.random_state,
         )  # fmt: skip
         agent.learn()
         self.classes_ = classes
@@ -185,13 +183,22 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
             names = header["feature_names"]
             if len(classes) != policy.rules.n_classes:
                 raise ValueError(f"{len(classes)} class labels for {policy.rules.n_classes} classes")
+            if names is not None and not all(isinstance(v, str) for v in names):
+                raise ValueError("feature names must be text")
             if names is not None and len(names) != policy.rules.n_features:
                 raise ValueError(f"{len(names)} feature names for {policy.rules.n_features} features")
         except KeyError:
             raise ValueError(f"{path} holds an agent without labels; open it with RCPI.load") from None
         except (ValueError, TypeError, OverflowError) as error:
             raise ValueError(f"{path} is damaged: {error}") from None
-        model = cls(lam=policy.rules.lam, budget=policy.rules.budget, budget_cost=policy.rules.budget_cost)
+        rules = policy.rules
+        unrelated = "forbid" if rules.forbids_unrelated else rules.unrelated_costs
+        model = cls(
+            lam=rules.lam, budget=rules.budget, budget_cost=rules.budget_cost, costs=rules.costs,
+            error_costs=rules.error_costs, groups=[list(g) for g in rules.groups], related=rules.related,
+            relation=rules.relation, unrelated_costs=None if rules.related is None else unrelated,
+            empty_is_related=rules.empty_is_related, prerequisites=rules.prerequisites, missing=rules.missing,
+        )  # fmt: skip
         model.classes_, model.rules_, model.policy_, model.history_ = classes, policy.rules, policy, []
         model.n_features_in_ = policy.rules.n_features
         if names is not None:

@@ -23,8 +23,8 @@ def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], hea
     from safetensors.numpy import save
 
     path = Path(path)
-    text = json.dumps({"kind": kind, **header})
-    data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {"format": FORMAT, "header": text})
+    text = json.dumps({"kind": kind, **header})  # the one entry: safetensors writes several in any order
+    data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {FORMAT: text})
     try:
         handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
         try:
@@ -54,11 +54,11 @@ def read(path: str | os.PathLike, kind: str) -> tuple[dict[str, NDArray], dict[s
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
     except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise ValueError(f"{path} is not a model file, or is damaged: {_line(error)}") from None
-    if metadata.get("format") != FORMAT:
+    if FORMAT not in metadata:
         raise ValueError(f"{path} is not a model file of fsgym ({FORMAT}); save the model again with this version")
     try:
-        header = json.loads(metadata["header"])
-    except (KeyError, ValueError, RecursionError):
+        header = json.loads(metadata[FORMAT])
+    except (ValueError, RecursionError):
         raise ValueError(f"{path} is damaged: its header is not JSON") from None
     if not isinstance(header, dict) or header.pop("kind", None) != kind:
         raise ValueError(f"{path} holds another kind of model, not {kind!r}")
@@ -66,19 +66,25 @@ def read(path: str | os.PathLike, kind: str) -> tuple[dict[str, NDArray], dict[s
 
 
 def labels_to_json(classes: NDArray) -> list:
-    """Class labels as JSON; numbers, bools and text keep their kind."""
-    if classes.dtype.kind not in "biufUO":
+    """Class labels as JSON; numbers, bools and text keep their kind, others raise TypeError."""
+    plain = [v.item() if isinstance(v, np.generic) else v for v in classes.tolist()]
+    if not all(isinstance(v, (bool, int, float, str)) for v in plain):
         raise TypeError(f"labels of type {classes.dtype} cannot be saved; use numbers or text")
-    return [str(v) if classes.dtype.kind in "UO" and not isinstance(v, (int, float)) else v for v in classes.tolist()]
+    return [str(v) if isinstance(v, str) else v for v in plain]
 
 
 def labels_from_json(values: Any, dtype: Any) -> NDArray:
     """Class labels again, sorted and distinct, or ValueError."""
-    if not isinstance(values, list) or len(values) < 2 or not all(isinstance(v, (bool, int, float, str)) for v in values):
+    plain = isinstance(values, list) and all(isinstance(v, (bool, int, float, str)) for v in values)
+    if not plain or len(values) < 2:
         raise ValueError("the class labels are damaged")
-    if np.dtype(dtype).kind not in "biufUO":
+    kind = np.dtype(dtype)
+    if kind.kind not in "biufUO":
         raise ValueError("the type of the class labels is damaged")
-    return np.array(values, dtype=dtype)
+    labels = np.array(values, dtype=str if kind.kind == "U" else kind)  # the width of text is as the labels need it
+    if labels.ndim != 1 or labels.tolist() != values or not (labels[:-1] < labels[1:]).all():
+        raise ValueError("the class labels are damaged")
+    return labels
 
 
 def _line(error: Exception) -> str:

@@ -15,6 +15,9 @@ from fsgym.dataset import Scaling
 from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules, Tables
 
+# Scores must stay far from NEVER and from infinity: no sum of these reaches 1e27.
+LARGEST_WEIGHT, LARGEST_VALUE = np.float32(1e12), np.float32(1e9)
+
 
 class Policy(Protocol):
     """Batches in, actions out."""
@@ -38,6 +41,11 @@ class LinearPolicy:
     intercepts : float32 (n_actions,)
     scaling : Scaling
     rules : Rules
+
+    Raises
+    ------
+    ValueError
+        Where the arrays do not fit the rules, or hold numbers that are not finite or above 1e12.
     """
 
     weights: NDArray[np.float32]
@@ -45,10 +53,27 @@ class LinearPolicy:
     scaling: Scaling
     rules: Rules
 
+    def __post_init__(self) -> None:
+        n, J, A = self.rules.n_features, self.rules.n_acquisitions, self.rules.n_actions
+        intercepts = np.where((self.intercepts == NEVER) & (np.arange(self.intercepts.size) < J), 0, self.intercepts)
+        for name, array, shape, most in (
+            ("weights", self.weights, (n, 2, A), LARGEST_WEIGHT),
+            ("intercepts", intercepts, (A,), LARGEST_WEIGHT),  # -1e30 is for acquisitions that were never legal
+            ("offset", self.scaling.offset, (n,), np.inf),
+            ("scale", self.scaling.scale, (n,), np.inf),
+        ):
+            fits = array.shape == shape and array.dtype.kind == "f"
+            if not fits or not np.isfinite(array).all() or np.abs(array).max() > most:
+                raise ValueError(f"{name} must be finite numbers of shape {shape}, at most {most:g} in size")
+
+    def scaled(self, X: NDArray) -> NDArray[np.float32]:
+        """Scaled values, float32; only what would overflow the scores is cut off, at 1e9 times the training range."""
+        return np.clip(self.scaling.apply(X), -LARGEST_VALUE, LARGEST_VALUE)
+
     def scores(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Scores of all actions, float32 (n, n_actions)."""
         known = acquired & ~np.isnan(values)
-        mu = np.where(known, self.scaling.apply(np.where(known, values, 0)), np.float32(0))
+        mu = np.where(known, self.scaled(np.where(known, values, 0)), np.float32(0))
         return self.intercepts + known.astype(np.float32) @ self.weights[:, 0] + mu @ self.weights[:, 1]
 
     def actions(
@@ -62,12 +87,19 @@ class LinearPolicy:
 
         Scores are kept and the row of the new feature added: O(n_actions) for an acquired feature (section 5.1).
         ``rules`` replaces the rules it was trained with, for another budget, say; groups and classes must agree.
+        Raises ValueError where ``X`` has another shape, or missing values that the rules refuse.
         """
         rules = rules or self.rules
         if rules.groups != self.rules.groups or rules.n_classes != self.rules.n_classes:
             raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
-        X = np.ascontiguousarray(X, dtype=np.float32)
-        return walk(self.scaling.apply(X), X, padded(self.weights, 0)[None], padded(self.intercepts, NEVER)[None], rules)
+        with np.errstate(over="ignore"):
+            X = np.ascontiguousarray(X, dtype=np.float32)
+        if X.ndim != 2 or X.shape[1] != rules.n_features:
+            raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {X.shape}")
+        if rules.missing == "error" and np.isnan(X).any():
+            raise ValueError("X has missing values and missing='error' refuses them")
+        W, b = padded(self.weights, 0)[None], padded(self.intercepts, NEVER)[None]
+        return walk(self.scaled(X), X, W, b, rules)
 
 
 def walk(
@@ -78,7 +110,7 @@ def walk(
     most = J if rules.budget is None else min(J, rules.budget)
     order, acquired = np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool)
     answers = np.zeros(n, np.int64)
-    state = np.empty((1, rules.n_actions), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
+    state = np.empty((1, b.shape[1]), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
     buffers = np.empty((1, b.shape[1]), np.float32), np.empty(b.shape[1], np.float32)
     _walk(values, X, W, b, order, acquired, answers, *state, *buffers, *rules.tables)
     longest = int((order >= 0).sum(axis=1).max(initial=0))
@@ -106,3 +138,33 @@ def _walk(values, X, W, b, order, acquired, answers, legal, status, touching, sc
             for k in range(t.member_first[action], t.member_first[action + 1]):
                 i = t.member[k]
                 acquired[row, i] = not np.isnan(X[row, i])
+
+
+def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
+    """What is legal as far as z tells, bool (n, n_actions), from ``acquired`` bool (n, n_features).
+
+    What z does not tell: which values are missing, and what was spent where prices depend on the order; the
+    greedily cheapest order is taken for it.
+    """
+    taken = rules.taken_from(acquired)
+    legal = np.ones((len(taken), rules.n_actions), np.int8)
+    state = np.empty((1, rules.n_acquisitions), np.int8), np.empty((1, rules.n_acquisitions), np.int32)
+    _legal_from(taken, rules.price_sets(taken)[0], legal, *state, *rules.tables)
+    return legal.astype(bool)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _legal_from(taken, spent, legal, status, touching, *tables):
+    t = Tables(*tables)
+    J = t.costs.size
+    for e in range(len(taken)):
+        touching[0, :] = 0
+        n_taken = 0
+        for j in range(J):
+            status[0, j] = mdp.TAKEN if taken[e, j] else mdp.OPEN
+            if taken[e, j]:
+                n_taken += 1
+                for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
+                    touching[0, t.neighbour[k]] += 1
+        for j in range(J):
+            legal[e, j] = mdp.is_legal(t, j, 0, status, touching, n_taken, spent[e])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from agents import model_file
 from agents.kernels import NEVER, padded
-from agents.policy import LinearPolicy
+from agents.policy import LinearPolicy, legal_from
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
@@ -23,6 +25,7 @@ from fsgym.evaluation import Trajectories, evaluate
 from fsgym.rules import Rules
 
 Callback = Callable[[dict[str, float]], "bool | None"]
+LARGEST_LOSS = 1e9  # returns are single precision, and scores must stay above that of what cannot be chosen
 
 
 class RCPI:
@@ -42,7 +45,7 @@ class RCPI:
         States sampled in each iteration, per row of the data set.
     alpha : float in [0, 1), default 0.7
         Weight of the old mixture in the new one.
-    ridge : float > 0, default 1e-3
+    ridge : float from 1e-6, default 1e-3
         Shrinkage of each regression on all but the intercept, times its number of rows.
     mixture : {"decision", "trajectory"}, default "decision"
         When a policy of the mixture is drawn: at each decision, as in the paper, or once a rollout, which is faster.
@@ -103,25 +106,43 @@ class RCPI:
             getattr(inner, "rules", None), Rules
         ):
             raise TypeError(f"RCPI needs an environment of fsgym, got {type(env).__name__}")
-        _at_least(n_iterations, 1, "n_iterations", whole=True)
-        _at_least(n_rollouts, 1, "n_rollouts", whole=True)
+        _number(n_iterations, "n_iterations", 1, 1e6, whole=True)
+        _number(n_rollouts, "n_rollouts", 1, 1e6, whole=True)
         if patience is not None:
-            _at_least(patience, 1, "patience", whole=True)
-        _at_least(tol, 0, "tol")
-        for value, what in ((states_per_sample, "states_per_sample"), (ridge, "ridge")):
-            _at_least(value, 0, what)
-            if value == 0:
-                raise ValueError(f"{what} must be above 0, got {value}")
-        _at_least(alpha, 0, "alpha")
-        if alpha >= 1:
-            raise ValueError(f"alpha must be below 1, or nothing would be learnt, got {alpha}")
+            _number(patience, "patience", 1, 1e6, whole=True)
+        if n_jobs is not None:
+            _number(n_jobs, "n_jobs", -1e6, 1e6, whole=True)
+            if n_jobs == 0:
+                raise ValueError("n_jobs must not be 0; -1 is one thread a core")
+        _number(tol, "tol", 0, 1e9)
+        _number(states_per_sample, "states_per_sample", 1e-9, 1e6)
+        _number(ridge, "ridge", 1e-6, 1e6)  # the sums are of single precision: with less they cannot be solved
+        _number(alpha, "alpha", 0, 1)
+        if alpha == 1:
+            raise ValueError("alpha must be below 1, or nothing would be learnt")
+        if not isinstance(random_state, (Integral, np.random.Generator, np.random.RandomState, type(None))) or (
+            isinstance(random_state, Integral) and random_state < 0
+        ):
+            raise ValueError(
+                "random_state must be None, a whole number from 0, a Generator or a RandomState, "
+                f"got {random_state!r}"
+            )
         if mixture not in ("decision", "trajectory"):
             raise ValueError(f"mixture must be 'decision' or 'trajectory', got {mixture!r}")
         if select not in ("best", "last"):
             raise ValueError(f"select must be 'best' or 'last', got {select!r}")
         self.dataset: Dataset = inner.dataset
         self.rules: Rules = inner.rules
-        self.n_iterations, self.states_per_sample, self.alpha, self.ridge = n_iterations, states_per_sample, alpha, ridge
+        with np.errstate(over="ignore"):
+            dearest = np.maximum(self.rules.costs, self.rules.unrelated_costs).sum() * self.rules.lam
+            dearest += np.abs(self.rules.error_costs).max()
+        if dearest > LARGEST_LOSS:
+            raise ValueError(
+                f"prices and error costs must not add up to more than {LARGEST_LOSS:g} for a datum, got {dearest:g}; "
+                "use a larger unit"
+            )
+        self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
+        self.alpha, self.ridge = alpha, ridge
         self.mixture, self.n_rollouts, self.select = mixture, n_rollouts, select
         self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
         self.policy: LinearPolicy | None = None
@@ -142,6 +163,8 @@ class RCPI:
         -------
         self
         """
+        if not hasattr(self, "dataset"):
+            raise ValueError("this agent was loaded without an environment; use RCPI.load(path, env) to learn anew")
         rng = _generator(self.random_state)
         rules, alpha = self.rules, self.alpha
         train, judge = self.dataset, self.dataset
@@ -231,7 +254,7 @@ class RCPI:
 
     def trajectories(self, X: Any, rules: Rules | None = None) -> Trajectories:
         """Classify the rows of ``X``, asking feature by feature; see ``LinearPolicy.trajectories``."""
-        return self._learnt().trajectories(X, rules)
+        return self._learnt().trajectories(X, rules or self.rules)
 
     def save(self, path: str | os.PathLike) -> None:
         """Write what was learnt to a model file (safetensors with a JSON header)."""
@@ -239,7 +262,7 @@ class RCPI:
 
     @classmethod
     def load(cls, path: str | os.PathLike, env: Any = None) -> RCPI:
-        """An agent from a model file; ``env`` is needed only to learn anew.
+        """An agent from a model file; ``env`` is needed only to learn anew, or to act under other rules.
 
         Raises OSError or ValueError, in one sentence, where the file cannot be read, is damaged or does not fit.
         """
@@ -247,9 +270,11 @@ class RCPI:
         agent = cls.__new__(cls)
         if env is not None:
             agent = cls(env)
-            if (agent.rules.n_features, agent.rules.n_classes) != (policy.rules.n_features, policy.rules.n_classes):
-                raise ValueError(f"the model in {path} is for other data than this environment's")
-        agent.rules, agent.policy, agent.history = policy.rules, policy, []
+            if (agent.rules.groups, agent.rules.n_classes) != (policy.rules.groups, policy.rules.n_classes):
+                raise ValueError(f"the model in {path} is for other features, groups or classes than the environment's")
+        else:
+            agent.rules = policy.rules
+        agent.policy, agent.history = policy, []
         return agent
 
     def _learnt(self) -> LinearPolicy:
@@ -258,32 +283,6 @@ class RCPI:
 
             raise NotFittedError("nothing was learnt yet; call learn() first")
         return self.policy
-
-
-def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
-    """What is legal as far as z tells, bool (n, n_actions): without a mask, missing values and order are unknown."""
-    from fsgym.episodes import Ends, Episodes
-
-    legal = np.ones((len(acquired), rules.n_actions), bool)
-    taken = rules.taken_from(acquired)
-    blank = Dataset(np.zeros((2, rules.n_features)), [0, 1], classes=np.arange(rules.n_classes))
-    most = int(taken.sum(axis=1).max(initial=0))
-    episodes = Episodes(blank, rules, len(acquired))
-    episodes.begin(np.arange(len(acquired)), np.zeros(len(acquired), np.int64))
-    left = taken.copy()
-    reward, ended, ends = np.zeros(len(acquired)), np.zeros(len(acquired), bool), Ends.blank(len(acquired))
-    for _ in range(most):  # acquire what z shows in any legal order
-        can = left & (episodes.legal[:, : rules.n_acquisitions] != 0)
-        rows = can.any(axis=1)
-        episodes.active[:] = rows
-        if not rows.any():
-            break
-        actions = can.argmax(axis=1)
-        episodes.step(actions, reward, ended, ends)
-        left[rows, actions[rows]] = False
-    legal[:] = episodes.legal != 0
-    legal[:, : rules.n_acquisitions] &= ~taken
-    return legal
 
 
 def write_policy(path: str | os.PathLike, policy: LinearPolicy, header: dict[str, Any]) -> None:
@@ -302,17 +301,15 @@ def read_policy(path: str | os.PathLike) -> tuple[LinearPolicy, dict[str, Any]]:
     arrays, header = model_file.read(path, "linear")
     try:
         of_rules = {k.removeprefix("rules."): v for k, v in arrays.items() if k.startswith("rules.")}
+        if not {"groups", "costs", "error_costs"} <= of_rules.keys():
+            raise ValueError("rules are missing")
         rules = Rules.from_state(of_rules, header.pop("rules"))
-        n, A = rules.n_features, rules.n_actions
-        shapes = {"weights": (n, 2, A), "intercepts": (A,), "offset": (n,), "scale": (n,)}
-        for name, shape in shapes.items():
-            if arrays[name].shape != shape or arrays[name].dtype.kind != "f" or not np.isfinite(arrays[name]).all():
-                raise ValueError(f"{name} must be finite numbers of shape {shape}")
+        weights, intercepts = (arrays[name].astype(np.float32) for name in ("weights", "intercepts"))
+        offset, scale = (arrays[name].astype(np.float64) for name in ("offset", "scale"))
+        policy = LinearPolicy(weights, intercepts, Scaling(offset, scale), rules)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
         raise ValueError(f"{path} is damaged: {model_file._line(error)}") from None
-    scaling = Scaling(arrays["offset"].astype(np.float64), arrays["scale"].astype(np.float64))
-    weights, intercepts = arrays["weights"].astype(np.float32), arrays["intercepts"].astype(np.float32)
-    return LinearPolicy(weights, intercepts, scaling, rules), header
+    return policy, header
 
 
 def _answer_at_once(
@@ -328,18 +325,26 @@ def _answer_at_once(
 class _Threads:
     """Runs tasks in threads, with linear algebra at one thread each, so that bits do not depend on their number."""
 
+    lock, users, limits = threading.Lock(), 0, None  # the limit is the whole process's: the last one out lifts it
+
     def __init__(self, n_jobs: int | None) -> None:
         self.n_jobs = effective_n_jobs(n_jobs)
 
     def __enter__(self) -> Callable[[Callable, list], list[Any]]:
-        self.limits = threadpool_limits(1)
-        self.parallel = Parallel(self.n_jobs, prefer="threads").__enter__() if self.n_jobs > 1 else None
+        with _Threads.lock:
+            if _Threads.users == 0:
+                _Threads.limits = threadpool_limits(1)
+            _Threads.users += 1
+        self.parallel = Parallel(self.n_jobs, require="sharedmem").__enter__() if self.n_jobs > 1 else None
         return self.run
 
     def __exit__(self, *error: Any) -> None:
         if self.parallel is not None:
             self.parallel.__exit__(*error)
-        self.limits.restore_original_limits()
+        with _Threads.lock:
+            _Threads.users -= 1
+            if _Threads.users == 0 and _Threads.limits is not None:
+                _Threads.limits.restore_original_limits()
 
     def run(self, task: Callable, arguments: list) -> list[Any]:
         if self.parallel is None or len(arguments) == 1:
@@ -369,10 +374,11 @@ class _progress:
             self.bar.stop()
 
 
-def _at_least(value: Any, low: float, what: str, whole: bool = False) -> None:
+def _number(value: Any, what: str, low: float, high: float, whole: bool = False) -> None:
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not np.isfinite(value) or value < low:
-        raise ValueError(f"{what} must be a {'whole ' if whole else ''}number, at least {low}, got {value!r}")
+    if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
+        kind = "a whole number" if whole else "a number"
+        raise ValueError(f"{what} must be {kind} from {low:g} to {high:g}, got {value!r}")
 
 
 def _generator(random_state: Any) -> np.random.Generator:
