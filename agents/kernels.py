@@ -45,19 +45,34 @@ def add_acquisition(t, j, values, row, W, p, scores, slot):
     return n
 
 
+@intrinsic
+def _first(typingctx, score, top, action, best):
+    """The lower of ``best`` and ``action`` if its score is the top one, else ``best``; vectorised in a loop."""
+
+    def code(context, builder, signature, arguments):
+        score, top, action, best = arguments
+        equal = builder.fcmp_ordered("==", score, top)
+        action = builder.select(equal, action, context.get_constant(types.int32, int(NOWHERE)))
+        return builder.select(builder.icmp_signed("<", action, best), action, best)
+
+    return types.int32(types.float32, types.float32, types.int32, types.int32), code
+
+
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def best_legal(scores, slot, legal, e, allowed):
-    """The legal action with the largest score, the lowest of equals; ``allowed`` is a buffer like a row of scores."""
-    n = legal.shape[1]
+    """The legal action with the largest score, the lowest of equals, int64.
+
+    ``legal[e]`` and the buffer ``allowed`` are as long as ``scores[slot]``; what pads a row has the score NEVER.
+    """
+    wide = scores.shape[1]
     top = NEVER
-    for a in range(n):
+    for a in range(wide):
         allowed[a] = scores[slot, a] if legal[e, a] != 0 else NEVER
         top = _larger(top, allowed[a])
     best = NOWHERE
-    for a in range(n):
-        here = np.int32(a) if allowed[a] == top else NOWHERE
-        best = here if here < best else best
-    return best
+    for a in range(wide):
+        best = _first(allowed[a], top, np.int32(a), best)
+    return np.int64(best)
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)

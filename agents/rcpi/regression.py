@@ -13,6 +13,7 @@ from agents.rcpi.sampling import States
 from fsgym.rules import Rules
 
 CHUNK = 8192  # rows summed in float32 before they are added in float64
+MEMORY = 2**28  # bytes of Gram matrices held at once
 
 
 def fit_scores(
@@ -57,36 +58,39 @@ def fit_scores(
     downdate = 2 * illegal.sum(axis=0) <= open_rows.sum()
     part = np.where(downdate, illegal, legal)  # the rows that make an acquisition's own Gram matrix
     shared, shared_open = np.zeros((D, D)), np.zeros((D, D))
-    own = np.zeros((J, D, D))
     targets = np.zeros((D, J + rules.n_classes))
-
-    for first, last in blocks(len(states.rows), CHUNK):
+    theta = np.zeros((D, J + rules.n_classes))
+    chunks = blocks(len(states.rows), CHUNK)
+    for first, last in chunks:
         Phi = design.rows(first, last)
-        closed = ~open_rows[first:last]
-        gram = (Phi.T @ Phi).astype(np.float64)
+        gram = _gram(Phi)
         shared += gram
         shared_open += gram
-        if closed.any():
-            shared_open -= _gram(Phi[closed])
-
-        def add(j: int, Phi: NDArray = Phi, first: int = first, last: int = last) -> None:
-            rows = np.flatnonzero(part[first:last, j])
-            if len(rows):
-                own[j] += _gram(Phi[rows])
-
-        run(add, [(j,) for j in range(J)])
+        if not open_rows[first:last].all():
+            shared_open -= _gram(Phi[~open_rows[first:last]])
         answers = -rules.error_costs[:, y[states.rows[first:last]]].T.astype(np.float32)
         targets += (Phi.T @ np.concatenate([returns[first:last], answers], axis=1)).astype(np.float64)
-
-    theta = np.zeros((D, J + rules.n_classes))
     theta[:, J:] = _solve(shared, targets[:, J:], ridge * len(states.rows) * design.shrinkage)
 
-    def solve(j: int) -> None:
-        if n_legal[j]:
-            gram = shared_open - own[j] if downdate[j] else own[j]
-            theta[:, j] = _solve(gram, targets[:, j], ridge * n_legal[j] * design.shrinkage)
+    at_once = max(1, MEMORY // (8 * D * D))  # acquisitions whose matrices are held together
+    for low, high in blocks(J, at_once):
+        own = np.zeros((high - low, D, D))
+        for first, last in chunks:
+            Phi = Phi if len(chunks) == 1 else design.rows(first, last)
 
-    run(solve, [(j,) for j in range(J)])
+            def add(j: int, Phi: NDArray = Phi, first: int = first, last: int = last, own: NDArray = own) -> None:
+                rows = np.flatnonzero(part[first:last, j])
+                if len(rows):
+                    own[j - low] += _gram(Phi[rows])
+
+            run(add, [(j,) for j in range(low, high)])
+
+        def solve(j: int, own: NDArray = own) -> None:
+            if n_legal[j]:
+                gram = shared_open - own[j - low] if downdate[j] else own[j - low]
+                theta[:, j] = _solve(gram, targets[:, j], ridge * n_legal[j] * design.shrinkage)
+
+        run(solve, [(j,) for j in range(low, high)])
     weights, intercepts = design.unpack(theta)
     intercepts[:J][n_legal == 0] = NEVER
     return weights, intercepts

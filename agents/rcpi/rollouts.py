@@ -89,7 +89,7 @@ def rollout_returns(
 
     def task(first: int, last: int) -> int:
         buffers = (
-            np.empty((2, rules.n_actions), np.int8), np.empty((2, J), np.int8), np.zeros((2, J), np.int32),
+            np.empty((2, wide), np.int8), np.empty((2, J), np.int8), np.zeros((2, J), np.int32),
             np.empty((P, wide), np.float32), np.empty((P, wide), np.float32), np.empty(P, np.int64),
             np.empty(P, np.int64), np.empty(J, np.int64), np.empty(wide, np.float32),
         )  # fmt: skip
@@ -112,17 +112,17 @@ def _draw(u, newest):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def _uniform(random, legal, e):
+def _uniform(random, legal, e, n_actions):
     """A uniformly random legal action of state e."""
     n = 0
-    for a in range(legal.shape[1]):
+    for a in range(n_actions):
         n += legal[e, a]
     k = below(random, n)
-    for a in range(legal.shape[1]):
+    for a in range(n_actions):
         k -= legal[e, a]
         if k < 0:
             return a
-    return legal.shape[1] - 1
+    return n_actions - 1
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
@@ -133,13 +133,15 @@ def _rollouts(
     """States first..last-1; state row 0 of the buffers is the sampled state, row 1 the rollout."""
     t = Tables(*tables)
     J, P, wide = t.costs.size, b.shape[0], b.shape[1]
+    n_actions = J + error_costs.shape[0]
     updates = 0
     for s in range(first, last):
         row = rows[s]
         mdp.start(t, X, row, 0, legal, status, touching)
         n_base, spent_base = 0, 0.0
         for k in range(lengths[s]):
-            spent_base += mdp.acquire(t, order[s, k], 0, legal, status, touching, n_base, spent_base)
+            j = np.int64(order[s, k])
+            spent_base += mdp.acquire(t, j, 0, legal, status, touching, n_base, spent_base)
             n_base += 1
         for p in range(P):
             has_base[p] = 0
@@ -149,7 +151,7 @@ def _rollouts(
             is_open[s, child] = True
             total = 0.0
             for rollout in range(n_rollouts):
-                random = stream(np.uint64(seed), (np.uint64(s) * np.uint64(J) + np.uint64(child)) * np.uint64(n_rollouts) + np.uint64(rollout))
+                random = stream(seed, (s * J + child) * n_rollouts + rollout)
                 for a in range(legal.shape[1]):
                     legal[1, a] = legal[0, a]
                 if not t.fixed:
@@ -172,14 +174,14 @@ def _rollouts(
                         p = _draw(unit(random), newest)
                     if p < 0:
                         random = advance(random)
-                        action = _uniform(random, legal, 1)
+                        action = _uniform(random, legal, 1, n_actions)
                         continue
                     if seen[p] < 0:  # the scores of a policy are brought up to date only when it is to decide
                         if has_base[p] == 0:
                             for a in range(wide):
                                 base[p, a] = b[p, a]
                             for k in range(lengths[s]):
-                                updates += add_acquisition(t, order[s, k], values, row, W, p, base, p)
+                                updates += add_acquisition(t, np.int64(order[s, k]), values, row, W, p, base, p)
                             has_base[p] = 1
                         for a in range(wide):
                             scores[p, a] = base[p, a]

@@ -51,7 +51,7 @@ def sample_states(X: NDArray[np.float32], rules: Rules, n_states: int, seed: int
     )
     buffers = np.empty((1, rules.n_actions), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
     tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
-    _sample(seed, budgeted, X, *states, *buffers, np.empty(J, np.int32), *tables)
+    _sample(seed, budgeted, X, *states, *buffers, np.empty(J, np.int64), *tables)
     return states
 
 
