@@ -78,19 +78,19 @@ def fit_scores(
         for first, last in chunks:
             Phi = Phi if len(chunks) == 1 else design.rows(first, last)
 
-            def add(j: int, Phi: NDArray = Phi, first: int = first, last: int = last, own: NDArray = own) -> None:
+            def add(gram: NDArray, j: int, Phi: NDArray = Phi, first: int = first, last: int = last) -> None:
                 rows = np.flatnonzero(part[first:last, j])
                 if len(rows):
-                    own[j - low] += _gram(Phi[rows])
+                    gram += _gram(Phi[rows])
 
-            run(add, [(j,) for j in range(low, high)])
+            run(add, [(own[j - low], j) for j in range(low, high)])
 
-        def solve(j: int, own: NDArray = own) -> None:
+        def solve(gram: NDArray, j: int) -> None:
             if n_legal[j]:
-                gram = shared_open - own[j - low] if downdate[j] else own[j - low]
+                gram = shared_open - gram if downdate[j] else gram
                 theta[:, j] = _solve(gram, targets[:, j], ridge * n_legal[j] * design.shrinkage)
 
-        run(solve, [(j,) for j in range(low, high)])
+        run(solve, [(own[j - low], j) for j in range(low, high)])
     weights, intercepts = design.unpack(theta)
     intercepts[:J][n_legal == 0] = NEVER
     return weights, intercepts
