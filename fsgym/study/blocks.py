@@ -1,4 +1,4 @@
-"""Which parts of an image are looked at, drawn over the mean image (Dulac-Arnold et al., 2012, Fig. 8)."""
+"""Which parts of an image are looked at, drawn with the mean image (Dulac-Arnold et al., 2012, Fig. 8)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def block_usage(result: Evaluation) -> Figure:
-    """A figure of one panel a class: how often each pixel is acquired, over the class's mean image.
+    """A figure of one panel a class: how often each pixel is acquired, under the class's mean image in white.
 
     Frequencies are taken over the correctly classified data of the class. Raises ValueError where the data are no
     images.
@@ -34,8 +34,9 @@ def block_usage(result: Evaluation) -> Figure:
         if k >= data.n_classes or np.isnan(shares[k]).any():
             continue
         mean = data.X[data.y == k].mean(axis=0).reshape(data.image_shape)
-        ax.imshow(mean, cmap="gray")
-        shown = ax.imshow(shares[k], cmap="viridis", vmin=0.0, vmax=1.0, alpha=0.55)
+        shown = ax.imshow(shares[k], cmap="viridis", vmin=0.0, vmax=1.0)
+        ink = (mean - mean.min()) / max(float(np.ptp(mean)), 1e-9)
+        ax.imshow(np.ones((*mean.shape, 3)), alpha=0.75 * ink)
         count = int(((result.answers == data.y) & (data.y == k)).sum())
         ax.set_title(f"{data.classes[k]} (n = {count})", fontsize=9)
     if shown is not None:
