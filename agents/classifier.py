@@ -183,8 +183,8 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
             names = header["feature_names"]
             if len(classes) != policy.rules.n_classes:
                 raise ValueError(f"{len(classes)} class labels for {policy.rules.n_classes} classes")
-            if names is not None and not all(isinstance(v, str) for v in names):
-                raise ValueError("feature names must be text")
+            if names is not None and not (isinstance(names, list) and all(isinstance(v, str) for v in names)):
+                raise ValueError("feature names must be a list of text")
             if names is not None and len(names) != policy.rules.n_features:
                 raise ValueError(f"{len(names)} feature names for {policy.rules.n_features} features")
         except KeyError:

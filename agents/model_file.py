@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,7 @@ def read(path: str | os.PathLike, kind: str) -> tuple[dict[str, NDArray], dict[s
 
     Raises OSError where it cannot be read, ValueError where it is damaged or of another kind.
     """
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
     path = Path(path)
     if not path.is_file():
@@ -52,7 +54,9 @@ def read(path: str | os.PathLike, kind: str) -> tuple[dict[str, NDArray], dict[s
         with safe_open(str(path), framework="numpy") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
+    except OSError as error:
+        raise OSError(f"cannot read the model in {path}: {error.strerror or _line(error)}") from None
+    except Exception as error:  # whatever the library makes of a hostile file
         raise ValueError(f"{path} is not a model file, or is damaged: {_line(error)}") from None
     if FORMAT not in metadata:
         raise ValueError(f"{path} is not a model file of fsgym ({FORMAT}); save the model again with this version")
@@ -74,18 +78,18 @@ def labels_to_json(classes: NDArray) -> list:
 
 
 def labels_from_json(values: Any, dtype: Any) -> NDArray:
-    """Class labels again, sorted and distinct, or ValueError."""
-    plain = isinstance(values, list) and all(isinstance(v, (bool, int, float, str)) for v in values)
-    if not plain or len(values) < 2:
-        raise ValueError("the class labels are damaged")
-    kind = np.dtype(dtype)
-    if kind.kind not in "biufUO":
+    """Class labels again, sorted and distinct, or ValueError; ``dtype`` is NumPy's word for their type."""
+    if not isinstance(dtype, str) or not re.fullmatch(r"[<>|][biufUO]\d*", dtype):
         raise ValueError("the type of the class labels is damaged")
-    labels = np.array(values, dtype=str if kind.kind == "U" else kind)  # the width of text is as the labels need it
-    if labels.ndim != 1 or labels.tolist() != values or not (labels[:-1] < labels[1:]).all():
+    if not isinstance(values, list) or not all(isinstance(v, (bool, int, float, str)) for v in values):
+        raise ValueError("the class labels are damaged")
+    kind = {"U": str, "O": object}.get(dtype[1])  # the width of text is as these labels need it
+    labels = np.array(values, dtype=kind or np.dtype(dtype))
+    if len(labels) < 2 or labels.ndim != 1 or labels.tolist() != values or not (labels[:-1] < labels[1:]).all():
         raise ValueError("the class labels are damaged")
     return labels
 
 
 def _line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    """What an error says, short and on one line."""
+    return textwrap.shorten(str(error), 160, placeholder=" ...") or type(error).__name__

@@ -55,16 +55,17 @@ class LinearPolicy:
 
     def __post_init__(self) -> None:
         n, J, A = self.rules.n_features, self.rules.n_acquisitions, self.rules.n_actions
-        intercepts = np.where((self.intercepts == NEVER) & (np.arange(self.intercepts.size) < J), 0, self.intercepts)
-        for name, array, shape, most in (
-            ("weights", self.weights, (n, 2, A), LARGEST_WEIGHT),
-            ("intercepts", intercepts, (A,), LARGEST_WEIGHT),  # -1e30 is for acquisitions that were never legal
-            ("offset", self.scaling.offset, (n,), np.inf),
-            ("scale", self.scaling.scale, (n,), np.inf),
+        for name, array, kind, shape, most in (
+            ("weights", self.weights, np.float32, (n, 2, A), LARGEST_WEIGHT),
+            ("intercepts", self.intercepts, np.float32, (A,), LARGEST_WEIGHT),
+            ("offset", self.scaling.offset, np.float64, (n,), np.inf),
+            ("scale", self.scaling.scale, np.float64, (n,), np.inf),
         ):
-            fits = array.shape == shape and array.dtype.kind == "f"
+            fits = array.shape == shape and array.dtype == kind
+            if fits and name == "intercepts":  # of an acquisition that was never legal
+                array = np.append(np.where(array[:J] == NEVER, 0, array[:J]), array[J:])
             if not fits or not np.isfinite(array).all() or np.abs(array).max() > most:
-                raise ValueError(f"{name} must be finite numbers of shape {shape}, at most {most:g} in size")
+                raise ValueError(f"{name} must be finite {kind.__name__} of shape {shape}, at most {most:g} in size")
 
     def scaled(self, X: NDArray) -> NDArray[np.float32]:
         """Scaled values, float32; only what would overflow the scores is cut off, at 1e9 times the training range."""

@@ -304,9 +304,8 @@ def read_policy(path: str | os.PathLike) -> tuple[LinearPolicy, dict[str, Any]]:
         if not {"groups", "costs", "error_costs"} <= of_rules.keys():
             raise ValueError("rules are missing")
         rules = Rules.from_state(of_rules, header.pop("rules"))
-        weights, intercepts = (arrays[name].astype(np.float32) for name in ("weights", "intercepts"))
-        offset, scale = (arrays[name].astype(np.float64) for name in ("offset", "scale"))
-        policy = LinearPolicy(weights, intercepts, Scaling(offset, scale), rules)
+        scaling = Scaling(arrays["offset"], arrays["scale"])
+        policy = LinearPolicy(arrays["weights"], arrays["intercepts"], scaling, rules)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
         raise ValueError(f"{path} is damaged: {model_file._line(error)}") from None
     return policy, header
@@ -353,14 +352,15 @@ class _Threads:
 
 
 class _progress:
-    """A rich progress bar, or nothing."""
+    """A rich progress bar on the error stream, or nothing."""
 
     def __init__(self, total: int, shown: bool) -> None:
         self.bar = None
         if shown:
+            from rich.console import Console
             from rich.progress import Progress
 
-            self.bar = Progress(transient=True)
+            self.bar = Progress(console=Console(stderr=True), transient=True)
             self.task = self.bar.add_task("RCPI", total=total)
 
     def __enter__(self) -> Callable[[], None]:
