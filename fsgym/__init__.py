@@ -1,17 +1,49 @@
-"""Classification where every feature has a price: Gymnasium environments, rules, evaluation."""
+"""Classification where every feature has a price: Gymnasium environments, rules, evaluation, comparison."""
+
+import importlib
+import warnings
+from typing import TYPE_CHECKING
 
 from fsgym.dataset import Dataset, Scaling
-from fsgym.datasets import list_datasets, load_costs, load_dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.evaluation import Evaluation, Trajectories, evaluate, loss_scorer
+from fsgym.methods import foreign
 from fsgym.registration import register
 from fsgym.rules import Rules
 from fsgym.vector_env import DatumWiseVectorEnv
 
+if TYPE_CHECKING:
+    from fsgym.datasets import list_datasets, load_costs, load_dataset
+    from fsgym.study import compare, summarise
+
 __version__ = "0.1.0"
 __all__ = [
-    "Dataset", "DatumWiseEnv", "DatumWiseVectorEnv", "Evaluation", "Rules", "Scaling", "Trajectories", "evaluate",
-    "list_datasets", "load_costs", "load_dataset", "loss_scorer",
+    "Dataset", "DatumWiseEnv", "DatumWiseVectorEnv", "Evaluation", "Rules", "Scaling", "Trajectories", "compare",
+    "evaluate", "list_datasets", "load_costs", "load_dataset", "loss_scorer", "summarise",
 ]  # fmt: skip
+
+# Imported when first used: nothing of this is needed to make an environment.
+_LATER = {
+    "compare": "fsgym.study", "summarise": "fsgym.study",
+    "list_datasets": "fsgym.datasets", "load_costs": "fsgym.datasets", "load_dataset": "fsgym.datasets",
+}  # fmt: skip
+
+
+def __getattr__(name: str):
+    if name not in _LATER:
+        raise AttributeError(f"module 'fsgym' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
+
+for _package in ("agents", "baselines"):
+    _strange = foreign(_package)
+    if _strange:
+        warnings.warn(_strange, stacklevel=2)
 
 register()

@@ -171,8 +171,10 @@ def as_actor(policy: Any) -> Callable[[NDArray, NDArray], ArrayLike]:
             return lambda observations, masks: predict(observations, deterministic=True, action_masks=masks)[0]
         return lambda observations, masks: predict(observations, deterministic=True)[0]
     if not callable(policy):
-        raise TypeError(f"policy must be an estimator, a model with predict, or a callable, got {type(policy).__name__}")
-    return policy
+        kind = type(policy).__name__
+        raise TypeError(f"policy must be an estimator, a model with predict, or a callable, got {kind}")
+    actor: Callable[[NDArray, NDArray], Any] = policy
+    return actor
 
 
 def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules: Rules) -> Trajectories:
@@ -278,13 +280,33 @@ def _priced(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Evalu
     order = trajectories.order
     if order.shape[0] != dataset.n_samples or (order.size and order.max() >= rules.n_acquisitions):
         raise ValueError("the policy acquires what these rules do not know; evaluate it under rules with its groups")
-    spent, made = np.zeros(len(order)), np.zeros(len(order), np.int64)
-    admissible = np.ones(len(order), bool)
-    _price_orders(rules.tables, dataset.X, order, spent, made, admissible)
+    spent, made, admissible = price_orders(rules, dataset.X, order)
     answers = np.where(trajectories.forfeited, rules.worst_answers(dataset.y), trajectories.answers)
     return _summary(
         dataset, rules, answers, trajectories.acquired, made, spent, admissible, trajectories.forfeited, trajectories
     )
+
+
+def price_orders(
+    rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    """What the acquisitions of each row cost in their order.
+
+    Parameters
+    ----------
+    X : float32 (n_samples, n_features); only which values are missing is read
+    order : int32 (n_samples, longest), acquisitions, then -1
+
+    Returns
+    -------
+    spent : float64 (n_samples,), in the unit of ``costs``
+    made : int64 (n_samples,), acquisitions paid for
+    admissible : bool (n_samples,), whether the rules allow each of them
+    """
+    spent, made = np.zeros(len(order)), np.zeros(len(order), np.int64)
+    admissible = np.ones(len(order), bool)
+    _price_orders(rules.tables, X, order, spent, made, admissible)
+    return spent, made, admissible
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,273 @@
+"""The command line. Everything beyond the arguments themselves is imported when a command runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import fsgym
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Classification where every feature has a price: compare methods that ask for features one by one.",
+)
+# Click's base of all mistakes in arguments, wherever this typer keeps its click.
+CLICK_MISTAKES: Any = typer.BadParameter.__mro__[2]
+MISTAKES = (ValueError, TypeError, OSError, ImportError)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
+    if version:
+        print(f"fsgym {fsgym.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def compare(
+    context: typer.Context,
+    data: Annotated[str, typer.Argument(help="A name of `fsgym datasets`, a CSV or npz file, or openml:NAME.")],
+    methods: Annotated[
+        str, typer.Option(help="Names, separated by commas.", show_default=True)
+    ] = "rcpi,l1_svm,lars,cart",
+    splits: Annotated[int, typer.Option(help="Random splits into training and test part.")] = 5,
+    train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
+    lam: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Price of one unit of costs, in units of the error costs: what price-aware methods are swept over and "
+            "where the loss is reported. Repeat it, or separate by commas. Default: 0,.001,.01,.05,.1,.15,.2,.3 over "
+            "the mean cost; with --error-costs 0,.03,.1,.3,1,3,10.",
+            show_default=False,
+        ),
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="Most acquisitions for a row.")] = None,
+    budget_cost: Annotated[float | None, typer.Option(help="Highest total price for a row, in units of costs.")] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Prices of the acquisitions: CSV with lines NAME,PRICE, or JSON {name: price}, or JSON "
+            "{data set: {costs: {name: price}}}.",
+        ),
+    ] = None,
+    error_costs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Costs of answers: CSV with the true classes in the header line and an answer in front of each line; "
+            "or JSON {answer: {truth: cost}}.",
+        ),
+    ] = None,
+    groups: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What is acquired together: JSON {group name: [feature names]}."),
+    ] = None,
+    related: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Acquisitions that belong together: JSON list of pairs of names, or a CSV matrix of 0 and 1 with "
+            "names above and in front. Needs --unrelated-costs.",
+        ),
+    ] = None,
+    relation: Annotated[str, typer.Option(help="Related to any, or to all, of what was acquired.")] = "any",
+    unrelated_costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|NUMBER|forbid",
+            help="Price of what is not related to what was acquired: a file as for --costs, one number, or forbid.",
+        ),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="Column of the labels in a CSV file; default: target.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Columns to leave out, such as identifiers; repeat it or use commas.")
+    ] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of data sets; default: $FSGYM_DATA.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for results.csv, report.html and figures; default: fsgym-results/NAME."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes, -1: one a core. The result does not depend on it.")] = -1,
+) -> None:
+    """Compare methods on a data set: accuracy, features used and prices paid, on the same splits."""
+    from fsgym.datasets import load_costs, load_dataset
+    from fsgym.study import inputs
+    from fsgym.study.protocol import with_groups
+
+    dataset = load_dataset(data, data_dir=data_dir, target=target, drop=_listed(drop))
+    if groups is not None:
+        dataset = with_groups(dataset, inputs.read_groups(groups))
+    folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
+    try:
+        results = fsgym.compare(
+            dataset,
+            tuple(_listed([methods])),
+            splits=splits,
+            train_share=train_share,
+            lam=_numbers(lam, "--lam"),
+            budget=budget,
+            budget_cost=budget_cost,
+            costs=None if costs is None else load_costs(costs, dataset, data_dir=data_dir),
+            error_costs=None if error_costs is None else inputs.read_error_costs(error_costs, dataset),
+            related=None if related is None else inputs.read_related(related, dataset),
+            relation=relation,  # type: ignore[arg-type]
+            unrelated_costs=None
+            if unrelated_costs is None
+            else inputs.read_unrelated_costs(unrelated_costs, dataset),
+            seed=seed,
+            n_jobs=jobs,
+            progress=sys.stderr.isatty(),
+            out=folder,
+            command=shlex.join(["fsgym", *(context.obj or [])]),
+        )
+    except KeyboardInterrupt as stop:  # typer would forget what it says
+        _say(str(stop) or "stopped")
+        raise typer.Exit(130) from None
+    _show(results)
+    print(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
+    failed = results[results["error"].notna()]
+    if len(failed):
+        first = failed.iloc[0]
+        _say(f"{len(failed)} of {len(results)} fits failed, the first of {first['method']}: {first['error']}")
+        raise typer.Exit(1)
+
+
+@app.command()
+def datasets(
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of data sets; default: $FSGYM_DATA.")] = None,
+) -> None:
+    """List the data sets that are known by name."""
+    from rich.console import Console
+    from rich.table import Table
+
+    found = fsgym.list_datasets(data_dir)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    short = {"n_samples": "rows", "n_features": "features", "n_classes": "classes", "official_split": "own split"}
+    for column in found.columns:
+        left = column in ("name", "source")
+        table.add_column(str(short.get(column, column)), justify="left" if left else "right", no_wrap=left)
+    for row in found.itertuples(index=False):
+        table.add_row(*(_cell(v) for v in row))
+    Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def _cell(value: Any) -> str:
+    import pandas as pd
+
+    return "" if pd.isna(value) else {"True": "yes", "False": ""}.get(str(value), str(value))
+
+
+def _show(results: pd.DataFrame) -> None:
+    """The tables of a comparison in the terminal: within 80 columns for usual names."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    from fsgym.methods import METHODS
+    from fsgym.study.summary import mean_text, settings_text, summarise
+
+    summary, counted = summarise(results), results.attrs["counted"]
+    unit = "features" if counted == "n_features" else "groups"
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    if summary.settings.empty:
+        return
+    names = {k: escape(METHODS[k].title if k in METHODS else k) for k in summary.settings["method"].unique()}
+
+    def table(title: str, first: str, *columns: str) -> Table:
+        made = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0))
+        made.add_column(first, min_width=16, max_width=40)
+        for column in columns:
+            made.add_column(column, justify="right", no_wrap=True)
+        return made
+
+    def allowed(row: dict[str, Any]) -> list[str]:
+        return [] if overspent.empty else [f"{row['admissible']:.0%}"]
+
+    overspent = summary.settings[summary.settings["admissible"] < 1]
+    more = [] if overspent.empty else ["allowed"]
+    settings = table(
+        "Each setting on the test parts (mean ± standard deviation over the splits)",
+        "", "accuracy", "balanced", "sparsity", unit, "mean cost", *more,
+    )  # fmt: skip
+    for method, rows in summary.settings.groupby("method", sort=False):
+        settings.add_row(f"[bold]{names[method]}[/bold]")
+        for row in rows.to_dict("records"):
+            figures = [mean_text(row, f, short=True) for f in ("accuracy", "balanced_accuracy", "sparsity")]
+            figures += [mean_text(row, counted, 1, short=True), mean_text(row, "spent", 2, short=True)]
+            settings.add_row("  " + escape(settings_text(row["params"])), *figures, *allowed(row))
+    limits = list(dict.fromkeys(summary.within["k"]))
+    within = table(
+        f"Accuracy within k mean {unit} (in brackets: {unit} on the test parts)", "", *(f"k = {k:g}" for k in limits)
+    )
+    for method, rows in summary.within.groupby("method", sort=False):
+        cells = [
+            "–" if row["accuracy"] != row["accuracy"]
+            else f"{row['accuracy']:.3f} ({row[counted]:.1f}){'!' if row['admissible'] < 1 else ''}"
+            for row in rows.to_dict("records")
+        ]  # fmt: skip
+        within.add_row(names[method], *cells)
+    losses = table("Loss at lambda", "", "lambda", "loss", "accuracy", unit, "mean cost", *more)
+    for row in summary.losses.sort_values("lam", kind="stable").to_dict("records"):
+        figures = [mean_text(row, f, short=True) for f in ("loss", "accuracy")]
+        figures += [mean_text(row, counted, 1, short=True), mean_text(row, "spent", 2, short=True)]
+        losses.add_row(names[row["method"]], f"{row['lam']:.4g}", *figures, *allowed(row))
+    for made in (settings, within, losses):
+        console.print(made, "")
+    console.print("In the last two tables the setting is chosen on validation parts, never on test data.", style="dim")
+    if more:
+        console.print("Allowed: the share of rows that keep to the budget; ! marks what does not always.", style="dim")
+
+
+def _listed(texts: Sequence[str] | None) -> list[str]:
+    """The entries of options that may be repeated or hold several, separated by commas."""
+    return [part.strip() for text in texts or () for part in text.split(",") if part.strip()]
+
+
+def _numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:
+    if not texts:
+        return None
+    try:
+        return [float(v) for v in _listed(texts)]
+    except ValueError as error:
+        raise ValueError(f"{option} must be numbers separated by commas: {error}") from None
+
+
+def _say(sentence: str) -> None:
+    print(f"fsgym: {' '.join(sentence.split())}", file=sys.stderr)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and leave with 0, 1 (something failed), 2 (the user's mistake) or 130 (Ctrl-C).
+
+    A mistake is told in one sentence on stderr, never with a traceback.
+    """
+    try:
+        given = list(sys.argv[1:] if arguments is None else arguments)
+        code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
+    except CLICK_MISTAKES as error:
+        _say(f"{error.format_message().rstrip('.')} (see --help)")  # type: ignore[attr-defined]
+        code = 2
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except MISTAKES as error:
+        _say(str(error) or type(error).__name__)
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        _say("stopped")
+        code = 130
+    sys.exit(int(code or 0))

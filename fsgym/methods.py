@@ -1,0 +1,85 @@
+"""The table of methods that can be compared by name. A new method is one entry in ``METHODS``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+HOME = Path(__file__).resolve().parent.parent
+
+
+class Method(NamedTuple):
+    """How a method is found and swept.
+
+    Attributes
+    ----------
+    title : str, what figures and tables call it
+    where : str, ``"module:Class"``, imported when the method is used
+    prices : bool
+        True: it plans with prices. It is given the rules of the comparison and is swept over ``lam``.
+        False: it knows no price, and its class lays out its own knob with ``sparsity_grid(X, y) -> list of dict``.
+    reference : str, who described it
+    """
+
+    title: str
+    where: str
+    prices: bool
+    reference: str
+
+
+METHODS: dict[str, Method] = {
+    "rcpi": Method(
+        "RCPI (datum-wise)", "agents:DatumWiseClassifier", True,
+        "Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
+    ),
+    "l1_svm": Method(
+        "L1-SVM", "baselines:L1SVMClassifier", False, "Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR"
+    ),
+    "lars": Method(
+        "LARS / lasso path", "baselines:LassoPathClassifier", False,
+        "Efron, Hastie, Johnstone and Tibshirani (2004)",
+    ),
+    "cart": Method("CART", "baselines:CARTClassifier", False, "Breiman, Friedman, Olshen and Stone (1984)"),
+}  # fmt: skip
+
+
+def find_method(name: str) -> Method:
+    """The entry of that name; ValueError with a suggestion where there is none."""
+    if name in METHODS:
+        return METHODS[name]
+    close = difflib.get_close_matches(str(name), METHODS, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(METHODS)}"
+    raise ValueError(f"unknown method {name!r}; {hint}")
+
+
+def load_class(method: Method) -> type[Any]:
+    """The class of a method; ImportError in one sentence where another distribution's package is in the way."""
+    package, _, name = method.where.partition(":")
+    strange = foreign(package)
+    if strange:
+        raise ImportError(strange)
+    return getattr(importlib.import_module(package), name)
+
+
+def foreign(package: str) -> str | None:
+    """What is wrong where ``import package`` finds another package of that name, not the one beside fsgym."""
+    try:
+        spec = find_spec(package)
+    except ValueError:  # imported, but without a spec: a stand-in that somebody put there
+        return None
+    if spec is None:
+        return (
+            f"the package {package!r} that comes with fsgym cannot be found; install fsgym again, "
+            "in an environment of its own"
+        )
+    folders = spec.submodule_search_locations or [""]
+    found = Path(spec.origin).parent if spec.origin else Path(next(iter(folders)))
+    if found.resolve().parent == HOME:
+        return None
+    return (
+        f"the package {package!r} found at {found} is not the one that comes with fsgym; leave that folder, "
+        "or give fsgym an environment of its own"
+    )

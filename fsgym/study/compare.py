@@ -1,0 +1,196 @@
+"""``compare``: every method over its own settings, on the same splits, under the same prices."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from fsgym.dataset import Dataset
+from fsgym.datasets import load_dataset
+from fsgym.evaluation import Evaluation
+from fsgym.study.protocol import Entrant, Protocol, entrants_of, make_protocol
+from fsgym.study.runner import Outcome, cells_of, run
+from fsgym.study.summary import WITHIN
+
+COLUMNS = (
+    "dataset", "split", "method", "setting", "params", *Evaluation.FIGURES,
+    *(f"validation_{f}" for f in Evaluation.FIGURES), "price", "n_train", "n_test", "error", "warning",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Study:
+    """A comparison that was run: what figures and report are made of."""
+
+    protocol: Protocol
+    entrants: tuple[Entrant, ...]
+    outcomes: list[Outcome]
+    results: pd.DataFrame
+    command: str
+
+
+def compare(
+    dataset: str | os.PathLike | Dataset,
+    methods: str | Sequence[str] | Mapping[str, Any] = ("rcpi", "l1_svm", "lars", "cart"),
+    *,
+    splits: int = 5,
+    train_share: float = 0.5,
+    lam: float | Sequence[float] | None = None,
+    budget: int | None = None,
+    budget_cost: float | None = None,
+    costs: ArrayLike | Mapping[str, float] | None = None,
+    error_costs: ArrayLike | None = None,
+    groups: Any = None,
+    related: ArrayLike | None = None,
+    relation: Literal["any", "all"] = "any",
+    unrelated_costs: ArrayLike | Mapping[str, float] | Literal["forbid"] | None = None,
+    empty_is_related: bool = True,
+    prerequisites: ArrayLike | None = None,
+    missing: Literal["unavailable", "error"] = "unavailable",
+    within: Sequence[float] = WITHIN,
+    seed: int = 0,
+    n_jobs: int | None = 1,
+    progress: bool = False,
+    out: str | os.PathLike | None = None,
+    command: str | None = None,
+) -> pd.DataFrame:
+    """Compare methods on one data set: each over its own settings, all priced by the same rules.
+
+    Parameters
+    ----------
+    dataset : str, path or Dataset
+        What ``load_dataset`` takes, or a data set.
+    methods : names, or mapping name -> method
+        Names of ``fsgym.methods.METHODS``. In a mapping a value is such a name; a scikit-learn classifier with
+        ``features_used``, or a list of them (its settings), which are cloned and fitted; or something already
+        trained (a Stable-Baselines3 model, a callable ``(observations, action_masks) -> actions``, an agent), which
+        is only evaluated, on values as ``dataset`` has them: give a data set scaled as in its training, and mind
+        which rows it was trained on.
+    splits : int, default 5
+        Random stratified splits into training and test part; split k is ``dataset.split(train_share, seed + k)``.
+    train_share : float, default 0.5
+    lam : float or sequence of float, optional
+        Price of one unit of ``costs``, in units of the error costs: those that price-aware methods are swept over,
+        and at which the loss is reported. By default the paper's grid 0, .001, .01, .05, .1, .15, .2, .3 (divided
+        by the mean of ``costs``), the loss being reported at .01, .05, .1 of it. With ``error_costs`` prices and
+        errors are in one unit: the default then is 0, .03, .1, .3, 1, 3, 10, and the loss is reported at 1.
+    budget, budget_cost, costs, error_costs, related, relation, unrelated_costs, empty_is_related, prerequisites
+    missing
+        As in ``Rules``; they price every method, and methods that plan are given them. A method that overspends is
+        shown as inadmissible (``admissible`` < 1) and not corrected.
+    groups : lists of column indices, one group number a column, or mapping name -> feature names; optional
+    within : sequence of numbers, default (1, 2, 3, 5, 10)
+        Mean numbers of features (acquisitions, where they come in groups) for ``summarise`` and the report.
+    seed : int, default 0
+    n_jobs : int, default 1
+        Processes, -1 for one a core. The result does not depend on it.
+    progress : bool, default False
+        A progress bar on stderr.
+    out : path, optional
+        A folder for ``results.csv``, ``report.html`` and the figures as PNG.
+    command : str, optional
+        What the report says it was made with.
+
+    Returns
+    -------
+    DataFrame
+        One row a (split, method, setting), with ``params`` as JSON, all ``Evaluation.FIGURES`` of the test part, of a
+        fit on the whole training part; ``validation_FIGURE`` of a quarter of the training part, of a fit on the
+        rest of it; ``price``, the lam of ``acquisition_cost`` and ``loss`` (at any other the loss is
+        ``error_cost + lam * spent``); ``error``, why a cell has no figures, and ``warning``.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError, ImportError
+        In one sentence, before the work begins.
+    KeyboardInterrupt
+        On Ctrl-C, after what is finished has been written to ``out``.
+
+    Notes
+    -----
+    Settings of methods that know no price are laid out by their own ``sparsity_grid`` on the first training part.
+    Where the data have missing values, methods that refuse them see the mean of their training part instead; what is
+    missing is not paid for.
+
+    Examples
+    --------
+    >>> import fsgym
+    >>> results = fsgym.compare("wine", ["cart"], splits=2)
+    >>> results.loc[0, ["split", "method", "params", "n_features"]].tolist()
+    [0, 'cart', '{"ccp_alpha": 1.0}', 0.0]
+    """
+    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    protocol = make_protocol(
+        data,
+        splits=splits,
+        train_share=train_share,
+        seed=seed,
+        lam=lam,
+        options={
+            "groups": groups, "costs": costs, "error_costs": error_costs, "budget": budget, "budget_cost": budget_cost,
+            "related": related, "relation": relation, "unrelated_costs": unrelated_costs,
+            "empty_is_related": empty_is_related, "prerequisites": prerequisites, "missing": missing,
+        },
+    )  # fmt: skip
+    limits = _limits(within)
+    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a number of processes, or -1 for one a core, got {n_jobs!r}")
+    entrants = entrants_of(methods, protocol)
+    folder = None if out is None else writable_folder(out)
+    cells = cells_of(protocol, entrants)
+    outcomes, interrupted = run(protocol, cells, n_jobs, progress)
+    results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(COLUMNS))
+    results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
+    if folder is not None:
+        results.to_csv(folder / "results.csv", index=False)
+    if interrupted:
+        kept = f"their rows are in {folder / 'results.csv'}" if folder is not None else "name a folder to keep them"
+        raise KeyboardInterrupt(f"stopped after {len(outcomes)} of {len(cells)} fits; {kept}")
+    if folder is not None:
+        from fsgym.study.report import write_report
+
+        write_report(Study(protocol, entrants, outcomes, results, command or _command()), folder)
+    failed = results["error"].notna().sum()
+    if failed and command is None:
+        first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
+        warnings.warn(
+            f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}", stacklevel=2
+        )
+    return results
+
+
+def _limits(within: Any) -> tuple[float, ...]:
+    try:
+        limits = tuple(v if isinstance(v, int) else float(v) for v in within)
+    except (TypeError, ValueError):
+        raise TypeError(f"within must be numbers of features, got {within!r}") from None
+    if not all(0 <= v < float("inf") for v in limits):
+        raise ValueError(f"within must be finite and not negative, got {within!r}")
+    return limits
+
+
+def writable_folder(out: str | os.PathLike) -> Path:
+    """The folder, made where it was missing; OSError in one sentence where nothing can be written there."""
+    folder = Path(out)
+    probe = folder / ".fsgym-probe"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise OSError(f"cannot write to the folder {folder}: {error.strerror or error}; choose another one") from None
+    return folder
+
+
+def _command() -> str:
+    return "fsgym.compare(...) in " + shlex.quote(Path(sys.argv[0] or "python").name)

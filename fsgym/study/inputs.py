@@ -1,0 +1,115 @@
+"""Files that the command line takes: groups, error costs, relations."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.dataset import Dataset
+from fsgym.datasets import load_costs
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; OSError or ValueError in one sentence."""
+    try:
+        return json.loads(_text(path))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not text in UTF-8") from None
+    except OSError as error:
+        raise OSError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def read_groups(path: Path) -> dict[str, list[str]]:
+    """Groups from JSON ``{group name: [feature names]}``."""
+    content = read_json(path)
+    if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()) or not content:
+        raise ValueError(f'{path} must map group names to lists of feature names, as {{"blood": ["age", "bmi"]}}')
+    return {name: [str(v) for v in members] for name, members in content.items()}
+
+
+def read_error_costs(path: Path, dataset: Dataset) -> NDArray[np.float64]:
+    """``error_costs[answer, truth]`` from a CSV matrix with class names, or from JSON ``{answer: {truth: cost}}``."""
+    names = [str(c) for c in dataset.classes]
+    if path.suffix != ".json":
+        return _matrix(path, names, "class")
+    content = read_json(path)
+    if not isinstance(content, dict) or not all(isinstance(v, dict) for v in content.values()):
+        raise ValueError(f"{path} must map each answer to the costs by truth, as {{'no': {{'no': 0, 'yes': 5}}, ...}}")
+    for answer, costs in content.items():
+        if sorted(costs) != sorted(names):
+            raise ValueError(f"{path} must give the answer {answer!r} a cost for each of the truths {_few(names)}")
+    rows = [[answer, *(str(costs[truth]) for truth in names)] for answer, costs in content.items()]
+    return _by_name([["", *names], *rows], path, names, "class")
+
+
+def read_related(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
+    """Which acquisitions are related, from a CSV matrix of 0 and 1 with names, or from a JSON list of pairs."""
+    names = list(dataset.acquisition_names)
+    if path.suffix != ".json":
+        return _matrix(path, names, "acquisition").astype(bool)
+    pairs = read_json(path)
+    if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
+        raise ValueError(f'{path} must be a list of pairs of names, as [["age", "bmi"], ["bmi", "sex"]]')
+    related = np.zeros((len(names), len(names)), bool)
+    for pair in pairs:
+        strange = [v for v in pair if v not in names]
+        if strange:
+            raise ValueError(f"{path} names {strange[0]!r}, which is no acquisition of {dataset.name!r}")
+        i, j = (names.index(v) for v in pair)
+        related[i, j] = related[j, i] = True
+    return related
+
+
+def read_unrelated_costs(text: str, dataset: Dataset) -> Any:
+    """``forbid``, one number for all, or prices from a file."""
+    if text == "forbid":
+        return "forbid"
+    try:
+        return float(text)
+    except ValueError:
+        return load_costs(text, dataset)
+
+
+def _matrix(path: Path, names: Sequence[str], kind: str) -> NDArray[np.float64]:
+    try:
+        rows = [[c.strip() for c in row] for row in csv.reader(_text(path).splitlines()) if any(c.strip() for c in row)]
+    except csv.Error as error:
+        raise ValueError(f"{path} is not CSV: {error}") from None
+    return _by_name(rows, path, names, kind)
+
+
+def _by_name(rows: list[list[str]], path: Path, names: Sequence[str], kind: str) -> NDArray[np.float64]:
+    """A square table with names above and on the left, its rows and columns brought into the order of ``names``."""
+    across, down = (rows[0][1:] if rows else []), [row[0] for row in rows[1:]]
+    for found, where in ((across, "header line"), (down, "first column")):
+        strange = [v for v in found if v not in names]
+        if strange:
+            raise ValueError(f"{path} has {strange[0]!r} in its {where}, which is no {kind}; they are {_few(names)}")
+        if sorted(found) != sorted(names):
+            lost = next((v for v in names if v not in found), None)
+            fault = f"lacks {lost!r}" if lost is not None else "repeats a name"
+            raise ValueError(f"the {where} of {path} {fault}; it must name each {kind} once")
+    try:
+        table = np.array([[float(v) for v in row[1:]] for row in rows[1:]])
+    except ValueError as error:
+        raise ValueError(f"{path} must hold numbers below its header line: {error}") from None
+    if table.shape != (len(names), len(names)):
+        raise ValueError(f"{path} must have {len(names)} numbers in each of {len(names)} lines")
+    return table[np.ix_([down.index(n) for n in names], [across.index(n) for n in names])]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")

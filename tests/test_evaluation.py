@@ -1,0 +1,178 @@
+"""One yardstick for estimators, callables, agents and Stable-Baselines3 models."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+import fsgym
+from fsgym import Dataset, Rules, evaluate, loss_scorer
+from fsgym.evaluation import as_actor, price_orders
+
+X = [[0, 5, 1], [1, 5, 2], [0, 6, 3], [1, 6, 4]]
+Y = ["no", "yes", "no", "yes"]
+
+
+class Looker(ClassifierMixin, BaseEstimator):
+    """Answers by the first column, and says that it looks at the first ``width`` columns."""
+
+    def __init__(self, width=1):
+        self.width = width
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[(np.asarray(X)[:, 0] > 0.5).astype(int)]
+
+    def features_used(self, X):
+        return np.tile(np.arange(3) < self.width, (len(X), 1))
+
+
+@pytest.fixture
+def data():
+    return Dataset(X, Y, name="tiny")
+
+
+def script(*order, answer):
+    """An actor that makes the acquisitions in that order, each while it is legal, then answers."""
+
+    def act(observations, masks):
+        chosen = np.full(len(masks), masks.shape[1] - 2 + answer)
+        for j in reversed(order):
+            chosen[masks[:, j]] = j
+        return chosen
+
+    return act
+
+
+def test_estimator_is_priced_by_what_it_uses(data):
+    rules = Rules(3, 2, lam=0.5, costs=[1, 2, 4], error_costs=[[0, 3], [1, 0]])
+    result = evaluate(Looker(2).fit(X, Y), data, rules)
+    assert result.accuracy == result.balanced_accuracy == 1.0
+    assert result.sparsity == pytest.approx(1 / 3)
+    assert (result.n_features, result.spent, result.acquisition_cost, result.loss) == (2, 3, 1.5, 1.5)
+    assert result.trajectories is None
+    assert set(result.figures()) == set(result.FIGURES)
+    np.testing.assert_array_equal(result.histogram, [0, 0, 4, 0])
+    np.testing.assert_array_equal(result.usage, [1, 1, 0])
+
+
+def test_overspending_is_told_and_not_corrected(data):
+    result = evaluate(Looker(3).fit(X, Y), data, Rules(3, 2, budget=2))
+    assert result.admissible == 0.0
+    assert result.n_acquisitions == 3
+
+
+def test_what_is_missing_is_neither_used_nor_paid():
+    holed = Dataset([[0, np.nan, 1], [1, 2, 3]], ["no", "yes"])
+    result = evaluate(Looker(2).fit(X, Y), holed, Rules(3, 2, lam=1.0))
+    np.testing.assert_array_equal(result.used.sum(axis=1), [1, 2])
+    assert result.spent == 1.5
+
+
+def test_a_group_is_paid_for_when_any_of_its_features_is_used(data):
+    result = evaluate(Looker(1).fit(X, Y), data, Rules(3, 2, lam=1.0, groups=[[0, 1], [2]], costs=[7, 1]))
+    assert (result.spent, result.n_acquisitions, result.n_features) == (7, 1, 1)
+
+
+def test_callable_plays_the_environment(data):
+    rules = Rules(3, 2, lam=0.1, costs=[1, 2, 4])
+    result = evaluate(script(2, 0, answer=0), data, rules)
+    assert (result.accuracy, result.spent, result.n_features) == (0.5, 5, 2)
+    assert result.trajectories is not None
+    np.testing.assert_array_equal(result.trajectories.order, [[2, 0]] * 4)
+    assert result.loss == pytest.approx(0.5 + 0.5)
+    np.testing.assert_allclose(result.losses, [0.5, 1.5, 0.5, 1.5])
+
+
+def test_the_shape_of_what_a_callable_returns_is_checked(data):
+    with pytest.raises(ValueError, match="must return 4 whole numbers"):
+        evaluate(lambda observations, masks: np.zeros((4, 2)), data)
+
+
+def test_an_illegal_action_forfeits_with_the_costliest_answer(data):
+    rules = Rules(3, 2, budget=0, error_costs=[[0, 9], [2, 0]])
+    result = evaluate(lambda observations, masks: np.zeros(len(masks), int), data, rules)
+    assert result.illegal == 1.0
+    assert result.error_cost == pytest.approx((2 + 9) / 2)
+
+
+def test_environment_gives_rules_and_data():
+    env = gym.make("DatumWiseBudget-v0", split="test")
+    result = evaluate(lambda observations, masks: masks.argmax(axis=1), env)
+    assert result.n_acquisitions == 5  # the budget of that environment; the lowest legal action is an acquisition
+    assert result.rules is env.unwrapped.rules
+
+
+def test_datum_wise_classifier_and_its_agent_agree():
+    from agents import DatumWiseClassifier
+
+    train, test = fsgym.load_dataset("wine").split()
+    model = DatumWiseClassifier(lam=0.01, n_iterations=2, states_per_sample=3, random_state=0)
+    model.fit(train.X, train.classes[train.y])
+    result = evaluate(model, test, Rules.for_dataset(test, lam=0.01))
+    np.testing.assert_array_equal(result.used, model.features_used(test.X))
+    np.testing.assert_array_equal(test.classes[result.answers], model.predict(test.X))
+    assert result.trajectories is not None
+    assert result.n_acquisitions == result.trajectories.lengths.mean()
+
+
+def test_stable_baselines_model_is_evaluated():
+    stable_baselines3 = pytest.importorskip("stable_baselines3")
+    env = gym.make("DatumWise-v0", split="train")
+    model = stable_baselines3.PPO("MlpPolicy", env, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu")
+    model.learn(32)
+    result = evaluate(model, env)
+    assert result.answers.shape == (env.unwrapped.dataset.n_samples,)
+    assert 0 <= result.illegal <= 1
+    act = as_actor(model)
+    observations = np.zeros((2, 60), np.float32)
+    np.testing.assert_array_equal(
+        act(observations, np.ones((2, 32), bool)), model.predict(observations, deterministic=True)[0]
+    )
+
+
+def test_a_classifier_without_usage_is_refused(data):
+    with pytest.raises(TypeError, match="needs features_used"):
+        evaluate(LogisticRegression().fit(X, Y), data)
+    with pytest.raises(TypeError, match="policy must be"):
+        evaluate(3, data)
+    with pytest.raises(TypeError, match="needs a Dataset"):
+        evaluate(Looker().fit(X, Y), X)
+
+
+def test_a_strange_answer_is_refused(data):
+    with pytest.raises(ValueError, match="answered maybe"):
+        evaluate(Looker().fit(X, ["maybe", "no", "no", "maybe"]), data)
+
+
+def test_usage_by_class_counts_right_answers_only(data):
+    result = evaluate(script(1, answer=0), data)
+    np.testing.assert_array_equal(result.usage_by_class(), [[0, 1, 0], [np.nan] * 3])
+
+
+def test_prices_in_an_order_are_those_of_the_rules():
+    rules = Rules(3, 2, costs=1.0, unrelated_costs=[5, 6, 7], related=[[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    order = np.array([[0, 1, -1], [0, 2, 1], [2, 1, 0]], np.int32)
+    spent, made, admissible = price_orders(rules, np.zeros((3, 3), np.float32), order)
+    np.testing.assert_array_equal(spent, [1 + 1, 1 + 7 + 1, 1 + 6 + 1])
+    np.testing.assert_array_equal(made, [2, 3, 3])
+    assert admissible.all()
+
+
+def test_loss_scorer_chooses_the_sparse_candidate():
+    table, labels = np.tile(X, (5, 1)), np.tile(Y, 5)
+    search = GridSearchCV(Looker(), {"width": [3, 2, 1]}, scoring=loss_scorer(Rules(3, 2, lam=0.1)), cv=2)
+    assert search.fit(table, labels).best_params_ == {"width": 1}
+    assert search.best_score_ == pytest.approx(-0.1)
+
+
+def test_loss_scorer_judges_the_last_step_of_a_pipeline():
+    model = make_pipeline(MinMaxScaler(), Looker(2)).fit(X, Y)
+    assert loss_scorer(Rules(3, 2, lam=0.25))(model, X, Y) == pytest.approx(-0.5)
