@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index as whole
 from typing import Any, ClassVar, Literal
 
 import gymnasium as gym
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 
 from fsgym import render
 from fsgym.dataset import Dataset
-from fsgym.episodes import Ends, Episodes
-from fsgym.rules import Rules
+from fsgym.episodes import NO_ROWS, Ends, Episodes
+from fsgym.rules import Rules, brief
 
 FIRST = np.zeros(1, np.int64)
 
@@ -89,13 +90,13 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         render_mode: str | None = None,
         illegal_action: Literal["forfeit", "raise"] = "forfeit",
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(f"render_mode must be 'ansi', 'rgb_array' or None, got {render_mode!r}")
+        if not isinstance(render_mode, str | None) or render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f"render_mode must be 'ansi', 'rgb_array' or None, got {brief(render_mode)}")
+        self.rules = rules_for(dataset, rules)
         self.dataset = dataset
-        self.rules = rules or Rules.for_dataset(dataset)
         self.render_mode = render_mode
         self._strict = is_strict(illegal_action)
-        self.observation_space = observation_space(dataset)
+        self.observation_space = observation_space(dataset)  # type: ignore[assignment]
         self.action_space = spaces.Discrete(self.rules.n_actions)
         self._episode = Episodes(dataset, self.rules, 1)
         self._action = np.zeros(1, np.int64)
@@ -107,34 +108,35 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        index = checked_options(seed, options).get("index")
+        row = None if index is None else chosen_rows(index, 1, self.dataset)
         super().reset(seed=seed)
-        index = (options or {}).get("index")
-        if index is None:
+        if row is None:
             row = self.np_random.integers(self.dataset.n_samples, size=1)
-        else:
-            row = chosen_rows(index, 1, self.dataset)
         self._episode.begin(FIRST, row)
+        self._ended[0] = False
         self._said = [render.opening(self._episode)] if self.render_mode == "ansi" else []
         return self._episode.observation[0].copy(), self._info()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        if not self._episode.active[0]:
+        episode = self._episode
+        if not episode.active[0]:
             raise ResetNeeded("the episode has ended (or none was begun); call reset() before step()")
         try:
-            self._action[0] = action
-            if self._action[0] != action:
-                raise ValueError
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"action must be a whole number 0 to {self.rules.n_actions - 1}, got {action!r}") from None
-        self._episode.step(self._action, self._reward, self._ended, self._ends, strict=self._strict)
+            self._action[0] = whole(action)
+        except TypeError:
+            raise TypeError(f"action must be a whole number, got {brief(action)}") from None
+        except OverflowError:
+            raise ValueError(f"action must be 0 to {self.rules.n_actions - 1}, got {brief(action)}") from None
+        episode.quick_step(self._action, self._strict, NO_ROWS, 0, self._reward, self._ended, self._ends)
         ended, reward = bool(self._ended[0]), float(self._reward[0])
         info = self._info()
         if ended:
             info |= {key: values[0].item() for key, values in self._ends._asdict().items()}
         if self.render_mode == "ansi":
             ends = self._ends if ended else None
-            self._said.append(render.line(self._episode, int(self._action[0]), -reward, ends))
-        return self._episode.observation[0].copy(), reward, ended, False, info
+            self._said.append(render.line(episode, int(self._action[0]), 0.0 - reward, ends))
+        return episode.observation[0].copy(), reward, ended, False, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What is legal now, bool (n_actions,): the form sb3-contrib asks for."""
@@ -146,7 +148,7 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
             return None
         if self.render_mode == "ansi":
             return "\n".join(self._said) + "\n"
-        return render.picture(self._episode, 0, self._ends)
+        return render.picture(self._episode, 0, self._ends if self._ended[0] else None)
 
     def _info(self) -> dict[str, Any]:
         episode = self._episode
@@ -154,27 +156,49 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
 
 
 def observation_space(dataset: Dataset) -> spaces.Box:
-    """Box of phi(x, z): z in 0..1, then values between the bounds of the data, 0 included."""
+    """Box of phi(x, z): z in 0..1, then values between the bounds of the data, 0 included (-1..1 for a constant 0)."""
     n = dataset.n_features
     low, high = (np.zeros(2 * n, np.float32) for _ in range(2))
     high[:n] = 1.0
     low[n:] = np.minimum(dataset.bounds[0], 0.0)
     high[n:] = np.maximum(dataset.bounds[1], 0.0)
+    flat = low == high  # an interval of one point makes checkers warn
+    low[flat], high[flat] = -1.0, 1.0
     return spaces.Box(low, high, dtype=np.float32)
 
 
+def rules_for(dataset: Any, rules: Any) -> Rules:
+    """The rules given, or the data set's own; TypeError where either is something else."""
+    if not isinstance(dataset, Dataset):
+        raise TypeError(f"dataset must be a Dataset (load_dataset makes one by name), got {brief(dataset)}")
+    if not isinstance(rules, Rules | None):
+        raise TypeError(f"rules must be Rules or None, got {brief(rules)}")
+    return Rules.for_dataset(dataset) if rules is None else rules
+
+
+def checked_options(seed: Any, options: Any) -> dict[str, Any]:
+    """The options of a reset, with its seed checked."""
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise ValueError(f"seed must be an int, 0 or more, or None, got {brief(seed)}")
+    if not isinstance(options, dict | None):
+        raise TypeError(f"options must be a dict or None, got {brief(options)}")
+    return options or {}
+
+
 def is_strict(illegal_action: str) -> bool:
-    if illegal_action not in ("forfeit", "raise"):
-        raise ValueError(f"illegal_action must be 'forfeit' or 'raise', got {illegal_action!r}")
+    if not isinstance(illegal_action, str) or illegal_action not in ("forfeit", "raise"):
+        raise ValueError(f"illegal_action must be 'forfeit' or 'raise', got {brief(illegal_action)}")
     return illegal_action == "raise"
 
 
 def chosen_rows(index: Any, size: int, dataset: Dataset) -> NDArray[np.int64]:
     """Rows asked for by ``options["index"]``, int64 (size,), checked."""
-    rows = np.asarray(index)
+    try:
+        rows = np.asarray(index)
+    except (TypeError, ValueError):
+        rows = np.zeros((), object)
     if rows.dtype.kind not in "iu" or (rows.ndim and rows.shape != (size,)):
-        raise ValueError(f"options['index'] must be {size} whole number(s), got {index!r}")
-    if rows.size and (rows.min() < 0 or rows.max() >= dataset.n_samples):
-        raise ValueError(f"options['index'] must be 0 to {dataset.n_samples - 1}, got {index!r}")
+        raise ValueError(f"options['index'] must be {size} whole number(s), got {brief(index)}")
+    if rows.min() < 0 or rows.max() >= dataset.n_samples:
+        raise ValueError(f"options['index'] must be 0 to {dataset.n_samples - 1}, got {brief(index)}")
     return np.broadcast_to(rows, (size,)).astype(np.int64)
-

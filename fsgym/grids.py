@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from operator import index as whole
+
 import numpy as np
 from numpy.typing import NDArray
+
+from fsgym.rules import brief
 
 
 def blocks(image_shape: tuple[int, int], block: tuple[int, int]) -> NDArray[np.int64]:
     """The block of each pixel, int64 (height * width,), blocks numbered in row order.
 
-    Raises ValueError where the blocks do not tile the image.
+    Raises ValueError where the blocks do not tile the image, TypeError where a block is not two whole numbers.
 
     >>> blocks((2, 4), (2, 2)).tolist()
     [0, 0, 1, 1, 0, 0, 1, 1]
     """
     height, width = image_shape
-    tall, wide = block
+    try:
+        tall, wide = (whole(v) for v in block)
+    except (TypeError, ValueError):
+        raise TypeError(f"a block must be two whole numbers, height and width, got {brief(block)}") from None
     if tall < 1 or wide < 1 or height % tall or width % wide:
         raise ValueError(f"blocks of {tall} x {wide} pixels must tile the image of {height} x {width}")
     return (np.arange(height)[:, None] // tall * (width // wide) + np.arange(width)[None, :] // wide).ravel()

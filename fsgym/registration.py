@@ -82,9 +82,9 @@ def _task(
     if block is not None:
         if data.image_shape is None:
             raise ValueError(f"block needs images, and {data.name!r} has no image_shape; use groups instead")
-        height, width = data.image_shape
         options = {"groups": blocks(data.image_shape, block), **options}
         if options.get("unrelated_costs") is not None and options.get("related") is None:
+            height, width = data.image_shape
             options["related"] = contiguous(height // block[0], width // block[1])
     return data, Rules.for_dataset(data, **options)
 

@@ -45,7 +45,7 @@ def _rest(episodes: Episodes, most: int = 6) -> str:
     )  # fmt: skip
 
 
-def picture(episodes: Episodes, e: int, ends: Ends) -> NDArray[np.uint8]:
+def picture(episodes: Episodes, e: int, ends: Ends | None) -> NDArray[np.uint8]:
     """Episode e as uint8 (height, width, 3).
 
     Features in a grid (blue low, white middle, red high) or the pixels of an image (black to white); what is
@@ -72,7 +72,7 @@ def picture(episodes: Episodes, e: int, ends: Ends) -> NDArray[np.uint8]:
     if data.image_shape is None and size > 4:
         grid[::size], grid[:, ::size] = GAP, GAP
     answers = np.full((data.n_classes, 3), WAITING, np.uint8)
-    if not episodes.active[e]:
+    if ends is not None:
         answers[int(ends.prediction[e])] = RIGHT if ends.correct[e] else WRONG
     width = grid.shape[1]
     strip = answers[np.arange(width) * data.n_classes // width]

@@ -19,6 +19,7 @@ call them. ``Rules`` holds their parameters, checked, and applies them to batche
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -136,10 +137,7 @@ def _price_sets(t, X, wanted, paid, admissible):
             for j in range(n_acquisitions):
                 if not wanted[i, j] or status[0, j] != OPEN:
                     continue
-                ready = True
-                for k in range(t.need_first[j], t.need_first[j + 1]):
-                    ready = ready and status[0, t.need[k]] == TAKEN
-                allowed = ready and legal[0, j] == 1
+                allowed = legal[0, j] == 1
                 cost = price(t, j, 0, touching, n_taken)
                 if best < 0 or (allowed and not best_allowed) or (allowed == best_allowed and cost < lowest):
                     best, lowest, best_allowed = j, cost, allowed
@@ -239,30 +237,38 @@ class Rules:
         missing: Literal["unavailable", "error"] = "unavailable",
         names: Sequence[str] | None = None,
     ) -> None:
+        if not (_is_whole(n_features) and _is_whole(n_classes) and n_features >= 1 and n_classes >= 2):
+            raise ValueError(
+                f"n_features and n_classes must be whole numbers, at least 1 and 2, "
+                f"got {brief(n_features)} and {brief(n_classes)}"
+            )
         self.n_features, self.n_classes = int(n_features), int(n_classes)
-        if self.n_features < 1 or self.n_classes < 2:
-            raise ValueError(f"rules need a feature and two classes, got {n_features} and {n_classes}")
         self.lam = _number(lam, "lam", 0.0)
-        self.groups = (
-            tuple((i,) for i in range(self.n_features)) if groups is None else partition(groups, self.n_features)
-        )
+        members = range(self.n_features) if groups is None else groups
+        self.groups = tuple(tuple(sorted(g)) for g in partition(members, self.n_features))
         J = self.n_acquisitions = len(self.groups)
-        self.names = tuple(f"x{j}" for j in range(J)) if names is None else tuple(str(v) for v in names)
-        if len(self.names) != J:
-            raise ValueError(f"names must name the {J} acquisitions, got {len(self.names)}")
+        if isinstance(names, str) or not isinstance(names, Sequence | None):
+            raise TypeError(f"names must be a sequence of {J} names, got {brief(names)}")
+        if names is None:
+            names = [f"x{j}" if groups is None else f"group {j}" for j in range(J)]
+        self.names = tuple(str(v) for v in names)
+        if len(set(self.names)) != len(self.names) or len(self.names) != J:
+            raise ValueError(f"names must be {J} distinct names, one an acquisition, got {brief(names)}")
         self.costs = price_list(1.0 if costs is None else costs, self.names)
         self.related = None if related is None else _relation(related, J, "related")
-        if relation not in ("any", "all"):
-            raise ValueError(f"relation must be 'any' or 'all', got {relation!r}")
-        if missing not in ("unavailable", "error"):
-            raise ValueError(f"missing must be 'unavailable' or 'error', got {missing!r}")
+        if not isinstance(relation, str) or relation not in ("any", "all"):
+            raise ValueError(f"relation must be 'any' or 'all', got {brief(relation)}")
+        if not isinstance(missing, str) or missing not in ("unavailable", "error"):
+            raise ValueError(f"missing must be 'unavailable' or 'error', got {brief(missing)}")
+        if not isinstance(empty_is_related, (bool, np.bool_)):
+            raise TypeError(f"empty_is_related must be True or False, got {brief(empty_is_related)}")
         self.relation, self.empty_is_related, self.missing = relation, bool(empty_is_related), missing
         if (unrelated_costs is None) != (related is None):
             given, other = ("related", "unrelated_costs") if unrelated_costs is None else ("unrelated_costs", "related")
             raise ValueError(f"{given} needs {other}: give both or neither")
         self.forbids_unrelated = isinstance(unrelated_costs, str)
         if self.forbids_unrelated and unrelated_costs != "forbid":
-            raise ValueError(f"unrelated_costs must be prices or 'forbid', got {unrelated_costs!r}")
+            raise ValueError(f"unrelated_costs must be prices or 'forbid', got {brief(unrelated_costs)}")
         self.unrelated_costs = (
             self.costs
             if unrelated_costs is None or isinstance(unrelated_costs, str)
@@ -273,26 +279,37 @@ class Rules:
         if self.prerequisites is not None:
             _refuse_cycles(self.prerequisites, self.names)
         if budget is not None and (not _is_whole(budget) or budget < 0):
-            raise ValueError(f"budget must be a whole number of acquisitions, 0 or more, got {budget!r}")
+            raise ValueError(f"budget must be a whole number of acquisitions, 0 or more, got {brief(budget)}")
         self.budget = None if budget is None else int(budget)
         self.budget_cost = None if budget_cost is None else _number(budget_cost, "budget_cost", 0.0)
-        self.tables = self._tables()
-        if self.budget_cost is not None and J:
-            touching = np.zeros((1, J), np.int32)
-            free = np.ones(J, bool) if self.prerequisites is None else ~self.prerequisites.any(axis=1)
-            cheapest = min(price(self.tables, j, 0, touching, 0) for j in np.flatnonzero(free))
-            if cheapest > self.tables.budget_cost:
-                raise ValueError(
-                    f"budget_cost {self.budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
-                    "nothing could be acquired; raise it, or say budget=0"
-                )
+        with np.errstate(over="ignore"):
+            worst = self.lam * np.maximum(self.costs, self.unrelated_costs).sum() + np.abs(self.error_costs).max()
+        if not np.isfinite(worst):
+            raise ValueError("lam, costs and error_costs must be small enough to be added up; divide them all")
         for array in (self.costs, self.unrelated_costs, self.error_costs, self.related, self.prerequisites):
             if array is not None:
                 array.flags.writeable = False
+        self.tables = self._tables()
+        if self.budget_cost is not None:
+            self._refuse_empty_purse(self.budget_cost)
+
+    def _refuse_empty_purse(self, budget_cost: float) -> None:
+        nothing_yet = np.zeros((1, self.n_acquisitions), np.int32)
+        free = np.arange(self.n_acquisitions)
+        if self.prerequisites is not None:
+            free = np.flatnonzero(~self.prerequisites.any(axis=1))
+        cheapest = min(price(self.tables, j, 0, nothing_yet, 0) for j in free)
+        if cheapest > self.tables.budget_cost:
+            raise ValueError(
+                f"budget_cost {budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
+                "nothing could be acquired; raise it, or say budget=0"
+            )
 
     @classmethod
     def for_dataset(cls, dataset: Dataset, **options) -> Rules:  # typed as RuleOptions by its callers
         """Rules of the right size for ``dataset``, with its groups and costs where ``options`` gives none."""
+        if not isinstance(dataset, Dataset):
+            raise TypeError(f"dataset must be a Dataset, got {brief(dataset)}")
         names: Sequence[str] | None = dataset.acquisition_names
         if options.get("groups") is not None:
             names = None
@@ -339,7 +356,7 @@ class Rules:
             empty_is_related=self.empty_is_related,
             forbid=self.forbids_unrelated,
             fixed=self.related is None and self.prerequisites is None and self.budget_cost is None,
-            budget=NO_BUDGET if self.budget is None else self.budget,
+            budget=NO_BUDGET if self.budget is None else min(self.budget, NO_BUDGET),
             budget_cost=limit,
         )  # fmt: skip
 
@@ -359,8 +376,9 @@ class Rules:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
         """What sets of acquisitions cost, for methods that look at a set of features in no order.
 
-        Prerequisites are bought too, what cannot be had for a datum is not, and where the price depends on the
-        order the greedily cheapest legal next acquisition is made.
+        Prerequisites are bought too, what cannot be had for a datum is not. Where the price depends on the order,
+        the cheapest legal acquisition is made next, and where none is legal the cheapest; the lowest number wins
+        a tie.
 
         Parameters
         ----------
@@ -375,6 +393,10 @@ class Rules:
         taken : bool (n_samples, n_acquisitions), what is bought
         """
         wanted = np.array(wanted, dtype=bool)
+        if wanted.ndim != 2 or wanted.shape[1] != self.n_acquisitions:
+            raise ValueError(f"wanted must have shape (n_samples, {self.n_acquisitions}), got {wanted.shape}")
+        if X is not None and np.shape(X) != (len(wanted), self.n_features):
+            raise ValueError(f"X must have shape {(len(wanted), self.n_features)}, got {np.shape(X)}")
         if self.prerequisites is not None:
             for _ in range(self.n_acquisitions):
                 more = wanted | (wanted @ self.prerequisites)
@@ -416,9 +438,10 @@ class Rules:
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray], text: str) -> Rules:
         """Rules from what ``state`` gave; raises ValueError or TypeError where that is damaged."""
-        plain = json.loads(text)
-        size = plain.pop("n_features"), plain.pop("n_classes")
-        return cls(*size, **plain, **arrays)
+        try:
+            return cls(**(json.loads(text) | dict(arrays)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"the rules are damaged: {error}") from None
 
     def __reduce__(self):
         return Rules.from_state, self.state()
@@ -449,40 +472,48 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def brief(value: Any) -> str:
+    """What was got, for a message: short, and on one line."""
+    return " ".join(reprlib.repr(value).split())
+
+
 def _number(value: Any, what: str, low: float) -> float:
     try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
         number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{what} must be a number, got {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what} must be a number, got {brief(value)}") from None
     if not np.isfinite(number) or number < low:
         raise ValueError(f"{what} must be finite and at least {low:g}, got {number:g}")
     return number
 
 
-def _relation(matrix: ArrayLike, n: int, what: str) -> NDArray[np.bool_]:
+def _square(matrix: ArrayLike, n: int, what: str, one: str) -> NDArray[np.float64]:
     try:
-        values = np.array(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError(f"{what} must be a matrix of 0 and 1 (or bool)") from None
+        given = np.asarray(matrix)
+        if given.dtype.kind not in "buifO":
+            raise TypeError
+        values = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{what} must be a matrix of numbers, a row and a column {one}") from None
     if values.shape != (n, n):
-        raise ValueError(f"{what} must have shape ({n}, {n}), one row and column an acquisition, got {values.shape}")
+        raise ValueError(f"{what} must have shape ({n}, {n}), a row and a column {one}, got {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{what} must be finite, got {values[~np.isfinite(values)][0]}")
+    return values
+
+
+def _relation(matrix: ArrayLike, n: int, what: str) -> NDArray[np.bool_]:
+    values = _square(matrix, n, what, "an acquisition")
     if not np.isin(values, (0.0, 1.0)).all():
         raise ValueError(f"{what} must hold only 0 and 1 (or bool)")
     return values.astype(bool)
 
 
 def _error_costs(matrix: ArrayLike | None, n_classes: int) -> NDArray[np.float64]:
-    if matrix is None:
-        return 1.0 - np.eye(n_classes)
-    try:
-        costs = np.array(matrix, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("error_costs must be a matrix of numbers, error_costs[answer, truth]") from None
-    if costs.shape != (n_classes, n_classes):
-        raise ValueError(f"error_costs must have shape ({n_classes}, {n_classes}), got {costs.shape}")
-    if not np.isfinite(costs).all():
-        raise ValueError("error_costs must be finite")
-    return costs
+    """``error_costs[answer, truth]``; by default 1 for a wrong answer and 0 for a right one."""
+    return 1.0 - np.eye(n_classes) if matrix is None else _square(matrix, n_classes, "error_costs", "a class")
 
 
 def _refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> None:

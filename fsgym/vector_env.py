@@ -13,9 +13,16 @@ from numpy.typing import NDArray
 
 from fsgym import render
 from fsgym.dataset import Dataset
-from fsgym.env import DatumWiseEnv, chosen_rows, is_strict, observation_space
+from fsgym.env import (
+    DatumWiseEnv,
+    checked_options,
+    chosen_rows,
+    is_strict,
+    observation_space,
+    rules_for,
+)
 from fsgym.episodes import NO_ROWS, Ends, Episodes
-from fsgym.rules import Rules
+from fsgym.rules import Rules, brief
 
 
 class DatumWiseVectorEnv(VectorEnv):
@@ -62,47 +69,43 @@ class DatumWiseVectorEnv(VectorEnv):
         illegal_action: Literal["forfeit", "raise"] = "forfeit",
     ) -> None:
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ValueError(f"num_envs must be a whole number, 1 or more, got {num_envs!r}")
-        if render_mode not in (None, "rgb_array"):
-            raise ValueError(f"render_mode must be 'rgb_array' or None, got {render_mode!r}")
+            raise ValueError(f"num_envs must be a whole number, 1 or more, got {brief(num_envs)}")
+        if render_mode is not None and (not isinstance(render_mode, str) or render_mode != "rgb_array"):
+            raise ValueError(f"render_mode must be 'rgb_array' or None, got {brief(render_mode)}")
+        if not isinstance(autoreset_mode, (str, AutoresetMode)):
+            raise TypeError(f"autoreset_mode must be an AutoresetMode or its value, got {brief(autoreset_mode)}")
+        size = self.num_envs = int(num_envs)
+        self.rules = rules_for(dataset, rules)
         self.dataset = dataset
-        self.rules = rules or Rules.for_dataset(dataset)
-        self.num_envs = int(num_envs)
         self.render_mode = render_mode
         self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = dict(type(self).metadata) | {"autoreset_mode": self.autoreset_mode}
+        self.metadata = dict(type(self).metadata) | {"autoreset_mode": self.autoreset_mode}  # type: ignore[misc]
         self._strict = is_strict(illegal_action)
         self.single_observation_space = observation_space(dataset)
         self.single_action_space = spaces.Discrete(self.rules.n_actions)
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
-        self._episodes = Episodes(dataset, self.rules, self.num_envs)
-        self._ends = Ends.blank(self.num_envs)
-        self._rows = NO_ROWS
-        self._last_ends = self._ends
-        self._n_ended = self.num_envs
+        self.observation_space = batch_space(self.single_observation_space, size)
+        self.action_space = batch_space(self.single_action_space, size)
+        self._episodes = Episodes(dataset, self.rules, size)
+        self._asked = np.zeros(size, np.int64)
+        self._everyone = np.ones(size, bool)
+        self._ends = self._last_ends = Ends.blank(size)
+        self._rows, self._next_row = NO_ROWS, 0
+        self._n_ended = size  # how many episodes are not under way
         self._begun = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        super().reset(seed=seed)
-        if seed is not None:
-            self._rows = NO_ROWS
-        options = options or {}
-        who = np.ones(self.num_envs, bool)
-        if (mask := options.get("reset_mask")) is not None:
-            who = np.array(mask)
-            if who.dtype != bool or who.shape != (self.num_envs,) or not who.any():
-                raise ValueError(
-                    f"options['reset_mask'] must be a bool array of shape ({self.num_envs},) with a True, got {mask!r}"
-                )
-            if not self._begun and not who.all():
-                raise ResetNeeded("reset all environments once before a reset with options['reset_mask']")
+        options = checked_options(seed, options)
+        who = self._asked_for(options)
         which = np.flatnonzero(who)
+        rows = None
         if options.get("index") is not None:
             rows = chosen_rows(options["index"], self.num_envs, self.dataset)[who]
-        else:
+        super().reset(seed=seed)
+        if seed is not None:
+            self._rows, self._next_row = NO_ROWS, 0
+        if rows is None:
             rows = self._draw(len(which))
         self._episodes.begin(which, rows)
         self._n_ended = int(self.num_envs - self._episodes.active.sum())
@@ -112,37 +115,56 @@ class DatumWiseVectorEnv(VectorEnv):
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        size, episodes = self.num_envs, self._episodes
-        asked = np.asarray(actions)
-        if asked.dtype != np.int64 or asked.shape != (size,):
-            asked = self._whole_numbers(asked)
-        rows = NO_ROWS
-        if self._n_ended:  # they begin anew now
+        size, episodes, asked, rows = self.num_envs, self._episodes, self._asked, NO_ROWS
+        if getattr(actions, "shape", None) != asked.shape or actions.dtype.kind not in "iu":
+            actions = self._whole_numbers(actions)
+        asked[:] = actions  # whatever their type and layout, the compiled code sees one
+        n_begun = self._n_ended
+        if n_begun:  # they begin anew now
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or not self._begun:
-                raise ResetNeeded(f"{self._n_ended} of {size} episodes have ended or not begun; reset() them first")
-            rows = self._draw(self._n_ended)
-        reward, terminated = np.empty(size), np.empty(size, bool)
-        n_ended = self._n_ended = episodes.step(asked, reward, terminated, self._ends, rows, self._strict)
+                raise ResetNeeded(f"{n_begun} of {size} episodes have ended or not begun; reset() them first")
+            if self._next_row + n_begun > len(self._rows):
+                self._draw_more()
+            rows = self._rows
+        reward, terminated, ends = np.empty(size), np.empty(size, bool), self._ends
+        n_ended = episodes.quick_step(asked, self._strict, rows, self._next_row, reward, terminated, ends)
+        self._next_row += n_begun
+        self._n_ended = n_ended
         infos: dict[str, Any] = {}
         if n_ended:
-            ends = self._last_ends = self._ends
+            self._last_ends = ends
             self._ends = Ends.blank(size)  # what was filled is handed out
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
                 infos = self._final(ends, terminated)
                 episodes.begin(np.flatnonzero(terminated), self._draw(n_ended))
                 self._n_ended = 0
             else:
-                infos = _ended(ends, terminated.copy())
+                infos = _ended(ends, terminated)
         infos["action_mask"], infos["spent"] = episodes.legal.copy(), episodes.spent.copy()
-        infos["_action_mask"] = infos["_spent"] = np.ones(size, bool)
+        infos["_action_mask"] = infos["_spent"] = self._everyone.copy()
         return episodes.observation.copy(), reward, terminated, np.zeros(size, bool), infos
 
-    def _whole_numbers(self, actions: NDArray) -> NDArray[np.int64]:
-        if actions.shape != (self.num_envs,) or actions.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions must be whole numbers of shape ({self.num_envs},), got {actions.dtype} {actions.shape}"
-            )
-        return actions.astype(np.int64)
+    def _asked_for(self, options: dict[str, Any]) -> NDArray[np.bool_]:
+        """Which episodes a reset is about, bool (num_envs,)."""
+        mask = options.get("reset_mask")
+        if mask is None:
+            return self._everyone.copy()
+        if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(f"options['reset_mask'] must be a bool array of shape ({self.num_envs},) with a True")
+        if not self._begun and not mask.all():
+            raise ResetNeeded("reset all environments once before a reset with options['reset_mask']")
+        return mask.copy()
+
+    def _whole_numbers(self, actions: Any) -> NDArray:
+        try:
+            numbers = np.asarray(actions)
+        except (TypeError, ValueError):
+            numbers = np.zeros((), object)
+        if numbers.dtype.kind not in "iu":
+            raise TypeError(f"actions must be whole numbers, {self.num_envs} of them, got {brief(actions)}")
+        if numbers.shape != (self.num_envs,):
+            raise ValueError(f"actions must have shape ({self.num_envs},), got {numbers.shape}")
+        return numbers
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What is legal now, bool (num_envs, n_actions)."""
@@ -151,15 +173,23 @@ class DatumWiseVectorEnv(VectorEnv):
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         if self.render_mode is None:
             return None
-        return tuple(render.picture(self._episodes, e, self._last_ends) for e in range(self.num_envs))
+        active = self._episodes.active
+        ends = self._last_ends if self._begun else None
+        return tuple(render.picture(self._episodes, e, None if active[e] else ends) for e in range(self.num_envs))
 
     def _draw(self, n: int) -> NDArray[np.int64]:
-        """The next ``n`` rows to play; drawn ahead, since a draw takes longer than a step."""
-        if len(self._rows) < n:
-            fresh = self.np_random.integers(self.dataset.n_samples, size=max(4 * self.num_envs, 256))
-            self._rows = np.concatenate([self._rows, fresh])
-        rows, self._rows = self._rows[:n], self._rows[n:]
+        """The next ``n`` rows to play."""
+        if self._next_row + n > len(self._rows):
+            self._draw_more()
+        rows = self._rows[self._next_row : self._next_row + n]
+        self._next_row += n
         return rows
+
+    def _draw_more(self) -> None:
+        """Draw enough rows for many steps, since a draw takes longer than a step."""
+        fresh = self.np_random.integers(self.dataset.n_samples, size=max(8 * self.num_envs, 512))
+        self._rows = np.concatenate([self._rows[self._next_row :], fresh])
+        self._next_row = 0
 
     def _infos(self, who: NDArray[np.bool_]) -> dict[str, Any]:
         episodes = self._episodes
@@ -179,8 +209,9 @@ def _ended(ends: Ends, who: NDArray[np.bool_]) -> dict[str, Any]:
     """As ``_masked(ends._asdict(), who)``; written out, since it is made at nearly every step of many episodes."""
     prediction, label, correct, n_acquired, acquisition_cost, error_cost = ends
     return {
-        "prediction": prediction, "_prediction": who, "label": label, "_label": who, "correct": correct, "_correct": who,
-        "n_acquired": n_acquired, "_n_acquired": who, "acquisition_cost": acquisition_cost, "_acquisition_cost": who,
+        "prediction": prediction, "_prediction": who, "label": label, "_label": who,
+        "correct": correct, "_correct": who, "n_acquired": n_acquired, "_n_acquired": who,
+        "acquisition_cost": acquisition_cost, "_acquisition_cost": who,
         "error_cost": error_cost, "_error_cost": who,
     }  # fmt: skip
 

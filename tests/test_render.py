@@ -1,0 +1,121 @@
+"""What a person is shown: lines of text, and pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules
+from fsgym.render import RIGHT, UNKNOWN, WAITING, WRONG
+
+DATA = Dataset(
+    [[-1.0, 0.0, 1.0], [0.5, np.nan, 0.25]], ["ill", "well"], feature_names=["age", "pulse", "weight"], name="clinic",
+    bounds=([-1, -1, -1], [1, 1, 1]),
+)  # fmt: skip
+RULES = Rules.for_dataset(DATA, lam=0.1, costs=[1, 2, 3])
+GROUPED = Rules.for_dataset(DATA, lam=0.1, groups=[[0], [1, 2]], error_costs=[[0, 3], [7, 0]])
+
+
+def lines(row: int, *actions: int) -> list[str]:
+    env = DatumWiseEnv(DATA, RULES, render_mode="ansi")
+    env.reset(options={"index": row})
+    for action in actions:
+        env.step(action)
+    return env.render().splitlines()
+
+
+def test_ansi_right():
+    assert lines(0, 2, 0, 3) == [
+        "datum 0 of clinic: may ask age, pulse, weight",
+        "ask weight: 1, price 0.3; may ask age, pulse",
+        "ask age: -1, price 0.1; may ask pulse",
+        "answer ill: right, error cost 0; spent 4",
+    ]
+
+
+def test_ansi_wrong_missing_and_forfeit():
+    assert lines(1, 0, 1) == [
+        "datum 1 of clinic: may ask age, weight",
+        "ask age: 0.5, price 0.1; may ask weight",
+        "illegal action 1 (pulse); answer ill: wrong, it is well, error cost 1; spent 1",
+    ]
+    env = DatumWiseEnv(DATA, GROUPED, render_mode="ansi")
+    env.reset(options={"index": 1})
+    env.step(1)
+    env.step(0)
+    env.step(2)
+    assert env.render().splitlines()[1:] == [
+        "ask group 1: missing, 0.25, price 0.1; may ask group 0",
+        "ask group 0: 0.5, price 0.1; nothing left to ask",
+        "answer ill: wrong, it is well, error cost 3; spent 2",
+    ]
+
+
+def test_many_left_are_counted():
+    wide = Dataset(np.zeros((2, 20)), [0, 1])
+    env = DatumWiseEnv(wide, render_mode="ansi")
+    env.reset(options={"index": 0})
+    assert env.render() == "datum 0 of data: may ask x0, x1, x2, x3, x4, x5 and 14 more\n"
+
+
+def cell(picture: np.ndarray, row: int, column: int, columns: int) -> tuple[int, ...]:
+    size = picture.shape[1] // columns
+    return tuple(int(v) for v in picture[row * size + size // 2, column * size + size // 2])
+
+
+def test_grid():
+    env = DatumWiseEnv(DATA, RULES, render_mode="rgb_array")
+    env.reset(options={"index": 0})
+    blank = env.render()
+    assert (blank.dtype, blank.ndim, blank.shape[2]) == (np.uint8, 3, 3)
+    assert cell(blank, 0, 0, 2) == UNKNOWN
+    assert tuple(blank[-1, 0]) == WAITING
+    env.step(0)
+    env.step(2)
+    shown = env.render()
+    assert shown.shape == blank.shape
+    blue, unknown, red = cell(shown, 0, 0, 2), cell(shown, 0, 1, 2), cell(shown, 1, 0, 2)
+    assert (blue, unknown, red) == ((33, 102, 172), UNKNOWN, (178, 24, 43))
+    env.step(3)
+    answered = env.render()
+    assert tuple(answered[-1, 0]) == RIGHT
+    assert tuple(answered[-1, -1]) == WAITING
+    env.reset(options={"index": 0})
+    assert np.array_equal(env.render(), blank)
+    env.step(4)
+    assert tuple(env.render()[-1, -1]) == WRONG
+
+
+def test_image():
+    pixels = Dataset(
+        [[0.0, 16.0, 8.0, 0.0, 4.0, 2.0], [16.0] * 6], [0, 1], image_shape=(2, 3), bounds=([0] * 6, [16] * 6)
+    )
+    env = DatumWiseEnv(pixels, render_mode="rgb_array")
+    env.reset(options={"index": 0})
+    for action in (0, 1, 2):
+        env.step(action)
+    picture = env.render()
+    assert [cell(picture, 0, c, 3) for c in range(3)] == [(0, 0, 0), (255, 255, 255), (127, 127, 127)]
+    assert [cell(picture, 1, c, 3) for c in range(3)] == [UNKNOWN] * 3
+
+
+def test_vector():
+    envs = DatumWiseVectorEnv(DATA, RULES, 3, render_mode="rgb_array")
+    envs.reset(options={"index": 0})
+    envs.step(np.array([0, 3, 4]))
+    pictures = envs.render()
+    assert [tuple(p[-1, 0]) for p in pictures] == [WAITING, RIGHT, WAITING]
+    assert tuple(pictures[2][-1, -1]) == WRONG
+    assert len({p.shape for p in pictures}) == 1
+    envs.step(np.array([1, 3, 4]))
+    assert {tuple(p[-1, k]) for p in envs.render() for k in (0, -1)} == {WAITING}
+    assert DatumWiseVectorEnv(DATA, RULES, 2).render() is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30, 784])
+def test_any_number_of_features(n):
+    data = Dataset(np.linspace(-1, 1, 2 * n).reshape(2, n), [0, 1])
+    env = DatumWiseEnv(data, render_mode="rgb_array")
+    env.reset(seed=0)
+    env.step(n - 1)
+    assert env.render().shape[1] >= 17
