@@ -1,0 +1,31 @@
+"""Deep reinforcement learning with sb3-contrib, judged by the same yardstick as everything else.
+
+pip install -e ".[rl]"
+python examples/maskable_ppo.py
+"""
+
+import torch
+from sb3_contrib import MaskablePPO
+
+import fsgym
+from fsgym import DatumWiseEnv, Rules, load_dataset
+
+
+def main(total_timesteps: int = 20_000) -> fsgym.Evaluation:
+    torch.set_num_threads(1)  # networks as small as these gain nothing by more
+    train = load_dataset("wine", "train")
+    unseen = load_dataset("wine", "test").scaled(train)
+    train = train.scaled()
+    env = DatumWiseEnv(train, Rules.for_dataset(train, lam=0.02))
+
+    model = MaskablePPO(
+        "MlpPolicy", env, n_steps=256, batch_size=128, learning_rate=3e-3, ent_coef=0.01, seed=0, device="cpu"
+    )
+    model.learn(total_timesteps)
+    result = fsgym.evaluate(model, unseen, env.rules)
+    print(result)
+    return result
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What is installed, and what importing it loads."""
+
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+import fsgym
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("fsgym", "agents", "baselines")
+
+# Says who imports what, whatever another library may have loaded before.
+SPY = """
+import builtins, sys
+seen, plain = [], builtins.__import__
+def spy(name, globals=None, *rest):
+    importer, top = (globals or {}).get("__name__", ""), name.partition(".")[0]
+    if importer.partition(".")[0] in ("fsgym", "agents", "baselines") and top in HEAVY:
+        seen.append(f"{importer} imports {name}")
+    return plain(name, globals, *rest)
+builtins.__import__ = spy
+import fsgym, agents, baselines
+seen += [name for name in ("torch", "matplotlib") if name in sys.modules]
+print("\\n".join(seen))
+"""
+
+
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_versions_agree():
+    try:
+        installed = metadata.version("fsgym")
+    except metadata.PackageNotFoundError:
+        pytest.skip("fsgym is not installed: it runs from its source folder")
+    assert installed == fsgym.__version__ == project()["version"]
+    assert f"## {fsgym.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_types_are_shipped(package):
+    assert (files(package) / "py.typed").is_file()
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = ("torch", "stable_baselines3", "matplotlib", "pandas", "jinja2", "typer", "rich")
+    told = subprocess.run([sys.executable, "-c", f"HEAVY = {heavy}{SPY}"], capture_output=True, text=True, check=True)
+    assert told.stdout.split("\n") == ["", ""]
+
+
+def test_a_kernel_is_compiled_by_nobody_at_import():
+    code = "import fsgym, agents, baselines\nfrom fsgym.rules import acquire\nprint(len(acquire.signatures))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "0\n"
+
+
+def test_constraints_are_plain_and_cover_what_the_tests_need():
+    lines = [v for v in (ROOT / "constraints.txt").read_text().splitlines() if not v.startswith("#")]
+    names = {v.partition("==")[0].lower().replace("_", "-") for v in lines}
+    assert all(v.count("==") == 1 and "+" not in v and "/" not in v and "@" not in v for v in lines)
+    extras = project()["optional-dependencies"]
+    wanted = [*project()["dependencies"], *extras["rl"], *extras["dask"], *extras["test"], *extras["dev"]]
+    wanted = {v.partition(">=")[0].partition("[")[0] for v in wanted} - {"fsgym"}
+    assert wanted <= names
+    assert "torch==2.13.0" in lines
+    assert not any(v.startswith("torch") for v in wanted)
