@@ -120,7 +120,8 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> DatumWiseClassifier:
         """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
-        X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
+        with np.errstate(over="ignore", invalid="ignore"):  # the check adds up all values, huge ones too
+            X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
@@ -150,7 +151,8 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
     def trajectories(self, X: ArrayLike) -> Trajectories:
         """What is asked for each row of ``X``, in which order, and what is answered (codes into ``classes_``)."""
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
         return self.policy_.trajectories(X)
 
     def predict(self, X: ArrayLike) -> NDArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 import threading
 import time
 from collections.abc import Callable
@@ -125,12 +126,12 @@ class RCPI:
         ):
             raise ValueError(
                 "random_state must be None, a whole number from 0, a Generator or a RandomState, "
-                f"got {random_state!r}"
+                f"got {_brief(random_state)}"
             )
-        if mixture not in ("decision", "trajectory"):
-            raise ValueError(f"mixture must be 'decision' or 'trajectory', got {mixture!r}")
-        if select not in ("best", "last"):
-            raise ValueError(f"select must be 'best' or 'last', got {select!r}")
+        if not isinstance(mixture, str) or mixture not in ("decision", "trajectory"):
+            raise ValueError(f"mixture must be 'decision' or 'trajectory', got {_brief(mixture)}")
+        if not isinstance(select, str) or select not in ("best", "last"):
+            raise ValueError(f"select must be 'best' or 'last', got {_brief(select)}")
         self.dataset: Dataset = inner.dataset
         self.rules: Rules = inner.rules
         with np.errstate(over="ignore"):
@@ -378,7 +379,12 @@ def _number(value: Any, what: str, low: float, high: float, whole: bool = False)
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
-        raise ValueError(f"{what} must be {kind} from {low:g} to {high:g}, got {value!r}")
+        raise ValueError(f"{what} must be {kind} from {low:g} to {high:g}, got {_brief(value)}")
+
+
+def _brief(value: Any) -> str:
+    """What was got, for a message: short, and on one line."""
+    return " ".join(reprlib.repr(value).split())
 
 
 def _generator(random_state: Any) -> np.random.Generator:
