@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,27 +114,29 @@ def compare(
         dataset = with_groups(dataset, inputs.read_groups(groups))
     folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
     try:
-        results = fsgym.compare(
-            dataset,
-            tuple(_listed([methods])),
-            splits=splits,
-            train_share=train_share,
-            lam=_numbers(lam, "--lam"),
-            budget=budget,
-            budget_cost=budget_cost,
-            costs=None if costs is None else load_costs(costs, dataset, data_dir=data_dir),
-            error_costs=None if error_costs is None else inputs.read_error_costs(error_costs, dataset),
-            related=None if related is None else inputs.read_related(related, dataset),
-            relation=relation,  # type: ignore[arg-type]
-            unrelated_costs=None
-            if unrelated_costs is None
-            else inputs.read_unrelated_costs(unrelated_costs, dataset),
-            seed=seed,
-            n_jobs=jobs,
-            progress=sys.stderr.isatty(),
-            out=folder,
-            command=shlex.join(["fsgym", *(context.obj or [])]),
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what failed is told below
+            results = fsgym.compare(
+                dataset,
+                tuple(_listed([methods])),
+                splits=splits,
+                train_share=train_share,
+                lam=_numbers(lam, "--lam"),
+                budget=budget,
+                budget_cost=budget_cost,
+                costs=None if costs is None else load_costs(costs, dataset, data_dir=data_dir),
+                error_costs=None if error_costs is None else inputs.read_error_costs(error_costs, dataset),
+                related=None if related is None else inputs.read_related(related, dataset),
+                relation=relation,  # type: ignore[arg-type]
+                unrelated_costs=None
+                if unrelated_costs is None
+                else inputs.read_unrelated_costs(unrelated_costs, dataset),
+                seed=seed,
+                n_jobs=jobs,
+                progress=sys.stderr.isatty(),
+                out=folder,
+                command=shlex.join(["fsgym", *(context.obj or [])]),
+            )
     except KeyboardInterrupt as stop:  # typer would forget what it says
         _say(str(stop) or "stopped")
         raise typer.Exit(130) from None
@@ -263,6 +266,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 2
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except RuntimeError as error:  # a process died
+        _say(str(error))
         code = 1
     except MISTAKES as error:
         _say(str(error) or type(error).__name__)

@@ -1,6 +1,7 @@
 """The comparison: same splits, same prices, nothing chosen on test data, the same table for any number of processes."""
 
 import json
+import os
 import sys
 import types
 
@@ -224,6 +225,19 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path, monkeypatch):
     kept = pd.read_csv(tmp_path / "results.csv")
     assert kept["setting"].tolist() == [0, 1, 2]
     assert not (tmp_path / "report.html").exists()
+
+
+class Dying(Broken):
+    """Takes its process with it."""
+
+    def fit(self, X, y):
+        os._exit(1)
+
+
+def test_the_death_of_a_process_keeps_what_is_finished(tmp_path):
+    with pytest.raises(RuntimeError, match=r"a process died.*stopped after \d+ of \d+ fits; their rows are in"):
+        compare("wine", {"lars": "lars", "dying": Dying()}, splits=1, n_jobs=2, out=tmp_path)
+    assert set(pd.read_csv(tmp_path / "results.csv")["method"]) <= {"lars"}
 
 
 def test_a_class_of_two_rows_is_still_compared():

@@ -115,6 +115,8 @@ def compare(
         In one sentence, before the work begins.
     KeyboardInterrupt
         On Ctrl-C, after what is finished has been written to ``out``.
+    RuntimeError
+        Where a process died, after the same.
 
     Notes
     -----
@@ -126,8 +128,8 @@ def compare(
     --------
     >>> import fsgym
     >>> results = fsgym.compare("wine", ["cart"], splits=2)
-    >>> results.loc[0, ["split", "method", "params", "n_features"]].tolist()
-    [0, 'cart', '{"ccp_alpha": 1.0}', 0.0]
+    >>> results.loc[0, ["method", "params", "n_features"]].astype(str).tolist()
+    ['cart', '{"ccp_alpha": 1.0}', '0.0']
     """
     data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
     protocol = make_protocol(
@@ -148,20 +150,23 @@ def compare(
     entrants = entrants_of(methods, protocol)
     folder = None if out is None else writable_folder(out)
     cells = cells_of(protocol, entrants)
-    outcomes, interrupted = run(protocol, cells, n_jobs, progress)
+    outcomes, stop = run(protocol, cells, n_jobs, progress)
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(COLUMNS))
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
     if folder is not None:
         results.to_csv(folder / "results.csv", index=False)
-    if interrupted:
+    if stop is not None:
         kept = f"their rows are in {folder / 'results.csv'}" if folder is not None else "name a folder to keep them"
-        raise KeyboardInterrupt(f"stopped after {len(outcomes)} of {len(cells)} fits; {kept}")
+        done = f"stopped after {len(outcomes)} of {len(cells)} fits; {kept}"
+        if isinstance(stop, KeyboardInterrupt):
+            raise KeyboardInterrupt(done) from None
+        raise RuntimeError(f"a process died, for want of memory perhaps (then use fewer): {done}") from None
     if folder is not None:
         from fsgym.study.report import write_report
 
         write_report(Study(protocol, entrants, outcomes, results, command or _command()), folder)
     failed = results["error"].notna().sum()
-    if failed and command is None:
+    if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
         warnings.warn(
             f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}", stacklevel=2

@@ -69,7 +69,10 @@ def _titles(study: Study) -> dict[str, str]:
 
 
 def _bars(study: Study) -> str:
-    return f"Means over {study.protocol.splits} splits; bars are one standard deviation, in both directions."
+    splits = study.protocol.splits
+    if splits == 1:
+        return "One split only."
+    return f"Means over {splits} splits; bars are one standard deviation, in both directions."
 
 
 def _curves(study: Study, summary: Summary) -> list[Picture]:

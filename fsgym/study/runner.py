@@ -7,6 +7,7 @@ import os
 import signal
 import warnings
 from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -60,17 +61,20 @@ def cells_of(protocol: Protocol, entrants: tuple[Entrant, ...]) -> list[Cell]:
     ]
 
 
-def run(protocol: Protocol, cells: list[Cell], n_jobs: int | None, progress: bool) -> tuple[list[Outcome], bool]:
-    """Outcomes of the cells in their order, and whether Ctrl-C came before the last one."""
+def run(
+    protocol: Protocol, cells: list[Cell], n_jobs: int | None, progress: bool
+) -> tuple[list[Outcome], BaseException | None]:
+    """Outcomes of the cells in their order, and what came before the last one: Ctrl-C, or the death of a process."""
     outcomes: dict[int, Outcome] = {}
+    stop: BaseException | None = None
     with _bar(len(cells), protocol.dataset.name, progress) as advance:
         try:
             for number, outcome in _results(protocol, cells, n_jobs):
                 outcomes[number] = outcome
                 advance()
-        except KeyboardInterrupt:
-            return [outcomes[i] for i in sorted(outcomes)], True
-    return [outcomes[i] for i in sorted(outcomes)], False
+        except (KeyboardInterrupt, BrokenProcessPool) as error:
+            stop = error
+    return [outcomes[i] for i in sorted(outcomes)], stop
 
 
 def _results(protocol: Protocol, cells: list[Cell], n_jobs: int | None) -> Iterator[tuple[int, Outcome]]:
