@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agents import model_file
+from agents.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI, read_policy, write_policy
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
@@ -107,9 +108,9 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
         self.states_per_sample = states_per_sample
         self.alpha = alpha
         self.ridge = ridge
-        self.mixture = mixture
+        self.mixture: Literal["decision", "trajectory"] = mixture
         self.n_rollouts = n_rollouts
-        self.select = select
+        self.select: Literal["best", "last"] = select
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -144,13 +145,13 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
         agent.learn()
         self.classes_ = classes
         self.rules_ = rules
-        self.policy_ = agent.policy
+        self.policy_ = cast(LinearPolicy, agent.policy)
         self.history_ = agent.history
         return self
 
     def trajectories(self, X: ArrayLike) -> Trajectories:
         """What is asked for each row of ``X``, in which order, and what is answered (codes into ``classes_``)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "policy_")
         with np.errstate(over="ignore", invalid="ignore"):
             X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
         return self.policy_.trajectories(X)
@@ -166,7 +167,7 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted policy to a model file (safetensors with a JSON header)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "policy_")
         names = getattr(self, "feature_names_in_", None)
         write_policy(path, self.policy_, {
             "classes": model_file.labels_to_json(self.classes_), "classes_dtype": self.classes_.dtype.str,
@@ -176,6 +177,8 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
     @classmethod
     def load(cls, path: str | os.PathLike) -> DatumWiseClassifier:
         """A fitted classifier from a model file; nothing in the file is executed.
+
+        Its rules are its parameters again; how it was trained (``alpha``, ``n_iterations``, ...) is not in the file.
 
         Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
         """
@@ -198,8 +201,10 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
         model = cls(
             lam=rules.lam, budget=rules.budget, budget_cost=rules.budget_cost, costs=rules.costs,
             error_costs=rules.error_costs, groups=[list(g) for g in rules.groups], related=rules.related,
-            relation=rules.relation, unrelated_costs=None if rules.related is None else unrelated,
-            empty_is_related=rules.empty_is_related, prerequisites=rules.prerequisites, missing=rules.missing,
+            relation=rules.relation,  # type: ignore[arg-type]
+            unrelated_costs=None if rules.related is None else unrelated,
+            empty_is_related=rules.empty_is_related, prerequisites=rules.prerequisites,
+            missing=rules.missing,  # type: ignore[arg-type]
         )  # fmt: skip
         model.classes_, model.rules_, model.policy_, model.history_ = classes, policy.rules, policy, []
         model.n_features_in_ = policy.rules.n_features

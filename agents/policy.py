@@ -69,13 +69,14 @@ class LinearPolicy:
 
     def scaled(self, X: NDArray) -> NDArray[np.float32]:
         """Scaled values, float32; only what would overflow the scores is cut off, at 1e9 times the training range."""
-        return np.clip(self.scaling.apply(X), -LARGEST_VALUE, LARGEST_VALUE)
+        return np.clip(self.scaling.apply(X), -LARGEST_VALUE, LARGEST_VALUE, dtype=np.float32)
 
     def scores(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Scores of all actions, float32 (n, n_actions)."""
-        known = acquired & ~np.isnan(values)
-        mu = np.where(known, self.scaled(np.where(known, values, 0)), np.float32(0))
-        return self.intercepts + known.astype(np.float32) @ self.weights[:, 0] + mu @ self.weights[:, 1]
+        z = (acquired & ~np.isnan(values)).astype(np.float32)
+        mu = self.scaled(np.where(z, values, 0)) * z
+        scores = self.intercepts + z @ self.weights[:, 0] + mu @ self.weights[:, 1]
+        return scores.astype(np.float32, copy=False)
 
     def actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
@@ -99,7 +100,7 @@ class LinearPolicy:
             raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {X.shape}")
         if rules.missing == "error" and np.isnan(X).any():
             raise ValueError("X has missing values and missing='error' refuses them")
-        W, b = padded(self.weights, 0)[None], padded(self.intercepts, NEVER)[None]
+        W, b = padded(self.weights, 0)[None], padded(self.intercepts, float(NEVER))[None]
         return walk(self.scaled(X), X, W, b, rules)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import reprlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
 from fsgym.dataset import Dataset, Scaling
 from fsgym.evaluation import Trajectories, evaluate
-from fsgym.rules import Rules
+from fsgym.rules import Rules, brief
 
 Callback = Callable[[dict[str, float]], "bool | None"]
 LARGEST_LOSS = 1e9  # returns are single precision, and scores must stay above that of what cannot be chosen
@@ -126,14 +126,16 @@ class RCPI:
         ):
             raise ValueError(
                 "random_state must be None, a whole number from 0, a Generator or a RandomState, "
-                f"got {_brief(random_state)}"
+                f"got {brief(random_state)}"
             )
         if not isinstance(mixture, str) or mixture not in ("decision", "trajectory"):
-            raise ValueError(f"mixture must be 'decision' or 'trajectory', got {_brief(mixture)}")
+            raise ValueError(f"mixture must be 'decision' or 'trajectory', got {brief(mixture)}")
         if not isinstance(select, str) or select not in ("best", "last"):
-            raise ValueError(f"select must be 'best' or 'last', got {_brief(select)}")
+            raise ValueError(f"select must be 'best' or 'last', got {brief(select)}")
         self.dataset: Dataset = inner.dataset
         self.rules: Rules = inner.rules
+        if self.rules.n_acquisitions > np.iinfo(np.int16).max:
+            raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
         with np.errstate(over="ignore"):
             dearest = np.maximum(self.rules.costs, self.rules.unrelated_costs).sum() * self.rules.lam
             dearest += np.abs(self.rules.error_costs).max()
@@ -190,7 +192,7 @@ class RCPI:
                 weights, intercepts = fit_scores(
                     states, values, train.y, returns, legal, rules, ridge=self.ridge, run=run
                 )
-                mixture = mixture.mixed(padded(weights, 0)[None], padded(intercepts, NEVER)[None], alpha)
+                mixture = mixture.mixed(padded(weights, 0)[None], padded(intercepts, float(NEVER))[None], alpha)
 
                 if t == 1 and self.select == "best":  # a candidate from the start: answer at once
                     self.policy = _answer_at_once(weights, intercepts, train, scaling, rules)
@@ -352,39 +354,25 @@ class _Threads:
         return list(self.parallel(delayed(task)(*a) for a in arguments))
 
 
-class _progress:
-    """A rich progress bar on the error stream, or nothing."""
+@contextmanager
+def _progress(total: int, shown: bool) -> Iterator[Callable[[], None]]:
+    """What to call after each iteration: a rich progress bar on the error stream, or nothing."""
+    if not shown:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
 
-    def __init__(self, total: int, shown: bool) -> None:
-        self.bar = None
-        if shown:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self.bar = Progress(console=Console(stderr=True), transient=True)
-            self.task = self.bar.add_task("RCPI", total=total)
-
-    def __enter__(self) -> Callable[[], None]:
-        if self.bar is None:
-            return lambda: None
-        self.bar.start()
-        return lambda: self.bar.advance(self.task)
-
-    def __exit__(self, *error: Any) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("RCPI", total=total)
+        yield lambda: bar.advance(task)
 
 
 def _number(value: Any, what: str, low: float, high: float, whole: bool = False) -> None:
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
-        raise ValueError(f"{what} must be {kind} from {low:g} to {high:g}, got {_brief(value)}")
-
-
-def _brief(value: Any) -> str:
-    """What was got, for a message: short, and on one line."""
-    return " ".join(reprlib.repr(value).split())
+        raise ValueError(f"{what} must be {kind} from {low:g} to {high:g}, got {brief(value)}")
 
 
 def _generator(random_state: Any) -> np.random.Generator:
