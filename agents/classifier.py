@@ -61,7 +61,7 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from agents import DatumWiseClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = DatumWiseClassifier(lam=0.01, mixture="trajectory", random_state=0).fit(X[:300], y[:300])
+    >>> model = DatumWiseClassifier(lam=0.01, random_state=0).fit(X[:300], y[:300])
     >>> used = model.features_used(X[300:])
     >>> used.shape, bool(used.sum(axis=1).mean() < 20), bool(model.score(X[300:], y[300:]) > 0.85)
     ((269, 30), True, True)
@@ -86,7 +86,7 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
         states_per_sample: float = 10,
         alpha: float = 0.7,
         ridge: float = 1e-3,
-        mixture: Literal["decision", "trajectory"] = "decision",
+        mixture: Literal["trajectory", "decision"] = "trajectory",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
         n_jobs: int | None = None,
@@ -108,7 +108,7 @@ class DatumWiseClassifier(ClassifierMixin, BaseEstimator):
         self.states_per_sample = states_per_sample
         self.alpha = alpha
         self.ridge = ridge
-        self.mixture: Literal["decision", "trajectory"] = mixture
+        self.mixture: Literal["trajectory", "decision"] = mixture
         self.n_rollouts = n_rollouts
         self.select: Literal["best", "last"] = select
         self.n_jobs = n_jobs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,6 @@ from typing import Any, Literal
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from agents import model_file
 from agents.kernels import NEVER, padded
@@ -24,6 +22,7 @@ from agents.rcpi.sampling import sample_states
 from fsgym.dataset import Dataset, Scaling
 from fsgym.evaluation import Trajectories, evaluate
 from fsgym.rules import Rules, brief
+from fsgym.threads import one_blas_thread
 
 Callback = Callable[[dict[str, float]], "bool | None"]
 LARGEST_LOSS = 1e9  # returns are single precision, and scores must stay above that of what cannot be chosen
@@ -48,8 +47,10 @@ class RCPI:
         Weight of the old mixture in the new one.
     ridge : float from 1e-6, default 1e-3
         Shrinkage of each regression on all but the intercept, times its number of rows.
-    mixture : {"decision", "trajectory"}, default "decision"
-        When a policy of the mixture is drawn: at each decision, as in the paper, or once a rollout, which is faster.
+    mixture : {"trajectory", "decision"}, default "trajectory"
+        When a policy of the mixture is drawn: once a rollout, or at each decision, as in the paper. With a draw at
+        each decision the uniform policy spoils nearly every long rollout, so that acquiring looks dear: on data with
+        thirty or more features that asks for more and ends with a higher loss, and is slower.
     n_rollouts : int, default 1
         Rollouts averaged for one return.
     select : {"best", "last"}, default "best"
@@ -80,7 +81,7 @@ class RCPI:
     >>> import fsgym, gymnasium
     >>> from agents import RCPI
     >>> env = gymnasium.make("DatumWise-v0", lam=0.01)
-    >>> agent = RCPI(env, n_iterations=3, mixture="trajectory", random_state=0).learn()
+    >>> agent = RCPI(env, n_iterations=3, random_state=0).learn()
     >>> result = fsgym.evaluate(agent, gymnasium.make("DatumWise-v0", lam=0.01, split="test"))
     >>> result.accuracy > 0.85, result.n_features < 20
     (True, True)
@@ -94,7 +95,7 @@ class RCPI:
         states_per_sample: float = 10,
         alpha: float = 0.7,
         ridge: float = 1e-3,
-        mixture: Literal["decision", "trajectory"] = "decision",
+        mixture: Literal["trajectory", "decision"] = "trajectory",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
         patience: int | None = None,
@@ -179,7 +180,7 @@ class RCPI:
         self.history, self.policy, stale = [], None, 0
         best = np.inf
 
-        with _Threads(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
+        with _tasks(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
             mixture = Mixture.uniform(rules)
             for t in range(1, self.n_iterations + 1):
                 began = time.perf_counter()
@@ -324,34 +325,16 @@ def _answer_at_once(
     return LinearPolicy(np.zeros_like(weights), scores, scaling, rules)
 
 
-class _Threads:
-    """Runs tasks in threads, with linear algebra at one thread each, so that bits do not depend on their number."""
-
-    lock, users, limits = threading.Lock(), 0, None  # the limit is the whole process's: the last one out lifts it
-
-    def __init__(self, n_jobs: int | None) -> None:
-        self.n_jobs = effective_n_jobs(n_jobs)
-
-    def __enter__(self) -> Callable[[Callable, list], list[Any]]:
-        with _Threads.lock:
-            if _Threads.users == 0:
-                _Threads.limits = threadpool_limits(1)
-            _Threads.users += 1
-        self.parallel = Parallel(self.n_jobs, require="sharedmem").__enter__() if self.n_jobs > 1 else None
-        return self.run
-
-    def __exit__(self, *error: Any) -> None:
-        if self.parallel is not None:
-            self.parallel.__exit__(*error)
-        with _Threads.lock:
-            _Threads.users -= 1
-            if _Threads.users == 0 and _Threads.limits is not None:
-                _Threads.limits.restore_original_limits()
-
-    def run(self, task: Callable, arguments: list) -> list[Any]:
-        if self.parallel is None or len(arguments) == 1:
-            return [task(*a) for a in arguments]
-        return list(self.parallel(delayed(task)(*a) for a in arguments))
+@contextmanager
+def _tasks(n_jobs: int | None) -> Iterator[Callable[[Callable, list], list[Any]]]:
+    """What runs tasks, in threads, with linear algebra at one thread each, so that bits do not depend on n_jobs."""
+    n_threads = effective_n_jobs(n_jobs)
+    with one_blas_thread():
+        if n_threads == 1:
+            yield lambda task, arguments: [task(*a) for a in arguments]
+            return
+        with Parallel(n_threads, require="sharedmem") as parallel:
+            yield lambda task, arguments: list(parallel(delayed(task)(*a) for a in arguments))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve  # here, not when used: a library loaded later would miss the limit on threads
 
 from agents.kernels import NEVER, blocks
 from agents.rcpi.sampling import States
@@ -52,7 +53,7 @@ def fit_scores(
     """
     design = Design(states, values, rules)
     J, D = rules.n_acquisitions, design.n_columns
-    open_rows = legal.any(axis=1)
+    open_rows: NDArray[np.bool_] = np.any(legal, axis=1)
     illegal = open_rows[:, None] & ~legal
     n_legal = legal.sum(axis=0)
     downdate = 2 * illegal.sum(axis=0) <= open_rows.sum()
@@ -85,12 +86,12 @@ def fit_scores(
 
             run(add, [(own[j - low], j) for j in range(low, high)])
 
-        def solve(gram: NDArray, j: int) -> None:
+        def solve_one(gram: NDArray, j: int) -> None:
             if n_legal[j]:
                 gram = shared_open - gram if downdate[j] else gram
                 theta[:, j] = _solve(gram, targets[:, j], ridge * n_legal[j] * design.shrinkage)
 
-        run(solve, [(own[j - low], j) for j in range(low, high)])
+        run(solve_one, [(own[j - low], j) for j in range(low, high)])
     weights, intercepts = design.unpack(theta)
     intercepts[:J][n_legal == 0] = NEVER
     return weights, intercepts
@@ -144,6 +145,4 @@ def _gram(rows: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _solve(gram: NDArray, targets: NDArray, shrinkage: NDArray) -> NDArray:
-    from scipy.linalg import solve
-
     return solve(gram + np.diag(shrinkage), targets, assume_a="pos", check_finite=False)
