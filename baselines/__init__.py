@@ -7,5 +7,8 @@ its own sparsity knob from nothing used to everything.
 from baselines.cart import CARTClassifier
 from baselines.l1_svm import L1SVMClassifier
 from baselines.lasso import LassoPathClassifier
+from baselines.sparse_group_lasso import SparseGroupLasso, sgl_lambda_max, sgl_path
 
-__all__ = ["CARTClassifier", "L1SVMClassifier", "LassoPathClassifier"]
+__all__ = [
+    "CARTClassifier", "L1SVMClassifier", "LassoPathClassifier", "SparseGroupLasso", "sgl_lambda_max", "sgl_path",
+]  # fmt: skip

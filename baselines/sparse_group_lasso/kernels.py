@@ -1,0 +1,241 @@
+"""Compiled parts of the sparse group LASSO: its dual norm, and block coordinate descent.
+
+``XT`` is the table transposed, (n_features, n_samples), rows in the order of ``Groups``; ``lam2`` is already multiplied
+with the weight of each group, shape (n_groups,). Kernels allocate nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+FAST = {"reassoc", "contract"}  # sums may be split over vector registers; infinities and NaN stay what they are
+STEPS = 10  # accelerated steps a visit
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def correlate(XT, r, first, chosen, z):
+    """Write X'r into ``z`` for the columns of the groups ``chosen``."""
+    n = r.size
+    for c in range(chosen.size):
+        for j in range(first[chosen[c]], first[chosen[c] + 1]):
+            total = 0.0
+            for i in range(n):
+                total += XT[j, i] * r[i]
+            z[j] = total
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def shrunk_norm(z, start, stop, threshold):
+    """The norm of the soft-thresholded vector, ||S(z, threshold)||_2, over ``z[start:stop]``."""
+    total = 0.0
+    for j in range(start, stop):
+        excess = abs(z[j]) - threshold
+        if excess > 0.0:
+            total += excess * excess
+    return np.sqrt(total)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def sift(a, root, size):
+    """Let ``a[root]`` sink to its place in the heap ``a[:size]``, whose smallest entry is on top."""
+    child = 2 * root + 1
+    while child < size:
+        if child + 1 < size and a[child + 1] < a[child]:
+            child += 1
+        if a[root] <= a[child]:
+            return
+        a[root], a[child] = a[child], a[root]
+        root, child = child, 2 * child + 1
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def descending(z, start, stop, a):
+    """Write |z[start:stop]| into ``a``, largest first; heapsort."""
+    m = stop - start
+    for j in range(m):
+        a[j] = abs(z[start + j])
+    for root in range(m // 2 - 1, -1, -1):
+        sift(a, root, m)
+    for last in range(m - 1, 0, -1):
+        a[0], a[last] = a[last], a[0]
+        sift(a, 0, last)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def dual_norm(z, first, chosen, lam1, lam2, a):
+    """The largest nu with ||S(z_g, nu lam1)|| = nu lam2_g over the groups ``chosen`` (Ndiaye et al., 2016).
+
+    A group is only solved for where it would raise the maximum. ``a`` is a buffer as long as the largest group.
+    """
+    best = 0.0
+    for c in range(chosen.size):
+        g = chosen[c]
+        start, stop = first[g], first[g + 1]
+        if shrunk_norm(z, start, stop, best * lam1) <= best * lam2[g]:
+            continue
+        if lam1 == 0.0:
+            nu = shrunk_norm(z, start, stop, 0.0) / lam2[g] if lam2[g] > 0.0 else np.inf
+        else:
+            descending(z, start, stop, a)
+            ratio = (lam2[g] / lam1) ** 2
+            d1, d2 = 0.0, 0.0  # sums of what the first j entries lack of the largest, and of its square
+            for j in range(1, stop - start + 1):
+                lack = a[0] - a[j - 1]
+                d1 += lack
+                d2 += lack * lack
+                t = a[j] if j < stop - start else 0.0
+                drop = a[0] - t
+                if j * drop * drop - 2.0 * drop * d1 + d2 >= ratio * t * t:
+                    break
+            # x = nu lam1 = a_1 - e solves sum (a_i - x)^2 = ratio x^2, a quadratic in e without cancellation
+            half, constant = d1 - ratio * a[0], d2 - ratio * a[0] * a[0]
+            root = np.sqrt(max(0.0, half * half - (j - ratio) * constant))
+            if half > 0.0:
+                e = (half + root) / (j - ratio)
+            else:
+                e = constant / (half - root) if half < root else 0.0
+            nu = (a[0] - e) / lam1
+        best = max(best, nu)
+    return best
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def entering_lam1(z, first, lam2, a):
+    """The smallest lam1 at which ||S(z_g, lam1)|| <= lam2_g in every group."""
+    best = 0.0
+    for g in range(lam2.size):
+        start, stop = first[g], first[g + 1]
+        if shrunk_norm(z, start, stop, best) <= lam2[g]:
+            continue
+        descending(z, start, stop, a)
+        d1, d2 = 0.0, 0.0
+        for j in range(1, stop - start + 1):
+            lack = a[0] - a[j - 1]
+            d1 += lack
+            d2 += lack * lack
+            drop = a[0] - (a[j] if j < stop - start else 0.0)
+            if j * drop * drop - 2.0 * drop * d1 + d2 >= lam2[g] ** 2:
+                break
+        root = np.sqrt(max(0.0, d1 * d1 - j * (d2 - lam2[g] ** 2)))
+        best = max(best, a[0] - (d1 + root) / j)
+    return best
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def penalty_value(w, first, chosen, lam1, lam2):
+    """lam1 |w|_1 + sum_g lam2_g |w_g|_2 over the groups ``chosen``."""
+    total = 0.0
+    for c in range(chosen.size):
+        g = chosen[c]
+        sum1, sum2 = 0.0, 0.0
+        for j in range(first[g], first[g + 1]):
+            sum1 += abs(w[j])
+            sum2 += w[j] * w[j]
+        total += lam1 * sum1 + lam2[g] * np.sqrt(sum2)
+    return total
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def shrink_group(u, m, threshold1, threshold2):
+    """Replace ``u[:m]`` by the proximal point: soft-thresholding, then the norm shortened by ``threshold2``."""
+    total = 0.0
+    for j in range(m):
+        size = abs(u[j]) - threshold1
+        u[j] = 0.0 if size <= 0.0 else (size if u[j] > 0.0 else -size)
+        total += u[j] * u[j]
+    norm = np.sqrt(total)
+    factor = 0.0 if norm <= threshold2 else 1.0 - threshold2 / norm
+    for j in range(m):
+        u[j] *= factor
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def group_gram(XT, start, stop, gram, base):
+    """Write X_g'X_g into ``gram`` from place ``base`` on; return its largest row sum, which bounds its eigenvalues."""
+    m, n = stop - start, XT.shape[1]
+    for j in range(m):
+        for k in range(j + 1):
+            total = 0.0
+            for i in range(n):
+                total += XT[start + j, i] * XT[start + k, i]
+            gram[base + j * m + k] = total
+            gram[base + k * m + j] = total
+    bound = 0.0
+    for j in range(m):
+        row = 0.0
+        for k in range(m):
+            row += abs(gram[base + j * m + k])
+        bound = max(bound, row)
+    return bound
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
+def descend(XT, first, chosen, lam1, lam2, gram, gram_first, bound, w, r, buffers, n_epochs):
+    """Visit each group of ``chosen`` in turn, ``n_epochs`` times; return the largest change of the fit in the last.
+
+    A visit takes accelerated proximal steps with restarts on the group's own least-squares problem, whose gradient at v
+    is G v - c, and then brings the residual ``r`` up to date. ``w`` and ``r`` change in place. A group without a Gram
+    matrix (``gram_first`` -1) takes one step. ``buffers`` is (4, size of the largest group).
+    """
+    n = r.size
+    c, old, ahead, new = buffers[0], buffers[1], buffers[2], buffers[3]
+    largest = 0.0
+    for _epoch in range(n_epochs):
+        largest = 0.0
+        for p in range(chosen.size):
+            g = chosen[p]
+            start, stop, base, L = first[g], first[g + 1], gram_first[g], bound[g]
+            m = stop - start
+            if L == 0.0:
+                continue
+            inside = False
+            for j in range(m):
+                total = 0.0
+                for i in range(n):
+                    total += XT[start + j, i] * r[i]
+                c[j] = total
+                inside = inside or w[start + j] != 0.0
+            if not inside and shrunk_norm(c, 0, m, lam1) <= lam2[g]:
+                continue
+            for j in range(m):
+                old[j] = w[start + j]
+                ahead[j] = old[j]
+            if base >= 0:
+                for j in range(m):
+                    if old[j] != 0.0:
+                        for k in range(m):
+                            c[k] += gram[base + j * m + k] * old[j]
+            momentum = 1.0
+            for _step in range(STEPS):
+                for j in range(m):
+                    slope = 0.0
+                    if base >= 0:
+                        for k in range(m):
+                            slope += gram[base + j * m + k] * ahead[k]
+                    new[j] = ahead[j] + (c[j] - slope) / L
+                shrink_group(new, m, lam1 / L, lam2[g] / L)
+                moved, turned, size = 0.0, 0.0, 0.0
+                for j in range(m):
+                    moved += (new[j] - w[start + j]) ** 2
+                    turned += (ahead[j] - new[j]) * (new[j] - w[start + j])
+                    size += new[j] * new[j]
+                following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
+                factor = (momentum - 1.0) / following
+                momentum = following
+                if turned > 0.0:  # the step points back: start anew without momentum
+                    momentum, factor = 1.0, 0.0
+                for j in range(m):
+                    ahead[j] = new[j] + factor * (new[j] - w[start + j])
+                    w[start + j] = new[j]
+                if base < 0 or moved <= 1e-24 * size:
+                    break
+            change = 0.0
+            for j in range(m):
+                delta = w[start + j] - old[j]
+                if delta != 0.0:
+                    change += delta * delta
+                    for i in range(n):
+                        r[i] -= delta * XT[start + j, i]
+            largest = max(largest, L * change)
+    return largest

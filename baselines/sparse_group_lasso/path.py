@@ -1,0 +1,144 @@
+"""The smallest penalty that leaves nothing, and solutions along a list of penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from baselines._linear import check_X_y
+from baselines.sparse_group_lasso import kernels
+from baselines.sparse_group_lasso.exact import Problem, solve
+from baselines.sparse_group_lasso.groups import make_groups
+from baselines.sparse_group_lasso.penalty import Penalty
+
+
+class SGLPath(NamedTuple):
+    """Solutions along a path.
+
+    Attributes
+    ----------
+    coefs : ndarray of shape (n_penalties, n_features), float64
+    intercepts : ndarray of shape (n_penalties,), float64
+    dual_gaps : ndarray of shape (n_penalties,), float64, in units of the objective
+    n_iters : ndarray of shape (n_penalties,), int64
+    """
+
+    coefs: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+    dual_gaps: NDArray[np.float64]
+    n_iters: NDArray[np.int64]
+
+
+def centred(X: NDArray, y: NDArray, fit_intercept: bool) -> tuple[NDArray, NDArray, NDArray, float]:
+    """The table and target that the solver sees, and the means that were taken off."""
+    if not fit_intercept:
+        return X, y, np.zeros(X.shape[1]), 0.0
+    constant = np.ptp(X, axis=0) == 0
+    means, mean = np.where(constant, 0.0, X.mean(axis=0)), float(y.mean())
+    return np.where(constant, 0.0, X - means), y - mean, means, mean
+
+
+def check_penalties(lam1: Any, lam2: Any) -> tuple[float, float]:
+    """Both as floats; ValueError unless both are finite, at least 0, and one is above 0."""
+    for name, lam in (("lam1", lam1), ("lam2", lam2)):
+        if isinstance(lam, bool) or not isinstance(lam, Real) or not 0 <= float(lam) < np.inf:
+            raise ValueError(f"{name} must be a finite number of at least 0, got {lam!r}")
+    if lam1 == 0 and lam2 == 0:
+        raise ValueError("lam1 and lam2 must not both be 0: least squares has no single solution; raise one of them")
+    return float(lam1), float(lam2)
+
+
+def sgl_path(
+    X: ArrayLike,
+    y: ArrayLike,
+    penalties: Iterable[tuple[float, float]],
+    *,
+    groups: Any = None,
+    group_weights: str | ArrayLike = "ones",
+    fit_intercept: bool = False,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+) -> SGLPath:
+    """Exact sparse group LASSO solutions at each pair of ``penalties``, each started from the one before.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), finite
+    y : array-like of shape (n_samples,), finite
+    penalties : iterable of (lam1, lam2)
+        Best in falling order. A pair of two zeros is an error.
+    groups, group_weights, fit_intercept, tol, max_iter
+        As in ``SparseGroupLasso``.
+
+    Raises
+    ------
+    ValueError
+        For bad tables, groups that do not partition the columns, and bad penalties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from baselines import sgl_lambda_max, sgl_path
+    >>> X, y = np.eye(4), np.array([3.0, 2.0, 1.0, 0.0])
+    >>> top = sgl_lambda_max(X, y, 2, tau=0.5)
+    >>> path = sgl_path(X, y, [(0.5 * share * top, 0.5 * share * top) for share in (1.0, 0.5, 0.1)], groups=2)
+    >>> (path.coefs != 0).sum(axis=1).tolist()
+    [0, 2, 3]
+    """
+    table, target = check_X_y(X, y, dtype=np.float64, y_numeric=True)
+    layout = make_groups(groups, group_weights, table.shape[1])
+    pairs = [check_penalties(*pair) for pair in penalties]
+    Z, t, means, mean = centred(table, target.astype(np.float64), fit_intercept)
+    problem, w, found = Problem(Z, t, layout), None, []
+    coefs = np.zeros((len(pairs), table.shape[1]))
+    for k, (lam1, lam2) in enumerate(pairs):
+        found.append(solve(problem, lam1, lam2, w, tol, max_iter))
+        w = found[-1].w
+        coefs[k, layout.order] = w
+    gaps, n_iters = np.array([s.gap for s in found]), np.array([s.n_iter for s in found], dtype=np.int64)
+    return SGLPath(coefs, mean - coefs @ means, gaps, n_iters)
+
+
+def sgl_lambda_max(
+    X: ArrayLike,
+    y: ArrayLike,
+    groups: Any = None,
+    *,
+    tau: float | None = None,
+    lam1: float | None = None,
+    lam2: float | None = None,
+    group_weights: str | ArrayLike = "ones",
+    fit_intercept: bool = False,
+) -> float:
+    """The smallest penalty at which every coefficient of the sparse group LASSO is zero.
+
+    Exactly one of ``tau``, ``lam1`` and ``lam2`` says which penalty is asked for: with ``tau`` in [0, 1] the lambda of
+    (lam1, lam2) = (tau lambda, (1 - tau) lambda), with ``lam1`` the lam2 that goes with it, with ``lam2`` the lam1.
+
+    Raises ValueError for bad tables or groups, and unless exactly one of the three is given.
+
+    >>> import numpy as np
+    >>> sgl_lambda_max(np.eye(2), np.array([3.0, 4.0]), 2, tau=0.0)
+    5.0
+    """
+    table, target = check_X_y(X, y, dtype=np.float64, y_numeric=True)
+    layout = make_groups(groups, group_weights, table.shape[1])
+    Z, t, _, _ = centred(table, target.astype(np.float64), fit_intercept)
+    z = Z.T @ t
+    given = [name for name, value in (("tau", tau), ("lam1", lam1), ("lam2", lam2)) if value is not None]
+    if len(given) != 1:
+        raise ValueError(f"exactly one of tau, lam1 and lam2 must be given, got {' and '.join(given) or 'none'}")
+    if tau is not None:
+        if not 0 <= tau <= 1:
+            raise ValueError(f"tau must lie in [0, 1], got {tau!r}")
+        return Penalty(float(tau), 1.0 - float(tau), layout).dual_norm(z)
+    places, (fixed, _) = np.ascontiguousarray(z[layout.order]), check_penalties(lam1 if lam1 is not None else lam2, 1.0)
+    if lam1 is not None:
+        over = np.maximum(np.abs(places) - fixed, 0.0)
+        return float((np.sqrt(layout.sums(over**2)) / layout.weights).max())
+    buffer = np.empty(int(layout.sizes.max()))
+    return float(kernels.entering_lam1(places, layout.first, fixed * layout.weights, buffer))
