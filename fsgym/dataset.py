@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Real
-from operator import index as as_index
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from fsgym.checks import bounds_of, image_of, labels_of, names_of, partition, price_list, table_of
 
 
 class Scaling(NamedTuple):
@@ -108,18 +108,18 @@ class Dataset:
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         name: str = "data",
     ) -> None:
-        table = _table(X)
+        table = table_of(X)
         n_samples, n_features = table.shape
-        codes, labels = _labels(y, n_samples, classes)
-        names = _names(feature_names, n_features)
+        codes, labels = labels_of(y, n_samples, classes)
+        names = names_of(feature_names, n_features)
         members = None if groups is None else partition(groups, n_features)
         acquisitions = names
         if members is not None:
-            acquisitions = _names(group_names, len(members), "group_names", "group {}")
+            acquisitions = names_of(group_names, len(members), "group_names", "group {}")
         elif group_names is not None:
             raise ValueError("group_names needs groups; give both or neither")
-        low, high = _bounds(table, bounds)
-        shape = None if image_shape is None else _image(image_shape, n_features)
+        low, high = bounds_of(table, bounds)
+        shape = None if image_shape is None else image_of(image_shape, n_features)
         for array in (table, codes, labels, low, high):
             array.flags.writeable = False
         put = object.__setattr__
@@ -201,9 +201,7 @@ class Dataset:
         low, high = (scaling.apply(b) for b in self.bounds)
         return self._with(scaling.apply(self.X), self.y, (low, high))
 
-    def split(
-        self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0
-    ) -> tuple[Dataset, Dataset]:
+    def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """Two data sets of disjoint rows, drawn at random with the share of each class kept.
 
         Raises ValueError where a class has a single row or the share leaves a part too small.
@@ -245,10 +243,7 @@ class Dataset:
         )  # fmt: skip
 
     def __repr__(self) -> str:
-        return (
-            f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, "
-            f"{self.n_classes} classes)"
-        )
+        return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {self.n_classes} classes)"
 
 
 def _rebuild(X, y, classes, feature_names, groups, group_names, costs, image_shape, bounds, name) -> Dataset:
@@ -256,192 +251,3 @@ def _rebuild(X, y, classes, feature_names, groups, group_names, costs, image_sha
         X, y, classes=classes, feature_names=feature_names, groups=groups, group_names=group_names,
         costs=costs, image_shape=image_shape, bounds=bounds, name=name,
     )  # fmt: skip
-
-
-def _table(X: ArrayLike) -> NDArray[np.float32]:
-    try:
-        wide = X if isinstance(X, np.ndarray) else np.asarray(X)
-        if wide.dtype.kind not in "buifO":
-            raise TypeError
-        with np.errstate(over="ignore"):
-            table = np.array(wide, dtype=np.float32, order="C")
-    except (TypeError, ValueError):
-        raise TypeError(
-            "X must be a table of numbers; encode text columns first (load_dataset does)"
-        ) from None
-    except OverflowError:
-        table = np.full((1, 1), np.inf, dtype=np.float32)
-    if table.ndim != 2:
-        raise ValueError(f"X must have shape (n_samples, n_features), got {table.shape}")
-    if 0 in table.shape:
-        raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
-    if np.isinf(table).any():
-        raise ValueError(
-            "X must be finite in float32; NaN marks a value that cannot be had, infinity is no value"
-        )
-    return table
-
-
-def _bounds(table: NDArray[np.float32], bounds) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Smallest and largest value of each column, or those that were given."""
-    if bounds is None:
-        known = ~np.isnan(table)
-        low = np.where(known, table, np.inf).min(axis=0).astype(np.float32)
-        high = np.where(known, table, -np.inf).max(axis=0).astype(np.float32)
-        empty = ~known.any(axis=0)
-        low[empty], high[empty] = 0.0, 0.0
-        return low, high
-    try:
-        low, high = (np.array(b, dtype=np.float32) for b in bounds)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError("bounds must be two arrays of numbers, the smallest and the largest values") from None
-    n = table.shape[1]
-    if low.shape != (n,) or high.shape != (n,):
-        raise ValueError(f"bounds must be two arrays of shape ({n},), got {low.shape} and {high.shape}")
-    if not (np.isfinite(low) & np.isfinite(high) & (low <= high)).all():
-        raise ValueError("bounds must be finite, and the smallest value not above the largest")
-    return low, high
-
-
-def _image(image_shape, n_features: int) -> tuple[int, int]:
-    try:
-        height, width = (as_index(v) for v in image_shape)
-    except (TypeError, ValueError):
-        raise TypeError(f"image_shape must be two integers, height and width, got {image_shape!r}") from None
-    if height < 1 or width < 1 or height * width != n_features:
-        raise ValueError(f"image_shape {(height, width)} must hold {n_features} pixels, one a feature")
-    return height, width
-
-
-def _missing(label: object) -> bool:
-    try:
-        return label is None or bool(label != label)
-    except (TypeError, ValueError):  # pandas.NA is neither equal nor unequal to itself
-        return True
-
-
-def _labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray]:
-    try:
-        values = np.asarray(y)
-        labels = None if classes is None else np.array(classes)
-    except ValueError:
-        raise TypeError("y and classes must be plain lists of labels, all numbers or all text") from None
-    if values.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), one label a row of X, got {values.shape}")
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise ValueError("y must not hold NaN or infinity; drop the rows without a label")
-    if values.dtype.kind in "OMm" and any(_missing(v) for v in values):
-        raise ValueError("y must not hold missing labels; drop the rows without a label")
-    try:
-        found = np.unique(values)
-        labels = found if labels is None else labels
-        if labels.ndim != 1 or len(np.unique(labels)) != len(labels) or (np.sort(labels) != labels).any():
-            raise ValueError("classes must be a sorted list of distinct labels")
-        if len(labels) < 2:
-            raise ValueError(f"y must hold at least two classes, got only {labels.tolist()}")
-        codes = np.searchsorted(labels, values).clip(max=len(labels) - 1)
-        strange = np.asarray(labels[codes] != values)
-    except TypeError:
-        raise TypeError("labels must be of one kind that can be sorted: all numbers or all text") from None
-    if strange.any():
-        stranger = values[np.flatnonzero(strange)[0]]
-        raise ValueError(f"y holds the label {stranger!s}, which is not among the classes {labels.tolist()}")
-    return codes.astype(np.int64), labels.copy()
-
-
-def _names(
-    names: Sequence[str] | None, n: int, what: str = "feature_names", default: str = "x{}"
-) -> tuple[str, ...]:
-    if names is None:
-        return tuple(default.format(i) for i in range(n))
-    if isinstance(names, str | bytes) or not np.iterable(names):
-        raise TypeError(f"{what} must be a sequence of {n} names, got {names!r}")
-    names = tuple(str(v) for v in names)
-    if len(names) != n:
-        raise ValueError(f"{what} must name {n}, got {len(names)} names")
-    if len(set(names)) != n:
-        twice = next(a for a, b in pairwise(sorted(names)) if a == b)
-        raise ValueError(f"{what} must be distinct, got {twice!r} twice")
-    return names
-
-
-def partition(groups: Sequence[Sequence[int]] | ArrayLike, n_features: int) -> tuple[tuple[int, ...], ...]:
-    """Groups as tuples of feature indices, from lists of indices or from one group number per feature.
-
-    Raises ValueError unless every feature is in exactly one group and no group is empty.
-    """
-    kind = "groups must be lists of feature indices, or one group number per feature"
-    if isinstance(groups, str | bytes | Mapping) or not np.iterable(groups):
-        raise TypeError(f"{kind}, got {groups!r}")
-    listed: list[Any] = list(groups)  # type: ignore[arg-type]
-    try:
-        if listed and all(not np.iterable(g) for g in listed):
-            result = _numbered([as_index(g) for g in listed], n_features)
-        else:
-            result = tuple(tuple(as_index(i) for i in g) for g in listed)
-    except TypeError:
-        raise TypeError(kind) from None
-    for g, members in enumerate(result):
-        if not members:
-            raise ValueError(f"group {g} is empty; every group must hold at least one feature")
-    flat = sorted(i for members in result for i in members)
-    if any(not 0 <= i < n_features for i in flat):
-        stranger = next(i for i in flat if not 0 <= i < n_features)
-        raise ValueError(f"groups name feature {stranger}, but the features are 0 to {n_features - 1}")
-    repeated = [a for a, b in pairwise(flat) if a == b]
-    if repeated:
-        raise ValueError(f"groups must not overlap, but feature {repeated[0]} is in more than one")
-    if len(flat) != n_features:
-        lost = sorted(set(range(n_features)) - set(flat))[0]
-        raise ValueError(f"groups must cover every feature, but feature {lost} is in none")
-    return result
-
-
-def _numbered(numbers: list[int], n_features: int) -> tuple[tuple[int, ...], ...]:
-    """Groups from one group number per feature."""
-    if len(numbers) != n_features:
-        raise ValueError(
-            f"groups must give one group number for each of the {n_features} features, got {len(numbers)}"
-        )
-    if min(numbers) < 0 or max(numbers) >= n_features:
-        raise ValueError(
-            f"group numbers must be 0, 1, 2, ... without a gap, got {min(numbers)} to {max(numbers)} "
-            f"for {n_features} features"
-        )
-    members: list[list[int]] = [[] for _ in range(max(numbers) + 1)]
-    for feature, group in enumerate(numbers):
-        members[group].append(feature)
-    return tuple(tuple(m) for m in members)
-
-
-def price_list(
-    costs: ArrayLike | Mapping[str, float], names: Sequence[str], what: str = "costs"
-) -> NDArray[np.float64]:
-    """Prices of shape (n_acquisitions,), float64, from an array, a scalar or a mapping name -> price.
-
-    Raises ValueError for a wrong shape, an unknown or unnamed acquisition, a NaN, infinite or negative price.
-    """
-    if isinstance(costs, Mapping):
-        unknown = [k for k in costs if k not in names]
-        if unknown:
-            known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-            raise ValueError(f"{what} names {unknown[0]!r}, which is not an acquisition; they are {known}")
-        missing = [k for k in names if costs.get(k) is None]
-        if missing:
-            raise ValueError(f"{what} gives no price for {missing[0]!r}; every acquisition needs one")
-        costs = [costs[k] for k in names]  # type: ignore[index]
-    try:
-        if np.asarray(costs).dtype.kind not in "buifO":
-            raise TypeError
-        prices = np.array(costs, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{what} must be numbers, one for each of the {len(names)} acquisitions") from None
-    if prices.ndim == 0:
-        prices = np.full(len(names), float(prices))
-    if prices.shape != (len(names),):
-        raise ValueError(f"{what} must have shape ({len(names)},), got {prices.shape}")
-    if not np.isfinite(prices).all():
-        raise ValueError(f"{what} must be finite, got {prices[~np.isfinite(prices)][0]}")
-    if prices.min() < 0:
-        raise ValueError(f"{what} must not be negative, got {prices.min()}")
-    return prices

@@ -12,9 +12,10 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from fsgym import render
+from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.episodes import NO_ROWS, Ends, Episodes
-from fsgym.rules import Rules, brief
+from fsgym.rules import Rules
 
 FIRST = np.zeros(1, np.int64)
 

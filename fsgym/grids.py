@@ -7,7 +7,7 @@ from operator import index as whole
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.rules import brief
+from fsgym.checks import brief
 
 
 def blocks(image_shape: tuple[int, int], block: tuple[int, int]) -> NDArray[np.int64]:

@@ -19,7 +19,6 @@ call them. ``Rules`` holds their parameters, checked, and applies them to batche
 from __future__ import annotations
 
 import json
-import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -27,7 +26,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.dataset import Dataset, partition, price_list
+from fsgym.checks import (
+    brief,
+    error_cost_matrix,
+    is_whole,
+    number,
+    partition,
+    price_list,
+    refuse_cycles,
+    zero_one,
+)
+from fsgym.dataset import Dataset
 
 OPEN, TAKEN, MISSING = 0, 1, 2
 NO_BUDGET = np.iinfo(np.int64).max
@@ -237,13 +246,13 @@ class Rules:
         missing: Literal["unavailable", "error"] = "unavailable",
         names: Sequence[str] | None = None,
     ) -> None:
-        if not (_is_whole(n_features) and _is_whole(n_classes) and n_features >= 1 and n_classes >= 2):
+        if not (is_whole(n_features) and is_whole(n_classes) and n_features >= 1 and n_classes >= 2):
             raise ValueError(
                 f"n_features and n_classes must be whole numbers, at least 1 and 2, "
                 f"got {brief(n_features)} and {brief(n_classes)}"
             )
         self.n_features, self.n_classes = int(n_features), int(n_classes)
-        self.lam = _number(lam, "lam", 0.0)
+        self.lam = number(lam, "lam", 0.0)
         members = range(self.n_features) if groups is None else groups
         self.groups = tuple(tuple(sorted(g)) for g in partition(members, self.n_features))
         J = self.n_acquisitions = len(self.groups)
@@ -255,7 +264,7 @@ class Rules:
         if len(set(self.names)) != len(self.names) or len(self.names) != J:
             raise ValueError(f"names must be {J} distinct names, one an acquisition, got {brief(names)}")
         self.costs = price_list(1.0 if costs is None else costs, self.names)
-        self.related = None if related is None else _relation(related, J, "related")
+        self.related = None if related is None else zero_one(related, J, "related")
         if not isinstance(relation, str) or relation not in ("any", "all"):
             raise ValueError(f"relation must be 'any' or 'all', got {brief(relation)}")
         if not isinstance(missing, str) or missing not in ("unavailable", "error"):
@@ -274,14 +283,14 @@ class Rules:
             if unrelated_costs is None or isinstance(unrelated_costs, str)
             else price_list(unrelated_costs, self.names, "unrelated_costs")
         )
-        self.error_costs = _error_costs(error_costs, self.n_classes)
-        self.prerequisites = None if prerequisites is None else _relation(prerequisites, J, "prerequisites")
+        self.error_costs = error_cost_matrix(error_costs, self.n_classes)
+        self.prerequisites = None if prerequisites is None else zero_one(prerequisites, J, "prerequisites")
         if self.prerequisites is not None:
-            _refuse_cycles(self.prerequisites, self.names)
-        if budget is not None and (not _is_whole(budget) or budget < 0):
+            refuse_cycles(self.prerequisites, self.names)
+        if budget is not None and (not is_whole(budget) or budget < 0):
             raise ValueError(f"budget must be a whole number of acquisitions, 0 or more, got {brief(budget)}")
         self.budget = None if budget is None else int(budget)
-        self.budget_cost = None if budget_cost is None else _number(budget_cost, "budget_cost", 0.0)
+        self.budget_cost = None if budget_cost is None else number(budget_cost, "budget_cost", 0.0)
         with np.errstate(over="ignore"):
             worst = self.lam * np.maximum(self.costs, self.unrelated_costs).sum() + np.abs(self.error_costs).max()
         if not np.isfinite(worst):
@@ -454,7 +463,7 @@ class Rules:
         said += ["groups"] if self.n_acquisitions != self.n_features else []
         said += ["costs"] if (self.costs != 1).any() else []
         said += [f"related={self.relation!r}"] if self.related is not None else []
-        said += ["error_costs"] if (self.error_costs != _error_costs(None, self.n_classes)).any() else []
+        said += ["error_costs"] if (self.error_costs != error_cost_matrix(None, self.n_classes)).any() else []
         said += [f"budget={self.budget}"] if self.budget is not None else []
         said += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
         said += ["prerequisites"] if self.prerequisites is not None else []
@@ -466,61 +475,3 @@ def _flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[NDArray[n
     first[1:] = np.cumsum([len(v) for v in lists])
     flat = np.concatenate([np.asarray(v, dtype=np.int32) for v in lists]) if len(lists) else np.zeros(0)
     return flat.astype(np.int32), first
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def brief(value: Any) -> str:
-    """What was got, for a message: short, and on one line."""
-    return " ".join(reprlib.repr(value).split())
-
-
-def _number(value: Any, what: str, low: float) -> float:
-    try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{what} must be a number, got {brief(value)}") from None
-    if not np.isfinite(number) or number < low:
-        raise ValueError(f"{what} must be finite and at least {low:g}, got {number:g}")
-    return number
-
-
-def _square(matrix: ArrayLike, n: int, what: str, one: str) -> NDArray[np.float64]:
-    try:
-        given = np.asarray(matrix)
-        if given.dtype.kind not in "buifO":
-            raise TypeError
-        values = given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{what} must be a matrix of numbers, a row and a column {one}") from None
-    if values.shape != (n, n):
-        raise ValueError(f"{what} must have shape ({n}, {n}), a row and a column {one}, got {values.shape}")
-    if not np.isfinite(values).all():
-        raise ValueError(f"{what} must be finite, got {values[~np.isfinite(values)][0]}")
-    return values
-
-
-def _relation(matrix: ArrayLike, n: int, what: str) -> NDArray[np.bool_]:
-    values = _square(matrix, n, what, "an acquisition")
-    if not np.isin(values, (0.0, 1.0)).all():
-        raise ValueError(f"{what} must hold only 0 and 1 (or bool)")
-    return values.astype(bool)
-
-
-def _error_costs(matrix: ArrayLike | None, n_classes: int) -> NDArray[np.float64]:
-    """``error_costs[answer, truth]``; by default 1 for a wrong answer and 0 for a right one."""
-    return 1.0 - np.eye(n_classes) if matrix is None else _square(matrix, n_classes, "error_costs", "a class")
-
-
-def _refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> None:
-    reached = np.zeros(len(names), bool)
-    while not reached.all():
-        ready = ~reached & ~(prerequisites & ~reached).any(axis=1)
-        if not ready.any():
-            stuck = names[int(np.flatnonzero(~reached)[0])]
-            raise ValueError(f"prerequisites must not form a cycle: {stuck!r} could never be acquired")
-        reached |= ready

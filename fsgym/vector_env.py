@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from fsgym import render
+from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.env import (
     DatumWiseEnv,
@@ -22,7 +23,7 @@ from fsgym.env import (
     rules_for,
 )
 from fsgym.episodes import NO_ROWS, Ends, Episodes
-from fsgym.rules import Rules, brief
+from fsgym.rules import Rules
 
 
 class DatumWiseVectorEnv(VectorEnv):

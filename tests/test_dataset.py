@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsgym import Dataset, Scaling
-from fsgym.dataset import partition, price_list
+from fsgym.checks import partition, price_list
 
 X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0], [2.0, np.nan, 5.0], [4.0, 2.0, 5.0]])
 Y = ["no", "yes", "no", "yes"]

@@ -19,9 +19,10 @@ from agents.policy import LinearPolicy, legal_from
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
+from fsgym.checks import brief
 from fsgym.dataset import Dataset, Scaling
 from fsgym.evaluation import Trajectories, evaluate
-from fsgym.rules import Rules, brief
+from fsgym.rules import Rules
 from fsgym.threads import one_blas_thread
 
 Callback = Callable[[dict[str, float]], "bool | None"]

@@ -82,9 +82,7 @@ def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False)
         raise ValueError(f"{path} holds no rows below its header line")
     frame.columns = [str(v) for v in frame.columns]
     if frame.shape[1] == 1 and any(s in frame.columns[0] for s in ";\t|"):
-        raise ValueError(
-            f"the cells of {path} must be separated by commas, got the header {frame.columns[0]!r}"
-        )
+        raise ValueError(f"the cells of {path} must be separated by commas, got the header {frame.columns[0]!r}")
     if not loose:
         return frame
     for key in frame.columns:
@@ -103,9 +101,7 @@ def read_npz(path: Path) -> dict[str, NDArray]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
     except (AttributeError, OSError, *DAMAGE) as error:
-        raise ValueError(
-            f"{path} is damaged or not an npz file of plain arrays ({first_line(error)})"
-        ) from None
+        raise ValueError(f"{path} is damaged or not an npz file of plain arrays ({first_line(error)})") from None
 
 
 def read_part(path: Path) -> dict[str, NDArray]:

@@ -56,11 +56,7 @@ def read_manifest(folder: Path) -> dict[str, dict]:
         raise ValueError(f"{path} is damaged: it must map each name to a record")
     for name, record in records.items():
         files = record.get("files")
-        if (
-            not isinstance(files, list)
-            or not files
-            or not all(isinstance(f, dict) and "file" in f for f in files)
-        ):
+        if not isinstance(files, list) or not files or not all(isinstance(f, dict) and "file" in f for f in files):
             raise ValueError(f"{path} is damaged: the record of {name!r} must list its files")
     told = {f["file"] for record in records.values() for f in record["files"]}
     loose: dict[str, list[str]] = {}
@@ -99,9 +95,7 @@ def load_from_folder(
     return Parts(dataset, sizes[0] if official else None)
 
 
-def load_file(
-    path: Path, *, target: str | None = None, drop: Collection[str] = (), one_hot: bool = True
-) -> Dataset:
+def load_file(path: Path, *, target: str | None = None, drop: Collection[str] = (), one_hot: bool = True) -> Dataset:
     """A data set of the user's own, from the path of a CSV or npz file."""
     name = path.name
     for suffix in SUFFIXES[::-1]:
@@ -127,10 +121,7 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
     if not keep:
         raise ValueError(f"drop names all features of {dataset.name!r}; keep at least one")
     place = {j: i for i, j in enumerate(keep)}
-    left = [
-        (n, [place[j] for j in g if j in place])
-        for n, g in zip(dataset.acquisition_names, groups, strict=True)
-    ]
+    left = [(n, [place[j] for j in g if j in place]) for n, g in zip(dataset.acquisition_names, groups, strict=True)]
     left = [(n, g) for n, g in left if g]
     return Dataset(
         dataset.X[:, keep],
@@ -180,9 +171,7 @@ def _checked(folder: Path, entry: dict) -> Path:
     """The file of a record; OSError when it is not there, ValueError when its SHA-256 is another."""
     path = folder / str(entry["file"])
     if path.resolve().parent != folder.resolve():
-        raise ValueError(
-            f"the manifest of {folder} names {entry['file']!r}, which is not a file in that folder"
-        )
+        raise ValueError(f"the manifest of {folder} names {entry['file']!r}, which is not a file in that folder")
     check_file(path)
     told = entry.get("sha256")
     if told and hashlib.sha256(path.read_bytes()).hexdigest() != told:

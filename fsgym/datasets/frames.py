@@ -33,9 +33,7 @@ def take_target(frame: pd.DataFrame, target: str, what: str) -> tuple[pd.DataFra
     column: Any = frame[target]
     lost = int(column.isna().sum())
     if lost:
-        raise ValueError(
-            f"{lost} row(s) of {what} have no value in the target column {target!r}; remove them"
-        )
+        raise ValueError(f"{lost} row(s) of {what} have no value in the target column {target!r}; remove them")
     if column.dtype.name == "category":
         column = column.astype(column.cat.categories.dtype)
     labels = column.to_numpy()
@@ -56,9 +54,7 @@ def drop_columns(frame: pd.DataFrame, drop: Collection[str], what: str) -> pd.Da
     """The table without the named columns; ValueError where a name is not a column."""
     for name in drop:
         if name not in frame.columns:
-            raise ValueError(
-                f"{what} has no column {name!r} to drop; its columns are {listing(frame.columns)}"
-            )
+            raise ValueError(f"{what} has no column {name!r} to drop; its columns are {listing(frame.columns)}")
     return frame.drop(columns=list(drop))
 
 
@@ -131,15 +127,11 @@ def _numbers(column: Any, what: str) -> NDArray[np.float32] | None:
         values = np.array([np.nan] * len(column)) if text else column.to_numpy(np.float64, na_value=np.nan)
         values = values.astype(np.float32)
     if np.isinf(values).any():
-        raise ValueError(
-            f"the column {column.name!r} of {what} holds infinite or too large values; mend or drop it"
-        )
+        raise ValueError(f"the column {column.name!r} of {what} holds infinite or too large values; mend or drop it")
     return values
 
 
-def _levels(
-    column: Any, listed: bool, one_hot: bool, what: str
-) -> tuple[list[NDArray[np.float32]], list[str]]:
+def _levels(column: Any, listed: bool, one_hot: bool, what: str) -> tuple[list[NDArray[np.float32]], list[str]]:
     """Columns of 0/1 (or one of codes), NaN where the cell is missing, and their names."""
     import pandas as pd
 

@@ -103,15 +103,11 @@ def load_from_openml(
     what = f"the OpenML set {which!r}"
     labels_named = list(bunch.target_names or [])
     if len(labels_named) != 1:
-        raise ValueError(
-            f"{what} must have one target column, got {len(labels_named)}; name it with target=..."
-        )
+        raise ValueError(f"{what} must have one target column, got {len(labels_named)}; name it with target=...")
     label = labels_named[0]
     if hasattr(bunch.data, "toarray"):
         check_size(bunch.data.shape[0], bunch.data.shape[1], what)
-        dataset = Dataset(
-            bunch.data.toarray(), np.asarray(bunch.target), feature_names=bunch.feature_names, name=name
-        )
+        dataset = Dataset(bunch.data.toarray(), np.asarray(bunch.target), feature_names=bunch.feature_names, name=name)
         return without(dataset, drop)
     frame = bunch.frame
     if entry:
@@ -123,9 +119,7 @@ def load_from_openml(
     dataset = encode(features, labels, one_hot=one_hot, name=name, what=what)
     if entry is None or entry.image_shape is None or drop:
         return dataset
-    return Dataset(
-        dataset.X, labels, feature_names=dataset.feature_names, image_shape=entry.image_shape, name=name
-    )
+    return Dataset(dataset.X, labels, feature_names=dataset.feature_names, image_shape=entry.image_shape, name=name)
 
 
 def _check(entry: Entry, shape: tuple[int, int], labels: np.ndarray, what: str, sizes: bool) -> None:
@@ -177,12 +171,8 @@ def _fetch(which: str | int, data_id: int | None, target: str) -> Any:
         raise _damaged(which, error) from None
     remedy = "give the path of a CSV file of your own"
     if data_id is not None:
-        remedy = (
-            f"put {which}.csv into a folder and name it with data_dir (--data-dir) or the variable FSGYM_DATA"
-        )
-    raise OSError(
-        f"the set {which!r} could not be had from OpenML ({reason}); check the network, or {remedy}"
-    )
+        remedy = f"put {which}.csv into a folder and name it with data_dir (--data-dir) or the variable FSGYM_DATA"
+    raise OSError(f"the set {which!r} could not be had from OpenML ({reason}); check the network, or {remedy}")
 
 
 def _damaged(which: str | int, error: BaseException) -> ValueError:

@@ -74,14 +74,10 @@ def load_costs(
     if known is not None:
         strange = [k for k in prices if k not in known]
         if strange and not is_entry:
-            raise ValueError(
-                f"{path} prices {strange[0]!r}, which is none of the acquisitions {listing(known)}"
-            )
+            raise ValueError(f"{path} prices {strange[0]!r}, which is none of the acquisitions {listing(known)}")
         lost = [k for k in known if k not in prices]
         if lost:
-            raise ValueError(
-                f"{path} has no price for {lost[0]!r}; every acquisition of {wanted!r} needs one"
-            )
+            raise ValueError(f"{path} has no price for {lost[0]!r}; every acquisition of {wanted!r} needs one")
         prices = {k: prices[k] for k in known}
     return {str(k): _price(v, str(k), path) for k, v in prices.items()}
 
@@ -108,9 +104,7 @@ def _from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], bool]:
     if wanted is None and len(content) == 1:
         wanted = next(iter(content))
     if wanted is None:
-        raise ValueError(
-            f"{path} has prices of several data sets; choose one with dataset=...: {listing(content)}"
-        )
+        raise ValueError(f"{path} has prices of several data sets; choose one with dataset=...: {listing(content)}")
     entry = content.get(wanted)
     if entry is None:
         raise ValueError(f"{path} has no prices of {wanted!r}; it has those of {listing(content)}")
