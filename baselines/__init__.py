@@ -7,8 +7,11 @@ its own sparsity knob from nothing used to everything.
 from baselines.cart import CARTClassifier
 from baselines.l1_svm import L1SVMClassifier
 from baselines.lasso import LassoPathClassifier
+from baselines.lufe import LUFeClassifier, LUFeCV
 from baselines.sparse_group_lasso import SparseGroupLasso, sgl_lambda_max, sgl_path
+from baselines.svm_plus import SVMPlusClassifier
 
 __all__ = [
-    "CARTClassifier", "L1SVMClassifier", "LassoPathClassifier", "SparseGroupLasso", "sgl_lambda_max", "sgl_path",
+    "CARTClassifier", "L1SVMClassifier", "LUFeCV", "LUFeClassifier", "LassoPathClassifier", "SVMPlusClassifier",
+    "SparseGroupLasso", "sgl_lambda_max", "sgl_path",
 ]  # fmt: skip

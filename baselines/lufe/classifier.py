@@ -1,0 +1,163 @@
+"""LUFe: selected features decide, unselected ones explain the slacks of a support vector machine in training."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from baselines._linear import signed_targets
+from baselines._threads import one_blas_thread
+from baselines.lufe.roles import LUFeMixin, Roles
+from baselines.svm_plus.model import slack_weight, solve_each
+from baselines.svm_plus.problem import Solution, solve_svm_plus
+
+
+class LUFeClassifier(LUFeMixin, BaseEstimator):
+    """Learning using unselected features: an SVM on selected features whose slacks are linear in the unselected ones.
+
+    A criterion selects features; then SVM+ is fitted with the selected features as x and all others as privileged
+    x*. To predict, only the selected features are needed. One-vs-rest for more than two classes, with one selection.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many features decide: a number below that of the features, or a share of them; None is half of them.
+    selector : {"rfe", "anova", "mutual_info", "hsic", "leverage"} or array-like of shape (n_features,), default="rfe"
+        Recursive elimination by a linear SVM, F of the analysis of variance, mutual information with the class (slow),
+        covariance with the class (HSIC with linear kernels), leverage (which does not see the class), or scores of
+        your own, the largest being the best.
+    lam1 : float, default=1.0
+        Weight of the squared norm of w*, the weights of the slacks.
+    lam2 : float, default=1.0
+        Weight of the summed slacks, comparable with C of a plain SVM.
+    secondary : {"unselected", "random", "identity"}, default="unselected"
+        What explains the slacks. Controls that know nothing: "random", as many normal variables; "identity", one
+        indicator a sample, which is an SVM with a mixture of linear and squared hinge loss.
+    secondary_fraction : float in (0, 1], default=1.0
+        The share of unselected features, best first, that explain the slacks; "identity" has no use for it.
+    fit_intercept_unselected : bool, default=True
+        Whether slacks have an intercept, as in SVM+. The paper's equation has none; then no solution may exist.
+    scaling : {"range", None}, default="range"
+        Ranges of the training rows to a width of 2, [-1, 1] where the table is dense and slacks have an intercept.
+        None: as given, for text with rows of norm 1.
+    selector_step : float in (0, 1), default=0.1
+        Share of the remaining features that a round of "rfe" drops.
+    selector_C : float, default=1.0
+        C of the linear SVM of "rfe".
+    objective_scale : {"svm", "paper"}, default="svm"
+        "paper" drops the halves of the squared norms, which is ``lam2 / 2`` here.
+    solver : {"auto", "gram", "factor"}, default="auto"
+    tol : float, default=1e-8
+    max_iter : int, default=80
+        As in ``SVMPlusClassifier``.
+    random_state : int, RandomState or None, default=None
+        For "random" and "mutual_info".
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    support_ : ndarray of shape (n_features,), bool
+        The selected features.
+    ranking_ : ndarray of shape (n_features,), int64
+        Place of each feature in the order, 1 the best, no ties.
+    secondary_features_ : ndarray of int64
+        Indices of the unselected features that explain slacks; empty for the controls.
+    coef_ : ndarray of shape (1 or n_classes, n_selected), float64
+        Coefficients of the selected features, scaled, in the order of their columns.
+    intercept_ : ndarray of shape (1 or n_classes,), float64
+    coef_unselected_ : ndarray of shape (1 or n_classes, n_secondary), float64
+    intercept_unselected_ : ndarray of shape (1 or n_classes,), float64
+    scaling_ : fsgym.dataset.Scaling
+    alpha_, beta_, dual_coef_, slack_, objective_, duality_gap_, max_violation_, n_iter_, status_
+        As in ``SVMPlusClassifier``.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+
+    References
+    ----------
+    Taylor, Sharmanska, Kersting, Weir and Quadrianto (2016), Learning using unselected features (LUFe), equation 3.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from baselines import LUFeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LUFeClassifier(5).fit(X, y)
+    >>> model.transform(X).shape, bool(model.score(X, y) > 0.95)
+    ((569, 5), True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = LUFeMixin._parameter_constraints | {
+        "lam1": [Interval(Real, 0, None, closed="neither")],
+        "lam2": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"auto", "gram", "factor"})],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        selector: Literal["rfe", "anova", "mutual_info", "hsic", "leverage"] | ArrayLike = "rfe",
+        lam1: float = 1.0,
+        lam2: float = 1.0,
+        secondary: Literal["unselected", "random", "identity"] = "unselected",
+        secondary_fraction: float = 1.0,
+        fit_intercept_unselected: bool = True,
+        scaling: Literal["range"] | None = "range",
+        selector_step: float = 0.1,
+        selector_C: float = 1.0,
+        objective_scale: Literal["svm", "paper"] = "svm",
+        solver: Literal["auto", "gram", "factor"] = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 80,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.selector = selector
+        self.lam1 = lam1
+        self.lam2 = lam2
+        self.secondary = secondary
+        self.secondary_fraction = secondary_fraction
+        self.fit_intercept_unselected = fit_intercept_unselected
+        self.scaling = scaling
+        self.selector_step = selector_step
+        self.selector_C = selector_C
+        self.objective_scale = objective_scale
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> LUFeClassifier:
+        """Fit on ``X`` (n_samples, n_features), finite numbers, dense or CSR, and labels ``y`` (n_samples,).
+
+        Raises ValueError for a parameter out of range, for bad tables, for fewer than two classes or features, and
+        where no solution exists (``fit_intercept_unselected=False`` only).
+        """
+        table, codes = self._training_data(X, y)
+        targets, scaling = signed_targets(codes), self._fit_scaling(table)
+        with one_blas_thread():
+            roles = self._roles(table, self._order(table, codes, scaling), scaling)
+            solutions = solve_each(targets, lambda y: self._solve(roles, y))
+        self._keep_roles(roles, scaling)
+        self._keep(solutions, targets, "unselected")
+        return self
+
+    def _solve(self, roles: Roles, target: NDArray[np.float64]) -> Solution:
+        return solve_svm_plus(
+            roles.view,
+            roles.privileged,
+            target,
+            self.lam1,
+            slack_weight(self.lam2, self.objective_scale),
+            intercept=self.fit_intercept_unselected,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )

@@ -1,0 +1,155 @@
+"""Orders of all features from best to worst, by five criteria or by scores of the user."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import f_classif, mutual_info_classif
+from sklearn.svm import SVC
+from sklearn.utils import check_random_state
+
+from baselines._linear import signed_targets
+from baselines.svm_plus.problem import View, solve_svm
+
+SELECTORS = ("rfe", "anova", "mutual_info", "hsic", "leverage")
+Codes = NDArray[np.int64]
+
+
+def feature_order(
+    X: Any,
+    codes: Codes,
+    selector: str | ArrayLike,
+    n_selected: int,
+    *,
+    step: float = 0.1,
+    C: float = 1.0,
+    random_state: Any = None,
+) -> NDArray[np.int64]:
+    """Indices of the columns of ``X`` (n_samples, n_features), dense or CSR, best first.
+
+    Ties go to the earlier column. Scores are compared in single precision, so that rounding decides nothing; those of
+    the user as they are.
+    ``step`` and ``C`` belong to "rfe", ``random_state`` to "mutual_info". Raises ValueError for scores of the user
+    that are not one finite number a feature.
+    """
+    if not isinstance(selector, str):
+        return np.argsort(-_checked(selector, X.shape[1]), kind="stable")
+    if selector == "rfe":
+        return rfe(X, codes, n_selected, step, C)
+    scores = {
+        "anova": lambda: anova(X, codes),
+        "mutual_info": lambda: mutual_information(X, codes, random_state),
+        "hsic": lambda: hsic(X, codes),
+        "leverage": lambda: leverage(X, n_selected),
+    }
+    return best_first(scores[selector]())
+
+
+def best_first(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Indices by falling score; NaN is the worst score."""
+    scores = np.where(np.isnan(scores), -np.inf, scores)
+    largest = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
+    return np.argsort(-(scores / (largest or 1.0)).astype(np.float32), kind="stable")
+
+
+def _sum_of_squares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums over rows, with 0 for what is only rounding beside the largest."""
+    total = np.square(rows).sum(axis=0)
+    return np.where(total > 1e-20 * total.max(), total, 0.0)
+
+
+def _checked(scores: ArrayLike, n_features: int) -> NDArray[np.float64]:
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"selector must be one of {', '.join(SELECTORS)}, or one number a feature") from None
+    if values.shape != (n_features,):
+        raise ValueError(f"scores given as selector must have shape ({n_features},), got {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError("scores given as selector must be finite")
+    return values
+
+
+def rfe(X: Any, codes: Codes, n_selected: int, step: float, C: float) -> NDArray[np.int64]:
+    """Recursive feature elimination (Guyon, Weston, Barnhill and Vapnik, 2002) down to ``n_selected`` features.
+
+    A round drops the share ``step`` of the remaining features, those of the smallest squared weights in a linear SVM,
+    summed over one-vs-rest classifiers. Survivors come first, then what was dropped, latest first.
+    """
+    targets, remaining = signed_targets(codes), np.arange(X.shape[1])
+    dropped: list[NDArray[np.int64]] = []
+    gram, fresh = _gram(X), np.inf
+    while True:
+        size = float(np.trace(gram))
+        if size < 1e-6 * fresh:  # little is left of what was subtracted from: do not trust the difference
+            gram = _gram(X[:, remaining])
+            size = fresh = float(np.trace(gram))
+        fresh = size if fresh == np.inf else fresh
+        weights = np.array([_weights(X, remaining, gram, y, C) for y in targets.T])
+        ranked = remaining[best_first(_sum_of_squares(weights))]
+        if len(remaining) <= n_selected:
+            return np.concatenate([ranked, *reversed(dropped)])
+        kept = max(n_selected, len(remaining) - max(1, int(step * len(remaining))))
+        dropped.append(ranked[kept:])
+        remaining = np.sort(ranked[:kept])
+        gram = gram - _gram(X[:, ranked[kept:]])
+
+
+def _gram(X: Any) -> NDArray[np.float64]:
+    return View(X).gram
+
+
+def _weights(X: Any, remaining: NDArray, gram: NDArray, y: NDArray, C: float) -> NDArray[np.float64]:
+    """Weights of the linear SVM on the remaining columns: by LIBSVM, or where it is slow by an interior point."""
+    machine = SVC(C=C, kernel="precomputed", tol=1e-6, max_iter=20_000 + 100 * len(y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        machine.fit(gram, y)
+        if machine.fit_status_ == 0:
+            dual = np.zeros(len(y))
+            dual[machine.support_] = machine.dual_coef_[0]
+            return np.asarray(X.T @ dual)[remaining]
+        return solve_svm(View(X[:, remaining]), y, C, tol=1e-6).w
+
+
+def anova(X: Any, codes: Codes) -> NDArray[np.float64]:
+    """F of the analysis of variance between the classes; NaN for constant columns."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return np.asarray(f_classif(X, codes)[0])
+
+
+def mutual_information(X: Any, codes: Codes, random_state: Any) -> NDArray[np.float64]:
+    """Mutual information of each column, as a continuous variable, and the class (Ross, 2014): slow, a search for
+    neighbours a column."""
+    draws, scores = check_random_state(random_state), []
+    for start in range(0, X.shape[1], 256):
+        block = X[:, start : start + 256]
+        block = block.toarray() if sp.issparse(block) else block
+        scores.append(mutual_info_classif(block, codes, discrete_features=False, random_state=draws))
+    return np.concatenate(scores)
+
+
+def hsic(X: Any, codes: Codes) -> NDArray[np.float64]:
+    """The Hilbert-Schmidt independence criterion (Song et al., 2012) with linear kernels: squared covariances of each
+    column with the targets of +1 and -1, summed over classes."""
+    targets = signed_targets(codes)
+    centred = targets - targets.mean(axis=0)
+    return _sum_of_squares(np.asarray(X.T @ centred).T) / (len(codes) - 1) ** 2
+
+
+def leverage(X: Any, n_directions: int) -> NDArray[np.float64]:
+    """Squared norms of the columns' shares in the leading right singular vectors, as many as features are selected
+    and the rank allows; does not see the classes."""
+    values, vectors = np.linalg.eigh(_gram(X))
+    rank = int((values > values[-1] * len(values) * np.finfo(float).eps).sum()) if values[-1] > 0 else 0
+    k = min(rank, n_directions)
+    if k == 0:
+        return np.zeros(X.shape[1])
+    leading = vectors[:, len(values) - k :] / np.sqrt(values[len(values) - k :])
+    return np.asarray(np.square(X.T @ leading).sum(axis=1))

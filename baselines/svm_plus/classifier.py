@@ -1,0 +1,153 @@
+"""SVM+: a linear support vector machine whose slacks are explained by information that only training has."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from baselines._linear import class_codes, signed_targets, validate_data
+from baselines.svm_plus.model import SVMPlusModel, slack_weight, solve_each
+from baselines.svm_plus.problem import View, solve_svm, solve_svm_plus
+
+
+class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
+    """Linear SVM+ (learning using privileged information); one-vs-rest for more than two classes.
+
+    With f(x) = <w, x> + b and slacks s(x*) = <w*, x*> + b* that depend on privileged features x*, it minimises
+    |w|^2 / 2 + lam1 |w*|^2 / 2 + lam2 sum_i s_i subject to y_i f(x_i) + s_i >= 1 and s_i >= 0. Only x is needed to
+    predict. Without privileged features it is the soft-margin SVM with C = lam2.
+
+    Parameters
+    ----------
+    lam1 : float, default=1.0
+        Weight of the squared norm of w*. Small: slacks are free, as in the plain SVM. Large: alike for all samples.
+    lam2 : float, default=1.0
+        Weight of the summed slacks, comparable with C of a plain SVM.
+    fit_intercept_privileged : bool, default=True
+        Whether the slacks have an intercept b*, unpenalised. Without, no solution may exist, as with centred
+        privileged features unless the classes can be separated.
+    objective_scale : {"svm", "paper"}, default="svm"
+        "paper" drops the halves of the squared norms, which is ``lam2 / 2`` here; attributes stay those of "svm".
+    solver : {"auto", "gram", "factor"}, default="auto"
+        Whether Newton's equations are in samples (fast where features are many) or in features (exact even for badly
+        scaled ones). "auto" chooses by the shape. Where "gram" does not end well, "factor" follows.
+    tol : float, default=1e-8
+        Duality gap at which to stop, relative to the objective; constraints are met to ten times this.
+    max_iter : int, default=80
+        Steps of the interior point method; 5 to 20 are usual.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1 or n_classes, n_features), float64
+        w. The intercept is ambiguous where no sample lies exactly on its margin.
+    intercept_ : ndarray of shape (1 or n_classes,), float64
+    coef_privileged_ : ndarray of shape (1 or n_classes, n_privileged), float64
+        w*; of no columns where there were no privileged features.
+    intercept_privileged_ : ndarray of shape (1 or n_classes,), float64
+    alpha_, beta_ : ndarray of shape (1 or n_classes, n_samples), float64
+        Multipliers of the margins and of s >= 0. Those of SVM+ are not bounded by lam2.
+    dual_coef_ : ndarray of shape (1 or n_classes, n_samples), float64
+        ``alpha_`` times the targets of +1 and -1.
+    slack_ : ndarray of shape (1 or n_classes, n_samples), float64
+    objective_, duality_gap_ : float, or ndarray of shape (n_classes,) for more than two classes
+        With b* the gap bounds how far the objective is from its minimum, ``max_violation_`` included.
+    max_violation_ : float
+        The worst violation of a constraint, in margins.
+    n_iter_ : int
+    status_ : {"optimal", "inaccurate"}
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+
+    References
+    ----------
+    Vapnik and Vashist (2009), A new learning paradigm: learning using privileged information. Mehrotra (1992), On
+    the implementation of a primal-dual interior point method.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from baselines import SVMPlusClassifier
+    >>> X = np.array([[2, 0], [1, 1], [0, 1], [1, 0], [0, 2], [2, 1]])
+    >>> privileged = np.array([[1, 0, 0], [0, 2, 1], [1, 1, 0], [0, 0, 1], [2, 0, 1], [1, 1, 3]])
+    >>> model = SVMPlusClassifier().fit(X, [1, 1, 0, 1, 0, 0], X_privileged=privileged)
+    >>> round(model.objective_, 6), model.coef_.round(4).tolist()
+    (3.733746, [[0.1486, -1.1517]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lam1": [Interval(Real, 0, None, closed="neither")],
+        "lam2": [Interval(Real, 0, None, closed="neither")],
+        "fit_intercept_privileged": ["boolean"],
+        "objective_scale": [StrOptions({"svm", "paper"})],
+        "solver": [StrOptions({"auto", "gram", "factor"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        lam1: float = 1.0,
+        lam2: float = 1.0,
+        fit_intercept_privileged: bool = True,
+        *,
+        objective_scale: Literal["svm", "paper"] = "svm",
+        solver: Literal["auto", "gram", "factor"] = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 80,
+    ) -> None:
+        self.lam1 = lam1
+        self.lam2 = lam2
+        self.fit_intercept_privileged = fit_intercept_privileged
+        self.objective_scale = objective_scale
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, X_privileged: ArrayLike | None = None) -> SVMPlusClassifier:
+        """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,).
+
+        ``X_privileged`` (n_samples, n_privileged) is what only training knows; None for a plain SVM. Tables are finite
+        numbers, dense or CSR; a sparse one is never made dense as a whole. Give rows a norm of about 1, or scale
+        columns to [-1, 1]: nothing is scaled here. Raises ValueError for a parameter out of range, for bad tables,
+        for fewer than two classes, and where no solution exists (``fit_intercept_privileged=False`` only).
+        """
+        table, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        classes, codes = class_codes(labels)
+        targets, C = signed_targets(codes), slack_weight(self.lam2, self.objective_scale)
+        view = View(table)
+        if X_privileged is None:
+            solve: Any = partial(solve_svm, view, C=C)
+        else:
+            known = check_array(X_privileged, accept_sparse="csr", dtype=np.float64, input_name="X_privileged")
+            check_consistent_length(table, known)
+            intercept = self.fit_intercept_privileged
+            solve = partial(
+                solve_svm_plus, view, View(known), lam1=self.lam1, C=C, intercept=intercept, solver=self.solver
+            )
+        solutions = solve_each(targets, lambda y: solve(y=y, tol=self.tol, max_iter=self.max_iter))
+        self.classes_ = classes
+        self._keep(solutions, targets, "privileged")
+        return self
+
+    def _table(self, X: Any) -> Any:
+        check_is_fitted(self, "coef_")
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns decide each row, bool (n_samples, n_features): those with a weight in any classifier."""
+        return np.tile(self.coef_.any(axis=0), (self._table(X).shape[0], 1))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
