@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,8 @@ import pandas as pd
 
 import fsgym
 from fsgym.study.content import digest
+from fsgym.study.crew import check_backend, outcomes
+from fsgym.study.store import COLUMNS, Outcome, opened
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,9 @@ class Run:
     interrupted: bool
 
 
-def resolve(call: str) -> Callable[..., Any]:
-    """The function that ``"package.module:function"`` names."""
-    module, _, name = call.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
 def run_tasks(
     tasks: Sequence[Task],
-    store: Path | None,
+    store: str | os.PathLike | None,
     *,
     n_jobs: int | None = 1,
     backend: str = "loky",
@@ -79,17 +76,102 @@ def run_tasks(
     progress: bool = False,
     name: str = "study",
 ) -> Run:
-    """Run every task that the store does not hold, and tell the results of all in their order."""
-    from joblib import Parallel, delayed
+    """Run every task that the store does not hold, and tell the results of all in their order.
 
-    columns = ["key", "cpu_seconds", "wall_seconds", "peak_mib"]
-    told = Parallel(n_jobs=n_jobs)(delayed(_once)(task.call, {**task.arguments, **task.data}) for task in tasks)
-    results = [None if text is None else json.loads(text) for text, _ in told]
-    return Run(results, [error for _, error in told], pd.DataFrame(columns=columns), False)
+    Parameters
+    ----------
+    tasks : sequence of Task
+    store : path or None
+        A SQLite file. A finished cell is in it before it counts, and is never run again; a failed one is, when the
+        same tasks are given again. Timings lie in ``timings.sqlite`` beside it. None keeps nothing.
+    n_jobs : int, default 1
+        Processes of ``loky``, -1 for one a core; 1 is this process. A cluster uses all it has.
+    backend : {"loky", "dask", "ray"}, default "loky"
+        Processes on this machine, or joblib's backend for a running cluster.
+    scheduler : str, optional
+        Address of the cluster; required for ``dask``.
+    progress : bool, default False
+        A bar on stderr, with the time left.
+    name : str
+        What the bar is called.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError, ImportError
+        In one sentence: arguments that do not fit, a store that cannot be used or written, a cluster that is not
+        there. What was finished before stays in the store.
+
+    Notes
+    -----
+    The results are the same bytes for any ``n_jobs`` and backend. A cell that raises is recorded with its error and
+    the others go on. A process that dies takes nothing with it: its cell runs again, and is recorded as failed when
+    it has killed twice. Ctrl-C ends the run, and ``Run.interrupted`` says so.
+
+    Examples
+    --------
+    >>> from fsgym.study.tasks import Task, run_tasks
+    >>> run = run_tasks([Task("builtins:dict", {"accuracy": 0.9}), Task("math:sqrt", {})], None)
+    >>> run.results
+    [{'accuracy': 0.9}, None]
+    >>> run.errors[1]
+    'TypeError: math.sqrt() takes exactly one argument (0 given)'
+    """
+    check_backend(backend, scheduler, n_jobs)
+    first = {task.key: task for task in reversed(tasks)}  # the same cell asked for twice is run once
+    keys = [task.key for task in tasks]
+    failed: dict[str, str] = {}
+    interrupted = False
+    with opened(Path(store)) if store is not None else nullcontext(Memory()) as kept:
+        done = kept.finished() & first.keys()
+        left = [first[key] for key in dict.fromkeys(keys) if key not in done]
+        with _bar(len(first), len(done), name, progress) as advance:
+            came = outcomes(left, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
+            try:
+                for number, outcome in came:
+                    kept.put(left[number], outcome)
+                    if outcome.error is not None:
+                        failed[left[number].key] = outcome.error
+                    advance()
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                came.close()
+        results, timings = kept.results(keys), kept.timings(keys)
+    return Run([results.get(k) for k in keys], [failed.get(k) for k in keys], timings, interrupted)
 
 
-def _once(call: str, arguments: dict[str, Any]) -> tuple[str | None, str | None]:
-    try:
-        return json.dumps(resolve(call)(**arguments), allow_nan=False), None
-    except Exception as error:
-        return None, f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+class Memory:
+    """What a store does, for a run that keeps nothing."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._took: dict[str, tuple] = {}
+
+    def finished(self) -> set[str]:
+        return set()
+
+    def put(self, task: Task, outcome: Outcome) -> None:
+        self._took[task.key] = (task.key, *outcome[2:])
+        if outcome.text is not None:
+            self._texts[task.key] = outcome.text
+
+    def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        return {key: json.loads(text) for key, text in self._texts.items()}
+
+    def timings(self, keys: Sequence[str]) -> pd.DataFrame:
+        return pd.DataFrame([self._took[k] for k in dict.fromkeys(keys) if k in self._took], columns=list(COLUMNS))
+
+
+@contextmanager
+def _bar(total: int, done: int, name: str, progress: bool) -> Iterator[Callable[[], None]]:
+    """A function to call after each cell."""
+    if not progress:
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        shown = bar.add_task(name, total=total, completed=done)
+        yield lambda: bar.advance(shown)

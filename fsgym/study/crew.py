@@ -1,0 +1,177 @@
+"""Who runs the cells: this process, processes beside it, or a cluster; and what is done when one of them dies."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
+
+from fsgym.study.content import digest
+from fsgym.study.store import Outcome, versions
+from fsgym.study.worker import AGAIN, Kept, work
+
+if TYPE_CHECKING:
+    from fsgym.study.tasks import Task
+
+BACKENDS = ("loky", "dask", "ray")
+DEATHS = {"BrokenProcessPool", "KilledWorker", "RayActorError", "WorkerCrashedError", "OutOfMemoryError"}
+Results = Generator[tuple[int, Outcome], None, None]
+
+
+def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
+    """ValueError in one sentence before anything is begun."""
+    if backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if backend == "loky" and scheduler is not None:
+        raise ValueError("scheduler is the address of a cluster: give backend='dask' or backend='ray' with it")
+    if backend == "dask" and not scheduler:
+        raise ValueError("backend 'dask' needs scheduler, the address of a running one, such as 'tcp://10.0.0.1:8786'")
+    if n_jobs is not None and (not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be a number of processes, or -1 for one a core, got {n_jobs!r}")
+
+
+def outcomes(tasks: Sequence[Task], *, n_jobs: int | None, backend: str, scheduler: str | None) -> Results:
+    """(number, outcome) of each task as it comes, in any order; the death of a process is not the end.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    n_jobs : int, processes for ``loky``; a cluster uses all it has
+    backend : {"loky", "dask", "ray"}
+    scheduler : address of the cluster
+
+    Notes
+    -----
+    A pool that loses a process does not say which cell it was. Those that were under way are halved until the one
+    that kills is alone, and the rest go on; so it is known, and recorded as failed, after a few deaths.
+    """
+    with _crew(tasks, n_jobs, backend, scheduler) as crew:
+        groups, deaths = [list(range(len(tasks)))], Counter()
+        while groups:
+            group, sent, back = groups.pop(0), [], set()
+            try:
+                with closing(crew(_noting(group, sent))) as came:
+                    for number, outcome in came:
+                        back.add(number)
+                        yield number, outcome
+                continue
+            except Exception as error:
+                if not {c.__name__ for c in type(error).__mro__} & DEATHS:
+                    raise
+            begun = [i for i in sent if i not in back]
+            rest = group[len(sent) :]
+            deaths.update(begun)
+            if len(begun) == 1 and deaths[begun[0]] > 1:
+                yield begun[0], Outcome(None, AGAIN)
+                begun = []
+            half = (len(begun) + 1) // 2
+            groups = [g for g in (rest, *groups, begun[:half], begun[half:]) if g]
+
+
+def _noting(numbers: Iterable[int], sent: list[int]) -> Iterator[int]:
+    for number in numbers:
+        sent.append(number)
+        yield number
+
+
+Crew = Callable[[Iterable[int]], Results]
+
+
+@contextmanager
+def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: str | None) -> Iterator[Crew]:
+    """A function that runs the tasks of the numbers it is given. Shared data are sent before the first."""
+    shared = {digest(value): value for task in tasks for value in task.data.values()}
+    with ExitStack() as stack:
+        if backend == "dask":
+            home, sent = _dask(stack, scheduler, shared)
+        elif backend == "ray":
+            home, sent = _ray(stack, scheduler, shared)
+        else:
+            home, sent = os.getpid(), shared
+            n_jobs = effective_n_jobs(n_jobs)
+            if n_jobs > 1:
+                sent = _filed(stack, shared)
+                stack.enter_context(parallel_config("loky", inner_max_num_threads=1))
+
+        def call(number: int) -> tuple[Any, ...]:
+            task = tasks[number]
+            values = [sent[digest(v)] for v in task.data.values()]
+            return (number, home, task.call, dict(task.arguments), tuple(task.data), *values)
+
+        def here(numbers: Iterable[int]) -> Results:
+            return (work(*call(i)) for i in numbers)
+
+        def elsewhere(numbers: Iterable[int]) -> Results:
+            pool = Parallel(n_jobs if backend == "loky" else -1, return_as="generator_unordered", batch_size=1)
+            return pool(delayed(work)(*call(i)) for i in numbers)
+
+        yield here if n_jobs == 1 and backend == "loky" else elsewhere
+
+
+def _filed(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """A file for each shared value, which a process reads once."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fsgym-")))
+    for content, value in shared.items():
+        (folder / content).write_bytes(pickle.dumps(value, protocol=5))
+    return {content: Kept(content, folder / content) for content in shared}
+
+
+def _dask(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Joblib's own backend on a running cluster; it scatters the shared values and knows them by identity."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ImportError("backend 'dask' needs dask.distributed: pip install 'fsgym[dask]'") from None
+    try:
+        client = stack.enter_context(Client(scheduler, timeout=10, set_as_default=False))
+    except (OSError, ValueError) as error:
+        raise OSError(f"no dask scheduler answers at {scheduler}: {' '.join(str(error).split())[:200]}") from None
+    _agree(scheduler, _versions_of_dask(client))
+    stack.enter_context(parallel_config("dask", client=client, scatter=list(shared.values())))
+    return f"dask-{uuid4().hex}", shared
+
+
+def _versions_of_dask(client: Any) -> list[Any]:
+    try:
+        client.wait_for_workers(1, timeout=60)
+        return list(client.run(versions).values())
+    except TimeoutError:
+        raise OSError("the dask scheduler has no worker after 60 seconds; start some with 'dask worker'") from None
+    except ImportError as error:
+        return [str(error)]
+
+
+def _agree(cluster: str | None, told: Sequence[Any]) -> None:
+    """Workers must calculate with the versions that are here, or the bytes would depend on who ran a cell."""
+    for there in told:
+        if there != versions():
+            here = ", ".join(f"{k} {v}" for k, v in versions().items())
+            raise ValueError(f"every worker of {cluster} must have {here}; one has {there}")
+
+
+def _ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Joblib's own backend on a running cluster; shared values lie in its object store."""
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise ImportError("backend 'ray' needs Ray: pip install 'fsgym[ray]'") from None
+    if not ray.is_initialized():
+        try:
+            ray.init(address=scheduler or "auto", log_to_driver=False)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise OSError(
+                f"no Ray cluster answers at {scheduler or 'auto'}: {' '.join(str(error).split())[:200]}"
+            ) from None
+        stack.callback(ray.shutdown)
+    register_ray()
+    stack.enter_context(parallel_config("ray"))
+    return "ray", {content: Kept(content, ray.put(value)) for content, value in shared.items()}

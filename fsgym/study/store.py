@@ -1,0 +1,190 @@
+"""The file in which every finished cell is kept before it counts.
+
+Results are in one SQLite file, timings in another beside it: the first is compared byte for byte, the second is not.
+A cell is one transaction in a write-ahead log, so that a run killed at any moment leaves whole cells. When a run ends,
+the file is written anew in the order of the keys, and its bytes then depend on nothing but what it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+import fsgym
+from fsgym.study.content import canonical, describe
+
+if TYPE_CHECKING:
+    from fsgym.study.tasks import Task
+
+MARK = 0x46534759  # "FSGY": says that a SQLite file is such a store
+FORMAT = 1
+TIMINGS = "timings.sqlite"
+COLUMNS = ("key", "cpu_seconds", "wall_seconds", "peak_mib")
+
+TABLES = """
+CREATE TABLE results (
+    key TEXT PRIMARY KEY, call TEXT NOT NULL, arguments TEXT NOT NULL, data TEXT NOT NULL, result TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE failures (key TEXT PRIMARY KEY, error TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE made_with (name TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
+"""
+CLOCK = """
+CREATE TABLE IF NOT EXISTS clock.timings (
+    key TEXT PRIMARY KEY, cpu_seconds REAL NOT NULL, wall_seconds REAL NOT NULL, peak_mib REAL NOT NULL
+) WITHOUT ROWID
+"""
+
+
+class Outcome(NamedTuple):
+    """What came of a cell: the JSON text of its result, or an error in one sentence; and what it took."""
+
+    text: str | None
+    error: str | None
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    peak_mib: float = 0.0
+
+
+def versions() -> dict[str, str]:
+    """What decides the bytes of a result beside the cell itself: fsgym and the libraries that calculate."""
+    return {"fsgym": fsgym.__version__} | {n: version(n) for n in ("numba", "numpy", "scipy", "scikit-learn")}
+
+
+class Store:
+    """Finished cells, by key. Opened by ``opened``; one process at a time."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._base = sqlite3.connect(path, timeout=1.0, isolation_level=None)
+        try:
+            self._prepare()
+        except BaseException:
+            self._base.close()
+            raise
+
+    def _prepare(self) -> None:
+        run = self._base.execute
+        run("PRAGMA locking_mode=EXCLUSIVE")  # a second process is refused; needs no shared memory, so any disk will do
+        run("BEGIN EXCLUSIVE")  # taken before anything is read
+        run("COMMIT")
+        if run("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("malformed")
+        empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        if not empty:
+            self._recognise(run("PRAGMA application_id").fetchone()[0], run("PRAGMA user_version").fetchone()[0])
+        run("PRAGMA journal_mode=WAL")
+        run("PRAGMA synchronous=FULL")
+        if empty:
+            made = ", ".join(f"('{name}', '{v}')" for name, v in versions().items())
+            self._base.executescript(
+                f"BEGIN; {TABLES} PRAGMA application_id={MARK}; PRAGMA user_version={FORMAT};"
+                f"INSERT INTO made_with VALUES {made}; COMMIT"
+            )
+        run("ATTACH ? AS clock", (str(self.path.with_name(TIMINGS)),))
+        run("PRAGMA clock.journal_mode=WAL")
+        run("PRAGMA clock.synchronous=OFF")
+        run(CLOCK)
+
+    def _recognise(self, mark: int, form: int) -> None:
+        if mark != MARK:
+            raise ValueError(f"{self.path} is a SQLite file, but none of fsgym's; name another one")
+        if form != FORMAT:
+            raise ValueError(
+                f"{self.path} has format {form} and this fsgym writes format {FORMAT}; go on with the fsgym that "
+                "began it, or name another folder"
+            )
+        made = dict(self._base.execute("SELECT name, version FROM made_with"))
+        for name, here in versions().items():
+            if made.get(name) != here:
+                raise ValueError(
+                    f"{self.path} was begun with {name} {made.get(name)}, here is {here}, and no table mixes them; "
+                    "go on with that version, or name another folder"
+                )
+
+    def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The results of those keys that are finished, as they were committed."""
+        wanted, rows = set(keys), self._base.execute("SELECT key, result FROM results")
+        return {key: json.loads(text) for key, text in rows if key in wanted}
+
+    def finished(self) -> set[str]:
+        return {key for (key,) in self._base.execute("SELECT key FROM results")}
+
+    def timings(self, keys: Sequence[str]) -> pd.DataFrame:
+        """One row a key that was run, in their order."""
+        rows = {row[0]: row for row in self._base.execute(f"SELECT {', '.join(COLUMNS)} FROM clock.timings")}
+        return pd.DataFrame([rows[k] for k in dict.fromkeys(keys) if k in rows], columns=list(COLUMNS))
+
+    def put(self, task: Task, outcome: Outcome) -> None:
+        """Keep what came of a cell; when this returns, it is on the disk."""
+        run = self._base.execute
+        run("BEGIN IMMEDIATE")
+        try:
+            run("DELETE FROM failures WHERE key = ?", (task.key,))
+            if outcome.text is None:
+                run("INSERT INTO failures VALUES (?, ?)", (task.key, outcome.error))
+            else:
+                arguments, data = (canonical(describe(v)) for v in (task.arguments, task.data))
+                run("INSERT INTO results VALUES (?, ?, ?, ?, ?)", (task.key, task.call, arguments, data, outcome.text))
+            run("INSERT OR REPLACE INTO clock.timings VALUES (?, ?, ?, ?)", (task.key, *outcome[2:]))
+            run("COMMIT")
+        except BaseException:
+            if self._base.in_transaction:
+                run("ROLLBACK")
+            raise
+
+    def write_anew(self) -> None:
+        """Replace the file by one in the order of the keys; it is locked until it is replaced."""
+        fresh = self.path.with_name(self.path.name + ".new")
+        fresh.unlink(missing_ok=True)
+        try:
+            self._base.execute("PRAGMA schema_version=1")  # a counter that would tell how often this was done
+            self._base.execute("VACUUM INTO ?", (str(fresh),))
+            with open(fresh, "rb+") as file:
+                os.fsync(file.fileno())
+            self._base.execute("PRAGMA journal_mode=DELETE")  # the log goes before the file it belongs to
+            os.replace(fresh, self.path)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        self._base.close()
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Store]:
+    """A store, closed and in order at the end; OSError or ValueError in one sentence where the file is at fault.
+
+    Whatever ends the run, the cells committed before stay in the file.
+    """
+    store: Store | None = None
+    try:
+        store = Store(path)
+        yield store
+        store.write_anew()
+    except sqlite3.Error as error:
+        raise OSError(_sentence(path, error)) from None
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        if store is None:
+            raise OSError(f"cannot write to {path}: {error.strerror}; choose another folder") from None
+        raise
+    finally:
+        if store is not None:
+            store.close()
+
+
+def _sentence(path: Path, error: sqlite3.Error) -> str:
+    said = str(error)
+    if "locked" in said:
+        return f"{path} is in use by another run; wait for it, or name another folder"
+    if "not a database" in said or "malformed" in said:
+        return f"{path} is damaged or no SQLite file; move it away, or name another folder"
+    return f"cannot write to {path}: {said}; what was finished is kept: make room and give the same command again"
