@@ -98,6 +98,7 @@ class GramForm:
     ) -> None:
         self.y, self.n, self.intercept = y, len(y), intercept
         self.Q, self.M = C * (y[:, None] * K * y), (C / lam1) * Kp
+        self.QM = self.Q + self.M
         self.E = np.zeros((2 * self.n, 1 + int(intercept)))  # what the intercepts add to (margins, slacks)
         self.E[: self.n, 0] = y
         self.E[:, 1:] = 1.0
@@ -119,15 +120,15 @@ class GramForm:
     def factorise(self, at: Iterate) -> None:
         self.D1, self.D2 = at.p / at.a, at.s / at.b
         if self.Z is None:
-            n, M = self.n, self.M
-            H = np.empty((2 * n, 2 * n), order="F")
-            H[:n, :n], H[:n, n:], H[n:, :n], H[n:, n:] = self.Q + M, M, M, M
+            n = self.n
+            H = np.empty((2 * n, 2 * n), order="F")  # its lower half is all that is read
+            H[:n, :n], H[n:, :n], H[n:, n:] = self.QM, self.M, self.M
             H.flat[:: 2 * n + 1] += np.concatenate([self.D1, self.D2])
             self.chol = cholesky(H)
         else:
             self._reduce(self.Z)
         self.HE = self._solve(self.E)
-        self.schur = self.E.T @ self.HE
+        self.schur = cholesky(np.asfortranarray(self.E.T @ self.HE))
 
     def _reduce(self, Z: Matrix) -> None:
         """In (a, v = a + b): [[Q + L, -D2], [-D2, M + D2]], the first block eliminated by Woodbury on Q = ZZ'."""
@@ -167,7 +168,7 @@ class GramForm:
     def direction(self, at: Iterate, left: Residuals, rc1: Vector, rc2: Vector) -> Iterate:
         right = np.concatenate([-left.margin - rc1 / at.a, -left.slack - rc2 / at.b])
         x = self._solve(right[:, None])[:, 0]
-        theta: Vector = np.asarray(np.linalg.solve(self.schur, self.E.T @ x + left.dual), dtype=np.float64)
+        theta = solve(self.schur, self.E.T @ x + left.dual)
         x -= self.HE @ theta
         da, db = x[: self.n], x[self.n :]
         slack, free = self.M @ (da + db), self.E @ theta

@@ -30,12 +30,8 @@ class Iterate(NamedTuple):
 
     def step_to_boundary(self, by: Iterate) -> float:
         """The longest step, at most 1, after which multipliers and surpluses are not negative."""
-        longest = 1.0
-        for x, d in zip(self[:4], by[:4]):
-            shrinking = d < 0
-            if shrinking.any():
-                longest = min(longest, float((-x[shrinking] / d[shrinking]).min()))
-        return longest
+        fastest = max(float((-d / x).max()) for x, d in zip(self[:4], by[:4]))
+        return 1.0 / max(fastest, 1.0)
 
 
 class Residuals(NamedTuple):
