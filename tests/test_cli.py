@@ -62,7 +62,7 @@ def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1)[0] == 0
     assert sorted(p.name for p in (tmp_path / "fsgym-results" / "wine").iterdir()) == [
-        "curves.png", "histogram.png", "report.html", "results.csv", "usage.png",
+        "curves.png", "histogram.png", "report.html", "results.csv", "results.sqlite", "timings.sqlite", "usage.png",
     ]  # fmt: skip
 
 
@@ -98,7 +98,7 @@ def test_failing_fits_are_told_and_the_exit_is_not_zero(capsys, tmp_path, monkey
 
 
 def test_ctrl_c_says_what_is_kept(capsys, tmp_path, monkeypatch):
-    def stopped(protocol, cell):
+    def stopped(**cell):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(runner, "run_cell", stopped)

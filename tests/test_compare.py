@@ -211,20 +211,31 @@ def test_a_failing_method_is_recorded_and_the_others_go_on():
 
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path, monkeypatch):
-    original, seen = runner.run_cell, []
+    original, seen, whole = runner.run_cell, [], compare("wine", ["cart"], splits=2, out=tmp_path / "straight")
 
-    def interrupted(protocol, cell):
+    def interrupted(**cell):
         if len(seen) == 3:
             raise KeyboardInterrupt
         seen.append(cell)
-        return original(protocol, cell)
+        return original(**cell)
 
-    monkeypatch.setattr(runner, "run_cell", interrupted)
-    with pytest.raises(KeyboardInterrupt, match=r"stopped after 3 of \d+ fits; their rows are in .*results.csv"):
-        compare("wine", ["cart"], splits=2, out=tmp_path)
-    kept = pd.read_csv(tmp_path / "results.csv")
-    assert kept["setting"].tolist() == [0, 1, 2]
-    assert not (tmp_path / "report.html").exists()
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "run_cell", interrupted)
+        with pytest.raises(KeyboardInterrupt, match=r"stopped after 3 of \d+ fits; their rows are in .*results.csv"):
+            compare("wine", ["cart"], splits=2, out=out)
+    assert pd.read_csv(out / "results.csv")["setting"].tolist() == [0, 1, 2]
+    assert not (out / "report.html").exists()
+
+    def counted(**cell):
+        seen.append(cell)
+        return original(**cell)
+
+    monkeypatch.setattr(runner, "run_cell", counted)
+    pd.testing.assert_frame_equal(compare("wine", ["cart"], splits=2, out=out), whole, check_exact=True)
+    assert len(seen) == len(whole)  # the three are not fitted again
+    for name in ("results.csv", "results.sqlite"):
+        assert (out / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
 
 
 class Dying(Broken):
@@ -234,10 +245,44 @@ class Dying(Broken):
         os._exit(1)
 
 
-def test_the_death_of_a_process_keeps_what_is_finished(tmp_path):
-    with pytest.raises(RuntimeError, match=r"a process died.*stopped after \d+ of \d+ fits; their rows are in"):
-        compare("wine", {"lars": "lars", "dying": Dying()}, splits=1, n_jobs=2, out=tmp_path)
-    assert set(pd.read_csv(tmp_path / "results.csv")["method"]) <= {"lars"}
+def test_a_method_that_kills_its_process_is_recorded_and_the_others_go_on(tmp_path):
+    with pytest.warns(UserWarning, match="1 of .* fits failed, the first of 'dying': its process died twice"):
+        results = compare("wine", {"lars": "lars", "dying": Dying()}, splits=1, n_jobs=2, out=tmp_path)
+    assert results.loc[results["error"].notna(), "method"].tolist() == ["dying"]
+    assert results.loc[results["method"] == "dying", ["n_train", "n_test"]].to_numpy().tolist() == [[89, 89]]
+    lars = compare("wine", ["lars"], splits=1)
+    kept = results[results["method"] == "lars"].drop(columns="error")
+    pd.testing.assert_frame_equal(kept, lars.drop(columns="error"), check_exact=True)
+
+
+def test_a_folder_keeps_fits_apart_by_all_that_decides_them(tmp_path, monkeypatch):
+    original, seen = runner.run_cell, []
+
+    def counted(**cell):
+        seen.append(cell)
+        return original(**cell)
+
+    monkeypatch.setattr(runner, "run_cell", counted)
+    data = fsgym.load_dataset("wine")
+    settings = {
+        "first": {"methods": {"stump": CARTClassifier(max_depth=1)}},
+        "more splits": {"methods": {"stump": CARTClassifier(max_depth=1)}, "splits": 2},
+        "parameter": {"methods": {"stump": CARTClassifier(max_depth=2)}},
+        "seed": {"methods": {"stump": CARTClassifier(max_depth=1)}, "seed": 1},
+        "share": {"methods": {"stump": CARTClassifier(max_depth=1)}, "train_share": 0.6},
+        "rules": {"methods": {"stump": CARTClassifier(max_depth=1)}, "lam": 0.2},
+        "name": {"methods": {"tree": CARTClassifier(max_depth=1)}},
+        "values": {"methods": {"stump": CARTClassifier(max_depth=1)}, "dataset": data.scaled()},
+    }
+    for said, more in settings.items():
+        arguments = {"dataset": data, "splits": 1, "out": tmp_path, **more}
+        before = len(seen)
+        result = compare(**arguments)
+        pd.testing.assert_frame_equal(compare(**arguments), result, check_exact=True)
+        assert len(seen) - before == 1, said  # one new cell, and none again
+        alone = compare(**{**arguments, "out": None})
+        pd.testing.assert_frame_equal(alone, result, check_exact=True)
+        seen[before + 1 :] = []
 
 
 def test_a_class_of_two_rows_is_still_compared():
@@ -265,20 +310,23 @@ def test_a_class_of_two_rows_is_still_compared():
         ({"within": [-1]}, ValueError, "within must be"),
         ({"within": 3}, TypeError, "within must be"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
+        ({"backend": "slurm"}, ValueError, "backend must be one of loky, dask, ray"),
+        ({"backend": "dask"}, ValueError, "needs scheduler"),
+        ({"scheduler": "tcp://here:1"}, ValueError, "give backend='dask' or backend='ray'"),
         ({"costs": [1, 2]}, ValueError, "shape"),
         ({"budget_cost": 0.1}, ValueError, "nothing could be acquired"),
         ({"dataset": "wien"}, ValueError, "did you mean 'wine'"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence_before_the_work(arguments, error, says, monkeypatch):
-    monkeypatch.setattr(runner, "run_cell", lambda *_: pytest.fail("work has begun"))
+    monkeypatch.setattr(runner, "run_cell", lambda **_: pytest.fail("work has begun"))
     with pytest.raises(error, match=says) as caught:
         compare(**{"dataset": "wine", "methods": ["cart"], **arguments})
     assert "\n" not in str(caught.value)
 
 
 def test_an_unwritable_folder_is_told_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "run_cell", lambda *_: pytest.fail("work has begun"))
+    monkeypatch.setattr(runner, "run_cell", lambda **_: pytest.fail("work has begun"))
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="cannot write to the folder"):
         compare("wine", ["cart"], out=tmp_path / "file" / "below")

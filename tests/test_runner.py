@@ -141,7 +141,7 @@ sys.path.insert(0, {here!r})
 from test_runner import draws
 from fsgym.study.tasks import run_tasks
 def study(n_jobs, n, log, store):
-    run = run_tasks(draws(n, log=log, seconds=0.03), store, n_jobs=n_jobs)
+    run = run_tasks(draws(n, log=log, seconds=0.02), store, n_jobs=n_jobs)
     assert len([r for r in run.results if r]) == n
 if __name__ == "__main__":
     print("ready", flush=True)
@@ -194,7 +194,7 @@ def killed_again_and_again(tmp_path, kills, n, n_jobs):
         assert server.stdout.readline() == "ready\n"
         for kill in range(kills + 1):
             begun, had = runs_of(log), have
-            server.stdin.write(f"{rng.uniform(0.01, 0.4) if kill < kills else 0}\n")
+            server.stdin.write(f"{rng.uniform(0.01, 0.25) if kill < kills else 0}\n")
             status = int(server.stdout.readline())
             assert status == (signal.SIGKILL if kill < kills else 0)
             if n_jobs > 1:
@@ -206,14 +206,14 @@ def killed_again_and_again(tmp_path, kills, n, n_jobs):
         server.stdin.close()
     assert have == set(range(n))
     straight = tmp_path / "straight" / "results.sqlite"
-    run_tasks(draws(n, log=str(log), seconds=0.03), straight)
+    run_tasks(draws(n, log=str(log), seconds=0.02), straight)
     assert store.read_bytes() == straight.read_bytes()
     assert {f.name for f in store.parent.iterdir()} == {"results.sqlite", "timings.sqlite"}
     return grew
 
 
 def test_a_run_killed_twenty_times_ends_with_the_same_bytes(tmp_path):
-    assert killed_again_and_again(tmp_path, 20, 150, 1) > 10
+    assert killed_again_and_again(tmp_path, 20, 120, 1) > 10
 
 
 def test_a_run_with_two_processes_that_is_killed_ends_with_the_same_bytes(tmp_path):

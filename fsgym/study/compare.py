@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
+from fsgym.study.crew import check_backend
 from fsgym.study.protocol import Entrant, Protocol, entrants_of, make_protocol
 from fsgym.study.runner import Outcome, cells_of, run
 from fsgym.study.summary import WITHIN
@@ -60,6 +60,8 @@ def compare(
     within: Sequence[float] = WITHIN,
     seed: int = 0,
     n_jobs: int | None = 1,
+    backend: Literal["loky", "dask", "ray"] = "loky",
+    scheduler: str | None = None,
     progress: bool = False,
     out: str | os.PathLike | None = None,
     command: str | None = None,
@@ -94,10 +96,16 @@ def compare(
     seed : int, default 0
     n_jobs : int, default 1
         Processes, -1 for one a core. The result does not depend on it.
+    backend : {"loky", "dask", "ray"}, default "loky"
+        Processes on this machine, or all of a cluster that is running. The result does not depend on it.
+    scheduler : str, optional
+        Address of the cluster; required for ``dask``.
     progress : bool, default False
-        A progress bar on stderr.
+        A progress bar on stderr, with the time left.
     out : path, optional
-        A folder for ``results.csv``, ``report.html`` and the figures as PNG.
+        A folder for ``results.csv``, ``report.html`` and the figures as PNG; and for ``results.sqlite``, where each
+        finished fit is kept at once: the same call goes on where it was stopped, and repeats nothing but what
+        failed. ``timings.sqlite`` has the CPU time, wall time and peak memory of each.
     command : str, optional
         What the report says it was made with.
 
@@ -115,11 +123,12 @@ def compare(
         In one sentence, before the work begins.
     KeyboardInterrupt
         On Ctrl-C, after what is finished has been written to ``out``.
-    RuntimeError
-        Where a process died, after the same.
 
     Notes
     -----
+    A folder belongs to a version of fsgym and of the libraries that calculate: another one refuses it in a sentence.
+    What is fitted before (a policy, a callable) is evaluated each time, in this process.
+
     Settings of methods that know no price are laid out by their own ``sparsity_grid`` on the first training part.
     Where the data have missing values, methods that refuse them see the mean of their training part instead; what is
     missing is not paid for.
@@ -145,22 +154,23 @@ def compare(
         },
     )  # fmt: skip
     limits = _limits(within)
-    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a number of processes, or -1 for one a core, got {n_jobs!r}")
+    check_backend(backend, scheduler, n_jobs)
     entrants = entrants_of(methods, protocol)
     folder = None if out is None else writable_folder(out)
     cells = cells_of(protocol, entrants)
-    outcomes, stop = run(protocol, cells, n_jobs, progress)
+    outcomes, interrupted = run(
+        protocol, cells, n_jobs=n_jobs, backend=backend, scheduler=scheduler, progress=progress,
+        store=None if folder is None else folder / "results.sqlite",
+    )  # fmt: skip
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(COLUMNS))
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
     if folder is not None:
-        results.to_csv(folder / "results.csv", index=False)
-    if stop is not None:
-        kept = f"their rows are in {folder / 'results.csv'}" if folder is not None else "name a folder to keep them"
-        done = f"stopped after {len(outcomes)} of {len(cells)} fits; {kept}"
-        if isinstance(stop, KeyboardInterrupt):
-            raise KeyboardInterrupt(done) from None
-        raise RuntimeError(f"a process died, for want of memory perhaps (then use fewer): {done}") from None
+        write_whole(folder / "results.csv", results.to_csv(index=False))
+    if interrupted:
+        kept = "name a folder to keep them"
+        if folder is not None:
+            kept = f"their rows are in {folder / 'results.csv'}, and the same command goes on from there"
+        raise KeyboardInterrupt(f"stopped after {len(outcomes)} of {len(cells)} fits; {kept}")
     if folder is not None:
         from fsgym.study.report import write_report
 
@@ -195,6 +205,17 @@ def writable_folder(out: str | os.PathLike) -> Path:
     except OSError as error:
         raise OSError(f"cannot write to the folder {folder}: {error.strerror or error}; choose another one") from None
     return folder
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file of text, or leave the one that is there as it was; OSError in one sentence."""
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="")
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(f"cannot write {path}: {error.strerror or error}; make room, or choose another folder") from None
 
 
 def _command() -> str:

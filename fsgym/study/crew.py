@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import tempfile
 from collections import Counter
@@ -10,20 +9,20 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from fsgym.study.content import digest
-from fsgym.study.store import Outcome, versions
-from fsgym.study.worker import AGAIN, Kept, work
+from fsgym.study.store import Ending, versions
+from fsgym.study.worker import AGAIN, Home, Kept, work
 
 if TYPE_CHECKING:
     from fsgym.study.tasks import Task
 
 BACKENDS = ("loky", "dask", "ray")
 DEATHS = {"BrokenProcessPool", "KilledWorker", "RayActorError", "WorkerCrashedError", "OutOfMemoryError"}
-Results = Generator[tuple[int, Outcome], None, None]
+Results = Generator[tuple[int, Ending], None, None]
 
 
 def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
@@ -34,12 +33,12 @@ def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
         raise ValueError("scheduler is the address of a cluster: give backend='dask' or backend='ray' with it")
     if backend == "dask" and not scheduler:
         raise ValueError("backend 'dask' needs scheduler, the address of a running one, such as 'tcp://10.0.0.1:8786'")
-    if n_jobs is not None and (not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0):
+    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0):
         raise ValueError(f"n_jobs must be a number of processes, or -1 for one a core, got {n_jobs!r}")
 
 
 def outcomes(tasks: Sequence[Task], *, n_jobs: int | None, backend: str, scheduler: str | None) -> Results:
-    """(number, outcome) of each task as it comes, in any order; the death of a process is not the end.
+    """(number, ending) of each task as it comes, in any order; the death of a process is not the end.
 
     Parameters
     ----------
@@ -59,9 +58,9 @@ def outcomes(tasks: Sequence[Task], *, n_jobs: int | None, backend: str, schedul
             group, sent, back = groups.pop(0), [], set()
             try:
                 with closing(crew(_noting(group, sent))) as came:
-                    for number, outcome in came:
+                    for number, ending in came:
                         back.add(number)
-                        yield number, outcome
+                        yield number, ending
                 continue
             except Exception as error:
                 if not {c.__name__ for c in type(error).__mro__} & DEATHS:
@@ -70,7 +69,7 @@ def outcomes(tasks: Sequence[Task], *, n_jobs: int | None, backend: str, schedul
             rest = group[len(sent) :]
             deaths.update(begun)
             if len(begun) == 1 and deaths[begun[0]] > 1:
-                yield begun[0], Outcome(None, AGAIN)
+                yield begun[0], Ending(None, AGAIN)
                 begun = []
             half = (len(begun) + 1) // 2
             groups = [g for g in (rest, *groups, begun[:half], begun[half:]) if g]
@@ -88,15 +87,16 @@ Crew = Callable[[Iterable[int]], Results]
 @contextmanager
 def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: str | None) -> Iterator[Crew]:
     """A function that runs the tasks of the numbers it is given. Shared data are sent before the first."""
+    n_jobs = effective_n_jobs(n_jobs) if backend == "loky" else -1
+    home = Home.here(backend)
     shared = {digest(value): value for task in tasks for value in task.data.values()}
     with ExitStack() as stack:
         if backend == "dask":
-            home, sent = _dask(stack, scheduler, shared)
+            sent = _dask(stack, scheduler, shared)
         elif backend == "ray":
-            home, sent = _ray(stack, scheduler, shared)
+            sent = _ray(stack, scheduler, shared)
         else:
-            home, sent = os.getpid(), shared
-            n_jobs = effective_n_jobs(n_jobs)
+            sent = shared
             if n_jobs > 1:
                 sent = _filed(stack, shared)
                 stack.enter_context(parallel_config("loky", inner_max_num_threads=1))
@@ -110,10 +110,10 @@ def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: st
             return (work(*call(i)) for i in numbers)
 
         def elsewhere(numbers: Iterable[int]) -> Results:
-            pool = Parallel(n_jobs if backend == "loky" else -1, return_as="generator_unordered", batch_size=1)
+            pool = Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
             return pool(delayed(work)(*call(i)) for i in numbers)
 
-        yield here if n_jobs == 1 and backend == "loky" else elsewhere
+        yield here if n_jobs == 1 else elsewhere
 
 
 def _filed(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _filed(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, Any]:
     return {content: Kept(content, folder / content) for content in shared}
 
 
-def _dask(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def _dask(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> Mapping[str, Any]:
     """Joblib's own backend on a running cluster; it scatters the shared values and knows them by identity."""
     try:
         from distributed import Client
@@ -136,7 +136,7 @@ def _dask(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) ->
         raise OSError(f"no dask scheduler answers at {scheduler}: {' '.join(str(error).split())[:200]}") from None
     _agree(scheduler, _versions_of_dask(client))
     stack.enter_context(parallel_config("dask", client=client, scatter=list(shared.values())))
-    return f"dask-{uuid4().hex}", shared
+    return shared
 
 
 def _versions_of_dask(client: Any) -> list[Any]:
@@ -157,7 +157,7 @@ def _agree(cluster: str | None, told: Sequence[Any]) -> None:
             raise ValueError(f"every worker of {cluster} must have {here}; one has {there}")
 
 
-def _ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def _ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> Mapping[str, Any]:
     """Joblib's own backend on a running cluster; shared values lie in its object store."""
     try:
         import ray
@@ -174,4 +174,4 @@ def _ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> 
         stack.callback(ray.shutdown)
     register_ray()
     stack.enter_context(parallel_config("ray"))
-    return "ray", {content: Kept(content, ray.put(value)) for content, value in shared.items()}
+    return {content: Kept(content, ray.put(value)) for content, value in shared.items()}

@@ -1,27 +1,25 @@
-"""Every cell (split, method, setting) fitted, evaluated and turned into plain numbers."""
+"""The cells of a comparison (split, method, setting): fitted, evaluated and turned into plain numbers."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import warnings
-from collections.abc import Iterator
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate, price_orders
+from fsgym.rules import Rules
 from fsgym.study.protocol import Entrant, Protocol
+from fsgym.study.tasks import Task, run_tasks
+from fsgym.study.worker import one_sentence, one_thread
 
 EXAMPLES = 6
+CALL = "fsgym.study.runner:run_cell"
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,13 @@ class Cell:
     candidate: Any
     fitted: bool
     seed: int
+
+    def arguments(self, protocol: Protocol) -> dict[str, Any]:
+        """What decides the result, beside the data set and the rules."""
+        return {
+            "candidate": self.candidate, "fitted": self.fitted, "seed": self.seed, "split": self.split,
+            "train_share": protocol.train_share, "split_seed": protocol.seed,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,83 +67,111 @@ def cells_of(protocol: Protocol, entrants: tuple[Entrant, ...]) -> list[Cell]:
 
 
 def run(
-    protocol: Protocol, cells: list[Cell], n_jobs: int | None, progress: bool
-) -> tuple[list[Outcome], BaseException | None]:
-    """Outcomes of the cells in their order, and what came before the last one: Ctrl-C, or the death of a process."""
-    outcomes: dict[int, Outcome] = {}
-    stop: BaseException | None = None
-    with _bar(len(cells), protocol.dataset.name, progress) as advance:
-        try:
-            for number, outcome in _results(protocol, cells, n_jobs):
-                outcomes[number] = outcome
-                advance()
-        except (KeyboardInterrupt, BrokenProcessPool) as error:
-            stop = error
-    return [outcomes[i] for i in sorted(outcomes)], stop
+    protocol: Protocol,
+    cells: list[Cell],
+    *,
+    n_jobs: int | None,
+    backend: str,
+    scheduler: str | None,
+    progress: bool,
+    store: str | os.PathLike | None,
+) -> tuple[list[Outcome], bool]:
+    """Outcomes of the cells in their order, and whether Ctrl-C came before the last one.
+
+    Fitted policies may hold what can neither be sent elsewhere nor told from another: they run here, every time.
+    """
+    told: dict[int, tuple[dict | None, str | None]] = {}
+    data = {"dataset": protocol.dataset, "rules": protocol.rules}
+    try:
+        for i, cell in enumerate(cells):
+            if cell.fitted:
+                told[i] = _run_here({**cell.arguments(protocol), **data})
+    except KeyboardInterrupt:
+        return [_outcome(protocol, cells[i], *told[i]) for i in sorted(told)], True
+    others = [i for i, cell in enumerate(cells) if not cell.fitted]
+    done = run_tasks(
+        [Task(CALL, cells[i].arguments(protocol), data) for i in others],
+        store,
+        n_jobs=n_jobs,
+        backend=backend,
+        scheduler=scheduler,
+        progress=progress,
+        name=protocol.dataset.name,
+    )
+    told |= {
+        i: (result, error) for i, result, error in zip(others, done.results, done.errors) if result or error is not None
+    }
+    return [_outcome(protocol, cells[i], *told[i]) for i in sorted(told)], done.interrupted
 
 
-def _results(protocol: Protocol, cells: list[Cell], n_jobs: int | None) -> Iterator[tuple[int, Outcome]]:
-    """Finished cells as they come. Fitted policies may hold what cannot be sent elsewhere: they run here."""
-    here = [i for i, c in enumerate(cells) if c.fitted]
-    for i in here:
-        yield i, run_cell(protocol, cells[i])
-    elsewhere = [i for i, c in enumerate(cells) if not c.fitted]
-    pool = Parallel(n_jobs=n_jobs, backend="loky", return_as="generator_unordered", batch_size=1)
-    yield from pool(delayed(_numbered)(protocol, i, cells[i], os.getpid()) for i in elsewhere)
+def _run_here(arguments: dict[str, Any]) -> tuple[dict | None, str | None]:
+    try:
+        with one_thread():
+            return run_cell(**arguments), None
+    except Exception as error:
+        return None, one_sentence(error)
 
 
-def _numbered(protocol: Protocol, number: int, cell: Cell, parent: int) -> tuple[int, Outcome]:
-    if os.getpid() != parent:  # a worker: Ctrl-C is the parent's to handle
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return number, run_cell(protocol, cell)
+def run_cell(
+    *,
+    dataset: Dataset,
+    rules: Rules,
+    candidate: Any,
+    fitted: bool,
+    seed: int,
+    split: int,
+    train_share: float,
+    split_seed: int,
+) -> dict[str, Any]:
+    """Fit a setting on the inner part for the validation figures, and on the training part for the test figures.
 
-
-def run_cell(protocol: Protocol, cell: Cell) -> Outcome:
-    """Fit a setting on the inner part for the validation figures, and on the training part for the test figures."""
-    row: dict[str, Any] = {
-        "dataset": protocol.dataset.name, "split": cell.split, "method": cell.method, "setting": cell.setting,
-        "params": json.dumps(cell.params), "error": None, "warning": None,
-    }  # fmt: skip
-    with warnings.catch_warnings(record=True) as said, threadpool_limits(1):
+    Returns
+    -------
+    dict of JSON values: ``row``, figures by name, and what ``Outcome`` has beside it
+    """
+    with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        try:
-            parts = protocol.parts(cell.split)
-            row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples, "price": protocol.rules.lam}
-            policy = _fitted(cell, parts.fit)
-            inner = evaluate(policy, parts.validation, protocol.rules)
-            row |= {f"validation_{k}": v for k, v in inner.figures().items()}
-            policy = _fitted(cell, parts.train)
-            result = evaluate(policy, parts.test, protocol.rules)
-        except Exception as error:
-            row["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-            return Outcome(row)
-    row |= result.figures()
+        parts = Protocol(dataset, rules, train_share=train_share, seed=split_seed).parts(split)
+        policy = candidate if fitted else _fitted(candidate, seed, parts.fit)
+        inner = evaluate(policy, parts.validation, rules)
+        policy = candidate if fitted else _fitted(candidate, seed, parts.train)
+        result = evaluate(policy, parts.test, rules)
+    row: dict[str, Any] = {f"validation_{k}": _known(v) for k, v in inner.figures().items()}
+    row |= {k: _known(v) for k, v in result.figures().items()}
+    row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples}
     telling = [w for w in said if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
     if telling:
         row["warning"] = f"{telling[0].category.__name__}: {' '.join(str(telling[0].message).split())[:300]}"
-    return _outcome(row, result, protocol, want_examples=cell.split == 0)
+    taken = rules.taken_from(result.used)
+    return {
+        "row": row,
+        "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
+        "usage": taken.mean(axis=0).tolist(),
+        "examples": _examples(result) if split == 0 and result.trajectories is not None else None,
+    }
 
 
-def _fitted(cell: Cell, part: Dataset) -> Any:
-    if cell.fitted:
-        return cell.candidate
-    estimator = clone(cell.candidate)
+def _outcome(protocol: Protocol, cell: Cell, result: dict | None, error: str | None) -> Outcome:
+    row: dict[str, Any] = {
+        "dataset": protocol.dataset.name, "split": cell.split, "method": cell.method, "setting": cell.setting,
+        "params": json.dumps(cell.params), "price": protocol.rules.lam, "error": error, "warning": None,
+    }  # fmt: skip
+    if result is None:
+        parts = protocol.parts(cell.split)
+        return Outcome(row | {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples})
+    for step in [step for example in result["examples"] or [] for step in example["steps"]]:
+        step["values"] = [(name, float("nan") if value is None else value) for name, value in step["values"]]
+    return Outcome(row | result["row"], result["histogram"], result["usage"], result["examples"])
+
+
+def _fitted(candidate: Any, seed: int, part: Dataset) -> Any:
+    estimator = clone(candidate)
     unseeded = {
-        name: cell.seed
+        name: seed
         for name, value in estimator.get_params().items()
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     }
     return estimator.set_params(**unseeded).fit(part.X, part.classes[part.y])
-
-
-def _outcome(row: dict[str, Any], result: Evaluation, protocol: Protocol, want_examples: bool) -> Outcome:
-    taken = protocol.rules.taken_from(result.used)
-    return Outcome(
-        row,
-        np.bincount(taken.sum(axis=1), minlength=protocol.rules.n_acquisitions + 1).tolist(),
-        taken.mean(axis=0).tolist(),
-        _examples(result) if want_examples and result.trajectories is not None else None,
-    )
 
 
 def _examples(result: Evaluation) -> list[dict[str, Any]]:
@@ -164,7 +197,7 @@ def _example(result: Evaluation, i: int) -> dict[str, Any]:
         "steps": [
             {
                 "name": rules.names[j],
-                "values": [(dataset.feature_names[f], float(dataset.X[i, f])) for f in rules.groups[j]],
+                "values": [(dataset.feature_names[f], _known(dataset.X[i, f])) for f in rules.groups[j]],
                 "price": float(price),
             }
             for j, price in zip(order, np.diff(paid))
@@ -176,16 +209,6 @@ def _example(result: Evaluation, i: int) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def _bar(total: int, name: str, progress: bool):
-    """A function to call after each cell."""
-    if not progress:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=total)
-        yield lambda: bar.advance(task)
+def _known(value: Any) -> float | None:
+    """JSON has no NaN."""
+    return None if np.isnan(value) else float(value)

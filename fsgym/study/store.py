@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS clock.timings (
 """
 
 
-class Outcome(NamedTuple):
+class Ending(NamedTuple):
     """What came of a cell: the JSON text of its result, or an error in one sentence; and what it took."""
 
     text: str | None
@@ -123,18 +123,18 @@ class Store:
         rows = {row[0]: row for row in self._base.execute(f"SELECT {', '.join(COLUMNS)} FROM clock.timings")}
         return pd.DataFrame([rows[k] for k in dict.fromkeys(keys) if k in rows], columns=list(COLUMNS))
 
-    def put(self, task: Task, outcome: Outcome) -> None:
+    def put(self, task: Task, ending: Ending) -> None:
         """Keep what came of a cell; when this returns, it is on the disk."""
         run = self._base.execute
         run("BEGIN IMMEDIATE")
         try:
             run("DELETE FROM failures WHERE key = ?", (task.key,))
-            if outcome.text is None:
-                run("INSERT INTO failures VALUES (?, ?)", (task.key, outcome.error))
+            if ending.text is None:
+                run("INSERT INTO failures VALUES (?, ?)", (task.key, ending.error))
             else:
                 arguments, data = (canonical(describe(v)) for v in (task.arguments, task.data))
-                run("INSERT INTO results VALUES (?, ?, ?, ?, ?)", (task.key, task.call, arguments, data, outcome.text))
-            run("INSERT OR REPLACE INTO clock.timings VALUES (?, ?, ?, ?)", (task.key, *outcome[2:]))
+                run("INSERT INTO results VALUES (?, ?, ?, ?, ?)", (task.key, task.call, arguments, data, ending.text))
+            run("INSERT OR REPLACE INTO clock.timings VALUES (?, ?, ?, ?)", (task.key, *ending[2:]))
             run("COMMIT")
         except BaseException:
             if self._base.in_transaction:

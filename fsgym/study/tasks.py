@@ -16,7 +16,7 @@ import pandas as pd
 import fsgym
 from fsgym.study.content import digest
 from fsgym.study.crew import check_backend, outcomes
-from fsgym.study.store import COLUMNS, Outcome, opened
+from fsgym.study.store import COLUMNS, Ending, opened
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ def run_tasks(
         with _bar(len(first), len(done), name, progress) as advance:
             came = outcomes(left, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
             try:
-                for number, outcome in came:
-                    kept.put(left[number], outcome)
-                    if outcome.error is not None:
-                        failed[left[number].key] = outcome.error
+                for number, ending in came:
+                    kept.put(left[number], ending)
+                    if ending.error is not None:
+                        failed[left[number].key] = ending.error
                     advance()
             except KeyboardInterrupt:
                 interrupted = True
@@ -150,10 +150,10 @@ class Memory:
     def finished(self) -> set[str]:
         return set()
 
-    def put(self, task: Task, outcome: Outcome) -> None:
-        self._took[task.key] = (task.key, *outcome[2:])
-        if outcome.text is not None:
-            self._texts[task.key] = outcome.text
+    def put(self, task: Task, ending: Ending) -> None:
+        self._took[task.key] = (task.key, *ending[2:])
+        if ending.text is not None:
+            self._texts[task.key] = ending.text
 
     def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {key: json.loads(text) for key, text in self._texts.items()}

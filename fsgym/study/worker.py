@@ -7,26 +7,45 @@ import json
 import os
 import pickle
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
 from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
-from fsgym.study.store import Outcome
+from fsgym.study.store import Ending
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 AGAIN = "its process died twice while it ran, for want of memory perhaps: give it a machine with more, or fewer jobs"
 
 _one = threading.Lock()  # limits, warnings, clocks and memory are those of a whole process: one cell at a time
 _watched: list[int] = []
+
+
+class Home(NamedTuple):
+    """Where a run is led from: the backend, the machine and process, and a name that no other run has."""
+
+    backend: str
+    machine: str
+    process: int
+    run: str
+
+    @classmethod
+    def here(cls, backend: str) -> Home:
+        return cls(backend, socket.gethostname(), os.getpid(), uuid4().hex)
+
+    @property
+    def is_here(self) -> bool:
+        return (self.machine, self.process) == (socket.gethostname(), os.getpid())
 
 
 @dataclass(frozen=True)
@@ -56,27 +75,29 @@ def resolve(call: str) -> Callable[..., Any]:
 
 
 def work(
-    number: int, home: int | str, call: str, arguments: Mapping[str, Any], names: Sequence[str], *values: Any
-) -> tuple[int, Outcome]:
+    number: int, home: Home, call: str, arguments: Mapping[str, Any], names: Sequence[str], *values: Any
+) -> tuple[int, Ending]:
     """Run a cell.
 
     Parameters
     ----------
-    number : int, returned with the outcome
-    home : int or str, the process that gave the cell to one of its own; or the name of a run on a cluster
+    number : int, returned with how it ended
+    home : Home, who asked for it
     call, arguments : the function and its arguments
     names, values : the arguments that are shared data, as they are or ``Kept``
     """
-    elsewhere = isinstance(home, str) or os.getpid() != home
-    if elsewhere and isinstance(home, int):
-        _follow(home)
-    with _one, parallel_config("sequential") if elsewhere else nullcontext():
-        if isinstance(home, str) and home.startswith("dask") and _twice_dead(home, number):
-            return number, Outcome(None, AGAIN)
+    if home.is_here:
+        with _one:
+            return number, _measured(call, arguments, names, values)
+    if home.backend == "loky":
+        _follow(home.process)
+    with _one, parallel_config("sequential"):  # what a cell would spread over processes stays in its own
+        if home.backend == "dask" and _twice_dead(home.run, number):
+            return number, Ending(None, AGAIN)
         return number, _measured(call, arguments, names, values)
 
 
-def _measured(call: str, arguments: Mapping[str, Any], names: Sequence[str], values: Sequence[Any]) -> Outcome:
+def _measured(call: str, arguments: Mapping[str, Any], names: Sequence[str], values: Sequence[Any]) -> Ending:
     text, error = None, None
     _forget_peak()
     cpu, wall = time.process_time(), time.perf_counter()
@@ -90,7 +111,7 @@ def _measured(call: str, arguments: Mapping[str, Any], names: Sequence[str], val
         text = json.dumps(result, allow_nan=False, default=_plain)
     except (Exception, SystemExit) as failure:
         error = one_sentence(failure)
-    return Outcome(text, error, time.process_time() - cpu, time.perf_counter() - wall, _peak_mib())
+    return Ending(text, error, time.process_time() - cpu, time.perf_counter() - wall, _peak_mib())
 
 
 def one_sentence(error: BaseException) -> str:
@@ -162,7 +183,8 @@ def _twice_dead(run: str, number: int) -> bool:
     """
     from distributed import get_client
 
-    client, place = get_client(), [run, str(number)]
+    client: Any = get_client()
+    place = [run, str(number)]
     begun = client.get_metadata(place, 0)
     client.set_metadata(place, begun + 1)
     return begun >= 2
