@@ -10,8 +10,10 @@ from baselines.lasso import LassoPathClassifier
 from baselines.lufe import LUFeClassifier, LUFeCV
 from baselines.sparse_group_lasso import SparseGroupLasso, sgl_lambda_max, sgl_path
 from baselines.svm_plus import SVMPlusClassifier
+from baselines.uncertain import UncertainExpander, UncertainHIKClassifier, UncertainSGLSelector, intersection_kernel
 
 __all__ = [
     "CARTClassifier", "L1SVMClassifier", "LUFeCV", "LUFeClassifier", "LassoPathClassifier", "SVMPlusClassifier",
-    "SparseGroupLasso", "sgl_lambda_max", "sgl_path",
+    "SparseGroupLasso", "UncertainExpander", "UncertainHIKClassifier", "UncertainSGLSelector", "intersection_kernel",
+    "sgl_lambda_max", "sgl_path",
 ]  # fmt: skip

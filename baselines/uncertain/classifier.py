@@ -1,0 +1,204 @@
+"""Uncertain data classified by the intersection kernel on the sub-features that the sparse group LASSO keeps."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from baselines._linear import check_X_y, class_codes, signed_targets, validate_data
+from baselines.sparse_group_lasso import sgl_lambda_max
+from baselines.uncertain.expander import UncertainExpander
+from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel
+from baselines.uncertain.selector import CONSTRAINTS, UncertainSGLSelector
+
+DECADES = 3.0  # of the penalty, in a sweep
+
+
+class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
+    """Draws of every value, selection by the sparse group LASSO, and an intersection kernel SVM on what is kept.
+
+    More than two classes are taken one-vs-rest, in the selection and in the machine. A feature counts as used when any
+    of its draws is kept for any class, and then it is used for every row.
+
+    Parameters
+    ----------
+    w, s, distribution, order, clip, random_state
+        As in ``UncertainExpander``.
+    lam1, lam2, fit_intercept, solver, tol, max_iter
+        As in ``UncertainSGLSelector``, for features scaled to [0, 100]; both penalties are the knob of sparsity. Where
+        they keep nothing, the answer is always the largest class.
+    C : float, default=1.0
+        Weight of the machine's losses. Its features have range 1, and the kernel is divided by ``s``.
+    kernel_input : {"values", "histogram"}, default="values"
+        What the kernel compares: the kept draws, or for each feature with a kept draw the shares of all of its draws
+        in ``bins`` equal parts of the training range. A histogram cannot tell which draws were kept.
+    bins : int, default=10
+
+    Attributes
+    ----------
+    selector_ : UncertainSGLSelector
+    machines_ : list of IntersectionMachine, one a target
+    n_iter_ : ndarray of shape (n_targets,), int64
+        Of the sparse group LASSO.
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+
+    Notes
+    -----
+    A row to be classified is expanded too. Its draws depend on the seed and its used values alone, so that the answer
+    to a row is always the same. Training builds a kernel of n_samples squared.
+
+    References
+    ----------
+    Xie and Xu (2013), Sparse group LASSO based uncertain feature selection; Maji, Berg and Malik (2008),
+    Classification using intersection kernel support vector machines is efficient.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from baselines import UncertainHIKClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = UncertainHIKClassifier(s=5, lam1=0.0, lam2=3000.0, random_state=0).fit(X, y)
+    >>> int(model.features_used(X[:1]).sum()), bool(model.score(X, y) > 0.9)
+    (8, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: rule for name, rule in CONSTRAINTS.items() if name != "feature_scale"
+    } | {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "kernel_input": [StrOptions({"values", "histogram"})],
+        "bins": [Interval(Integral, 2, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        w: float = 0.05,
+        s: int = 20,
+        lam1: float = 100.0,
+        lam2: float = 0.1,
+        C: float = 1.0,
+        *,
+        distribution: str = "gaussian",
+        order: str = "none",
+        clip: bool = True,
+        fit_intercept: bool = False,
+        solver: str = "exact",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        kernel_input: str = "values",
+        bins: int = 10,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.w = w
+        self.s = s
+        self.lam1 = lam1
+        self.lam2 = lam2
+        self.C = C
+        self.distribution = distribution
+        self.order = order
+        self.clip = clip
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.kernel_input = kernel_input
+        self.bins = bins
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> UncertainHIKClassifier:
+        """Fit on ``X`` (n_samples, n_features), or draws (n_samples, n_features, s), and labels ``y`` (n_samples,).
+
+        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes; warns where
+        nothing is kept.
+        """
+        table, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
+        self.selector_ = UncertainSGLSelector(
+            self.w, self.s, self.lam1, self.lam2, distribution=self.distribution, order=self.order, clip=self.clip,
+            fit_intercept=self.fit_intercept, solver=self.solver, tol=self.tol, max_iter=self.max_iter,
+            random_state=self.random_state,
+        )  # fmt: skip
+        draws, codes = self.selector_.fit_draws(table, labels)
+        self.classes_, self.n_iter_ = self.selector_.classes_, self.selector_.n_iter_
+        targets, support = signed_targets(codes), self.selector_.support_
+        if not support.any():
+            largest = self.classes_[np.bincount(codes).argmax()]
+            warnings.warn(
+                f"no sub-feature is kept at lam1={self.lam1:g} and lam2={self.lam2:g}, so that every row is answered "
+                f"{largest!r}; lower them",
+                stacklevel=3,
+            )
+            nothing = np.empty((0, 0))
+            self.machines_ = [IntersectionMachine.of(nothing, np.empty(0), mean) for mean in targets.mean(axis=0)]
+            return self
+        inputs = self._inputs(draws.reshape(len(draws), len(support), -1)[:, support])
+        K = intersection_kernel(inputs)
+        self.machines_ = [IntersectionMachine.trained(K, inputs, target, self.C) for target in targets.T]
+        return self
+
+    def _inputs(self, draws: NDArray) -> NDArray[np.float64]:
+        """What the kernel compares, from all draws of the used features (n_samples, n_used, s)."""
+        n, n_used, s = draws.shape
+        values = draws / self.selector_.feature_scale
+        if self.kernel_input == "values":
+            return values.reshape(n, -1)[:, self.selector_.mask_[self.selector_.support_].ravel()] / s
+        part = np.clip(np.floor(values.clip(0, 1) * self.bins), 0, self.bins - 1).astype(np.intp)
+        place = part + self.bins * (np.arange(n)[:, None] * n_used + np.arange(n_used))[:, :, None]
+        return np.bincount(place.ravel(), minlength=n * n_used * self.bins).reshape(n, -1) / s
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self, "machines_")
+        return validate_data(self, X, reset=False, dtype=np.float64, allow_nd=True)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
+        table, support = self._checked(X), self.selector_.support_
+        inputs = np.empty((len(table), 0))
+        if support.any():
+            draws = self.selector_.expander_.only(support).transform(table[:, support])
+            inputs = self._inputs(draws.reshape(len(table), int(support.sum()), -1))
+        scores = np.column_stack([machine.decide(inputs) for machine in self.machines_])
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """The class of each row, shape (n_samples,); ties go to the first class."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns decide each row, bool (n_samples, n_features): all of which any draw is kept."""
+        table = self._checked(X)
+        return np.tile(self.selector_.support_, (len(table), 1))
+
+    def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
+        """Settings of ``lam1`` and ``lam2``, in the ratio that they have now, from "nothing is used" down.
+
+        They span three decades from just above the smallest penalties at which all draws of ``X`` are dropped.
+        """
+        table, labels = check_X_y(X, y, dtype=np.float64, allow_nd=True)
+        targets = signed_targets(class_codes(labels)[1])
+        expander = UncertainExpander(
+            self.w, self.s, self.distribution, order=self.order, clip=self.clip, random_state=self.random_state
+        )
+        draws, tau = expander.fit_transform(table), self.lam1 / (self.lam1 + self.lam2)
+        options = {"tau": tau, "fit_intercept": self.fit_intercept}
+        top = max(sgl_lambda_max(draws, target, expander.s_, **options) for target in targets.T)
+        if top <= 0:
+            return [{"lam1": float(self.lam1), "lam2": float(self.lam2)}]
+        steps = 1.05 * top * np.geomspace(1.0, 10.0**-DECADES, n_settings)
+        return [{"lam1": float(tau * lam), "lam2": float((1.0 - tau) * lam)} for lam in steps]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
