@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import NamedTuple
 
@@ -149,6 +150,13 @@ class Dataset:
     @property
     def n_classes(self) -> int:
         return len(self.classes)
+
+    @cached_property
+    def incomplete(self) -> NDArray[np.bool_]:
+        """Which rows have a missing value, bool (n_samples,)."""
+        rows: NDArray[np.bool_] = np.any(np.isnan(self.X), axis=1)
+        rows.flags.writeable = False
+        return rows
 
     @property
     def acquisition_names(self) -> tuple[str, ...]:

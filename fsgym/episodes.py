@@ -17,16 +17,13 @@ from fsgym.rules import Rules, Tables
 # Compiled without reference counts (_nrt=False): nothing is allocated inside, and counting them took ten
 # times as long as a step.
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def _begin_one(t, e, first_legal, X, index, observation, legal, status, touching, n_taken, spent):
+def _begin_one(t, e, first_legal, incomplete, X, index, observation, legal, status, touching, n_taken, spent):
     """Put episode e at its beginning; with nothing missing that is the same for every datum: ``first_legal``."""
     for i in range(observation.shape[1]):
         observation[e, i] = 0.0
     n_taken[e] = 0
     spent[e] = 0.0
-    missing = False
-    for i in range(X.shape[1]):
-        missing |= np.isnan(X[index[e], i])
-    if missing:
+    if incomplete[index[e]]:
         mdp.start(t, X, index[e], e, legal, status, touching)
         return
     for j in range(t.costs.size):
@@ -39,34 +36,26 @@ def _begin_one(t, e, first_legal, X, index, observation, legal, status, touching
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _begin(which, rows, active, first_legal, X, index, observation, legal, status, touching, n_taken, spent, *tables):
+def _begin(
+    which, rows, active, first_legal, incomplete, X, index, observation,
+    legal, status, touching, n_taken, spent, *tables,
+):  # fmt: skip
     t = Tables(*tables)
     for k in range(which.size):
         e = which[k]
         index[e] = rows[k]
         active[e] = True
-        _begin_one(t, e, first_legal, X, index, observation, legal, status, touching, n_taken, spent)
+        _begin_one(t, e, first_legal, incomplete, X, index, observation, legal, status, touching, n_taken, spent)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def _step(
-    actions, strict, rows, first_row, reward, ended,
-    prediction, label, correct, n_acquired, acquisition_cost, error_cost, fixed,
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _act(
+    t, actions, rows, first_row, reward, ended, prediction, label, correct, n_acquired, acquisition_cost, error_cost,
+    y, lam, error_costs, worst, active, first_legal, incomplete, X, index, observation,
+    legal, status, touching, n_taken, spent,
 ):  # fmt: skip
-    """One step of every episode, see ``Episodes.step``; returns -1 - e where action e cannot be taken."""
-    y, lam, error_costs, worst, active, first_legal, X, index, observation, legal, status, touching, n_taken, spent = (
-        fixed[:14]
-    )
-    t = Tables(*fixed[14:])
-    n_acquisitions, n_actions = t.costs.size, legal.shape[1]
-    beyond = False
-    for e in range(actions.size):
-        beyond |= (actions[e] < 0) | (actions[e] >= n_actions)
-    if beyond or strict:
-        for e in range(actions.size):
-            a = actions[e]
-            if active[e] and (a < 0 or a >= n_actions or (strict and legal[e, a] == 0)):
-                return -1 - e
+    """One action in each active episode, or its beginning; returns how many ended."""
+    n_acquisitions = t.costs.size
     n_ended, next_row = 0, first_row
     for e in range(actions.size):
         a = actions[e]
@@ -77,7 +66,9 @@ def _step(
                 index[e] = rows[next_row]
                 next_row += 1
                 active[e] = True
-                _begin_one(t, e, first_legal, X, index, observation, legal, status, touching, n_taken, spent)
+                _begin_one(
+                    t, e, first_legal, incomplete, X, index, observation, legal, status, touching, n_taken, spent
+                )
         elif a < n_acquisitions and legal[e, a] != 0:
             paid = mdp.acquire(t, a, e, legal, status, touching, n_taken[e], spent[e])
             n_taken[e] += 1
@@ -94,6 +85,39 @@ def _step(
             active[e] = False
             n_ended += 1
     return n_ended
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _step(
+    actions, strict, rows, first_row, reward, ended,
+    prediction, label, correct, n_acquired, acquisition_cost, error_cost, fixed,
+):  # fmt: skip
+    """One step of every episode, see ``Episodes.step``; returns -1 - e where action e cannot be taken."""
+    active, legal = fixed[4], fixed[10]
+    t = Tables(*fixed[15:])
+    n_actions = legal.shape[1]
+    beyond = False
+    for e in range(actions.size):
+        beyond |= (actions[e] < 0) | (actions[e] >= n_actions)
+    if beyond or strict:
+        for e in range(actions.size):
+            a = actions[e]
+            if active[e] and (a < 0 or a >= n_actions or (strict and legal[e, a] == 0)):
+                return -1 - e
+    rest = (
+        actions, rows, first_row, reward, ended,
+        prediction, label, correct, n_acquired, acquisition_cost, error_cost, *fixed[:15],
+    )  # fmt: skip
+    if t.fixed and t.member.size == t.costs.size:  # the same, but the compiler sees what cannot happen, and drops it
+        return _act(
+            Tables(
+                t.member, t.member_first, t.costs, t.costs, t.neighbour, t.neighbour_first, t.need, t.need_first,
+                relational=False, all_related=False, empty_is_related=False, forbid=False, fixed=True,
+                budget=t.budget, budget_cost=t.budget_cost,
+            ),
+            *rest,
+        )  # fmt: skip
+    return _act(t, *rest)
 
 
 class Ends(NamedTuple):
@@ -157,7 +181,7 @@ class Episodes:
         )  # fmt: skip
         worst = rules.worst_answers(np.arange(rules.n_classes))
         self._begin_arguments = (
-            self.active, first_legal[0], dataset.X, self.index, self.observation, self.legal,
+            self.active, first_legal[0], dataset.incomplete, dataset.X, self.index, self.observation, self.legal,
             self.status, self.touching, self.n_taken, self.spent, *rules.tables,
         )  # fmt: skip
         self._step_arguments = (dataset.y, rules.lam, rules.error_costs, worst, *self._begin_arguments)

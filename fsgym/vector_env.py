@@ -30,9 +30,9 @@ class DatumWiseVectorEnv(VectorEnv):
     """``num_envs`` copies of ``DatumWiseEnv``, stepped together.
 
     Observations, actions, rewards and info are those of ``DatumWiseEnv`` with a first axis of ``num_envs``;
-    returned arrays are fresh. What is told only at an end stands in ``infos`` as Gymnasium's vector
-    environments have it: ``infos["correct"]`` with the mask ``infos["_correct"]``; in same-step mode in
-    ``infos["final_obs"]`` and ``infos["final_info"]``.
+    returned arrays are fresh. What is told only at an end stands in ``infos`` as Gymnasium's vector environments have
+    it: ``infos["correct"]`` with the mask ``infos["_correct"]``; in same-step mode in ``infos["final_obs"]`` and
+    ``infos["final_info"]``.
 
     Parameters
     ----------
