@@ -11,10 +11,10 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from baselines._linear import signed_targets
-from baselines._threads import one_blas_thread
 from baselines.lufe.roles import LUFeMixin, Roles
 from baselines.svm_plus.model import slack_weight, solve_each
 from baselines.svm_plus.problem import Solution, solve_svm_plus
+from fsgym.threads import one_blas_thread
 
 
 class LUFeClassifier(LUFeMixin, BaseEstimator):

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import check_X_y, class_codes, validate_data
+from baselines._linear import _tamed, check_X_y, class_codes, validate_data
 from baselines.lufe.order import SELECTORS, feature_order
 from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import View
@@ -162,11 +162,6 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
         tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True  # half of few features may say too little, as in scikit-learn's RFE
         return tags
-
-
-def _tamed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Magnitudes cut to [1e-150, 1e100], so that no range overflows when it is inverted."""
-    return np.where(np.abs(values) < 1e-150, 0.0, values).clip(-1e100, 1e100)
 
 
 def scaled(X: Any, scaling: Scaling, columns: NDArray[np.int64] | None = None) -> Any:

@@ -17,11 +17,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from baselines._linear import signed_targets
-from baselines._threads import one_blas_thread
 from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scaled
 from baselines.svm_plus.model import slack_weight
 from baselines.svm_plus.problem import Infeasible, solve_svm_plus
+from fsgym.threads import one_blas_thread
 
 WEIGHTS = tuple(float(v) for v in np.logspace(-3, 3, 7))  # the paper's grid
 INNER_TOL = 1e-6  # accuracies do not change below it

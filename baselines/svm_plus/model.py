@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines._threads import one_blas_thread
 from baselines.svm_plus.problem import Solution
+from fsgym.threads import one_blas_thread
 
 
 class SVMPlusModel:
