@@ -18,6 +18,8 @@ import fsgym
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fsgym.study.conclusion import Conclusion
+
 app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
@@ -27,6 +29,7 @@ app = typer.Typer(
 # Click's base of all mistakes in arguments, wherever this typer keeps its click.
 CLICK_MISTAKES: Any = typer.BadParameter.__mro__[2]
 MISTAKES = (ValueError, TypeError, OSError, ImportError)
+MOST_FAILURES = 20  # told on stderr
 
 
 @app.callback(invoke_without_command=True)
@@ -147,6 +150,110 @@ def compare(
         first = failed.iloc[0]
         _say(f"{len(failed)} of {len(results)} fits failed, the first of {first['method']}: {first['error']}")
         raise typer.Exit(1)
+
+
+@app.command()
+def reproduce(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="The study; without a name they are listed.")] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The paper's whole protocol, or a few splits of it.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the report, tables, figures; default: fsgym-results/NAME.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes, -1: one a core. The result does not depend on it.")] = -1,
+    backend: Annotated[str, typer.Option(help="loky: this machine; dask or ray: a running cluster.")] = "loky",
+    scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; dask needs it.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of data sets; default: $FSGYM_DATA.")] = None,
+    doc: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Replace the study's section in this Markdown file.")
+    ] = None,
+) -> None:
+    """Reproduce a study of a paper: its claims beside what comes out here. Interrupted, the same command goes on."""
+    if name is None:
+        _list_studies()
+        return
+    from fsgym.study.compare import writable_folder
+    from fsgym.study.conclusion import replace_section, section, work_done, write
+    from fsgym.study.plan import require, table_of
+    from fsgym.study.studies import find_study
+    from fsgym.study.tasks import run_tasks
+
+    study = find_study(name)
+    require(study.datasets, study.name, data_dir)
+    folder = writable_folder(out or Path("fsgym-results", study.name))
+    plan = study.plan(full, data_dir)
+    run = run_tasks(
+        [cell.task for cell in plan],
+        folder / "results.sqlite",
+        n_jobs=jobs,
+        backend=backend,
+        scheduler=scheduler,
+        progress=sys.stderr.isatty(),
+        name=study.name,
+    )
+    if run.interrupted:
+        finished = sum(r is not None for r in run.results)
+        _say(f"stopped after {finished} of {len(plan)} cells; the same command continues")
+        raise typer.Exit(130)
+    table = table_of(plan, run)
+    failed = table[table["error"].notna()]
+    if len(failed) < len(plan):
+        conclusion = study.conclude(plan, table, full)
+        command = shlex.join(["fsgym", *(context.obj or [])])
+        report = write(study, conclusion, table, run.timings, folder, full=full, command=command)
+        _show_claims(study.title, conclusion)
+        print(f"{work_done(run.timings, len(plan))}.    Report: {report}")
+        if doc is not None:
+            replace_section(doc, study.name, section(study, conclusion, full, work_done(run.timings, len(plan))))
+    if len(failed):
+        _say(f"{len(failed)} of {len(plan)} cells failed; the same command tries them again:")
+        for row in failed.head(MOST_FAILURES).to_dict("records"):
+            where = f"{row['dataset']}, {row['method']} {row['params']}, split {row['split']}"
+            _say(f"{where}: {row['error']}")
+        if len(failed) > MOST_FAILURES:
+            _say(f"and {len(failed) - MOST_FAILURES} more, all in {folder / 'cells.csv'}")
+        raise typer.Exit(1)
+
+
+def _list_studies() -> None:
+    """The studies, with the processor time that they take here."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from fsgym.study.studies import STUDIES, find_study
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column, side in (("name", "left"), ("quick", "right"), ("full", "right"), ("", "left")):
+        table.add_column(column, justify=side, no_wrap=True)  # type: ignore[arg-type]
+    for name in STUDIES:
+        study = find_study(name)
+        table.add_row(name, *(_minutes(m) for m in study.minutes), study.title)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 120)
+    console.print(table)
+    print("Times are of one core; two take half of it. Start with: fsgym reproduce NAME --quick")
+
+
+def _minutes(minutes: float) -> str:
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
+
+def _show_claims(title: str, conclusion: Conclusion) -> None:
+    """The claims in the terminal."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 1, 0))
+    for column, least in (("claim, and how it is judged", 30), ("paper", 8), ("here", 14), ("holds", 5)):
+        table.add_column(column, min_width=least, overflow="fold")
+    for claim in conclusion.claims:
+        table.add_row(claim.text, claim.paper, claim.here, claim.word)
+    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 120)
+    console.print(table)
+    for note in conclusion.notes:
+        console.print(f"Note: {note}")
+    console.print(f"{conclusion.counts()}.")
 
 
 @app.command()

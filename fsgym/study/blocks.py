@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -18,12 +21,25 @@ def block_usage(result: Evaluation) -> Figure:
     Frequencies are taken over the correctly classified data of the class. Raises ValueError where the data are no
     images.
     """
+    data = result.dataset
+    counts = [int(((result.answers == data.y) & (data.y == k)).sum()) for k in range(data.n_classes)]
+    return usage_panels(data, result.usage_by_class(), counts)
+
+
+def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int]) -> Figure:
+    """The figure of ``block_usage`` from numbers.
+
+    Parameters
+    ----------
+    data : Dataset of images; their means are drawn
+    usage : float (n_classes, n_features), how often each pixel is acquired; NaN for a class without data
+    counts : of data that each class's frequencies are taken over
+    """
     from matplotlib.figure import Figure
 
-    data = result.dataset
     if data.image_shape is None:
         raise ValueError(f"{data.name!r} has no image_shape; block_usage draws images only")
-    shares = result.usage_by_class().reshape(data.n_classes, *data.image_shape)
+    shares = usage.reshape(data.n_classes, *data.image_shape)
     columns = min(5, data.n_classes)
     rows = -(-data.n_classes // columns)
     figure = Figure(figsize=(2.1 * columns + 0.8, 2.3 * rows), layout="constrained")
@@ -37,8 +53,7 @@ def block_usage(result: Evaluation) -> Figure:
         shown = ax.imshow(shares[k], cmap="viridis", vmin=0.0, vmax=1.0)
         ink = (mean - mean.min()) / max(float(np.ptp(mean)), 1e-9)
         ax.imshow(np.ones((*mean.shape, 3)), alpha=0.75 * ink)
-        count = int(((result.answers == data.y) & (data.y == k)).sum())
-        ax.set_title(f"{data.classes[k]} (n = {count})", fontsize=9)
+        ax.set_title(f"{data.classes[k]} (n = {counts[k]})", fontsize=9)
     if shown is not None:
         figure.colorbar(shown, ax=list(panels), label="share of images that acquire it", shrink=0.8)
     return figure

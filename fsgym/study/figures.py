@@ -67,6 +67,34 @@ def curves(
     return ax
 
 
+def panels(
+    settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[float, float], title: str, ax: Any = None
+) -> Figure:
+    """``curves`` of one data set, a panel for each share of training data, as in the paper's appendix.
+
+    Parameters
+    ----------
+    settings : DataFrame of ``study.curves.settings_of``, of one data set. Vertical bars are standard deviations over
+        the splits; horizontal ones how much a setting's sparsity varies from one test row to the next.
+    methods : names in the order of the legend
+    chances : mapping share -> accuracy of the largest class
+    ax : sequence of axes, one a share, optional
+    """
+    found = list(chances)
+    if ax is None:
+        figure = Figure(figsize=(4.6 * len(found) + 0.4, 3.9), layout="constrained")
+        ax = np.atleast_1d(figure.subplots(1, len(found), sharey=True))
+    for panel, share in zip(ax, found):
+        rows = settings[settings["share"] == share].assign(sparsity_std=lambda r: r["sparsity_within"])
+        curves(rows, {m: m for m in methods}, x_label="sparsity", chance=chances[share], ax=panel)
+        panel.set_title(f"{title}, {share:.0%} for training")
+        if panel is not ax[0]:
+            panel.set_ylabel("")
+            if panel.get_legend() is not None:
+                panel.get_legend().remove()
+    return ax[0].get_figure()
+
+
 def price_against_sparsity(
     settings: pd.DataFrame, titles: Mapping[str, str], ax: Axes | None = None, unit: str = "errors"
 ) -> Axes:

@@ -17,6 +17,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 import fsgym
 from fsgym.study import figures
@@ -81,13 +82,13 @@ def _curves(study: Study, summary: Summary) -> list[Picture]:
     ax = figures.curves(summary.settings, titles, chance=chance)
     ax.set_title(f"{figures.short(dataset.name)}: accuracy against sparsity")
     caption = f"Up and to the right is better. {_bars(study)}"
-    pictures = [Picture("curves", "Accuracy against sparsity", caption, _png(ax))]
+    pictures = [Picture("curves", "Accuracy against sparsity", caption, png_of(ax))]
     if (rules.costs != 1).any() or rules.related is not None or rules.error_costs.max() != 1:
         label = "mean price paid (unit of costs)"
         ax = figures.curves(summary.settings, titles, x="spent", y="error_cost", x_label=label)
         ax.set(title="What is paid, and what errors cost then", ylabel="mean error cost on the test part")
         caption = f"Down and to the left is better. {_bars(study)}"
-        pictures.append(Picture("costs", "Price paid against cost of errors", caption, _png(ax)))
+        pictures.append(Picture("costs", "Price paid against cost of errors", caption, png_of(ax)))
     return pictures
 
 
@@ -101,8 +102,8 @@ def _usage(study: Study, summary: Summary) -> list[Picture]:
     usages = {n: c["usage"] for n, c in chosen.items()}
     shares = figures.used_features(usages, protocol.rules.names, titles, protocol.unit)
     return [
-        Picture("histogram", f"How many {protocol.unit} are used", caption, _png(counts)),
-        Picture("usage", f"Which {protocol.unit} are used", "The same settings.", _png(shares)),
+        Picture("histogram", f"How many {protocol.unit} are used", caption, png_of(counts)),
+        Picture("usage", f"Which {protocol.unit} are used", "The same settings.", png_of(shares)),
     ]
 
 
@@ -117,12 +118,13 @@ def _prices(study: Study, summary: Summary) -> list[Picture]:
     )
     ax.set_title("Price against sparsity")
     caption = f"The dearer a feature, the fewer are asked for. {_bars(study)}"
-    return [Picture("lambda", "Lambda against sparsity", caption, _png(ax))]
+    return [Picture("lambda", "Lambda against sparsity", caption, png_of(ax))]
 
 
-def _png(ax: Axes) -> bytes:
+def png_of(drawn: Axes | Figure) -> bytes:
+    """A figure, or that of the axes, as PNG."""
     buffer = io.BytesIO()
-    figure = ax.get_figure(root=True)
+    figure = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
     assert figure is not None
     FigureCanvasAgg(figure)
     figure.savefig(buffer, format="png", dpi=150, metadata={"Software": None})
@@ -177,18 +179,23 @@ def examples_of(study: Study) -> list[dict[str, Any]]:
     return found
 
 
-def render(study: Study, summary: Summary, pictures: list[Picture]) -> str:
-    """The report as HTML text; whatever comes from the data is text in it."""
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """The templates beside this file, with the filters of the reports; every value is escaped."""
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"mean": mean_text, "setting": settings_text, "value": _value, "number": _number}
-    results = study.results
-    return environment.get_template("report.html.j2").render(
+    made.filters |= {"mean": mean_text, "setting": settings_text, "value": _value, "number": _number}
+    return made
+
+
+def render(study: Study, summary: Summary, pictures: list[Picture]) -> str:
+    """The report as HTML text; whatever comes from the data is text in it."""
+    results, template = study.results, environment().get_template("report.html.j2")
+    return template.render(
         study=study,
         protocol=study.protocol,
         dataset=study.protocol.dataset,

@@ -1,0 +1,189 @@
+"""What a study concludes: claims with the paper's numbers beside ours, tables, pictures; and the files that tell it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import pandas as pd
+
+import fsgym
+from fsgym.study import figures
+from fsgym.study.report import PACKAGES, Picture, environment
+
+if TYPE_CHECKING:
+    from fsgym.study.studies import Study
+
+WORDS = {True: "yes", False: "no", None: "not judged"}
+STAMP = 10.0  # minutes below which a decimal is told
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper, its number, ours, and whether it holds here.
+
+    Attributes
+    ----------
+    text : str, what is claimed and by which criterion it is judged
+    paper : str, what the paper printed
+    here : str, what came out
+    holds : bool, or None where the cells to judge it by are missing
+    """
+
+    text: str
+    paper: str
+    here: str
+    holds: bool | None
+
+    @property
+    def word(self) -> str:
+        return WORDS[self.holds]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a report: the file's stem, heading, what its columns mean, and its rows as text or numbers."""
+
+    stem: str
+    heading: str
+    caption: str
+    frame: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """Everything that is told of a study. ``protocol`` says in a few sentences what was run."""
+
+    protocol: str
+    claims: Sequence[Claim]
+    tables: Sequence[Table] = ()
+    pictures: Sequence[Picture] = ()
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def counts(self) -> str:
+        """How many claims hold, in words."""
+        held, judged = sum(c.holds is True for c in self.claims), sum(c.holds is not None for c in self.claims)
+        rest = len(self.claims) - judged
+        return f"{held} of {judged} claims hold here" + (f"; {rest} could not be judged" if rest else "")
+
+
+def number(value: Any, digits: int = 3) -> str:
+    """A number as text, a dash where there is none."""
+    if value is None or value != value:
+        return "–"
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+
+
+def claims_frame(claims: Sequence[Claim]) -> pd.DataFrame:
+    return pd.DataFrame([{"claim": c.text, "paper": c.paper, "here": c.here, "holds": c.word} for c in claims])
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """A table in Markdown; nothing in it is markup."""
+    head = [_cell(c) for c in frame.columns]
+    lines = [head, ["---"] * len(head), *([_cell(v) for v in row] for row in frame.itertuples(index=False))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def _cell(value: Any) -> str:
+    text = " ".join(number(value).split())
+    return re.sub(r"([\\`*_\[\]|<>#])", r"\\\1", text)
+
+
+def section(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
+    """What ``docs/reproduction.md`` says of a study."""
+    how = "full" if full else "quick"
+    parts = [
+        f"## {study.title}\n",
+        f"{conclusion.protocol} {work}. Again: `fsgym reproduce {study.name} --{how}`.\n",
+        f"**{conclusion.counts()}.**\n",
+        markdown(claims_frame(conclusion.claims)),
+        *(f"* {note}" for note in conclusion.notes),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def replace_section(path: Path, name: str, text: str) -> None:
+    """Put ``text`` between the markers of ``name`` in a Markdown file; at its end where it has none.
+
+    Raises OSError in one sentence where the file cannot be written.
+    """
+    begin, end = f"<!-- {name}: begin, written by fsgym reproduce -->", f"<!-- {name}: end -->"
+    block = f"{begin}\n{text.rstrip()}\n{end}"
+    try:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        found = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+        after = found.sub(lambda _: block, before) if found.search(before) else f"{before.rstrip()}\n\n{block}\n"
+        spare = path.with_name(path.name + ".part")
+        spare.write_text(after.lstrip(), encoding="utf-8")
+        os.replace(spare, path)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def work_done(timings: pd.DataFrame, cells: int) -> str:
+    """How much computing it was, in words."""
+    minutes = float(timings["cpu_seconds"].sum()) / 60 if len(timings) else 0.0
+    return f"{cells} cells, {minutes:.{1 if minutes < STAMP else 0}f} minutes of processor time"
+
+
+def write(
+    study: Study,
+    conclusion: Conclusion,
+    table: pd.DataFrame,
+    timings: pd.DataFrame,
+    folder: Path,
+    *,
+    full: bool,
+    command: str,
+) -> Path:
+    """Write ``report.html``, ``claims.csv``, ``cells.csv``, the tables as CSV and Markdown, figures, BibTeX, timings.
+
+    Returns the path of the report. Raises OSError in one sentence where the folder cannot be written.
+    """
+    from fsgym.study.plan import plain_columns
+
+    work = work_done(timings, len(table))
+    templates = environment()
+    templates.filters["told"] = number
+    claims = Table("claims", "Claims", "", claims_frame(conclusion.claims))
+    try:
+        for told in (claims, *conclusion.tables):
+            told.frame.to_csv(folder / f"{told.stem}.csv", index=False)
+        table[plain_columns(table)].to_csv(folder / "cells.csv", index=False)
+        timings.to_csv(folder / "timings.csv", index=False)
+        text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (claims, *conclusion.tables))
+        (folder / "tables.md").write_text(f"# {study.title}\n\n{conclusion.protocol}\n\n{text}", encoding="utf-8")
+        (folder / f"{study.name}.bib").write_text(study.reference.strip() + "\n", encoding="utf-8")
+        for picture in conclusion.pictures:
+            (folder / f"{picture.stem}.png").write_bytes(picture.png)
+        report = folder / "report.html"
+        report.write_text(
+            templates.get_template("study.html.j2").render(
+                study=study, conclusion=conclusion, full=full, command=command, work=work,
+                failures=table.loc[table["error"].notna()].to_dict("records"),
+                tables=[{"told": t, "columns": list(t.frame.columns), "rows": t.frame.to_numpy(object).tolist()}
+                        for t in conclusion.tables],
+                versions={"python": platform.python_version(), "fsgym": fsgym.__version__,
+                          **{p: version(p) for p in PACKAGES}},
+                machine=platform.platform(terse=True),
+                date=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+            ),
+            encoding="utf-8",
+        )  # fmt: skip
+    except OSError as error:
+        raise OSError(f"cannot write to the folder {folder}: {error.strerror or error}; choose another one") from None
+    return report
+
+
+def style() -> Any:
+    """A context in which figures are drawn in the house's style."""
+    return matplotlib.rc_context(figures.STYLE)

@@ -1,0 +1,362 @@
+"""The studies: what they declare, and how their claims are judged, on results made up so that claims hold or do not."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fsgym import Dataset, load_dataset
+from fsgym.methods import METHODS
+from fsgym.study import cells
+from fsgym.study.conclusion import Claim, Conclusion
+from fsgym.study.curves import settings_of
+from fsgym.study.plan import CART, DWSM, L1_SVM, LARS, Arm, Block, Planned, folds, lams, require, shares, table_of
+from fsgym.study.studies import (
+    STUDIES,
+    dwsm,
+    dwsm_binary,
+    dwsm_budget,
+    dwsm_cost,
+    dwsm_groups,
+    dwsm_multiclass,
+    dwsm_relational,
+    find_study,
+)
+from fsgym.study.tasks import run_tasks
+
+WINE = load_dataset("wine")
+QUICK = {"n_iterations": 2, "states_per_sample": 2}
+
+
+def by_text(claims, start):
+    """The one claim that begins so."""
+    (found,) = [c for c in claims if c.text.startswith(start)]
+    return found
+
+
+# --- declarations ---
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_declares_itself(name):
+    study = find_study(name)
+    assert study.name == name
+    assert study.title
+    assert study.reference.count("@article{") == study.reference.count("year ")
+    assert 0 < study.minutes[0] < study.minutes[1]
+    assert study.datasets
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_study_fails_without_results(name):
+    """All cells failed: nothing is judged, or what is judged says that it is not."""
+    study = find_study(name)
+    columns = [
+        "dataset", "share", "split", "method", "setting", "params", "error", "accuracy", "sparsity", "chance", "loss",
+        "n_acquisitions", "n_features", "sparsity_within", "spent", "error_cost", "history", "histogram", "wrong",
+        "usage", "class_usage", "class_right",
+    ]  # fmt: skip
+    planned = [Planned(cells_task(), {})]
+    conclusion = study.conclude(planned, pd.DataFrame(columns=columns), False)
+    assert isinstance(conclusion, Conclusion)
+    assert all(c.holds is None for c in conclusion.claims)
+
+
+def cells_task():
+    (cell,) = Block(WINE, (Arm("tree", "cart", ({},)),), shares(0.5, 1), test=WINE).planned()
+    return cell.task
+
+
+def test_a_missing_data_set_is_told_in_one_sentence(monkeypatch):
+    monkeypatch.delenv("FSGYM_DATA", raising=False)
+    require(["wine", "sonar"], "some-study")  # embedded, and at OpenML
+    with pytest.raises(ValueError, match=r"study 'some-study' needs the data sets pcmac, a9a, which .* --data-dir"):
+        require(["wine", "pcmac", "a9a", "pcmac"], "some-study")
+
+
+def test_unknown_study():
+    with pytest.raises(ValueError, match="unknown study 'dwsm-binar'; did you mean 'dwsm-binary'"):
+        find_study("dwsm-binar")
+
+
+def test_the_binary_study_is_the_papers_protocol(monkeypatch):
+    """8 data sets, 4 shares, 30 splits, 4 methods; quick: 3 splits, 2 shares."""
+    monkeypatch.setattr(dwsm.Source, "load", stand_in)
+    assert dwsm_binary.SPLITS == {True: 30, False: 3}
+    monkeypatch.setitem(dwsm_binary.SPLITS, True, 1)
+    full, quick = (pd.DataFrame([p.row for p in dwsm_binary.plan(f, None)]) for f in (True, False))
+    assert full["dataset"].nunique() == 9  # breast cancer twice
+    assert set(dwsm_binary.EIGHT) < set(full["dataset"])
+    assert sorted(full["share"].unique()) == [0.1, 0.2, 0.5, 0.9]
+    assert full["split"].nunique() == 1
+    assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART}
+    prices = sorted({json.loads(p)["lam"] for p in full.loc[full["method"] == DWSM, "params"]})
+    assert {0.0, 0.001, 0.01, 0.1, 0.15, 0.2, 0.3} <= set(prices)
+    assert (quick["split"].nunique(), quick["share"].nunique()) == (3, 2)
+
+
+def test_quick_cells_are_cells_of_the_whole_study(monkeypatch):
+    monkeypatch.setattr(dwsm.Source, "load", stand_in)
+    monkeypatch.setattr(dwsm_multiclass, "SPLITS", {False: 1, True: 2})
+    full, quick = ({p.task.key for p in dwsm_multiclass.plan(f, None)} for f in (True, False))
+    assert quick < full
+
+
+def stand_in(source, data_dir=None):
+    rng = np.random.default_rng(0)
+    return Dataset(rng.normal(size=(60, 3)), np.arange(60) % 2, name=source.title)
+
+
+# --- cells ---
+
+
+def test_plan_and_cells_on_an_embedded_set():
+    arms = (Arm(DWSM, "rcpi", lams((0.0, 0.3), **QUICK)), Arm(CART, "cart"), Arm(LARS, "lars", ({"max_features": 2},)))
+    plan = list(Block(WINE, arms, shares(0.5, 2)).planned())
+    table = table_of(plan, run_tasks([p.task for p in plan], None))
+    assert table["error"].isna().all()
+    assert set(table["dataset"]) == {"wine"}
+    counts = table.groupby("method")["split"].count()
+    assert counts[DWSM] == 4
+    assert counts[LARS] == 2
+    settings = [json.loads(p) for p in table.loc[table["method"] == DWSM, "params"]]
+    assert [s["lam"] for s in settings] == [0.0, 0.3, 0.0, 0.3]
+    for row in table.to_dict("records"):
+        assert sum(row["histogram"]) == row["n_test"] == 89
+        assert sum(row["wrong"]) == round((1 - row["accuracy"]) * 89)
+        assert np.dot(row["histogram"], np.arange(14)) / 89 == pytest.approx(row["n_features"])
+        assert row["sparsity"] == pytest.approx(1 - np.mean(row["usage"]))
+        assert row["chance"] == pytest.approx(0.4, abs=0.01)  # 71 of 178
+    lasso = table[table["method"] == LARS]
+    assert (lasso["sparsity_within"] == 0).all()  # a linear model uses the same features for every row
+    history = table.loc[table["method"] == DWSM, "history"]
+    assert {len(h) for h in history} == {2}
+    assert lasso["history"].isna().all()
+
+
+def test_all_methods_see_the_same_split_and_prices():
+    price, rules = [1.0] * 12 + [5.0], {"lam": 1.0, "error_costs": [[0.0, 2.0, 2.0], [2.0, 0.0, 2.0], [2.0, 2.0, 0.0]]}
+    arms = (Arm(DWSM, "rcpi", (QUICK,)), Arm(CART, "cart", ({"max_depth": 2},)))
+    plan = list(Block(WINE, arms, folds(4, 1), {**rules, "costs": price}).planned())
+    assert len({json.dumps(p.task.arguments["part"]) for p in plan}) == 4
+    table = table_of(plan, run_tasks([p.task for p in plan], None))
+    np.testing.assert_allclose(table["loss"], table["error_cost"] + table["spent"])
+    np.testing.assert_allclose(table["error_cost"], 2 * (1 - table["accuracy"]))
+    assert sorted(table.loc[table["method"] == CART, "n_test"]) == [44, 44, 45, 45]  # each row is tested once
+
+
+def test_a_budget_is_kept_to():
+    arm = Arm("budget", "rcpi", ({"lam": 0.0, "budget": 2, **QUICK},))
+    plan = list(Block(WINE, (arm,), shares(0.5, 1)).planned())
+    assert plan[0].task.arguments["rules"] == {"lam": 0.0, "budget": 2}
+    (result,) = run_tasks([p.task for p in plan], None).results
+    assert sum(result["histogram"][3:]) == 0
+    assert result["admissible"] == 1.0
+
+
+def test_groups_and_images_in_cells():
+    digits = load_dataset("digits")
+    train, test = digits.split(0.2, 0)
+    groups = [list(range(k, 64, 4)) for k in range(4)]
+    arm = Arm(DWSM, "rcpi", ({"lam": 0.05, **QUICK},))
+    plan = list(Block(train, (arm,), [{}], {"groups": groups}, test=test, label="<b>digits</b>").planned())
+    (result,) = run_tasks([p.task for p in plan], None).results
+    assert plan[0].row["dataset"] == "<b>digits</b>"
+    assert plan[0].row["share"] == pytest.approx(0.2, abs=0.01)
+    assert len(result["usage"]) == 4
+    assert np.shape([u for u in result["class_usage"] if u])[1] == 4
+    assert sum(result["class_right"]) == round(result["accuracy"] * test.n_samples)
+    json.dumps(result, allow_nan=False)
+
+
+def test_a_failing_cell_is_told():
+    arm = Arm(DWSM, "rcpi", ({"lam": 0.0, "alpha": 7.0},))
+    plan = list(Block(WINE, (arm,), shares(0.5, 1)).planned())
+    table = table_of(plan, run_tasks([p.task for p in plan], None))
+    assert "alpha" in table.loc[0, "error"]
+
+
+def test_warnings_of_a_fit_are_kept_and_not_shown():
+    arguments = {"params": {"C": 1e3, "max_iter": 1}, "rules": {}, "part": {"share": 0.5, "seed": 0}, "seed": 0}
+    told = cells.fit_and_evaluate(WINE, method="l1_svm", **arguments)
+    assert told["warning"].startswith("ConvergenceWarning")
+
+
+def test_random_groups_are_a_partition():
+    groups = dwsm_groups.random_groups(62, 10, 3)
+    assert sorted(j for g in groups for j in g) == list(range(62))
+    assert {len(g) for g in groups} == {6, 7}
+    assert groups == dwsm_groups.random_groups(62, 10, 3)
+    assert groups != dwsm_groups.random_groups(62, 10, 4)
+
+
+# --- claims, on made-up results ---
+
+
+def line(dataset, method, points, split=0, share=0.5, chance=0.55, **more):
+    """Cells of a method: one a point (sparsity, accuracy)."""
+    return [
+        {
+            "dataset": dataset, "share": share, "split": split, "method": method, "setting": k,
+            "params": json.dumps({"lam": 0.01 * k} if method == DWSM else {"knob": k}), "sparsity": s, "accuracy": a,
+            "chance": chance, "sparsity_within": 0.0, "n_acquisitions": 5.0, "n_features": 5.0, "error": None,
+            "histogram": [0, 0, 0, 6] + [0] * 6 + [4], "wrong": [0] * 10 + [2], "usage": [0.5] * 10,
+            "history": [0.5, 0.4, 0.3, 0.2, *[0.1] * 6], **more,
+        }
+        for k, (s, a) in enumerate(points)
+    ]  # fmt: skip
+
+
+def binary(lead):
+    """DWSM's lead over the L1 methods by data set; CART at .9 on the last one."""
+    rows = []
+    for dataset in (*dwsm_binary.EIGHT, dwsm.CANCER):
+        gain = lead.get(dataset, 0.05)
+        for split in (0, 1):
+            rows += line(dataset, DWSM, [(0.5, 0.9 + gain), (0.8, 0.9 + gain)], split)
+            rows += line(dataset, L1_SVM, [(0.5, 0.9), (0.8, 0.88)], split)
+            rows += line(dataset, LARS, [(0.5, 0.9), (0.8, 0.89)], split)
+            rows += line(dataset, CART, [(0.9, 0.91)] if dataset == "splice" else [(0.9, 0.6)], split)
+    return pd.DataFrame(rows)
+
+
+def claims_of(study, table):
+    return study.claims(table, settings_of(table, ("accuracy", "sparsity", "n_acquisitions", "n_features")))
+
+
+def test_binary_claims_that_hold():
+    table = binary({"splice": -0.05, dwsm.CANCER_ID: 0.06, dwsm.CANCER: 0.06})
+    claims = claims_of(dwsm_binary, table)
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").holds is True
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").here.startswith("7 of 8: australian")
+    assert by_text(claims, "The exception is splice").holds is True
+    assert by_text(claims, "Breast cancer with id: DWSM").holds is True
+    assert by_text(claims, "Breast cancer without id: DWSM").here == "50%: 0.960 [0.960, 0.960]"
+    assert by_text(claims, "Breast cancer with id: L1-SVM").here == "0.887, 0.893"  # a third of the way from .8 to .5
+    assert by_text(claims, "Breast cancer with id: L1-SVM").holds is True
+    assert by_text(claims, "On some data set CART").holds is True
+    assert by_text(claims, "On some data set CART").here.startswith("splice: CART 0.910")
+    assert by_text(claims, "Breast cancer at sparsity .5").here.startswith("0.60")
+    assert by_text(claims, "Breast cancer at sparsity .5").holds is True
+    assert by_text(claims, "Almost all of its mistakes").holds is True
+    assert by_text(claims, "Policies are stable").holds is True
+    assert by_text(claims, "The higher lambda").holds is True
+
+
+def test_binary_claims_that_do_not_hold():
+    table = binary({"splice": 0.05, "sonar": -0.05, "heart": -0.05, dwsm.CANCER_ID: 0.0, dwsm.CANCER: 0.0})
+    late = [0.5, 0.1] * 5
+    table["history"] = [late] * len(table)
+    table["wrong"] = [[2] + [0] * 10] * len(table)
+    claims = claims_of(dwsm_binary, table)
+    told = by_text(claims, "DWSM is above L1-SVM and LARS")
+    assert told.holds is False
+    assert told.here.startswith("6 of 8: ")
+    assert by_text(claims, "The exception is splice").holds is False
+    assert by_text(claims, "Breast cancer with id: DWSM").holds is False
+    assert by_text(claims, "Policies are stable").holds is False
+    assert by_text(claims, "Almost all of its mistakes").holds is False
+    assert by_text(claims, "Where lambda is too high").holds is False
+
+
+def test_a_count_is_not_judged_while_data_sets_are_missing():
+    table = binary({})
+    claims = claims_of(dwsm_binary, table[table["dataset"] != "sonar"])
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").holds is None
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").word == "not judged"
+
+
+@pytest.mark.parametrize(("dwsm_at", "svm_at", "holds"), [(0.9, 0.8, (True, True)), (0.85, 0.82, (False, False))])
+def test_multiclass_claims(dwsm_at, svm_at, holds):
+    rows = []
+    for dataset in ("segment", "vehicle", "vowel", "wine"):
+        rows += line(dataset, DWSM, [(0.2, 0.95), (0.8, dwsm_at)])
+        rows += line(dataset, L1_SVM, [(0.1, 0.95), (0.8, svm_at)])
+    claims = dwsm_multiclass.claims(pd.DataFrame(rows))
+    assert by_text(claims, "Wine: DWSM").holds is holds[0]
+    assert by_text(claims, "Wine: L1-SVM").holds is holds[1]
+    assert by_text(claims, "As sparsity decreases").holds is True
+    assert by_text(claims, "The same behaviour").here.startswith("4 of 4")
+
+
+@pytest.mark.parametrize(("at_five", "holds"), [(0.80, True), (0.72, False)])
+def test_budget_claims(at_five, holds):
+    rows = line("heart", dwsm_budget.BUDGET, [(0.9, 0.7), (0.8, at_five)])
+    for row, m in zip(rows, (2, 5)):
+        row["params"] = json.dumps({"lam": 0.0, "budget": m})
+    rows += line("heart", DWSM, [(0.5, 0.78), (0.9, 0.7)])
+    rows += line("heart", LARS, [(0.8, 0.72), (0.9, 0.71)]) + line("heart", L1_SVM, [(0.8, 0.65)])
+    found = dwsm_budget.beside(pd.DataFrame(rows))
+    five = found[found["M"] == 5].iloc[0]
+    methods = [dwsm_budget.BUDGET, DWSM, LARS, L1_SVM]
+    np.testing.assert_allclose(five[methods].astype(float), [at_five, 0.72, 0.72, 0.65])
+    claims = dwsm_budget.claims(found)
+    assert by_text(claims, "M = 5").holds is holds
+    assert by_text(claims, "M = 5").here == f"heart at 0.80: {at_five:.2f} / 0.72 / 0.65"
+
+
+@pytest.mark.parametrize(("cost", "holds"), [(80.0, True), (95.0, False)])
+def test_cost_claims(cost, holds):
+    rows = []
+    for split in range(5):
+        for error in (400.0, 800.0):
+            rows += line(dwsm_cost.label(error), DWSM, [(0.5, 0.76)], split, loss=cost + split - 2, spent=16.0,
+                         error_cost=60.0)  # fmt: skip
+    claims = dwsm_cost.claims(pd.DataFrame(rows))
+    assert by_text(claims, "Error cost 400: mean").holds is holds
+    assert by_text(claims, "Error cost 400: mean").here.startswith(f"{cost:.1f} [")
+    assert by_text(claims, "Error cost 800: mean").holds is True  # below 181 in both cases
+    assert by_text(claims, "Error cost 400: accuracy").holds is True
+
+
+def test_groups_claims():
+    rows = line("Adult", DWSM, [(0.4, 0.84), (0.9, 0.78)])
+    for row, taken, lam in zip(rows, (8.0, 4.0), (0.0, 0.01)):
+        row |= {"n_acquisitions": taken, "params": json.dumps({"lam": lam})}
+    rows += line("Adult", LARS, [(0.25, 0.83)], n_features=92.0)
+    rows += line("sonar", DWSM, [(0.5, 0.8)]) + line("sonar in 3 random groups", DWSM, [(0.5, 0.74)])
+    rows += line("pcmac in 10 random groups", DWSM, [(0.2, 0.8), (0.5, 0.7)]) + line(
+        "pcmac in 10 random groups", LARS, [(0.97, 0.9)]
+    )
+    for row in rows:
+        if row["method"] == LARS:
+            row["params"] = json.dumps({"max_features": 95})
+    claims = claims_of(dwsm_groups, pd.DataFrame(rows))
+    assert by_text(claims, "Adult at lambda 0:").holds is True
+    assert by_text(claims, "Adult at lambda .005").here == "0.792 with 4.83 groups; 0.79 needs 8.00"
+    assert by_text(claims, "Adult at lambda .01").holds is False
+    assert by_text(claims, "Adult: LASSO").holds is True
+    assert by_text(claims, "Sonar in 3").holds is True
+    assert by_text(claims, "which is 5 points").here == "6.0 points below 0.800"
+    assert by_text(claims, "Thousands of features").holds is False  # .10 of accuracy is lost
+    assert by_text(claims, "A LASSO with").holds is True
+
+
+def test_relational_claims():
+    usage = np.full((10, 16), 0.5)
+    usage[1] = 0.05
+    usage[1, [5, 9]] = 1.0
+    usage[5] = 0.9
+    row = {
+        "dataset": dwsm_relational.label(dwsm_relational.PRICES[-1]), "class_usage": usage.tolist(),
+        "class_right": [10] * 10,
+    }  # fmt: skip
+    classes = [str(k) for k in range(10)]
+    claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
+    assert [c.holds for c in claims] == [True] * 5
+    usage[1, [0, 15]] = 1.1
+    usage[3] = 1.0
+    row["class_usage"] = [None if k == 7 else u for k, u in enumerate(usage.tolist())]  # no 7 was answered correctly
+    claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
+    assert [c.holds for c in claims] == [True, False, False, False, True]
+
+
+def test_claims_are_counted_in_words():
+    kinds = [Claim("", "", "", h) for h in (True, False, None, True)]
+    assert Conclusion("", kinds).counts() == "2 of 3 claims hold here; 1 could not be judged"
+    assert Conclusion("", kinds[:2]).counts() == "1 of 2 claims hold here"
+
+
+def test_methods_of_the_studies_are_in_the_table():
+    assert {a.method for a in (dwsm.BASE, *dwsm.OTHERS)} <= set(METHODS)
