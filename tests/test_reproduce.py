@@ -53,7 +53,8 @@ def tiny_conclusion(planned, table, full):
         Claim("Who knows", "–", "–", None),
     ]
     tables = [dwsm.settings_table(settings), Table("odd", "Odd", "A note.", pd.DataFrame({NASTY: [1.0, np.nan]}))]
-    return Conclusion("Made up.", claims, tables, dwsm.curve_pictures(settings, table, (DWSM, CART)), ["Mind <i>this</i>."])
+    pictures = dwsm.curve_pictures(settings, table, (DWSM, CART))
+    return Conclusion("Made up.", claims, tables, pictures, ["Mind <i>this</i>."])
 
 
 TINY = Study("tiny", "A tiny <em>study</em>", REFERENCE, (1.0, 2.0), ("wine",), tiny_plan, tiny_conclusion)
@@ -154,7 +155,7 @@ def test_ctrl_c_keeps_what_is_finished(capsys, tmp_path, monkeypatch):
     assert code == 130
     assert error == f"fsgym: stopped after 3 of {total} cells; the same command continues\n"
     assert not (tmp_path / "report.html").exists()
-    code, said, _ = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tmp_path)
+    code, _, _ = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tmp_path)
     assert code == 0
     assert next(count) == total + 1  # one was interrupted and ran again, no other
 
