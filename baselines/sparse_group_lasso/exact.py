@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from baselines.sparse_group_lasso import kernels
 from baselines.sparse_group_lasso.augmented import AugmentedLagrangian
 from baselines.sparse_group_lasso.groups import Groups
+from fsgym.threads import one_blas_thread
 
 LARGEST_GRAM = 512  # columns; larger groups take plain proximal steps
 NEWTON_STEPS = 2  # of the augmented Lagrangian: what descent on a working set may cost before it gives way
@@ -79,6 +80,13 @@ def solve(
     problem: Problem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
 ) -> Solution:
     """Minimise 1/2 |y - Xw|^2 + lam1 |w|_1 + lam2 sum_g v_g |w_g|_2 from ``w``, to a gap of ``tol`` |y|^2 / 2."""
+    with one_blas_thread():
+        return _solve(problem, lam1, lam2, w, tol, max_iter)
+
+
+def _solve(
+    problem: Problem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
+) -> Solution:
     groups = problem.groups
     descent = _Descent(problem, lam1, lam2 * groups.weights, np.zeros(len(groups.order)) if w is None else w.copy())
     target = 0.5 * tol * float(problem.y @ problem.y)
@@ -104,7 +112,7 @@ def solve(
             f"the duality gap is {gap:.3g} after {n_iter} iterations, above {target:.3g}; raise max_iter, tol or the "
             "penalties, or start from the solution at larger penalties",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return Solution(descent.w, gap, n_iter)
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from baselines.sparse_group_lasso.penalty import Penalty
+from fsgym.threads import one_blas_thread
 
 DENSE = 200  # the smaller side up to which the norm of a table comes from all its eigenvalues
 
@@ -24,8 +25,12 @@ def squared_norm(X: NDArray[np.float64]) -> float:
 
 def early(X: NDArray[np.float64], y: NDArray[np.float64], penalty: Penalty, n_steps: int) -> NDArray[np.float64]:
     """``n_steps`` of FISTA (Beck and Teboulle, 2009, eq. 4.1 to 4.3) from zero with step 1 / |X|_2^2, no restart."""
+    with one_blas_thread():
+        return _steps(X, y, penalty, n_steps, squared_norm(X))
+
+
+def _steps(X: NDArray, y: NDArray, penalty: Penalty, n_steps: int, L: float) -> NDArray[np.float64]:
     w = ahead = np.zeros(X.shape[1])
-    L = squared_norm(X)
     if L == 0:
         return w
     momentum = 1.0
