@@ -324,7 +324,7 @@ def test_groups_claims():
             row["params"] = json.dumps({"max_features": 95})
     claims = claims_of(dwsm_groups, pd.DataFrame(rows))
     assert by_text(claims, "Adult at lambda 0:").holds is True
-    assert by_text(claims, "Adult at lambda .005").here == "0.792 with 4.83 groups; 0.79 needs 8.00"
+    assert by_text(claims, "Adult at lambda .005").here == "0.792 with 4.83; a setting with 8.00 reaches 0.79"
     assert by_text(claims, "Adult at lambda .01").holds is False
     assert by_text(claims, "Adult: LASSO").holds is True
     assert by_text(claims, "Sonar in 3").holds is True

@@ -81,7 +81,23 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
             "which favours them.", best,
         )
     ]  # fmt: skip
-    return Conclusion(protocol, claims(table), tables, [picture(table)] if len(table) else [])
+    pictures = [picture(table)] if len(table) else []
+    return Conclusion(protocol, claims(table), tables, pictures, [f"{n}." for n in told_of_others(table)])
+
+
+def told_of_others(table: pd.DataFrame) -> list[str]:
+    """What the methods that know no prices cost, in words."""
+    notes = []
+    for error in PRINTED:
+        rows = table[(table["dataset"] == label(error)) & (table["method"] != DWSM)]
+        means = rows.groupby(["method", "setting"])["loss"].mean().groupby("method").min()
+        if len(means):
+            told = ", ".join(f"{m} {v:.1f}" for m, v in means.sort_values().items())
+            notes.append(
+                f"Error cost {error:g}: methods that know no prices, at their setting that is cheapest on the test "
+                f"folds, which favours them, cost {told}"
+            )
+    return notes
 
 
 def cheapest(table: pd.DataFrame) -> pd.DataFrame:

@@ -136,7 +136,7 @@ def adult_claims(table: pd.DataFrame) -> list[Claim]:
             free = 1.0 - own["n_acquisitions"] / 14
             height = float(accuracy_at(1.0 - groups / 14, free, own["accuracy"], own["chance"].iloc[0]))
             fewest = own.loc[own["accuracy"] >= accuracy, "n_acquisitions"].min()
-            told = f"{height:.3f} with {groups:g} groups; {accuracy:g} needs {number(float(fewest), 2)}"
+            told = f"{height:.3f} with {groups:g}; a setting with {number(float(fewest), 2)} reaches {accuracy:g}"
             holds = height >= accuracy
         else:
             told, holds = "–", None
