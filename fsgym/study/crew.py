@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import tempfile
+import threading
+from _thread import interrupt_main
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +19,12 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from fsgym.study.content import digest
 from fsgym.study.store import Ending, versions
-from fsgym.study.worker import AGAIN, Home, Kept, work
+from fsgym.study.worker import AGAIN, Home, Kept, tell, work
 
 if TYPE_CHECKING:
     from fsgym.study.tasks import Task
 
+PATIENCE = 10  # seconds until a cluster must have answered
 BACKENDS = ("loky", "dask", "ray")
 DEATHS = {"BrokenProcessPool", "KilledWorker", "RayActorError", "WorkerCrashedError", "OutOfMemoryError"}
 Results = Generator[tuple[int, Ending], None, None]
@@ -92,7 +97,7 @@ def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: st
     shared = {digest(value): value for task in tasks for value in task.data.values()}
     with ExitStack() as stack:
         if backend == "dask":
-            sent = _dask(stack, scheduler, shared)
+            sent, minded = shared, _dask(stack, scheduler, shared)
         elif backend == "ray":
             sent = _ray(stack, scheduler, shared)
         else:
@@ -113,7 +118,14 @@ def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: st
             pool = Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
             return pool(delayed(work)(*call(i)) for i in numbers)
 
-        yield here if n_jobs == 1 else elsewhere
+        def on_ray(numbers: Iterable[int]) -> Results:
+            return _streamed(call(i) for i in numbers)
+
+        def on_dask(numbers: Iterable[int]) -> Results:
+            with minded(), closing(elsewhere(numbers)) as came:
+                yield from came
+
+        yield here if n_jobs == 1 else {"loky": elsewhere, "dask": on_dask, "ray": on_ray}[backend]
 
 
 def _filed(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,27 +136,64 @@ def _filed(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, Any]:
     return {content: Kept(content, folder / content) for content in shared}
 
 
-def _dask(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Joblib's own backend on a running cluster; it scatters the shared values and knows them by identity."""
+def _dask(
+    stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]
+) -> Callable[[], AbstractContextManager[None]]:
+    """Joblib's own backend on a running cluster; it scatters the shared values and knows them by identity.
+
+    Returns what must be entered while results are awaited.
+    """
     try:
         from distributed import Client
     except ImportError:
         raise ImportError("backend 'dask' needs dask.distributed: pip install 'fsgym[dask]'") from None
     try:
-        client = stack.enter_context(Client(scheduler, timeout=10, set_as_default=False))
+        client = stack.enter_context(Client(scheduler, timeout=PATIENCE, set_as_default=False))
     except (OSError, ValueError) as error:
         raise OSError(f"no dask scheduler answers at {scheduler}: {' '.join(str(error).split())[:200]}") from None
     _agree(scheduler, _versions_of_dask(client))
     stack.enter_context(parallel_config("dask", client=client, scatter=list(shared.values())))
-    return shared
+    return partial(_minded, client, scheduler)
+
+
+@contextmanager
+def _minded(client: Any, scheduler: str | None) -> Iterator[None]:
+    """Raise what joblib would await without end, a task that Dask has given up; and say it when the scheduler goes."""
+    from distributed.client import FutureCancelledError
+
+    ended, raised = threading.Event(), []
+
+    def mind() -> None:
+        while not ended.wait(0.5):
+            given_up = [s.exception for s in client.futures.copy().values() if s.status == "error"]
+            if given_up:
+                raised.append(given_up[0])
+                interrupt_main()
+                return
+
+    if threading.current_thread() is threading.main_thread():
+        threading.Thread(target=mind, daemon=True).start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if raised:
+            raise raised[0] from None
+        raise
+    except FutureCancelledError:
+        raise OSError(
+            f"the dask scheduler at {scheduler} has gone; what was finished is kept: give the same command again when "
+            "it is back"
+        ) from None
+    finally:
+        ended.set()
 
 
 def _versions_of_dask(client: Any) -> list[Any]:
     try:
-        client.wait_for_workers(1, timeout=60)
+        client.wait_for_workers(1, timeout=6 * PATIENCE)
         return list(client.run(versions).values())
     except TimeoutError:
-        raise OSError("the dask scheduler has no worker after 60 seconds; start some with 'dask worker'") from None
+        raise OSError("the dask scheduler has no worker after a minute; start some with 'dask worker'") from None
     except ImportError as error:
         return [str(error)]
 
@@ -160,8 +209,8 @@ def _agree(cluster: str | None, told: Sequence[Any]) -> None:
 def _ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> Mapping[str, Any]:
     """Joblib's own backend on a running cluster; shared values lie in its object store."""
     try:
-        import ray
-        from ray.util.joblib import register_ray
+        import ray  # pyright: ignore[reportMissingImports]
+        from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ImportError("backend 'ray' needs Ray: pip install 'fsgym[ray]'") from None
     if not ray.is_initialized():
@@ -173,5 +222,31 @@ def _ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> 
             ) from None
         stack.callback(ray.shutdown)
     register_ray()
-    stack.enter_context(parallel_config("ray"))
     return {content: Kept(content, ray.put(value)) for content, value in shared.items()}
+
+
+def _streamed(calls: Iterable[tuple[Any, ...]]) -> Results:
+    """Ray's backend for joblib returns all results at the end; so each is sent through a queue when it is there."""
+    from ray.util.queue import Empty, Queue  # pyright: ignore[reportMissingImports]
+
+    queue, stopped, raised = Queue(actor_options={"num_cpus": 0}), threading.Event(), []
+
+    def lead() -> None:
+        try:
+            with parallel_config("ray"):  # which holds for this thread
+                unstopped = itertools.takewhile(lambda _: not stopped.is_set(), calls)
+                Parallel(-1, batch_size=1)(delayed(tell)(queue, *c) for c in unstopped)
+        except Exception as error:
+            raised.append(error)
+
+    leader = threading.Thread(target=lead, daemon=True)
+    leader.start()
+    try:
+        while leader.is_alive() or not queue.empty():
+            with suppress(Empty):
+                yield queue.get(timeout=0.5)
+    finally:
+        stopped.set()
+        queue.shutdown()
+    if raised:
+        raise raised[0]

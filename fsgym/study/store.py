@@ -7,6 +7,7 @@ the file is written anew in the order of the keys, and its bytes then depend on 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -31,7 +32,8 @@ COLUMNS = ("key", "cpu_seconds", "wall_seconds", "peak_mib")
 
 TABLES = """
 CREATE TABLE results (
-    key TEXT PRIMARY KEY, call TEXT NOT NULL, arguments TEXT NOT NULL, data TEXT NOT NULL, result TEXT NOT NULL
+    key TEXT PRIMARY KEY, call TEXT NOT NULL, arguments TEXT NOT NULL, data TEXT NOT NULL, result TEXT NOT NULL,
+    seal TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE failures (key TEXT PRIMARY KEY, error TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE made_with (name TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
@@ -112,11 +114,17 @@ class Store:
 
     def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The results of those keys that are finished, as they were committed."""
-        wanted, rows = set(keys), self._base.execute("SELECT key, result FROM results")
-        return {key: json.loads(text) for key, text in rows if key in wanted}
+        wanted = set(keys)
+        return {key: json.loads(text) for key, text in self._rows() if key in wanted}
 
     def finished(self) -> set[str]:
-        return {key for (key,) in self._base.execute("SELECT key FROM results")}
+        return {key for key, _ in self._rows()}
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        for key, text, seal in self._base.execute("SELECT key, result, seal FROM results"):
+            if seal != _seal(key, text):
+                raise sqlite3.DatabaseError("malformed")
+            yield key, text
 
     def timings(self, keys: Sequence[str]) -> pd.DataFrame:
         """One row a key that was run, in their order."""
@@ -133,7 +141,10 @@ class Store:
                 run("INSERT INTO failures VALUES (?, ?)", (task.key, ending.error))
             else:
                 arguments, data = (canonical(describe(v)) for v in (task.arguments, task.data))
-                run("INSERT INTO results VALUES (?, ?, ?, ?, ?)", (task.key, task.call, arguments, data, ending.text))
+                run(
+                    "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",
+                    (task.key, task.call, arguments, data, ending.text, _seal(task.key, ending.text)),
+                )
             run("INSERT OR REPLACE INTO clock.timings VALUES (?, ?, ?, ?)", (task.key, *ending[2:]))
             run("COMMIT")
         except BaseException:
@@ -152,6 +163,8 @@ class Store:
                 os.fsync(file.fileno())
             self._base.execute("PRAGMA journal_mode=DELETE")  # the log goes before the file it belongs to
             os.replace(fresh, self.path)
+        except OSError as error:
+            raise OSError(_sentence(self.path, error.strerror or str(error))) from None
         finally:
             fresh.unlink(missing_ok=True)
 
@@ -171,18 +184,22 @@ def opened(path: Path) -> Iterator[Store]:
         yield store
         store.write_anew()
     except sqlite3.Error as error:
-        raise OSError(_sentence(path, error)) from None
+        raise OSError(_sentence(path, str(error))) from None
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        if store is None:
-            raise OSError(f"cannot write to {path}: {error.strerror}; choose another folder") from None
-        raise
+        if store is not None:
+            raise
+        raise OSError(f"cannot write to {path}: {error.strerror}; choose another folder") from None
     finally:
         if store is not None:
             store.close()
 
 
-def _sentence(path: Path, error: sqlite3.Error) -> str:
-    said = str(error)
+def _seal(key: str, text: str) -> str:
+    """SQLite does not notice a letter that has changed."""
+    return hashlib.sha256(f"{key} {text}".encode()).hexdigest()[:16]
+
+
+def _sentence(path: Path, said: str) -> str:
     if "locked" in said:
         return f"{path} is in use by another run; wait for it, or name another folder"
     if "not a database" in said or "malformed" in said:

@@ -8,6 +8,7 @@ import os
 import pickle
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from uuid import uuid4
 
 import numpy as np
 from joblib import parallel_config
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from fsgym.study.store import Ending
 
@@ -63,7 +64,7 @@ class Kept:
 def _fetched(kept: Kept) -> Any:
     if isinstance(kept.place, Path):
         return pickle.loads(kept.place.read_bytes())  # written by the parent of this process
-    import ray
+    import ray  # pyright: ignore[reportMissingImports]
 
     return ray.get(kept.place)
 
@@ -97,6 +98,11 @@ def work(
         return number, _measured(call, arguments, names, values)
 
 
+def tell(queue: Any, *cell: Any) -> None:
+    """Run a cell and send how it ended through a queue."""
+    queue.put(work(*cell))
+
+
 def _measured(call: str, arguments: Mapping[str, Any], names: Sequence[str], values: Sequence[Any]) -> Ending:
     text, error = None, None
     _forget_peak()
@@ -124,7 +130,7 @@ def one_thread() -> Iterator[None]:
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
-        with threadpool_limits(1):
+        with _controller(len(sys.modules)).limit(limits=1):
             yield
     finally:
         for name, value in before.items():
@@ -132,6 +138,12 @@ def one_thread() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@lru_cache(maxsize=1)
+def _controller(n_modules: int) -> ThreadpoolController:
+    """Looking for the libraries takes milliseconds: it is done again when something was imported."""
+    return ThreadpoolController()
 
 
 def _plain(value: Any) -> Any:
