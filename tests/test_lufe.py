@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from baselines import LUFeClassifier, LUFeCV, SVMPlusClassifier
-from baselines.lufe.order import SELECTORS, best_first, feature_order
+from baselines.lufe.order import SELECTORS, anova, best_first, feature_order
 from baselines.lufe.search import chosen
 
 SMALL = {"lam1s": [0.1, 10.0], "lam2s": [0.1, 1.0], "cv": 2, "random_state": 0}
@@ -88,7 +88,9 @@ def test_scores_are_those_of_their_definitions():
         order = feature_order(X, y, selector, 7)
         sorted_scores = scores[order]
         assert np.all(np.diff(sorted_scores) <= 1e-6 * np.abs(scores).max()), selector
-        np.testing.assert_array_equal(order, feature_order(sp.csr_array(X), y, selector, 7))
+        for form in (sp.csr_array, sp.csr_matrix):
+            np.testing.assert_array_equal(order, feature_order(form(X), y, selector, 7))
+    np.testing.assert_allclose(anova(X, y), expected["anova"], rtol=1e-9)
 
 
 def test_mutual_information_is_that_of_scikit_learn():

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import f_classif, mutual_info_classif
+from sklearn.feature_selection import mutual_info_classif
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
+from sklearn.utils.sparsefuncs import min_max_axis
 
 from baselines._linear import signed_targets
 from baselines.svm_plus.problem import View, solve_svm
@@ -119,9 +120,16 @@ def _weights(X: Any, remaining: NDArray, gram: NDArray, y: NDArray, C: float) ->
 
 def anova(X: Any, codes: Codes) -> NDArray[np.float64]:
     """F of the analysis of variance between the classes; NaN for constant columns."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return np.asarray(f_classif(X, codes)[0])
+    members = (codes[:, None] == np.unique(codes)).astype(np.float64)
+    sizes, sums = members.sum(axis=0), np.asarray(X.T @ members)
+    squares = np.asarray((X.multiply(X) if sp.issparse(X) else np.square(X)).sum(axis=0)).ravel()
+    explained = (np.square(sums) / sizes).sum(axis=1)
+    between = np.maximum(explained - np.square(sums.sum(axis=1)) / len(codes), 0.0)
+    within = np.maximum(squares - explained, 0.0)
+    low, high = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        F = (between / (len(sizes) - 1)) / (within / (len(codes) - len(sizes)))
+    return np.where(low == high, np.nan, F)
 
 
 def mutual_information(X: Any, codes: Codes, random_state: Any) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal
@@ -11,7 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -198,8 +196,7 @@ def _fold_scores(
     """Accuracies (n1, n2) on the rows ``test`` of models fitted on ``train``, NaN where there is no solution."""
     seen, labels = X[train], np.unique(codes[train])
     fold_codes = np.searchsorted(labels, codes[train])
-    with one_blas_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with one_blas_thread():
         scaling = model._fit_scaling(seen)
         order = model._order(seen, fold_codes, scaling) if order is None else order
         roles = model._roles(seen, order, scaling)

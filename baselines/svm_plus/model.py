@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from baselines.svm_plus.problem import Solution
 from fsgym.threads import one_blas_thread
@@ -60,9 +62,18 @@ def _one_or_all(values: list[float]) -> float | NDArray[np.float64]:
 
 
 def solve_each(targets: NDArray[np.float64], solve: Callable[[NDArray[np.float64]], Solution]) -> list[Solution]:
-    """A solution for each column of ``targets`` (n_samples, n_classifiers), +1 and -1."""
+    """A solution for each column of ``targets`` (n_samples, n_classifiers), +1 and -1; warns of inaccurate ones."""
     with one_blas_thread():
-        return [solve(np.ascontiguousarray(target)) for target in targets.T]
+        solutions = [solve(np.ascontiguousarray(target)) for target in targets.T]
+    for solution in (s for s in solutions if not s.optimal):
+        warnings.warn(
+            f"the interior point method stopped after {solution.n_iter} steps with a duality gap of {solution.gap:.1e} "
+            f"at objective {solution.objective:.3e} and a violation of {solution.violation:.1e}; scale the features to "
+            "[-1, 1] or raise max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    return solutions
 
 
 def slack_weight(lam2: float, objective_scale: str) -> float:
