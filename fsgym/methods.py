@@ -42,6 +42,13 @@ METHODS: dict[str, Method] = {
         "LARS / lasso path", "baselines:LassoPathClassifier", False,
         "Efron, Hastie, Johnstone and Tibshirani (2004)",
     ),
+    "lufe": Method(
+        "LUFe", "baselines:LUFeClassifier", False,
+        "Taylor, Sharmanska, Kersting, Weir and Quadrianto (2016)",
+    ),
+    "uncertain_sgl": Method(
+        "Uncertain SGL + HIK-SVM", "baselines:UncertainHIKClassifier", False, "Xie and Xu (2013)"
+    ),
     "cart": Method("CART", "baselines:CARTClassifier", False, "Breiman, Friedman, Olshen and Stone (1984)"),
 }  # fmt: skip
 
