@@ -34,7 +34,7 @@ def bytes_of(folder):
 def cluster():
     distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50
     ) as cluster:
         yield cluster
 
@@ -112,11 +112,19 @@ def test_a_cell_that_dask_gives_up_is_not_awaited_without_end(tmp_path, dask, cl
 def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(tmp_path):
     pytest.importorskip("distributed", reason="dask.distributed is not installed")
     at = tmp_path / "scheduler.json"
-    begin = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard")
+    begin = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--dashboard-address", ":0")
     begin = (*begin, "--host", "127.0.0.1", "--scheduler-file", str(at))
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": ENVIRONMENT}
     scheduler = subprocess.Popen(begin, **quiet)
-    begin = (sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", str(at), "--no-dashboard")
+    begin = (
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        "--scheduler-file",
+        str(at),
+        "--dashboard-address",
+        ":0",
+    )
     worker = subprocess.Popen((*begin, "--nthreads", "2", "--no-nanny"), **quiet)
     log, store = tmp_path / "log", tmp_path / "results.sqlite"
     try:

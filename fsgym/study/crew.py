@@ -93,7 +93,6 @@ Crew = Callable[[Iterable[int]], Results]
 def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: str | None) -> Iterator[Crew]:
     """A function that runs the tasks of the numbers it is given. Shared data are sent before the first."""
     n_jobs = effective_n_jobs(n_jobs) if backend == "loky" else -1
-    home = Home.here(backend)
     shared = {digest(value): value for task in tasks for value in task.data.values()}
     with ExitStack() as stack:
         if backend == "dask":
@@ -106,20 +105,22 @@ def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: st
                 sent = _filed(stack, shared)
                 stack.enter_context(parallel_config("loky", inner_max_num_threads=1))
 
-        def call(number: int) -> tuple[Any, ...]:
-            task = tasks[number]
-            values = [sent[digest(v)] for v in task.data.values()]
-            return (number, home, task.call, dict(task.arguments), tuple(task.data), *values)
+        def calls(numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
+            home = Home.here(backend)  # a new name for each group: who is begun again is not said to have died
+            for number in numbers:
+                task = tasks[number]
+                values = [sent[digest(v)] for v in task.data.values()]
+                yield (number, home, task.call, dict(task.arguments), tuple(task.data), *values)
 
         def here(numbers: Iterable[int]) -> Results:
-            return (work(*call(i)) for i in numbers)
+            return (work(*c) for c in calls(numbers))
 
         def elsewhere(numbers: Iterable[int]) -> Results:
             pool = Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
-            return pool(delayed(work)(*call(i)) for i in numbers)
+            return pool(delayed(work)(*c) for c in calls(numbers))
 
         def on_ray(numbers: Iterable[int]) -> Results:
-            return _streamed(call(i) for i in numbers)
+            return _streamed(calls(numbers))
 
         def on_dask(numbers: Iterable[int]) -> Results:
             with minded(), closing(elsewhere(numbers)) as came:
@@ -161,11 +162,12 @@ def _minded(client: Any, scheduler: str | None) -> Iterator[None]:
     """Raise what joblib would await without end, a task that Dask has given up; and say it when the scheduler goes."""
     from distributed.client import FutureCancelledError
 
-    ended, raised = threading.Event(), []
+    ended, raised, old = threading.Event(), [], set(client.futures)
 
     def mind() -> None:
         while not ended.wait(0.5):
-            given_up = [s.exception for s in client.futures.copy().values() if s.status == "error"]
+            futures = client.futures.copy().items()
+            given_up = [s.exception for key, s in futures if s.status == "error" and key not in old]
             if given_up:
                 raised.append(given_up[0])
                 interrupt_main()
