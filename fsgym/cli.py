@@ -232,11 +232,13 @@ def _list_studies() -> None:
         table.add_row(name, *(_minutes(m) for m in study.minutes), study.title)
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 120)
     console.print(table)
-    print("Times are of one core; two take half of it. Start with: fsgym reproduce NAME --quick")
+    print("Processor time; full is extrapolated. Two cores take half of it. Start with: fsgym reproduce NAME --quick")
 
 
 def _minutes(minutes: float) -> str:
-    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+    if minutes >= 90:
+        return f"{minutes / 60:.1f} h"
+    return f"{minutes:.0f} min" if minutes >= 10 else f"{minutes:.1f} min"
 
 
 def _show_claims(title: str, conclusion: Conclusion) -> None:

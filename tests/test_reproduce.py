@@ -53,7 +53,7 @@ def tiny_conclusion(planned, table, full):
         Claim("Who knows", "–", "–", None),
     ]
     tables = [dwsm.settings_table(settings), Table("odd", "Odd", "A note.", pd.DataFrame({NASTY: [1.0, np.nan]}))]
-    pictures = dwsm.curve_pictures(settings, table, (DWSM, CART))
+    pictures = dwsm.curve_pictures(settings, table)
     return Conclusion("Made up.", claims, tables, pictures, ["Mind <i>this</i>."])
 
 

@@ -230,7 +230,7 @@ def test_binary_claims_that_hold():
     claims = claims_of(dwsm_binary, table)
     assert by_text(claims, "DWSM is above L1-SVM and LARS").holds is True
     assert by_text(claims, "DWSM is above L1-SVM and LARS").here.startswith("7 of 8: australian")
-    assert by_text(claims, "The exception is splice").holds is True
+    assert by_text(claims, "The one exception is splice").holds is True
     assert by_text(claims, "Breast cancer with id: DWSM").holds is True
     assert by_text(claims, "Breast cancer without id: DWSM").here == "50%: 0.960 [0.960, 0.960]"
     assert by_text(claims, "Breast cancer with id: L1-SVM").here == "0.887, 0.893"  # a third of the way from .8 to .5
@@ -253,7 +253,7 @@ def test_binary_claims_that_do_not_hold():
     told = by_text(claims, "DWSM is above L1-SVM and LARS")
     assert told.holds is False
     assert told.here.startswith("6 of 8: ")
-    assert by_text(claims, "The exception is splice").holds is False
+    assert by_text(claims, "The one exception is splice").holds is False
     assert by_text(claims, "Breast cancer with id: DWSM").holds is False
     assert by_text(claims, "Policies are stable").holds is False
     assert by_text(claims, "Almost all of its mistakes").holds is False

@@ -34,7 +34,7 @@ class Study:
     name : str, of the command line
     title : str
     reference : str, BibTeX of what is reproduced
-    minutes : (float, float), processor time of the quick and of the whole study, measured on one core
+    minutes : (float, float), processor time of the quick study, measured, and of the whole one, extrapolated
     datasets : names that ``load_dataset`` must know
     plan : callable (full, data_dir) -> list of Planned, the cells
     conclude : callable (plan, table, full) -> Conclusion; ``table`` is that of ``table_of``, and may lack figures

@@ -42,6 +42,8 @@ WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
 PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # section 6.1, and .05
 OTHERS = (Arm(L1_SVM, "l1_svm"), Arm(LARS, "lars"), Arm(CART, "cart"))
 METHODS = (DWSM, L1_SVM, LARS, CART)
+BUDGET = "DWSM, budget"
+DRAWN = (*METHODS, BUDGET)  # in this order, so that a method has the same colour in every study
 BASE = Arm(DWSM, "rcpi", lams(PRICES))
 LEVELS = (0.5, 0.7, 0.8, 0.9)
 ROUNDING = 0.005  # the paper prints two digits
@@ -75,16 +77,18 @@ def reaches(
     )  # fmt: skip
 
 
-def above_both(
-    table: pd.DataFrame, datasets: Sequence[str], sparsity: float | None = None
+def above(
+    table: pd.DataFrame,
+    datasets: Sequence[str],
+    others: Sequence[str] = (L1_SVM, LARS),
+    sparsity: float | None = None,
 ) -> tuple[list[str], list[str]]:
-    """Data sets where DWSM is above both L1 methods, and where it is not: by the area under the curve, or at a
-    sparsity."""
+    """Data sets where DWSM is above all others, and where it is not: by the area under the curve, or at a sparsity."""
     means = by_dataset(areas(table) if sparsity is None else heights(table, sparsity))
-    if not {DWSM, L1_SVM, LARS} <= set(means.columns):
+    if not {DWSM, *others} <= set(means.columns):
         return [], []
-    means = means.dropna(subset=[DWSM, L1_SVM, LARS])
-    good = means[DWSM] > means[[L1_SVM, LARS]].max(axis=1)
+    means = means.dropna(subset=[DWSM, *others])
+    good = means[DWSM] > means[list(others)].max(axis=1)
     known = [d for d in datasets if d in means.index]
     return [d for d in known if good[d]], [d for d in known if not good[d]]
 
@@ -133,16 +137,15 @@ def wins_table(table: pd.DataFrame, first: str, others: Sequence[str]) -> Table:
     )  # fmt: skip
 
 
-def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame, methods: Sequence[str]) -> list[Picture]:
+def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]:
     """One picture a data set, a panel for each share of training data (the paper's appendix)."""
     pictures = []
     for dataset, rows in settings.groupby("dataset", sort=False):
         chances = table[table["dataset"] == dataset].groupby("share")["chance"].mean()
         with style():
             figure = figures.panels(
-                rows, [m for m in methods if (rows["method"] == m).any()],
-                {float(s): float(c) for s, c in chances.items()}, figures.short(str(dataset)),
-            )  # fmt: skip
+                rows, DRAWN, {float(s): float(c) for s, c in chances.items()}, figures.short(str(dataset))
+            )
             png = png_of(figure)
         stem = "curves_" + "".join(c if c.isalnum() else "_" for c in str(dataset))
         caption = (

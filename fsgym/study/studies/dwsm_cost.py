@@ -158,5 +158,5 @@ def picture(table: pd.DataFrame) -> Picture:
 
 
 STUDY = Study(
-    "dwsm-cost", "DWSM: costs of tests and errors (section 6.3.2)", REFERENCE, (1.0, 6.0), (PIMA.name,), plan, conclude
+    "dwsm-cost", "DWSM: costs of tests and errors (section 6.3.2)", REFERENCE, (1.3, 7.0), (PIMA.name,), plan, conclude
 )

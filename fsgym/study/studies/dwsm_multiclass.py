@@ -46,7 +46,7 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
         dwsm.area_table(table, METHODS), dwsm.wins_table(table, DWSM, METHODS[1:]), dwsm.height_table(table, METHODS),
         dwsm.settings_table(settings),
     ]  # fmt: skip
-    return Conclusion(protocol, claims(table), tables, dwsm.curve_pictures(settings, table, METHODS))
+    return Conclusion(protocol, claims(table), tables, dwsm.curve_pictures(settings, table))
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
@@ -95,6 +95,6 @@ def claims(table: pd.DataFrame) -> list[Claim]:
 
 
 STUDY = Study(
-    "dwsm-multiclass", "DWSM: sparse multiclass classification (section 6.2)", dwsm.REFERENCE, (3.0, 60.0),
+    "dwsm-multiclass", "DWSM: sparse multiclass classification (section 6.2)", dwsm.REFERENCE, (1.0, 24.0),
     tuple(s.name for s in SOURCES), plan, conclude,
 )  # fmt: skip

@@ -141,6 +141,6 @@ def picture(planned: Sequence[Planned], row: dict) -> Picture:
 
 
 STUDY = Study(
-    "dwsm-relational", "DWSM: blocks of an image (section 6.3.3, Fig. 8)", dwsm.REFERENCE, (1.0, 15.0),
+    "dwsm-relational", "DWSM: blocks of an image (section 6.3.3, Fig. 8)", dwsm.REFERENCE, (0.4, 9.0),
     (TRAIN.name,), plan, conclude,
 )  # fmt: skip
