@@ -106,6 +106,8 @@ def compare(
         typer.Option(help="Folder for results.csv, report.html and figures; default: fsgym-results/NAME."),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Processes, -1: one a core. The result does not depend on it.")] = -1,
+    backend: Annotated[str, typer.Option(help="loky: this machine; dask or ray: a running cluster.")] = "loky",
+    scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; dask needs it.")] = None,
 ) -> None:
     """Compare methods on a data set: accuracy, features used and prices paid, on the same splits."""
     from fsgym.datasets import load_costs, load_dataset
@@ -136,6 +138,8 @@ def compare(
                 else inputs.read_unrelated_costs(unrelated_costs, dataset),
                 seed=seed,
                 n_jobs=jobs,
+                backend=backend,  # type: ignore[arg-type]
+                scheduler=scheduler,
                 progress=sys.stderr.isatty(),
                 out=folder,
                 command=shlex.join(["fsgym", *(context.obj or [])]),
