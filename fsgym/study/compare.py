@@ -83,7 +83,7 @@ def compare(
     train_share : float, default 0.5
     lam : float or sequence of float, optional
         Price of one unit of ``costs``, in units of the error costs: those that price-aware methods are swept over,
-        and at which the loss is reported. By default the paper's grid 0, .001, .01, .05, .1, .15, .2, .3 (divided
+        and at which the loss is reported. By default 0, .001, .003, .01, .02, .03, .05, .1, .15, .2, .3 (divided
         by the mean of ``costs``), the loss being reported at .01, .05, .1 of it. With ``error_costs`` prices and
         errors are in one unit: the default then is 0, .03, .1, .3, 1, 3, 10, and the loss is reported at 1.
     budget, budget_cost, costs, error_costs, related, relation, unrelated_costs, empty_is_related, prerequisites

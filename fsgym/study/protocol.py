@@ -17,7 +17,8 @@ from fsgym.methods import METHODS, find_method, load_class
 from fsgym.rules import Rules
 from fsgym.study.imputed import ImputedMean, accepts_missing
 
-PAPER_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # Dulac-Arnold et al. (2012), section 6.1, and .05 of 6.2
+# Dulac-Arnold et al. (2012), section 6.1, with .05 of section 6.2, and .003, .02 and .03, where most happens
+PAPER_PRICES = (0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3)
 PAPER_REPORTED = (0.01, 0.05, 0.1)
 UNIT_PRICES = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 VALIDATION_SHARE = 0.25
@@ -121,7 +122,7 @@ def prices_of(lam: Any, rules: Rules, real_unit: bool) -> tuple[tuple[float, ...
     """The prices that price-aware methods are swept over, and those at which the loss is reported.
 
     What the user gives is both. Otherwise: with error costs, prices and errors are in one unit and 1 is the price
-    that counts; without, the paper's grid, where one average acquisition is worth what a feature is in the paper.
+    that counts; without, the paper's grid and three prices more, where one average acquisition is worth what a feature is in the paper.
     """
     if lam is not None:
         given: list[Any] = list(lam) if np.iterable(lam) and not isinstance(lam, str) else [lam]
