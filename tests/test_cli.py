@@ -208,11 +208,7 @@ def test_datasets_are_listed(capsys):
 
 
 def test_module_prints_its_version_and_needs_little_for_it():
-    code = (
-        "import sys, fsgym.__main__ as m\n"
-        "try: m.main(['--version'])\n"
-        "except SystemExit: print(sorted(sys.modules))"
-    )
+    code = "import sys, fsgym.__main__ as m\ntry: m.main(['--version'])\nexcept SystemExit: print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.startswith(f"fsgym {fsgym.__version__}\n")
     for heavy in ("pandas", "sklearn", "matplotlib", "torch", "scipy.stats", "jinja2"):

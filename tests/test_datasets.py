@@ -671,9 +671,7 @@ def test_prices_in_three_formats(tmp_path, data):
     assert load_costs(plain) == load_costs(table) == prices
     assert load_costs(plain, data) == load_costs(table, data) == load_costs(entry, data) == prices
     assert load_costs("other", data_dir=tmp_path) == load_costs(entry, "other") == {"u": 1.0}
-    priced = Dataset(
-        data.X, data.y, groups=data.groups, group_names=data.group_names, costs=load_costs(entry, data)
-    )
+    priced = Dataset(data.X, data.y, groups=data.groups, group_names=data.group_names, costs=load_costs(entry, data))
     assert priced.costs.tolist() == [1.0, 1.0, 2.5, 17.61]
 
 

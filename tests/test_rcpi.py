@@ -155,9 +155,7 @@ def test_scores_are_those_of_one_plain_ridge_regression_an_action(variant, n_sta
     orders = [states.order[s, : states.lengths[s]].tolist() for s in range(n_states)]
     legal = np.array([twin.legal(r, o)[: rules.n_acquisitions] for r, o in zip(states.rows, orders)])
     returns = np.where(legal, np.random.default_rng(0).normal(size=legal.shape), 0).astype(np.float32)
-    weights, intercepts = fit_scores(
-        states, values, dataset.y, returns, legal, rules, ridge=1e-3, run=serially
-    )
+    weights, intercepts = fit_scores(states, values, dataset.y, returns, legal, rules, ridge=1e-3, run=serially)
     z = np.array([twin.known(r, o) for r, o in zip(states.rows, orders)])
     mu = np.where(z, np.nan_to_num(values[states.rows]), 0)
     Phi = np.column_stack([np.ones(n_states), z, mu]).astype(np.float64)
@@ -504,9 +502,7 @@ TINY = {"Relational": {"n_iterations": 3, "states_per_sample": 2}}
 
 @pytest.mark.parametrize("name", ["", "Budget", "Cost", "Group", "Relational"])
 def test_every_registered_task_is_learnt_better_than_answering_at_once(name):
-    train, test = (
-        gym.make(f"DatumWise{name}-v0", split=part, disable_env_checker=True) for part in ("train", "test")
-    )
+    train, test = (gym.make(f"DatumWise{name}-v0", split=part, disable_env_checker=True) for part in ("train", "test"))
     agent = RCPI(train, mixture="trajectory", random_state=1, **TINY.get(name, {})).learn()
     rules, inner = train.unwrapped.rules, test.unwrapped.dataset
     shares = np.bincount(train.unwrapped.dataset.y) / train.unwrapped.dataset.n_samples

@@ -122,7 +122,8 @@ def prices_of(lam: Any, rules: Rules, real_unit: bool) -> tuple[tuple[float, ...
     """The prices that price-aware methods are swept over, and those at which the loss is reported.
 
     What the user gives is both. Otherwise: with error costs, prices and errors are in one unit and 1 is the price
-    that counts; without, the paper's grid and three prices more, where one average acquisition is worth what a feature is in the paper.
+    that counts; without, the paper's grid and three prices more, where one average acquisition is worth what a feature
+    is in the paper.
     """
     if lam is not None:
         given: list[Any] = list(lam) if np.iterable(lam) and not isinstance(lam, str) else [lam]
