@@ -310,6 +310,14 @@ def test_cost_claims(cost, holds):
     assert by_text(claims, "Error cost 400: accuracy").holds is True
 
 
+def test_the_cheapest_setting_is_named_whatever_its_parameters():
+    rows = line(dwsm_cost.label(400.0), DWSM, [(0.5, 0.76), (0.6, 0.7)], loss=80.0, spent=16.0)
+    for row in rows:
+        row["params"] = json.dumps({"n_iterations": 20, "mixture": "decision", "alpha": 0.7})
+    found = dwsm_cost.cheapest(pd.DataFrame(rows))
+    assert found["setting"].tolist() == ["n_iterations 20, mixture decision, alpha 0.7"]
+
+
 def test_groups_claims():
     rows = line("Adult", DWSM, [(0.4, 0.84), (0.9, 0.78)])
     for row, taken, lam in zip(rows, (8.0, 4.0), (0.0, 0.01)):

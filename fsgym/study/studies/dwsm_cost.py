@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 
@@ -16,6 +15,7 @@ from fsgym.study.plan import DWSM, Arm, Block, Planned, Source, folds
 from fsgym.study.report import Picture, png_of
 from fsgym.study.statistics import mean_of
 from fsgym.study.studies import Study, dwsm
+from fsgym.study.summary import settings_text
 
 PIMA = Source("pima_diabetes", "Pima diabetes")
 RIGHT = -50.0  # of a right answer; not printed, but what the printed costs and accuracies amount to
@@ -70,7 +70,8 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
         f"Pima diabetes (768 rows, 8 features), five folds, drawn {REPEATS[full]} times; prices of the tests from "
         f"Turney (1995), {RIGHT:g} for a right answer and 400 or 800 for a wrong one. The {RIGHT:g} is not printed: "
         ".76 x -50 + .24 x 400 = 58 leaves 16 for tests in the printed 74, and .75 x -50 + .25 x 800 leaves 18.5 in "
-        f"181. RCPI with {SETTING[0]['n_iterations']} iterations of {SETTING[0]['states_per_sample']} states a row."
+        f"181. RCPI with {SETTING[0]['n_iterations']} iterations of {SETTING[0]['states_per_sample']} states a row, "
+        "the mixture drawn at each decision, as the paper has it."
     )
     best = cheapest(table)
     tables = [
@@ -111,7 +112,7 @@ def cheapest(table: pd.DataFrame) -> pd.DataFrame:
             "error cost": str(dataset).rpartition(", ")[2], "method": method,
             "mean cost": f"{cost.mean:.1f} [{cost.low:.1f}, {cost.high:.1f}]", "accuracy": f"{accuracy.mean:.3f}",
             "price of tests": f"{own['spent'].mean():.1f}", "features": f"{own['n_features'].mean():.2f}",
-            "setting": ", ".join(f"{k} {v:.3g}" for k, v in json.loads(own["params"].iloc[0]).items()),
+            "setting": settings_text(own["params"].iloc[0]),
         })  # fmt: skip
     return pd.DataFrame(rows)
 
