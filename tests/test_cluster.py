@@ -1,5 +1,6 @@
 """The same bytes on a cluster as in one process, whichever of its processes die."""
 
+import importlib
 import json
 import os
 import signal
@@ -32,7 +33,7 @@ def bytes_of(folder):
 
 @pytest.fixture(scope="module")
 def cluster():
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    distributed = importlib.import_module("distributed")  # in the extra `test`: never skipped
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50
     ) as cluster:
@@ -110,7 +111,6 @@ def test_a_cell_that_dask_gives_up_is_not_awaited_without_end(tmp_path, dask, cl
 
 
 def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(tmp_path):
-    pytest.importorskip("distributed", reason="dask.distributed is not installed")
     at = tmp_path / "scheduler.json"
     begin = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--dashboard-address", ":0")
     begin = (*begin, "--host", "127.0.0.1", "--scheduler-file", str(at))
@@ -161,7 +161,6 @@ def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(tmp_path):
     ],
 )
 def test_mistakes_are_told_in_one_sentence(arguments, error, says, tmp_path, monkeypatch):
-    pytest.importorskip("distributed", reason="dask.distributed is not installed")
     monkeypatch.setattr(crew, "PATIENCE", 1)
     with pytest.raises(error, match=says) as caught:
         run_tasks(scores(1), tmp_path / "results.sqlite", **arguments)
