@@ -49,6 +49,7 @@ METHODS: dict[str, Method] = {
     "uncertain_sgl": Method(
         "Uncertain SGL + HIK-SVM", "baselines:UncertainHIKClassifier", False, "Xie and Xu (2013)"
     ),
+    "gbfs": Method("GBFS", "baselines:GBFSClassifier", False, "Xu, Huang, Weinberger and Zheng (2014)"),
     "cart": Method("CART", "baselines:CARTClassifier", False, "Breiman, Friedman, Olshen and Stone (1984)"),
 }  # fmt: skip
 

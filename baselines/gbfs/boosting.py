@@ -1,0 +1,101 @@
+"""Boosting in which a feature is paid for when a tree first splits on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.gbfs.losses import LEAST, Loss, weighted
+from baselines.gbfs.prices import Market
+from fsgym.kernels import BinnedTable, Tree, TreeGrower, add_binned
+
+Vector = NDArray[np.float64]
+
+
+@dataclass
+class Held:
+    """Rows that choose the number of iterations."""
+
+    table: BinnedTable
+    loss: Loss
+
+
+@dataclass
+class Boosted:
+    """What boosting made; ``trees`` holds n_outputs trees an iteration."""
+
+    start: Vector
+    trees: list[Tree] = field(default_factory=list)
+    train_loss: list[float] = field(default_factory=list)
+    validation_loss: list[float] = field(default_factory=list)
+    n_bought: list[int] = field(default_factory=list)
+
+    @property
+    def best_iteration(self) -> int:
+        losses = self.validation_loss
+        return int(np.argmin(losses)) + 1 if losses else len(self.train_loss)
+
+    def stale(self, patience: int | None) -> bool:
+        return bool(patience and self.validation_loss and len(self.validation_loss) - self.best_iteration >= patience)
+
+
+def first_gains(grower: TreeGrower, loss: Loss, start: Vector, newton: bool) -> Vector:
+    """What the first split on each feature is worth before anything is paid, (n_features,), the best of the outputs."""
+    _, gradient, hessian = loss.at(np.repeat(start[:, None], len(loss.y), axis=1))
+    gains = [grower.gains(*_channels(g, h, loss.weights, newton)) for g, h in zip(gradient, hessian)]
+    return np.max(gains, axis=0)
+
+
+def boost(
+    grower: TreeGrower,
+    loss: Loss,
+    market: Market,
+    start: Vector,
+    *,
+    n_iter: int,
+    learning_rate: float,
+    newton: bool = False,
+    force_first: bool = False,
+    held: Held | None = None,
+    early_stopping: int | None = None,
+) -> Boosted:
+    """Add the tree of eq. 14, shrunk, ``n_iter`` times, or until nothing is worth its price or ``held`` says stop."""
+    made = Boosted(start)
+    F = np.repeat(start[:, None], len(loss.y), axis=1)
+    held_F = None if held is None else np.repeat(start[:, None], len(held.loss.y), axis=1)
+    _, gradient, hessian = loss.at(F)
+    for iteration in range(1, n_iter + 1):
+        trees = []
+        for k in range(loss.n_outputs):
+            market.iteration, market.output = iteration, k
+            forced = force_first and iteration == 1 and not market.log
+            channels = _channels(gradient[k], hessian[k], loss.weights, newton)
+            tree = grower.grow(*channels, market.prices, market.on_split, force_root=forced)
+            empty = len(tree.feature) == 1
+            tree = tree._replace(value=tree.value * (0.0 if empty else learning_rate))
+            grower.add_to(F[k], tree)
+            if held is not None and held_F is not None and not empty:
+                add_binned(tree, held.table, held_F[k])
+            trees.append(tree)
+        if all(len(tree.feature) == 1 for tree in trees):  # nor will any later tree find anything
+            break
+        if market.frozen:
+            market.reprice()
+        value, gradient, hessian = loss.at(F)
+        made.trees += trees
+        made.train_loss.append(value)
+        made.n_bought.append(int(market.bought.sum()))
+        if held is not None and held_F is not None:
+            made.validation_loss.append(held.loss.at(held_F)[0])
+        if made.stale(early_stopping):
+            break
+    return made
+
+
+def _channels(gradient: Vector, hessian: Vector, weights: Vector | None, newton: bool) -> tuple[Vector, Vector | None]:
+    """What a tree is fitted to: gradients, and what stands below them, weights or second derivatives."""
+    if newton:
+        return weighted(gradient, weights), weighted(np.maximum(hessian, LEAST), weights)
+    return weighted(gradient, weights), weights

@@ -1,0 +1,247 @@
+"""What the classifier and the regressor of GBFS share: tables in, a forest and its purchases out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from baselines._linear import validate_data
+from baselines.gbfs.boosting import Held, boost, first_gains
+from baselines.gbfs.losses import Loss
+from baselines.gbfs.prices import Market, phi_of
+from fsgym.checks import price_list
+from fsgym.kernels import BinnedTable, Forest, TreeGrower, bin_table
+
+FEWEST = 200  # rows from which some are held out: fewer stop at an accident
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Training data in bins, to be boosted at any mu."""
+
+    table: BinnedTable
+    loss: Loss
+    held: Held | None
+    learnt: dict[str, Any]  # attributes that do not depend on mu
+
+
+class GBFSModel(SelectorMixin, BaseEstimator):
+    """Parameters, training and use of gradient boosted feature selection; a subclass brings targets and losses."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "mu": [None, Interval(Real, 0, None, closed="left")],
+        "mu_rel": [Interval(Real, 0, None, closed="left")],
+        "n_iter": [Interval(Integral, 0, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "max_bin": [Interval(Integral, 2, 256, closed="both")],
+        "step": [StrOptions({"gradient", "newton"})],
+        "init": [StrOptions({"prior", "zero"})],
+        "rule": [StrOptions({"gain", "force_first"})],
+        "phi_update": [StrOptions({"split", "tree"})],
+        "feature_costs": [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")],
+        "bags": [None, "array-like"],
+        "neighbour_discount": [None, "array-like"],
+        "phi": [None, callable],
+        "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
+        "early_stopping": [None, Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [None, Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        mu: float | None = None,
+        *,
+        mu_rel: float = 0.03125,
+        n_iter: int = 2000,
+        learning_rate: float = 0.1,
+        max_depth: int = 3,
+        min_samples_leaf: int = 1,
+        max_bin: int = 255,
+        step: str = "gradient",
+        init: str = "prior",
+        rule: str = "gain",
+        phi_update: str = "split",
+        feature_costs: Any = None,
+        bags: Any = None,
+        neighbour_discount: Any = None,
+        phi: Any = None,
+        validation_fraction: float | None = 0.2,
+        early_stopping: int | None = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.mu = mu
+        self.mu_rel = mu_rel
+        self.n_iter = n_iter
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_bin = max_bin
+        self.step = step
+        self.init = init
+        self.rule = rule
+        self.phi_update = phi_update
+        self.feature_costs = feature_costs
+        self.bags = bags
+        self.neighbour_discount = neighbour_discount
+        self.phi = phi
+        self.validation_fraction = validation_fraction
+        self.early_stopping = early_stopping
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _targets(self, y: NDArray) -> tuple[NDArray, dict[str, Any]]:
+        """Targets as a loss takes them, and what to keep of them."""
+        raise NotImplementedError
+
+    def _loss(self, y: NDArray, weights: NDArray[np.float64] | None, learnt: dict[str, Any]) -> Loss:
+        raise NotImplementedError
+
+    def _strata(self, y: NDArray) -> NDArray[np.int64]:
+        """Parts of which the same share is held out."""
+        return np.zeros(len(y), dtype=np.int64)
+
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> Prepared:
+        """Check everything, hold rows out and put the rest in bins."""
+        table, labels = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], accept_sparse="csc", ensure_all_finite=False,
+            y_numeric=numeric, ensure_min_samples=2,
+        )  # fmt: skip
+        names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])]
+        refuse_infinite(table, names)
+        rows, weights = None, None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+            rows = np.flatnonzero(weights)  # a weight of zero is no row
+        labels = labels if rows is None else labels[rows]
+        weights = None if weights is None or (weights[rows] == 1).all() else weights[rows]
+        targets, learnt = self._targets(labels)
+        learnt |= {"n_features_in_": table.shape[1], "feature_costs_": self._costs(names)}
+        phi_of(table.shape[1], self.bags, self.neighbour_discount, self.phi)
+        out = self._held_out(targets)
+        rows = np.arange(len(targets)) if rows is None else rows
+
+        def part(chosen: NDArray[np.bool_]) -> Loss:
+            return self._loss(targets[chosen], None if weights is None else weights[chosen], learnt)
+
+        whole = len(rows) == table.shape[0] and not out.any()
+        threads = self.n_jobs or 1
+        bins = bin_table(table, self.max_bin, threads, None if whole else rows[~out])
+        held = Held(bins.encode(table, threads, rows[out]), part(out)) if out.any() else None
+        return Prepared(bins, part(~out), held, learnt)
+
+    def _costs(self, names: list[str]) -> NDArray[np.float64]:
+        costs = 1.0 if self.feature_costs is None else self.feature_costs
+        return price_list(costs, names, "feature_costs")
+
+    def _held_out(self, y: NDArray) -> NDArray[np.bool_]:
+        """Rows that choose the number of iterations, the same share of each stratum."""
+        out = np.zeros(len(y), dtype=bool)
+        if self.validation_fraction is None or len(y) < FEWEST:
+            return out
+        generator, strata = check_random_state(self.random_state), self._strata(y)
+        for k in np.unique(strata):
+            rows = generator.permutation(np.flatnonzero(strata == k))
+            out[rows[: min(round(self.validation_fraction * len(rows)), len(rows) - 1)]] = True
+        return out
+
+    def _learn(self, data: Prepared) -> None:
+        """Boost at the mu of this estimator, and keep what came of it."""
+        costs, newton, loss = data.learnt["feature_costs_"], self.step == "newton", data.loss
+        phi = phi_of(data.table.n_features, self.bags, self.neighbour_discount, self.phi)
+        free = Market(0.0, costs, phi)
+        start = loss.prior() if self.init == "prior" else np.zeros(loss.n_outputs)
+        options = {"max_depth": self.max_depth, "min_samples_leaf": self.min_samples_leaf, "n_jobs": self.n_jobs or 1}
+        with TreeGrower(data.table, **options) as grower:
+            gains, prices = first_gains(grower, loss, start, newton), costs * free.phi
+            mu_max = float(np.max(gains[prices > 0] / prices[prices > 0], initial=0.0))
+            mu = self.mu_rel * mu_max if self.mu is None else float(self.mu)
+            market = Market(mu, costs, phi, frozen=self.phi_update == "tree")
+            made = boost(
+                grower, loss, market, start, n_iter=self.n_iter, learning_rate=self.learning_rate, newton=newton,
+                force_first=self.rule == "force_first", held=data.held, early_stopping=self.early_stopping,
+            )  # fmt: skip
+        for name, value in data.learnt.items():
+            setattr(self, name, value)
+        self.init_, self.mu_, self.mu_max_, self.best_iteration_ = start, mu, mu_max, made.best_iteration
+        self.train_loss_, self.validation_loss_ = np.array(made.train_loss), np.array(made.validation_loss)
+        self.n_features_path_ = np.array(made.n_bought, dtype=np.int64)
+        self.purchase_log_ = [p for p in market.log if p.iteration <= self.best_iteration_]
+        self.selected_features_ = np.array(sorted(p.feature for p in self.purchase_log_), dtype=np.int64)
+        self.support_ = np.isin(np.arange(len(costs)), self.selected_features_)
+        self.total_cost_ = float(costs[self.support_].sum())
+        self.phi_ = np.array(phi(self.support_.copy()), dtype=np.float64)
+        self.trees_ = Forest.of(made.trees[: self.best_iteration_ * loss.n_outputs])
+
+    def _selected(self, X: Any) -> tuple[NDArray[np.float64], Forest]:
+        """The selected columns of a table, dense, and the forest on them: nothing else is read."""
+        check_is_fitted(self, "trees_")
+        table = validate_data(
+            self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse="csc", ensure_all_finite=False
+        )
+        refuse_infinite(table, list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])))
+        columns = self.selected_features_
+        part = table[:, columns]
+        return (part.toarray() if sp.issparse(part) else part).astype(np.float64), self.trees_.take(columns)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """(n_samples, n_outputs)."""
+        part, forest = self._selected(X)
+        scores = np.tile(self.init_, (len(part), 1))
+        forest.add_to(scores, part)
+        return scores
+
+    def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        part, forest = self._selected(X)
+        scores, k = np.tile(self.init_, (len(part), 1)), len(self.init_)
+        for first in range(0, forest.n_trees, k):
+            forest.add_to(scores, part, first, first + k)
+            yield scores.copy()
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns the trees ask for on each row's paths, bool (n_samples, n_features)."""
+        part, forest = self._selected(X)
+        used = np.zeros((len(part), len(self.support_)), dtype=bool)
+        used[:, self.selected_features_] = forest.used(part)
+        return used
+
+    def row_cost(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The costs of the distinct features that each row's paths ask for, (n_samples,); at most ``total_cost_``."""
+        part, forest = self._selected(X)
+        return forest.used(part) @ self.feature_costs_[self.selected_features_]
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "support_")
+        return self.support_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def refuse_infinite(table: Any, names: list[str]) -> None:
+    """ValueError in a sentence, with the column, where a table holds NaN or infinity."""
+    for j in range(0, table.shape[1], 64):
+        part = table[:, j : j + 64]
+        bad = ~np.isfinite(part.data if sp.issparse(part) else part)
+        if bad.any():
+            column = np.repeat(np.arange(part.shape[1]), np.diff(part.indptr)) if sp.issparse(part) else None
+            place = int(column[bad][0] if column is not None else np.flatnonzero(bad.any(axis=0))[0])
+            values = part.data[bad] if sp.issparse(part) else part[bad]
+            kind = "NaN" if np.isnan(values).any() else "inf"
+            raise ValueError(f"X must be finite, but column {names[j + place]!r} holds {kind}; fill it or drop it")
