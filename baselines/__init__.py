@@ -6,6 +6,7 @@ its own sparsity knob from nothing used to everything.
 
 from baselines.cart import CARTClassifier
 from baselines.gbfs import GBFSClassifier, GBFSRegressor, gbfs_path
+from baselines.hkl import Booleanizer, DisjunctionClassifier
 from baselines.l1_svm import L1SVMClassifier
 from baselines.lasso import LassoPathClassifier
 from baselines.lufe import LUFeClassifier, LUFeCV
@@ -14,7 +15,7 @@ from baselines.svm_plus import SVMPlusClassifier
 from baselines.uncertain import UncertainExpander, UncertainHIKClassifier, UncertainSGLSelector, intersection_kernel
 
 __all__ = [
-    "CARTClassifier", "GBFSClassifier", "GBFSRegressor", "L1SVMClassifier", "LUFeCV", "LUFeClassifier",
-    "LassoPathClassifier", "SVMPlusClassifier", "SparseGroupLasso", "UncertainExpander", "UncertainHIKClassifier",
-    "UncertainSGLSelector", "gbfs_path", "intersection_kernel", "sgl_lambda_max", "sgl_path",
+    "Booleanizer", "CARTClassifier", "DisjunctionClassifier", "GBFSClassifier", "GBFSRegressor", "L1SVMClassifier",
+    "LUFeCV", "LUFeClassifier", "LassoPathClassifier", "SVMPlusClassifier", "SparseGroupLasso", "UncertainExpander",
+    "UncertainHIKClassifier", "UncertainSGLSelector", "gbfs_path", "intersection_kernel", "sgl_lambda_max", "sgl_path",
 ]  # fmt: skip

@@ -50,6 +50,10 @@ METHODS: dict[str, Method] = {
         "Uncertain SGL + HIK-SVM", "baselines:UncertainHIKClassifier", False, "Xie and Xu (2013)"
     ),
     "gbfs": Method("GBFS", "baselines:GBFSClassifier", False, "Xu, Huang, Weinberger and Zheng (2014)"),
+    "hkl": Method(
+        "HKL disjunctions", "baselines:DisjunctionClassifier", False,
+        "Bach (2009); Jawanpuria, Nath and Ramakrishnan (2015)",
+    ),
     "cart": Method("CART", "baselines:CARTClassifier", False, "Breiman, Friedman, Olshen and Stone (1984)"),
 }  # fmt: skip
 

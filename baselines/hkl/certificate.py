@@ -1,0 +1,128 @@
+"""How much all disjunctions that are not active could still gain: sums over exponentially many, in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.hkl.lattice import ActiveSet, Lattice, Sources
+from baselines.hkl.problem import Matrix, Vector
+
+BLOCK = 128  # rows that are computed at a time
+LONGEST = 6  # sums over disjunctions up to a length are exact to here; above, the sum over all of them is the bound
+
+
+class Certificate:
+    """alpha' Q(u) alpha = sum over v that hold u of t_v^2 / (sum of delta_w over u <= w <= v)^2, for sources u.
+
+    With prices d_l the inner sum is scale * prod_{l in u} d_l * prod_{l in v, not in u} (1 + d_l). Since the
+    multipliers of the two classes balance, t_v is minus the sum of a_i over the rows where v is false, and the sum over
+    v is b' M b with M_ij = prod_l (1 + s_l z_il z_jl), s_l = 1 / (1 + d_l)^2, z = 1 - x, and b_i = a_i where u is
+    false, else 0. M is one fixed matrix: it is held once, ``n^2 * 8`` bytes for n different rows.
+
+    Where length is limited to K, M becomes elementary symmetric sums of s_l z_il z_jl up to order K - |u|.
+
+    Parameters
+    ----------
+    Z : ndarray (n, n_literals), float64, the different rows of 1 - X
+    lattice : Lattice
+    """
+
+    def __init__(self, Z: Matrix, lattice: Lattice) -> None:
+        self.Z, self.lattice = Z, lattice
+        self.s = 1.0 / (1.0 + lattice.prices) ** 2
+        self.limited = lattice.longest < lattice.n_literals and lattice.longest <= LONGEST
+        self._held: tuple[tuple[int, int], Matrix] | None = None
+
+    def values(self, a: Vector, active: ActiveSet, sources: Sources) -> Vector:
+        """alpha' Q(u) alpha of each source; ``a`` is alpha times y, summed over equal rows."""
+        groups = self.lattice.group[sources.literal]
+        found = np.empty(len(sources))
+        for g in np.unique(groups):
+            mine = np.flatnonzero(groups == g)
+            found[mine] = self._in_group(int(g), a, active, Sources(sources.parent[mine], sources.literal[mine]))
+        return found
+
+    def _in_group(self, g: int, a: Vector, active: ActiveSet, sources: Sources) -> Vector:
+        nodes = [active.node(sources, k) for k in range(len(sources))]
+        s, d = self.s, self.lattice.prices
+        log_price = np.array([2.0 * np.log(d[list(u)]).sum() for u in nodes]) + 2.0 * np.log(self.lattice.scale)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not self.limited:
+                log_all = np.log1p(s[self.lattice.group == g]).sum()
+                log_own = np.array([np.log1p(s[list(u)]).sum() for u in nodes])
+                large = np.exp(log_all - log_own - log_price) * self._forms(g, -1, a, active, sources)
+                return np.where(np.isnan(large), np.inf, large)  # where it is too large to be known it bounds nothing
+            K = self.lattice.longest
+            total = np.zeros(len(nodes))
+            corrections = [complete(-s[list(u)], K) for u in nodes]  # takes u's own literals out of the sums
+            for order in range(K):
+                reach = [sum(c[: max(K - len(u) - order + 1, 0)]) for u, c in zip(nodes, corrections)]
+                if any(reach):
+                    total += np.array(reach) * self._forms(g, order, a, active, sources)
+            return np.maximum(total, 0.0) * np.exp(-log_price)
+
+    def _forms(self, g: int, order: int, a: Vector, active: ActiveSet, sources: Sources) -> Vector:
+        """b' M b of each source, parent by parent: only rows where the parent is false and a is not 0 take part."""
+        M, found = (None if order == 0 else self._matrix(g, order)), np.empty(len(sources))
+        for parent in np.unique(sources.parent):
+            mine = np.flatnonzero(sources.parent == parent)
+            taken = a != 0.0
+            if parent >= 0:
+                taken &= self.Z[:, list(active.nodes[parent])].all(axis=1)
+            rows = np.flatnonzero(taken)
+            B = a[rows, None] * self.Z[np.ix_(rows, sources.literal[mine])]
+            if M is None:
+                found[mine] = B.sum(axis=0) ** 2
+            else:
+                found[mine] = np.einsum("ij,ij->j", B, form(M, rows, B))
+        return found
+
+    def _matrix(self, g: int, order: int) -> Matrix:
+        """The matrix of a group: of order -1 over all lengths, divided by prod(1 + s); else of that order."""
+        if self._held is None or self._held[0] != (g, order):
+            M = self._held[1] if self._held else np.empty((len(self.Z), len(self.Z)))
+            self._held = None
+            mine = self.lattice.group == g
+            Z, s = np.ascontiguousarray(self.Z[:, mine]), self.s[mine]
+            for first in range(0, len(Z), BLOCK):
+                rows = slice(first, first + BLOCK)
+                M[rows] = whole(Z[rows], Z, s) if order < 0 else elementary(Z[rows], Z, s, order)
+            self._held = (g, order), M
+        return self._held[1]
+
+
+def form(M: Matrix, rows: NDArray[np.int64], B: Matrix) -> Matrix:
+    """M[rows, rows] B, in blocks so that no second matrix of this size is held."""
+    product = np.empty_like(B)
+    for first in range(0, len(rows), BLOCK):
+        part = slice(first, first + BLOCK)
+        product[part] = M[rows[part]][:, rows] @ B
+    return product
+
+
+def whole(left: Matrix, right: Matrix, s: Vector) -> Matrix:
+    """prod_l (1 + s_l z_il z_jl) / prod_l (1 + s_l)."""
+    weights = np.log1p(s)
+    return np.exp((left * weights) @ right.T - weights.sum())
+
+
+def elementary(left: Matrix, right: Matrix, s: Vector, order: int) -> Matrix:
+    """The elementary symmetric sum of s_l z_il z_jl of that order, from power sums (Newton's identities)."""
+    powers = [(left * s**k) @ right.T for k in range(1, order + 1)]
+    sums: list[Matrix] = []
+    for k in range(1, order + 1):
+        total = (-1.0) ** (k - 1) * powers[k - 1]
+        for i in range(1, k):
+            total += (-1.0) ** (i - 1) * sums[k - i - 1] * powers[i - 1]
+        sums.append(total / k)
+    return sums[-1]
+
+
+def complete(values: Vector, order: int) -> list[float]:
+    """Complete homogeneous symmetric sums of order 0 to ``order``: the coefficients of prod 1 / (1 - values x)."""
+    sums = [1.0] + [0.0] * order
+    for value in values:
+        for k in range(1, order + 1):
+            sums[k] += value * sums[k - 1]
+    return sums
