@@ -5,17 +5,23 @@ its own sparsity knob from nothing used to everything.
 """
 
 from baselines.cart import CARTClassifier
+from baselines.forest import ForestSelectionClassifier
 from baselines.gbfs import GBFSClassifier, GBFSRegressor, gbfs_path
 from baselines.hkl import Booleanizer, DisjunctionClassifier
+from baselines.hsic_lasso import HSICLassoClassifier
+from baselines.l1_logistic import L1LogisticClassifier
 from baselines.l1_svm import L1SVMClassifier
 from baselines.lasso import LassoPathClassifier
 from baselines.lufe import LUFeClassifier, LUFeCV
-from baselines.sparse_group_lasso import SparseGroupLasso, sgl_lambda_max, sgl_path
+from baselines.mrmr import MRMRClassifier
+from baselines.sparse_group_lasso import GroupLassoClassifier, SparseGroupLasso, sgl_lambda_max, sgl_path
 from baselines.svm_plus import SVMPlusClassifier
 from baselines.uncertain import UncertainExpander, UncertainHIKClassifier, UncertainSGLSelector, intersection_kernel
 
 __all__ = [
-    "Booleanizer", "CARTClassifier", "DisjunctionClassifier", "GBFSClassifier", "GBFSRegressor", "L1SVMClassifier",
-    "LUFeCV", "LUFeClassifier", "LassoPathClassifier", "SVMPlusClassifier", "SparseGroupLasso", "UncertainExpander",
-    "UncertainHIKClassifier", "UncertainSGLSelector", "gbfs_path", "intersection_kernel", "sgl_lambda_max", "sgl_path",
+    "Booleanizer", "CARTClassifier", "DisjunctionClassifier", "ForestSelectionClassifier", "GBFSClassifier",
+    "GBFSRegressor", "GroupLassoClassifier", "HSICLassoClassifier", "L1LogisticClassifier", "L1SVMClassifier",
+    "LUFeCV", "LUFeClassifier", "LassoPathClassifier", "MRMRClassifier", "SVMPlusClassifier", "SparseGroupLasso",
+    "UncertainExpander", "UncertainHIKClassifier", "UncertainSGLSelector", "gbfs_path", "intersection_kernel",
+    "sgl_lambda_max", "sgl_path",
 ]  # fmt: skip

@@ -53,6 +53,17 @@ METHODS: dict[str, Method] = {
     "hkl": Method(
         "HKL disjunctions", "baselines:DisjunctionClassifier", False,
         "Bach (2009); Jawanpuria, Nath and Ramakrishnan (2015)",
+    "l1_logistic": Method(
+        "L1 logistic regression", "baselines:L1LogisticClassifier", False, "Lee, Lee, Abbeel and Ng (2006)"
+    ),
+    "group_lasso": Method(
+        "Group LASSO logistic", "baselines:GroupLassoClassifier", False, "Meier, van de Geer and Bühlmann (2008)"
+    ),
+    "forest": Method("Random forest selection", "baselines:ForestSelectionClassifier", False, "Breiman (2001)"),
+    "mrmr": Method("mRMR + SVM", "baselines:MRMRClassifier", False, "Peng, Long and Ding (2005)"),
+    "hsic_lasso": Method(
+        "HSIC Lasso + SVM", "baselines:HSICLassoClassifier", False,
+        "Yamada, Jitkrittum, Sigal, Xing and Sugiyama (2014)",
     ),
     "cart": Method("CART", "baselines:CARTClassifier", False, "Breiman, Friedman, Olshen and Stone (1984)"),
 }  # fmt: skip

@@ -1,6 +1,8 @@
-"""The sparse group LASSO: an exact solver with a proof of its accuracy, its path, and the published 100 steps."""
+"""The sparse group LASSO: an exact solver with a proof of its accuracy, its path, the published 100 steps,
+and its classifier with the logistic loss."""
 
+from baselines.sparse_group_lasso.classifier import GroupLassoClassifier
 from baselines.sparse_group_lasso.estimator import SparseGroupLasso
 from baselines.sparse_group_lasso.path import SGLPath, sgl_lambda_max, sgl_path
 
-__all__ = ["SGLPath", "SparseGroupLasso", "sgl_lambda_max", "sgl_path"]
+__all__ = ["GroupLassoClassifier", "SGLPath", "SparseGroupLasso", "sgl_lambda_max", "sgl_path"]

@@ -1,0 +1,113 @@
+"""Feature selection with random forests: rank by impurity, learn another forest from the first."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils._param_validation import Interval
+
+from baselines._selected import SelectedMixin, varying
+
+
+class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
+    """A forest of full trees ranks the features by the impurity they save; a second one sees the first of them only.
+
+    Parameters
+    ----------
+    n_selected : int, default=10
+        Features that the second forest is given; the knob of sparsity. 0 answers the largest class. All of them where
+        there are fewer.
+    n_estimators : int, default=100
+        Trees in each forest.
+    min_samples_leaf : int, default=1
+        Fewest training rows in a leaf; 1 grows full trees.
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on them.
+    random_state : int, RandomState or None, default=None
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    ranking_ : ndarray of int64
+        Columns by falling importance, as many as were asked for; equal ones by number. Constant columns are never in.
+    selected_ : ndarray of int64
+        Those of them on which a tree of the second forest splits, by rank.
+    classifier_ : sklearn.ensemble.RandomForestClassifier or None
+        The second forest, on the first ``n_selected`` columns of ``ranking_``, scaled to [-1, 1].
+    scaling_ : fsgym.dataset.Scaling
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+
+    Notes
+    -----
+    Scaled values beyond 1e30 count as 1e30.
+
+    References
+    ----------
+    Breiman (2001), Random forests, section 10; Hastie, Tibshirani and Friedman (2009), The elements of statistical
+    learning, section 15.3.2; RFFS of Xu, Huang, Weinberger and Zheng (2014).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from baselines import ForestSelectionClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ForestSelectionClassifier(4, n_estimators=30, random_state=0).fit(X, y)
+    >>> int(model.features_used(X[:1]).sum()), bool(model.score(X, y) > 0.9)
+    (4, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_selected": [Interval(Integral, 0, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_selected: int = 10,
+        *,
+        n_estimators: int = 100,
+        min_samples_leaf: int = 1,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_selected = n_selected
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> ForestSelectionClassifier:
+        """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
+
+        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        """
+        return self._fitted(X, y, [self.n_selected])[0]
+
+    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+        columns = np.flatnonzero(varying(Z))
+        if not len(columns):
+            return columns
+        importance = self._learner().fit(Z[:, columns], codes).feature_importances_
+        return columns[np.argsort(-importance, kind="stable")[:most]]
+
+    def _learner(self) -> RandomForestClassifier:
+        return RandomForestClassifier(
+            self.n_estimators,
+            min_samples_leaf=self.min_samples_leaf,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
+
+    def _read(self, classifier: RandomForestClassifier, selected: NDArray[np.int64]) -> NDArray[np.int64]:
+        split = np.unique(np.concatenate([tree.tree_.feature for tree in classifier.estimators_]))
+        return selected[split[split >= 0]]

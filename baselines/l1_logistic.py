@@ -1,0 +1,130 @@
+"""Logistic regression with an L1 penalty, on LIBLINEAR."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.fixes import parse_version
+
+from baselines._linear import SparseLinearMixin, scaled_table, signed_targets
+from baselines.l1_svm import _first_C
+
+
+class L1LogisticClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
+    """L1-penalised logistic regression; one-vs-rest for more than two classes.
+
+    Features are scaled to [-1, 1] over the training rows. A feature counts as used when any of the
+    classifiers gives it a coefficient, and then it is used for every row.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the summed losses against the penalty; the knob of sparsity. Below a threshold that depends
+        on the data nothing is used, and the answer is always the largest class.
+    intercept_scaling : float, default=10.0
+        LIBLINEAR penalises the intercept too, divided by this number. At 1 that costs sparsity where classes
+        are uneven; much above 10 convergence is slow.
+    tol : float, default=1e-4
+        LIBLINEAR's stopping tolerance, relative to the first violation of the optimality conditions.
+    max_iter : int, default=1000
+        Newton steps before LIBLINEAR gives up with a ConvergenceWarning.
+    random_state : int, RandomState or None, default=None
+        Order in which coordinates are visited; moves the result by about ``tol``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1 or n_classes, n_features), float64
+        Coefficients of the scaled features.
+    intercept_ : ndarray of shape (1 or n_classes,), float64
+    scaling_ : fsgym.dataset.Scaling
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    n_iter_ : int
+        Newton steps, of the classifier that took most.
+
+    References
+    ----------
+    Lee, Lee, Abbeel and Ng (2006), Efficient L1 regularized logistic regression; Fan, Chang, Hsieh, Wang and Lin
+    (2008), LIBLINEAR: a library for large linear classification; a reference method of Xu, Huang, Weinberger and
+    Zheng (2014).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from baselines import L1LogisticClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = L1LogisticClassifier(C=0.05, random_state=0).fit(X, y)
+    >>> int(model.features_used(X[:1]).sum()), bool(model.score(X, y) > 0.9)
+    (2, True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        intercept_scaling: float = 10.0,
+        tol: float = 1e-4,
+        max_iter: int = 1000,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.C = C
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> L1LogisticClassifier:
+        """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
+
+        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        """
+        Z, codes = self._training_data(X, y)
+        targets = signed_targets(codes)
+        machines = [self._machine().fit(Z, target) for target in targets.T]
+        self.n_iter_ = max(int(m.n_iter_[0]) for m in machines)
+        self._keep(np.vstack([m.coef_ for m in machines]), np.concatenate([m.intercept_ for m in machines]), targets)
+        return self
+
+    def _machine(self) -> LogisticRegression:
+        # scikit-learn 1.8 has another word for the L1 penalty, and takes the old one away in 1.10.
+        new = parse_version(sklearn.__version__) >= parse_version("1.8")
+        penalty: dict[str, Any] = {"l1_ratio": 1.0} if new else {"penalty": "l1"}
+        return LogisticRegression(
+            C=self.C,
+            solver="liblinear",
+            intercept_scaling=self.intercept_scaling,  # pyright: ignore[reportArgumentType]
+            tol=self.tol,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            **penalty,
+        )
+
+    def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
+        """Settings of ``C`` from "nothing is used" to "nearly everything", equal steps of its logarithm.
+
+        They span four decades from just below the smallest C at which a feature of ``X`` is used.
+        """
+        Z, codes = scaled_table(X, y)
+        # At zero coefficients the share of the second class that the intercept alone predicts is as linear in 1 / C
+        # as the intercept of the squared hinge loss, and every slope is a quarter of it.
+        start = 4.0 * min(_first_C(Z, t, self.intercept_scaling) for t in signed_targets(codes).T)
+        if not np.isfinite(start):
+            return [{"C": self.C}]
+        return [{"C": float(C)} for C in 0.99 * start * np.geomspace(1.0, 10_000.0, n_settings)]
