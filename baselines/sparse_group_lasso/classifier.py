@@ -69,7 +69,7 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     >>> measurements = [[j, j + 10, j + 20] for j in range(10)]  # mean, error and worst of each
     >>> model = GroupLassoClassifier(0.3, groups=measurements).fit(X, y)
     >>> int(model.features_used(X[:1]).sum()), model.active_groups_.tolist(), bool(model.score(X, y) > 0.9)
-    (3, [7], True)
+    (6, [0, 7], True)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
