@@ -53,6 +53,7 @@ METHODS: dict[str, Method] = {
     "hkl": Method(
         "HKL disjunctions", "baselines:DisjunctionClassifier", False,
         "Bach (2009); Jawanpuria, Nath and Ramakrishnan (2015)",
+    ),
     "l1_logistic": Method(
         "L1 logistic regression", "baselines:L1LogisticClassifier", False, "Lee, Lee, Abbeel and Ng (2006)"
     ),
