@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from baselines.hkl.lattice import ActiveSet, Lattice, Sources
 from baselines.hkl.problem import Matrix, Vector
 
-BLOCK = 128  # rows that are computed at a time
+BLOCK = 64  # rows, or disjunctions, at a time: so that the one matrix is all that is large
 LONGEST = 6  # sums over disjunctions up to a length are exact to here; above, the sum over all of them is the bound
 
 
@@ -71,11 +71,11 @@ class Certificate:
             if parent >= 0:
                 taken &= self.Z[:, list(active.nodes[parent])].all(axis=1)
             rows = np.flatnonzero(taken)
-            B = a[rows, None] * self.Z[np.ix_(rows, sources.literal[mine])]
-            if M is None:
-                found[mine] = B.sum(axis=0) ** 2
-            else:
-                found[mine] = np.einsum("ij,ij->j", B, form(M, rows, B))
+            for first in range(0, len(mine), BLOCK):
+                some = mine[first : first + BLOCK]
+                B = self.Z[np.ix_(rows, sources.literal[some])]
+                B *= a[rows, None]
+                found[some] = B.sum(axis=0) ** 2 if M is None else forms(M, rows, B)
         return found
 
     def _matrix(self, g: int, order: int) -> Matrix:
@@ -84,7 +84,7 @@ class Certificate:
             M = self._held[1] if self._held else np.empty((len(self.Z), len(self.Z)))
             self._held = None
             mine = self.lattice.group == g
-            Z, s = np.ascontiguousarray(self.Z[:, mine]), self.s[mine]
+            Z, s = (self.Z if mine.all() else self.Z[:, mine]), self.s[mine]
             for first in range(0, len(Z), BLOCK):
                 rows = slice(first, first + BLOCK)
                 M[rows] = whole(Z[rows], Z, s) if order < 0 else elementary(Z[rows], Z, s, order)
@@ -92,13 +92,13 @@ class Certificate:
         return self._held[1]
 
 
-def form(M: Matrix, rows: NDArray[np.int64], B: Matrix) -> Matrix:
-    """M[rows, rows] B, in blocks so that no second matrix of this size is held."""
-    product = np.empty_like(B)
+def forms(M: Matrix, rows: NDArray[np.int64], B: Matrix) -> Vector:
+    """b' M[rows, rows] b for each column b of B, in blocks so that no second matrix of this size is held."""
+    total = np.zeros(B.shape[1])
     for first in range(0, len(rows), BLOCK):
         part = slice(first, first + BLOCK)
-        product[part] = M[rows[part]][:, rows] @ B
-    return product
+        total += np.einsum("ij,ij->j", B[part], M[rows[part]][:, rows] @ B)
+    return total
 
 
 def whole(left: Matrix, right: Matrix, s: Vector) -> Matrix:
