@@ -5,6 +5,7 @@ its own sparsity knob from nothing used to everything.
 """
 
 from baselines.cart import CARTClassifier
+from baselines.cegb import CEGBClassifier
 from baselines.forest import ForestSelectionClassifier
 from baselines.gbfs import GBFSClassifier, GBFSRegressor, gbfs_path
 from baselines.hkl import Booleanizer, DisjunctionClassifier
@@ -19,9 +20,9 @@ from baselines.svm_plus import SVMPlusClassifier
 from baselines.uncertain import UncertainExpander, UncertainHIKClassifier, UncertainSGLSelector, intersection_kernel
 
 __all__ = [
-    "Booleanizer", "CARTClassifier", "DisjunctionClassifier", "ForestSelectionClassifier", "GBFSClassifier",
-    "GBFSRegressor", "GroupLassoClassifier", "HSICLassoClassifier", "L1LogisticClassifier", "L1SVMClassifier",
-    "LUFeCV", "LUFeClassifier", "LassoPathClassifier", "MRMRClassifier", "SVMPlusClassifier", "SparseGroupLasso",
-    "UncertainExpander", "UncertainHIKClassifier", "UncertainSGLSelector", "gbfs_path", "intersection_kernel",
-    "sgl_lambda_max", "sgl_path",
+    "Booleanizer", "CARTClassifier", "CEGBClassifier", "DisjunctionClassifier", "ForestSelectionClassifier",
+    "GBFSClassifier", "GBFSRegressor", "GroupLassoClassifier", "HSICLassoClassifier", "L1LogisticClassifier",
+    "L1SVMClassifier", "LUFeCV", "LUFeClassifier", "LassoPathClassifier", "MRMRClassifier", "SVMPlusClassifier",
+    "SparseGroupLasso", "UncertainExpander", "UncertainHIKClassifier", "UncertainSGLSelector", "gbfs_path",
+    "intersection_kernel", "sgl_lambda_max", "sgl_path",
 ]  # fmt: skip

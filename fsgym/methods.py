@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,8 @@ class Method(NamedTuple):
     title : str, what figures and tables call it
     where : str, ``"module:Class"``, imported when the method is used
     prices : bool
-        True: it plans with prices. It is given the rules of the comparison and is swept over ``lam``.
+        True: it plans with prices. It is swept over ``lam`` and given those rules of the comparison that it has
+        parameters for; what it has none for, it cannot plan with, and may come out inadmissible.
         False: it knows no price, and its class lays out its own knob with ``sparsity_grid(X, y) -> list of dict``.
     reference : str, who described it
     """
@@ -66,6 +68,7 @@ METHODS: dict[str, Method] = {
         "HSIC Lasso + SVM", "baselines:HSICLassoClassifier", False,
         "Yamada, Jitkrittum, Sigal, Xing and Sugiyama (2014)",
     ),
+    "cegb": Method("CEGB (LightGBM)", "baselines:CEGBClassifier", True, "Peter, Diego, Hamprecht and Nadler (2017)"),
     "cart": Method("CART", "baselines:CARTClassifier", False, "Breiman, Friedman, Olshen and Stone (1984)"),
 }  # fmt: skip
 
@@ -86,6 +89,12 @@ def load_class(method: Method) -> type[Any]:
     if strange:
         raise ImportError(strange)
     return getattr(importlib.import_module(package), name)
+
+
+def planned_with(cls: type[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those options of ``Rules`` that a price-aware class has parameters for."""
+    known = cls().get_params()
+    return {name: value for name, value in options.items() if name in known}
 
 
 def foreign(package: str) -> str | None:

@@ -65,10 +65,15 @@ class Forest:
 
     def used(self, X: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which columns the paths of each row ask for, bool (n_samples, n_features)."""
-        X = np.ascontiguousarray(X, dtype=np.float64)
         used = np.zeros(X.shape, dtype=np.bool_)
-        _mark(X, self.feature, self.threshold, self.left, self.right, self.roots, used)
+        self.mark(used, X)
         return used
+
+    def mark(self, used: NDArray[np.bool_], X: NDArray[np.float64], first: int = 0, last: int | None = None) -> None:
+        """Set ``used`` (n_samples, n_features) where the paths through trees ``first`` to ``last`` ask for a column."""
+        last = self.n_trees if last is None else last
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        _mark(X, self.feature, self.threshold, self.left, self.right, self.roots, first, last, used)
 
 
 def add_binned(tree: Tree, table: BinnedTable, scores: NDArray[np.float64]) -> None:
@@ -96,9 +101,9 @@ def _score(X, feature, threshold, left, right, value, roots, first, last, scores
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _mark(X, feature, threshold, left, right, roots, used):
+def _mark(X, feature, threshold, left, right, roots, first, last, used):
     for i in range(X.shape[0]):
-        for t in range(len(roots) - 1):
+        for t in range(first, last):
             v = roots[t]
             while feature[v] >= 0:
                 used[i, feature[v]] = True

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from fsgym.dataset import Dataset
-from fsgym.methods import METHODS, find_method, load_class
+from fsgym.methods import METHODS, find_method, load_class, planned_with
 from fsgym.rules import Rules
 from fsgym.study.imputed import ImputedMean, accepts_missing
 
@@ -201,7 +201,7 @@ def _from_table(name: str, key: str, protocol: Protocol) -> Entrant:
     method = find_method(key)
     cls = load_class(method)
     if method.prices:
-        options = planning_options(protocol.rules)
+        options = planned_with(cls, planning_options(protocol.rules))
         params: list[dict[str, Any]] = [{"lam": v} for v in protocol.sweep]
         candidates = [cls(**p, **options) for p in params]
     else:
