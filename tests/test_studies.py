@@ -438,7 +438,7 @@ def test_the_lufe_study_is_the_papers_protocol(monkeypatch, tmp_path):
     assert [p.task.arguments["sample"] for p in quick if p.row["corpus"] == "ten"] == [None] * 6
 
 
-def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.01):
+def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
     """LUFe at .75 on eight data sets; others above it by so much, give or take a thousandth."""
     arms = {"LUFe": 0.0, "selection": selection, "identity": identity, "random": identity, "ALL": augmented}
     shares = {f"LUFe {k}0%": least if k == 1 else 0.0 for k in range(1, 10)}
