@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,25 @@ def signed_targets(codes: NDArray[np.int64]) -> NDArray[np.float64]:
     return signs[:, 1:] if signs.shape[1] == 2 else signs
 
 
-def scaled_table(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def scaled_table(
+    X: ArrayLike, y: ArrayLike, scaling: Callable[[NDArray], Scaling] = Scaling.fit
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """What ``fit`` would train on, without fitting: the scaled table and the class codes."""
     table, labels = check_X_y(X, y, dtype=np.float64)
-    return _apply(Scaling.fit(_tamed(table)), table), class_codes(labels)[1]
+    return _apply(scaling(_tamed(table)), table), class_codes(labels)[1]
+
+
+def standard(X: NDArray) -> Scaling:
+    """The map that takes each feature to mean 0 and standard deviation 1; a constant feature goes to 0.
+
+    A penalty on coefficients is then the same for a feature of long tails as for one of two values.
+    """
+    whole = Scaling.fit(X)
+    Z = (X - whole.offset) * whole.scale
+    width = Z.std(axis=0)
+    shift = np.divide(Z.mean(axis=0), whole.scale, out=np.zeros_like(width), where=whole.scale > 0)
+    scale = np.divide(whole.scale, width, out=np.zeros_like(width), where=whole.scale > 0)
+    return Scaling(whole.offset + shift, scale)
 
 
 def _tamed(X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -53,7 +69,7 @@ def _apply(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class SparseLinearMixin:
-    """Scaling to [-1, 1], decisions and usage of a one-vs-rest linear classifier with zero coefficients.
+    """Scaling, decisions and usage of a one-vs-rest linear classifier with zero coefficients.
 
     A subclass's ``fit`` calls ``_training_data`` first and ``_keep`` last. Coefficients belong to the
     scaled features. A column whose coefficient is zero in every classifier is never read.
@@ -63,11 +79,12 @@ class SparseLinearMixin:
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     scaling_: Scaling
+    _scale = staticmethod(Scaling.fit)  # to [-1, 1]; a subclass may have ``standard`` in its place
 
     def _training_data(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         table, labels = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes = class_codes(labels)
-        self.scaling_ = Scaling.fit(_tamed(table))
+        self.scaling_ = self._scale(_tamed(table))
         return _apply(self.scaling_, table), codes
 
     def _keep(self, coef: NDArray, intercept: NDArray, targets: NDArray) -> None:

@@ -13,15 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.fixes import parse_version
 
-from baselines._linear import SparseLinearMixin, scaled_table, signed_targets
+from baselines._linear import SparseLinearMixin, scaled_table, signed_targets, standard
 from baselines.l1_svm import _first_C
 
 
 class L1LogisticClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     """L1-penalised logistic regression; one-vs-rest for more than two classes.
 
-    Features are scaled to [-1, 1] over the training rows. A feature counts as used when any of the
-    classifiers gives it a coefficient, and then it is used for every row.
+    Features are scaled to mean 0 and standard deviation 1 over the training rows. A feature counts as used when any
+    of the classifiers gives it a coefficient, and then it is used for every row.
 
     Parameters
     ----------
@@ -61,11 +61,12 @@ class L1LogisticClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from baselines import L1LogisticClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = L1LogisticClassifier(C=0.05, random_state=0).fit(X, y)
+    >>> model = L1LogisticClassifier(C=0.02, random_state=0).fit(X, y)
     >>> int(model.features_used(X[:1]).sum()), bool(model.score(X, y) > 0.9)
-    (2, True)
+    (4, True)
     """
 
+    _scale = staticmethod(standard)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
@@ -121,7 +122,7 @@ class L1LogisticClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
 
         They span four decades from just below the smallest C at which a feature of ``X`` is used.
         """
-        Z, codes = scaled_table(X, y)
+        Z, codes = scaled_table(X, y, standard)
         # At zero coefficients the share of the second class that the intercept alone predicts is as linear in 1 / C
         # as the intercept of the squared hinge loss, and every slope is a quarter of it.
         start = 4.0 * min(_first_C(Z, t, self.intercept_scaling) for t in signed_targets(codes).T)

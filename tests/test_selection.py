@@ -15,7 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import mutual_info_score
-from sklearn.preprocessing import MinMaxScaler
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -242,7 +242,7 @@ def test_hsic_lasso_finds_what_no_linear_method_sees():
 def test_the_smallest_C_that_uses_a_feature_is_exact(table, intercept_scaling):
     X, y = TABLES[table]
     X, y = X[10:], y[10:]
-    Z, target = MinMaxScaler((-1, 1)).fit_transform(X), np.where(y == np.unique(y)[1], 1.0, -1.0)
+    Z, target = StandardScaler().fit_transform(X), np.where(y == np.unique(y)[1], 1.0, -1.0)
     first = 4.0 * _first_C(Z, target, intercept_scaling)
     for share, some in ((0.98, False), (1.02, True)):
         model = L1LogisticClassifier(share * first, intercept_scaling=intercept_scaling, tol=1e-8, random_state=0)
@@ -252,7 +252,7 @@ def test_the_smallest_C_that_uses_a_feature_is_exact(table, intercept_scaling):
 def test_l1_logistic_satisfies_its_optimality_conditions():
     X, y = TABLES["three"]
     model = L1LogisticClassifier(0.5, tol=1e-8, random_state=0).fit(X, y)
-    Z = MinMaxScaler((-1, 1)).fit_transform(X)
+    Z = StandardScaler().fit_transform(X)
     for k, label in enumerate(model.classes_):
         residual = (y == label) - 1.0 / (1.0 + np.exp(-Z @ model.coef_[k] - model.intercept_[k]))
         pull = 0.5 * Z.T @ residual
@@ -338,7 +338,7 @@ def test_group_lasso_takes_groups_whole_and_agrees_with_a_smooth_solver():
     for g in model.active_groups_:
         expected[groups[g]] = True
     np.testing.assert_array_equal(model.features_used(X)[0], expected)
-    Z, columns = MinMaxScaler((-1, 1)).fit_transform(X), [groups[g] for g in model.active_groups_]
+    Z, columns = StandardScaler().fit_transform(X), [groups[g] for g in model.active_groups_]
 
     def value(v):  # smooth where no active group is zero
         w = np.zeros(13)

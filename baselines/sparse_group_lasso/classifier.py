@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from baselines._linear import SparseLinearMixin, scaled_table, signed_targets
+from baselines._linear import SparseLinearMixin, scaled_table, signed_targets, standard
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.logistic import LogisticSolution, lambda_max, solve_logistic
 
@@ -19,8 +19,8 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     """Group LASSO logistic regression: groups of features are used or not; one-vs-rest for more than two classes.
 
     It minimises the summed logistic loss plus lambda (tau |w|_1 + (1 - tau) sum_g v_g |w_g|_2), exactly, with a free
-    intercept. Features are scaled to [-1, 1] over the training rows. A feature counts as used when any of the
-    classifiers gives it a coefficient, and then it is used for every row.
+    intercept. Features are scaled to mean 0 and standard deviation 1 over the training rows. A feature counts as used
+    when any of the classifiers gives it a coefficient, and then it is used for every row.
 
     Parameters
     ----------
@@ -72,6 +72,7 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     (6, [0, 7], True)
     """
 
+    _scale = staticmethod(standard)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="right")],
         "tau": [Interval(Real, 0, 1, closed="both")],
@@ -128,5 +129,5 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
 
         Raises ValueError for bad tables and for fewer than two classes.
         """
-        scaled_table(X, y)
+        scaled_table(X, y, standard)
         return [{"alpha": float(a)} for a in np.geomspace(1.0, 1e-3, n_settings)]
