@@ -69,11 +69,12 @@ def _act(
                 _begin_one(
                     t, e, first_legal, incomplete, X, index, observation, legal, status, touching, n_taken, spent
                 )
-        elif a < n_acquisitions and legal[e, a] != 0:
-            paid = mdp.acquire(t, a, e, legal, status, touching, n_taken[e], spent[e])
+        elif a < n_acquisitions and legal[e, np.uintp(a)] != 0:
+            j = np.uintp(a)  # unsigned, as no access below counts from the end
+            paid = mdp.acquire(t, j, e, legal, status, touching, n_taken[e], spent[e])
             n_taken[e] += 1
             spent[e] += paid
-            reveal(t, a, X, index[e], e, observation)
+            reveal(t, j, X, np.uintp(index[e]), e, observation)
             reward[e] = 0.0 - lam * paid
         else:
             truth = y[index[e]]

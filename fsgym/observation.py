@@ -9,20 +9,21 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def _show(X, row, i, e, observation):
+    # i is unsigned: with a signed one each of the three accesses would first ask whether it counts from the end
     value = X[row, i]
     if not np.isnan(value):
         observation[e, i] = 1.0
-        observation[e, X.shape[1] + i] = value
+        observation[e, np.uintp(X.shape[1]) + i] = value
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def reveal(t, j, X, row, e, observation):
     """Write the features of acquisition j of the datum ``X[row]`` into ``observation[e]``; NaN stays unknown."""
     if t.member.size == t.costs.size:  # one feature each: a loop over one would take as long as all the rest
-        _show(X, row, t.member[j], e, observation)
+        _show(X, row, np.uint32(t.member[j]), e, observation)
     else:
         for k in range(t.member_first[j], t.member_first[j + 1]):
-            _show(X, row, t.member[k], e, observation)
+            _show(X, row, np.uint32(t.member[k]), e, observation)
 
 
 def observe(X: NDArray[np.float32], acquired: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -25,6 +25,8 @@ from fsgym.env import (
 from fsgym.episodes import NO_ROWS, Ends, Episodes
 from fsgym.rules import Rules
 
+WHOLE = np.dtype(np.int64)  # what the compiled code takes actions for
+
 
 class DatumWiseVectorEnv(VectorEnv):
     """``num_envs`` copies of ``DatumWiseEnv``, stepped together.
@@ -88,7 +90,7 @@ class DatumWiseVectorEnv(VectorEnv):
         self.action_space = batch_space(self.single_action_space, size)
         self._episodes = Episodes(dataset, self.rules, size)
         self._asked = np.zeros(size, np.int64)
-        self._everyone = np.ones(size, bool)
+        self._everyone, self._nobody = np.ones(size, bool), np.zeros(size, bool)
         self._ends = self._last_ends = Ends.blank(size)
         self._rows, self._next_row = NO_ROWS, 0
         self._n_ended = size  # how many episodes are not under way
@@ -119,7 +121,9 @@ class DatumWiseVectorEnv(VectorEnv):
         size, episodes, asked, rows = self.num_envs, self._episodes, self._asked, NO_ROWS
         if getattr(actions, "shape", None) != asked.shape or actions.dtype.kind not in "iu":
             actions = self._whole_numbers(actions)
-        asked[:] = actions  # whatever their type and layout, the compiled code sees one
+        if actions.dtype != WHOLE or not actions.flags.carray:
+            asked[:] = actions  # whatever their type and layout, the compiled code sees one
+            actions = asked
         n_begun = self._n_ended
         if n_begun:  # they begin anew now
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or not self._begun:
@@ -128,7 +132,7 @@ class DatumWiseVectorEnv(VectorEnv):
                 self._draw_more()
             rows = self._rows
         reward, terminated, ends = np.empty(size), np.empty(size, bool), self._ends
-        n_ended = episodes.quick_step(asked, self._strict, rows, self._next_row, reward, terminated, ends)
+        n_ended = episodes.quick_step(actions, self._strict, rows, self._next_row, reward, terminated, ends)
         self._next_row += n_begun
         self._n_ended = n_ended
         infos: dict[str, Any] = {}
@@ -143,7 +147,7 @@ class DatumWiseVectorEnv(VectorEnv):
                 infos = _ended(ends, terminated)
         infos["action_mask"], infos["spent"] = episodes.legal.copy(), episodes.spent.copy()
         infos["_action_mask"] = infos["_spent"] = self._everyone.copy()
-        return episodes.observation.copy(), reward, terminated, np.zeros(size, bool), infos
+        return episodes.observation.copy(), reward, terminated, self._nobody.copy(), infos
 
     def _asked_for(self, options: dict[str, Any]) -> NDArray[np.bool_]:
         """Which episodes a reset is about, bool (num_envs,)."""
