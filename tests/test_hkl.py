@@ -666,6 +666,8 @@ def test_literals_and_their_names():
 
 def test_rules_read_as_sentences():
     y = (PEOPLE["age"] > 50) | (PEOPLE["smoker"] == 1)
+    whole = DisjunctionClassifier(100).fit(PEOPLE, y)  # text, categories and numbers side by side
+    assert whole.score(PEOPLE, y) == 1.0
     model = DisjunctionClassifier(1000, 1.2, 1.1, booleanize=Booleanizer(1)).fit(PEOPLE[["age", "smoker"]], y)
     assert model.score(PEOPLE[["age", "smoker"]], y) == 1.0
     assert "age > 50 or smoker" in model.get_feature_names_out()
@@ -684,6 +686,12 @@ def test_one_hot_of_codes():
 def test_a_level_that_was_not_seen_is_none_of_those():
     booleanizer = Booleanizer().fit(PEOPLE[["town"]])
     assert booleanizer.transform(pd.DataFrame({"town": ["Z"]})).tolist() == [[0, 0, 0]]
+    assert booleanizer.transform(pd.DataFrame({"town": [7]})).tolist() == [[0, 0, 0]]
+    halves = Booleanizer(nominal="all").fit([[0.5], [1.5], [2.0]])
+    assert halves.transform(np.array([[0], [1], [2]])).tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 1]]
+    words = Booleanizer().fit(np.array([["a", "b"], ["c", "b"]]))
+    assert words.get_feature_names_out().tolist() == ["x0=a", "x0=c", "x1=b"]
+    assert words.transform(np.array([["c", "z"]])).tolist() == [[0, 1, 0]]
 
 
 def test_missing_values_are_refused_or_a_level():
@@ -694,6 +702,16 @@ def test_missing_values_are_refused_or_a_level():
     names = booleanizer.get_feature_names_out().tolist()
     assert names == ["x0 > 3.5", "x0 <= 3.5", "x0 missing", "x1", "not x1", "x1 missing"]
     assert booleanizer.transform(table)[1:3].tolist() == [[0, 0, 1, 1, 0, 0], [0, 1, 0, 0, 0, 1]]
+
+
+def test_a_classifier_takes_missing_values_where_its_booleanizer_does():
+    X = np.array([[1.0], [np.nan], [3.0], [np.nan], [2.0], [np.nan]])
+    y = np.isnan(X[:, 0])
+    with pytest.raises(ValueError, match="contains NaN"):
+        DisjunctionClassifier().fit(X, y)
+    model = DisjunctionClassifier(booleanize=Booleanizer(missing="level")).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert "x0 missing" in model.get_feature_names_out()
 
 
 def test_weights_count_in_the_quantiles():

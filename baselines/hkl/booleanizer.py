@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,19 +32,6 @@ class BooleanLiteral(NamedTuple):
     test: Test
     value: Any = None
     negated: bool = False
-
-    def holds(self, values: NDArray) -> NDArray[np.bool_]:
-        """Whether it holds, bool (n_rows,), for the values of its column."""
-        lost = missing(values)
-        if self.test == "missing":
-            return lost != self.negated
-        found = np.zeros(len(values), dtype=bool)
-        known = values[~lost]
-        if self.test == "is":
-            found[~lost] = np.array([v == self.value for v in known], dtype=bool)
-        else:
-            found[~lost] = known.astype(np.float64) > (0.5 if self.test == "true" else self.value)
-        return (found != self.negated) & ~lost
 
     def told(self, name: str) -> str:
         """What a rule says, with the name of the column."""
@@ -132,11 +119,15 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         weight = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
         seen = weight > 0.0
         nominal = self._nominal() | categories
+        boolean = zero_one(table[seen]) if table.dtype.kind != "O" else np.zeros(table.shape[1], dtype=bool)
         self.literals_ = [
             literal
             for j in range(table.shape[1])
-            for literal in self._of_column(j, column(table, j)[seen], weight[seen], j in nominal)
-        ]
+            for literal in (
+                [BooleanLiteral(j, "true")] if boolean[j] and j not in nominal and not self.negations
+                else self._of_column(j, column(table, j)[seen], weight[seen], j in nominal)
+            )
+        ]  # fmt: skip
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -149,13 +140,16 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         return self._of(self._checked(X, reset=False), literals)
 
     def _of(self, table: NDArray, literals: Sequence[int] | range) -> NDArray[np.float64]:
-        found = np.zeros((len(table), len(literals)))
-        columns: dict[int, NDArray] = {}
-        for k, literal in enumerate(self.literals_[i] for i in literals):
-            j = literal.column
-            if j not in columns:
-                columns = {j: column(table, j)}
-            found[:, k] = literal.holds(columns[j])
+        chosen = [self.literals_[i] for i in literals]
+        found = np.empty((len(table), len(chosen)))
+        plain_table = table.dtype.kind != "O"
+        for test in get_args(Test):
+            mine = [k for k, literal in enumerate(chosen) if literal.test == test]
+            if plain_table:  # all at once
+                found[:, mine] = holds(test, table[:, [chosen[k].column for k in mine]], [chosen[k] for k in mine])
+                continue
+            for k in mine:
+                found[:, [k]] = holds(test, column(table, chosen[k].column)[:, None], [chosen[k]])
         return found
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -165,8 +159,7 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         return np.array([literal.told(str(names[literal.column])) for literal in self.literals_], dtype=object)
 
     def _checked(self, X: ArrayLike, reset: bool) -> NDArray:
-        finite: Any = "allow-nan" if self.missing == "level" else True
-        return validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=finite)
+        return checked_table(self, X, reset=reset, missing=self.missing == "level")
 
     def _nominal(self) -> set[int]:
         n = self.n_features_in_
@@ -188,7 +181,7 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         known = values[~lost]
         gone = [BooleanLiteral(j, "missing")] if lost.any() else []
         both = (False, True) if self.negations else (False,)
-        if known.dtype.kind in "OUS" or nominal:
+        if known.dtype.kind == "O" or nominal:
             levels = sorted(set(known.tolist()), key=lambda v: (isinstance(v, str), v))
             return [BooleanLiteral(j, "is", level, side) for level in levels for side in both] + gone
         known = known.astype(np.float64)
@@ -206,6 +199,34 @@ class Booleanizer(TransformerMixin, BaseEstimator):
 def _categories(X: Any) -> set[int]:
     """Columns that pandas calls categories."""
     return {j for j, kind in enumerate(getattr(X, "dtypes", ())) if str(kind) == "category"}
+
+
+def checked_table(estimator: Any, X: ArrayLike, *, reset: bool, missing: bool) -> NDArray:
+    """``X`` as a table of numbers, or of objects where it holds text; missing values only where they are allowed."""
+    finite: Any = "allow-nan" if missing else True
+    table = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=finite)
+    return table.astype(object) if table.dtype.kind in "US" else table
+
+
+def holds(test: Test, values: NDArray, literals: Sequence[BooleanLiteral]) -> NDArray[np.bool_]:
+    """Whether literals of one kind hold, bool (n_rows, n_literals); ``values`` are those of their columns."""
+    negated = np.array([literal.negated for literal in literals], dtype=bool)
+    lost = missing(values)
+    if test == "missing":
+        return lost != negated
+    if test == "is":
+        levels = [literal.value for literal in literals]
+        words = values.dtype.kind == "O" or any(isinstance(level, str) for level in levels)
+        found = (values.astype(object) if words else values) == np.array(levels, dtype=object if words else None)
+    else:
+        with np.errstate(invalid="ignore"):
+            found = values.astype(np.float64) > [0.5 if test == "true" else literal.value for literal in literals]
+    return (found != negated) & ~lost
+
+
+def zero_one(table: NDArray) -> NDArray[np.bool_]:
+    """Which columns of numbers hold 0 and 1 and nothing else."""
+    return ((table == 0) | (table == 1)).all(axis=0)
 
 
 def column(table: NDArray, j: int) -> NDArray:
@@ -226,8 +247,8 @@ def missing(values: NDArray) -> NDArray[np.bool_]:
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype.kind == "O":
-        return np.array([v is None or v != v for v in values], dtype=bool)
-    return np.zeros(len(values), dtype=bool)
+        return np.array([v is None or v != v for v in values.ravel()], dtype=bool).reshape(values.shape)
+    return np.zeros(values.shape, dtype=bool)
 
 
 def thresholds(values: NDArray[np.float64], weight: NDArray[np.float64], most: int) -> list[float]:

@@ -182,7 +182,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         ``sample_weight`` (n_samples,), at least 0, multiplies C. Raises ValueError for a parameter out of range, for
         bad tables, for values other than 0 and 1 with ``booleanize=None``, and for fewer than two classes.
         """
-        table, labels = validate_data(self, X, y, dtype=None)
+        table, labels = validate_data(self, X, y, dtype=None, ensure_all_finite=self._finite())
         weight = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
         self.classes_, codes = weighed_classes(labels, weight)
         literals = self._literals(X if hasattr(X, "dtypes") else table, table, weight)
@@ -198,6 +198,9 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
             models = [self._kept(fit, literals, target, weight) for fit, target in zip(fits, signed_targets(codes).T)]
         self._keep(fits, models)
         return self
+
+    def _finite(self) -> Any:
+        return "allow-nan" if self._takes_missing() else True
 
     def _literals(self, X: Any, table: NDArray, weight: Vector) -> Matrix:
         """The literals of the training rows, negated for conjunctions; keeps ``booleanizer_``."""
@@ -268,7 +271,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         For two classes they begin where weights of single features, were all losses at their bounds, would be half of
         what changes an answer. One-vs-rest always uses something.
         """
-        table, labels = check_X_y(X, y, dtype=None)
+        table, labels = check_X_y(X, y, dtype=None, ensure_all_finite=self._finite())
         targets = signed_targets(class_codes(labels)[1])
         booleanizer = clone(self.booleanize) if isinstance(self.booleanize, Booleanizer) else Booleanizer()
         literals = booleanizer.fit(table).transform(table)

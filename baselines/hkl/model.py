@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from baselines._linear import validate_data
-from baselines.hkl.booleanizer import Booleanizer
+from baselines.hkl.booleanizer import Booleanizer, checked_table
 from baselines.hkl.lattice import Node, truth
 
 SAID = {
@@ -37,7 +36,10 @@ class RuleModel(ClassifierMixin, TransformerMixin):
 
     def _table(self, X: ArrayLike) -> NDArray:
         check_is_fitted(self, "coef_")
-        return validate_data(self, X, reset=False, dtype=None)
+        return checked_table(self, X, reset=False, missing=self._takes_missing())
+
+    def _takes_missing(self) -> bool:
+        return isinstance(self.booleanize, Booleanizer) and self.booleanize.missing == "level"
 
     def _rules(self, table: NDArray) -> NDArray[np.float64]:
         """Truth of each rule for each row; only columns that a rule looks at are read."""
@@ -78,6 +80,11 @@ class RuleModel(ClassifierMixin, TransformerMixin):
         names = self.booleanizer_.get_feature_names_out(_check_feature_names_in(self, input_features))
         said = [f" {self.connective} ".join(names[l] for l in rule) for rule in self.disjunctions_]
         return np.array(said, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_missing()
+        return tags
 
     def describe(self) -> str:
         """The model for a person: how sure the optimum is, and weights with their rules, the heaviest first."""
