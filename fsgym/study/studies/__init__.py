@@ -23,6 +23,7 @@ STUDIES: dict[str, str] = {
     "dwsm-groups": "fsgym.study.studies.dwsm_groups:STUDY",
     "dwsm-relational": "fsgym.study.studies.dwsm_relational:STUDY",
     "lufe": "fsgym.study.studies.lufe:STUDY",
+    "uncertain-sgl": "fsgym.study.studies.uncertain_sgl:STUDY",
 }
 
 
