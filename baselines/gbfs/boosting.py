@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.gbfs.losses import LEAST, Loss, weighted
+from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import Market
 from fsgym.kernels import BinnedTable, Tree, TreeGrower, add_binned
 
@@ -43,8 +43,8 @@ class Boosted:
 
 def first_gains(grower: TreeGrower, loss: Loss, start: Vector, newton: bool) -> Vector:
     """What the first split on each feature is worth before anything is paid, (n_features,), the best of the outputs."""
-    _, gradient, hessian = loss.at(np.repeat(start[:, None], len(loss.y), axis=1))
-    gains = [grower.gains(*_channels(g, h, loss.weights, newton)) for g, h in zip(gradient, hessian)]
+    _, gradient, hessian = loss.at(np.repeat(start[:, None], len(loss.y), axis=1), newton)
+    gains = [grower.gains(g, loss.weights if hessian is None else hessian[k]) for k, g in enumerate(gradient)]
     return np.max(gains, axis=0)
 
 
@@ -65,14 +65,14 @@ def boost(
     made = Boosted(start)
     F = np.repeat(start[:, None], len(loss.y), axis=1)
     held_F = None if held is None else np.repeat(start[:, None], len(held.loss.y), axis=1)
-    _, gradient, hessian = loss.at(F)
+    _, gradient, hessian = loss.at(F, newton)
     for iteration in range(1, n_iter + 1):
         trees = []
         for k in range(loss.n_outputs):
             market.iteration, market.output = iteration, k
             forced = force_first and iteration == 1 and not market.log
-            channels = _channels(gradient[k], hessian[k], loss.weights, newton)
-            tree = grower.grow(*channels, market.prices, market.on_split, force_root=forced)
+            below = loss.weights if hessian is None else hessian[k]
+            tree = grower.grow(gradient[k], below, market.prices, market.on_split, force_root=forced)
             empty = len(tree.feature) == 1
             tree = tree._replace(value=tree.value * (0.0 if empty else learning_rate))
             grower.add_to(F[k], tree)
@@ -83,19 +83,12 @@ def boost(
             break
         if market.frozen:
             market.reprice()
-        value, gradient, hessian = loss.at(F)
+        value, gradient, hessian = loss.at(F, newton)
         made.trees += trees
         made.train_loss.append(value)
         made.n_bought.append(int(market.bought.sum()))
         if held is not None and held_F is not None:
-            made.validation_loss.append(held.loss.at(held_F)[0])
+            made.validation_loss.append(held.loss.at(held_F, False)[0])
         if made.stale(early_stopping):
             break
     return made
-
-
-def _channels(gradient: Vector, hessian: Vector, weights: Vector | None, newton: bool) -> tuple[Vector, Vector | None]:
-    """What a tree is fitted to: gradients, and what stands below them, weights or second derivatives."""
-    if newton:
-        return weighted(gradient, weights), weighted(np.maximum(hessian, LEAST), weights)
-    return weighted(gradient, weights), weights

@@ -2,76 +2,87 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 LEAST = 1e-16  # second derivatives vanish where a row is decided
+BLOCK = 1 << 15  # rows at a time, which stay in the cache
 
 
 class Loss:
-    """What all losses share: targets, weights (None: 1 each) and the weighted mean over rows."""
+    """What all losses share: targets, weights (None: 1 each) and the sum over blocks of rows.
 
-    def __init__(self, y: NDArray, weights: NDArray[np.float64] | None, n_outputs: int = 1) -> None:
+    A subclass has ``prior`` and ``part``.
+    """
+
+    def __init__(self, y: NDArray, weights: Vector | None, n_outputs: int = 1) -> None:
         self.y, self.weights, self.n_outputs = y, weights, n_outputs
 
-    def mean(self, values: NDArray[np.float64]) -> float:
-        return float(values.mean() if self.weights is None else np.average(values, weights=self.weights))
-
-    def prior(self) -> NDArray[np.float64]:
+    def prior(self) -> Vector:
         """The best constant scores, (n_outputs,)."""
         raise NotImplementedError
 
-    def at(self, F: Matrix) -> tuple[float, Matrix, Matrix]:
-        """Weighted mean loss; negative gradients and second derivatives (n_outputs, n_samples), without weights."""
+    def part(self, F: Matrix, y: NDArray) -> tuple[Vector, Matrix, Matrix]:
+        """Of some rows: losses (n,), negative gradients and second derivatives (n_outputs, n)."""
         raise NotImplementedError
+
+    def average(self, values: Vector) -> float:
+        return float(values.mean() if self.weights is None else np.average(values, weights=self.weights))
+
+    def at(self, F: Matrix, newton: bool) -> tuple[float, Matrix, Matrix | None]:
+        """Weighted mean loss; negative gradients and, where ``newton``, second derivatives, both times the weights."""
+        gradient, hessian = np.empty_like(F), np.empty_like(F) if newton else None
+        total = 0.0
+        for begin in range(0, F.shape[1], BLOCK):
+            rows = slice(begin, begin + BLOCK)
+            values, g, h = self.part(F[:, rows], self.y[rows])
+            if self.weights is not None:
+                values, g, h = values * self.weights[rows], g * self.weights[rows], h * self.weights[rows]
+            total += float(values.sum())
+            gradient[:, rows] = g
+            if hessian is not None:
+                hessian[:, rows] = h
+        return total / (F.shape[1] if self.weights is None else float(self.weights.sum())), gradient, hessian
 
 
 class Squared(Loss):
     """(y - F)^2 / 2."""
 
-    def prior(self) -> NDArray[np.float64]:
-        return np.array([self.mean(self.y)])
+    def prior(self) -> Vector:
+        return np.array([self.average(self.y)])
 
-    def at(self, F: Matrix) -> tuple[float, Matrix, Matrix]:
-        rest = self.y - F
-        return 0.5 * self.mean(rest[0] ** 2), rest, np.ones_like(F)
+    def part(self, F: Matrix, y: NDArray) -> tuple[Vector, Matrix, Matrix]:
+        rest = y - F
+        return 0.5 * rest[0] ** 2, rest, np.ones_like(F)
 
 
 class Logistic(Loss):
     """log(1 + exp(-F)) for class 1, log(1 + exp(F)) for class 0; ``y`` are class codes."""
 
-    def prior(self) -> NDArray[np.float64]:
-        share = self.mean(self.y.astype(np.float64))
+    def prior(self) -> Vector:
+        share = self.average(self.y == 1)
         return np.array([np.log(share) - np.log1p(-share)])
 
-    def at(self, F: Matrix) -> tuple[float, Matrix, Matrix]:
+    def part(self, F: Matrix, y: NDArray) -> tuple[Vector, Matrix, Matrix]:
         small = np.exp(-np.abs(F))
         p = np.where(F >= 0, 1.0, small) / (1.0 + small)
-        against = np.where(self.y == 1, -F, F)
-        return self.mean((np.maximum(against, 0.0) + np.log(1.0 + small))[0]), self.y - p, p * (1.0 - p)
+        against = np.where(y == 1, -F, F)
+        return (np.maximum(against, 0.0) + np.log(1.0 + small))[0], y - p, np.maximum(p * (1.0 - p), LEAST)
 
 
 class Softmax(Loss):
     """-F_y + log sum_k exp(F_k); ``y`` are class codes."""
 
-    def prior(self) -> NDArray[np.float64]:
-        return np.log([self.mean((self.y == k).astype(np.float64)) for k in range(self.n_outputs)])
+    def prior(self) -> Vector:
+        return np.log([self.average(self.y == k) for k in range(self.n_outputs)])
 
-    def at(self, F: Matrix) -> tuple[float, Matrix, Matrix]:
-        shifted = F - F.max(axis=0)
+    def part(self, F: Matrix, y: NDArray) -> tuple[Vector, Matrix, Matrix]:
+        shifted, rows = F - F.max(axis=0), np.arange(F.shape[1])
         p = np.exp(shifted)
         total = p.sum(axis=0)
         p /= total
-        rows = np.arange(F.shape[1])
-        value = self.mean(np.log(total) - shifted[self.y, rows])
-        second = p * (1.0 - p)
         rest = -p
-        rest[self.y, rows] += 1.0
-        return value, rest, second
-
-
-def weighted(values: NDArray[np.float64], weights: Any) -> NDArray[np.float64]:
-    return values if weights is None else values * weights
+        rest[y, rows] += 1.0
+        return np.log(total) - shifted[y, rows], rest, np.maximum(p * (1.0 - p), LEAST)
