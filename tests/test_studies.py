@@ -1,6 +1,7 @@
 """The studies: what they declare, and how their claims are judged, on results made up so that claims hold or do not."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -378,7 +379,7 @@ def documents(n=60, d=40, seed=0):
     return Dataset(rng.poisson(rates), y, name="documents")
 
 
-LUFE_CELL = {"sample": 40, "draw": 1, "repeat": 3, "fold": 2, "folds": 5, "n_selected": 8}
+LUFE_CELL: dict[str, Any] = {"sample": 40, "draw": 1, "repeat": 3, "fold": 2, "folds": 5, "n_selected": 8}
 
 
 @pytest.mark.parametrize(("selector", "inner"), [("rfe", "nested"), ("anova", "outer")])
