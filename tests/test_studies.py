@@ -484,7 +484,7 @@ def test_lufe_claims_that_do_not_hold():
     assert "below" in by_text(claims, "LUFe-RFE is above ALL").here
     assert by_text(claims, "LUFe-RFE gains").holds is False
     assert by_text(claims, "LUFe-RFE is above RFE-augmented").here.startswith("above at 0 of 10 shares")
-    assert "slacks that see no feature bring as much" in lufe.notes(lufe_tables.means(table))[0]
+    assert "slacks that see no feature gain +1.99; what" in lufe.notes(lufe_tables.means(table))[0]
     worse = lufe.notes(lufe_tables.means(lufe_table(selection=0.02, identity=0.0)))
     assert worse[0].startswith("LUFe-RFE is below RFE (-2.")
     assert "there is no gain to explain" in worse[0]
