@@ -17,6 +17,7 @@ from baselines._linear import class_codes, validate_data
 from fsgym.kernels import Forest, Tree
 from fsgym.kernels.tree import KINDS
 from fsgym.rules import Rules
+from fsgym.threads import n_threads
 
 _ENDLESS = 1e30  # a penalty that nothing is worth
 
@@ -53,7 +54,7 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
     cv : int, default=5
         Folds that choose the number of iterations; None keeps all.
     n_jobs : int, default=None
-        Threads, None is 1.
+        Threads, as in scikit-learn: None is 1, -1 one a core.
     random_state : int, RandomState or None, default=None
         Decides the folds.
 
@@ -108,7 +109,7 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
         "max_bin": [Interval(Integral, 2, 65535, closed="both")],
         "cv": [None, Interval(Integral, 2, None, closed="left")],
-        "n_jobs": [None, Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [None, Integral],
         "random_state": ["random_state"],
     }
 
@@ -221,7 +222,7 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
             "feature_pre_filter": False,
             "boost_from_average": False,
             f"cegb_penalty_feature_{self.penalty}": penalties.tolist(),
-            "num_threads": self.n_jobs or 1,
+            "num_threads": n_threads(self.n_jobs),
             "deterministic": True,
             "force_col_wise": True,
             "verbose": -1,

@@ -8,6 +8,20 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+
+def n_threads(n_jobs: int | None) -> int:
+    """How many threads ``n_jobs`` means, as in scikit-learn: None is 1, -1 one a core, -2 one less.
+
+    >>> n_threads(None), n_threads(3), n_threads(-1) >= 1
+    (1, 3, True)
+    """
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; use 1, or -1 for one a core")
+    from joblib import cpu_count
+
+    return 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(cpu_count() + 1 + n_jobs, 1)
+
+
 _lock = threading.Lock()
 _users: int = 0
 _before: list[int] = []  # the limit is the whole process's: the first one in sets it, the last one out lifts it

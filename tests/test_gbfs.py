@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import gbfs_twin as twin
@@ -10,9 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.model_selection import train_test_split
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from baselines import GBFSClassifier, GBFSRegressor, gbfs_path
@@ -404,15 +409,62 @@ def test_pickled_models_answer_alike(wine):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
 
 
-def test_three_features_of_which_two_decide():
-    rng = np.random.default_rng(0)
-    two = rng.uniform(-1, 1, (1200, 2))
-    two = two[(np.abs(two) > 0.1).all(axis=1)][:600]
+@pytest.mark.parametrize("seed", range(3))
+def test_of_three_features_two_decide_and_two_are_bought(seed):
+    """Signs of two features multiply, the third is a sum of them: no feature says much, each two say all."""
+    rng = np.random.default_rng(seed)
+    two = rng.uniform(-1, 1, (2400, 2))
+    two = two[(np.abs(two) > 0.1).all(axis=1)][:1200]
     X, y = np.column_stack([two, 0.6 * two[:, 0] + 0.4 * two[:, 1]]), (two[:, 0] * two[:, 1] > 0).astype(int)
-    train, test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0)
-    model = GBFSClassifier(mu_rel=2**-2.5, n_iter=150, max_depth=3, random_state=0).fit(train, y_train)
-    assert model.selected_features_.size >= 1
-    assert (model.predict(test) == y_test).mean() > 0.5
+    model = GBFSClassifier(mu_rel=2**-2.5, n_iter=150, random_state=0).fit(X[:600], y[:600])
+    assert model.selected_features_.size == 2
+    assert model.score(X[600:], y[600:]) > 0.9
+    line = LogisticRegression().fit(X[:600], y[:600])
+    assert line.score(X[600:], y[600:]) < 0.65
+
+
+def test_a_pure_exclusive_or_is_not_seen():
+    """Greedy trees see nothing where no feature says anything alone; the docstring says so."""
+    X = np.array([(a, b) for a in (0, 1) for b in (0, 1)] * 50, dtype=float)
+    assert not GBFSClassifier(1.0, n_iter=20, random_state=0).fit(X, X[:, 0] != X[:, 1]).selected_features_.size
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_any_finite_table_can_be_learnt(data):
+    X = data.draw(arrays(np.float64, (8, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
+    y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
+    model = GBFSClassifier(mu_rel=0.01, n_iter=5, max_bin=data.draw(st.integers(2, 8))).fit(X, y)
+    used, answers = model.features_used(X), model.predict_proba(X)
+    corrupted = np.where(used, X, -1.7e308)
+    np.testing.assert_array_equal(model.predict_proba(corrupted), answers)
+    np.testing.assert_array_equal(model.features_used(corrupted), used)
+
+
+def test_its_settings_go_from_nothing_to_everything(cancer):
+    X, y = cancer
+    grid = QUICK.sparsity_grid(X, y)
+    sizes = [clone(QUICK).set_params(**setting).fit(X, y).selected_features_.size for setting in grid]
+    assert len(grid) == 12
+    assert sizes[0] == 0 < sizes[1]
+    assert sizes[-1] == max(sizes) >= 10
+    assert not hasattr(QUICK, "classes_")
+    with pytest.raises(ValueError, match="at least two classes"):
+        QUICK.sparsity_grid(X, np.zeros(len(y)))
+
+
+def _scores(n_jobs):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = np.tile(X, (8, 1))
+    return clone(QUICK).set_params(n_iter=3, n_jobs=n_jobs).fit(X, np.tile(y, 8)).decision_function(X).tobytes()
+
+
+def test_it_works_in_a_forked_process_and_in_two_threads_at_once():
+    before = _scores(2)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(_scores, (2,)) == before
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(_scores, [2, 1])) == [before, before]
 
 
 def test_more_values_than_bins_keep_the_answer(cancer):
@@ -445,6 +497,7 @@ ENDLESS[2, 2] = -np.inf
         ({}, X3, Y3, np.zeros(8), "non-zero"),
         ({}, X3, Y3, np.array([1.0, 0] * 4), "at least two classes"),
         ({"mu": -1.0}, X3, Y3, None, "'mu' parameter"),
+        ({"n_jobs": 0}, X3, Y3, None, "n_jobs must not be 0"),
         ({"mu": np.nan}, X3, Y3, None, "'mu' parameter"),
         ({"mu_rel": np.nan}, X3, Y3, None, "'mu_rel' parameter"),
         ({"max_depth": 0}, X3, Y3, None, "'max_depth' parameter"),

@@ -67,7 +67,7 @@ class GBFSClassifier(ClassifierMixin, GBFSModel):
     early_stopping : int, default=200
         Iterations without a better validation loss after which to stop; None never stops.
     n_jobs : int, default=None
-        Threads, None is 1. The result does not depend on it.
+        Threads, None is 1, -1 one a core. The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Which rows are held out.
 

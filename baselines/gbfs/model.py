@@ -22,6 +22,7 @@ from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import Market, phi_of
 from fsgym.checks import price_list
 from fsgym.kernels import BinnedTable, Forest, TreeGrower, bin_table
+from fsgym.threads import n_threads
 
 FEWEST = 200  # rows from which some are held out: fewer stop at an accident
 
@@ -57,7 +58,7 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         "phi": [None, callable],
         "validation_fraction": [None, Interval(Real, 0, 1, closed="neither")],
         "early_stopping": [None, Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [None, Interval(Integral, 1, None, closed="left")],
+        "n_jobs": [None, Integral],
         "random_state": ["random_state"],
     }
 
@@ -139,7 +140,7 @@ class GBFSModel(SelectorMixin, BaseEstimator):
             return self._loss(targets[chosen], None if weights is None else weights[chosen], learnt)
 
         whole = len(rows) == table.shape[0] and not out.any()
-        threads = self.n_jobs or 1
+        threads = n_threads(self.n_jobs)
         bins = bin_table(table, self.max_bin, threads, None if whole else rows[~out])
         held = Held(bins.encode(table, threads, rows[out]), part(out)) if out.any() else None
         return Prepared(bins, part(~out), held, learnt)
@@ -165,7 +166,11 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         phi = phi_of(data.table.n_features, self.bags, self.neighbour_discount, self.phi)
         free = Market(0.0, costs, phi)
         start = loss.prior() if self.init == "prior" else np.zeros(loss.n_outputs)
-        options = {"max_depth": self.max_depth, "min_samples_leaf": self.min_samples_leaf, "n_jobs": self.n_jobs or 1}
+        options = {
+            "max_depth": self.max_depth,
+            "min_samples_leaf": self.min_samples_leaf,
+            "n_jobs": n_threads(self.n_jobs),
+        }
         with TreeGrower(data.table, **options) as grower:
             gains, prices = first_gains(grower, loss, start, newton), costs * free.phi
             mu_max = float(np.max(gains[prices > 0] / prices[prices > 0], initial=0.0))

@@ -118,23 +118,37 @@ def _encode(columns: NDArray[np.float64], thresholds: Any, words: NDArray[np.uin
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _cut(ordered, max_bin, thresholds):
-    """Write thresholds of ascending values, return how many; a bin ends where it has its share of the rows left."""
-    n, distinct = len(ordered), 1
-    for i in range(1, n):
-        distinct += ordered[i] > ordered[i - 1]
-    found, begun = 0, 0
+    """Write thresholds of ascending values, return how many.
+
+    A value that fills a bin by itself has one; the others share what is left, each bin its part of the rows left.
+    """
+    n, distinct, bins, rows, begun = len(ordered), 0, max_bin, len(ordered), 0
+    for i in range(1, n + 1):
+        if i == n or ordered[i] > ordered[i - 1]:
+            distinct += 1
+            if (i - begun) * max_bin >= n:
+                bins, rows = bins - 1, rows - (i - begun)
+            begun = i
+    found, begun, lonely = 0, 0, _fills(ordered, 0, max_bin)
     for i in range(1, n):
         low, high = ordered[i - 1], ordered[i]
-        if high > low and found < max_bin - 1:
-            full = (i - begun) * (max_bin - found) >= n - begun
-            # A value that would fill a bin by itself begins a new one.
-            wide = (n - begun) // (max_bin - found)
-            alone = i + wide < n and ordered[i + wide] == high
-            if distinct <= max_bin or full or alone:
+        if high > low:
+            ends, lonely = lonely, _fills(ordered, i, max_bin)
+            shared = not ends and ((lonely and bins > 0) or (i - begun) * bins >= rows)
+            if found < max_bin - 1 and (distinct <= max_bin or ends or shared):
+                if shared:
+                    bins, rows = bins - 1, rows - (i - begun)
                 middle = 0.5 * low + 0.5 * high
                 thresholds[found] = middle if low <= middle < high else low
                 found, begun = found + 1, i
     return found
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _fills(ordered, i, max_bin):
+    """Whether the value that begins at i has as many rows as a bin should have."""
+    last = i + (len(ordered) + max_bin - 1) // max_bin - 1
+    return last < len(ordered) and ordered[last] == ordered[i]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
