@@ -1,7 +1,9 @@
 """Agents that ask for features one by one."""
 
 from agents.classifier import DatumWiseClassifier
+from agents.deep import SB3Classifier
+from agents.network import NetworkPolicy
 from agents.policy import LinearPolicy, Policy
 from agents.rcpi import RCPI
 
-__all__ = ["RCPI", "DatumWiseClassifier", "LinearPolicy", "Policy"]
+__all__ = ["RCPI", "DatumWiseClassifier", "LinearPolicy", "NetworkPolicy", "Policy", "SB3Classifier"]

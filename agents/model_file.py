@@ -14,7 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.rules import Rules
+
 FORMAT = "fsgym-model-1"
+# What damaged content may lead to while objects are made of it.
+DAMAGES = (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
 
 
 def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
@@ -45,6 +49,21 @@ def read(path: str | os.PathLike, kind: str) -> tuple[dict[str, NDArray], dict[s
 
     Raises OSError where it cannot be read, ValueError where it is damaged or of another kind.
     """
+    arrays, header = _opened(path)
+    if header.pop("kind", None) != kind:
+        raise ValueError(f"{path} holds another kind of model, not {kind!r}")
+    return arrays, header
+
+
+def kind_of(path: str | os.PathLike) -> str:
+    """The kind of a model file; OSError or ValueError as ``read``."""
+    kind = _opened(path)[1].get("kind")
+    if not isinstance(kind, str):
+        raise ValueError(f"{path} is damaged: it does not tell the kind of model")
+    return kind
+
+
+def _opened(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[str, Any]]:
     from safetensors import safe_open
 
     path = Path(path)
@@ -64,9 +83,31 @@ def read(path: str | os.PathLike, kind: str) -> tuple[dict[str, NDArray], dict[s
         header = json.loads(metadata[FORMAT])
     except (ValueError, RecursionError):
         raise ValueError(f"{path} is damaged: its header is not JSON") from None
-    if not isinstance(header, dict) or header.pop("kind", None) != kind:
-        raise ValueError(f"{path} holds another kind of model, not {kind!r}")
+    if not isinstance(header, dict):
+        raise ValueError(f"{path} is damaged: its header is no mapping")
     return arrays, header
+
+
+def with_rules(
+    arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules
+) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    """Arrays and header with the rules among them."""
+    of_rules, text = rules.state()
+    return {**arrays, **{f"rules.{k}": v for k, v in of_rules.items()}}, {"rules": text, **header}
+
+
+def take_rules(arrays: dict[str, NDArray], header: dict[str, Any]) -> Rules:
+    """The rules of a file, taken out of its arrays and header; one of ``DAMAGES`` where they are damaged."""
+    names = [name for name in arrays if name.startswith("rules.")]
+    of_rules = {name.removeprefix("rules."): arrays.pop(name) for name in names}
+    if not {"groups", "costs", "error_costs"} <= of_rules.keys():
+        raise ValueError("rules are missing")
+    return Rules.from_state(of_rules, header.pop("rules"))
+
+
+def damaged(path: str | os.PathLike, error: Exception) -> ValueError:
+    """What to raise for a file whose content makes no sense."""
+    return ValueError(f"{path} is damaged: {_line(error)}")
 
 
 def labels_to_json(classes: NDArray) -> list:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from numbers import Integral
 from operator import index as as_index
 from typing import Any
 
@@ -251,3 +252,22 @@ def price_list(
     if prices.min() < 0:
         raise ValueError(f"{what} must not be negative, got {prices.min()}")
     return prices
+
+
+def check_random_state(random_state: Any) -> None:
+    """ValueError unless it is None, a whole number from 0, a Generator or a RandomState."""
+    kinds = (Integral, np.random.Generator, np.random.RandomState, type(None))
+    if not isinstance(random_state, kinds) or (isinstance(random_state, Integral) and random_state < 0):
+        raise ValueError(
+            f"random_state must be None, a whole number from 0, a Generator or a RandomState, got {brief(random_state)}"
+        )
+
+
+def generator_of(random_state: Any) -> np.random.Generator:
+    """The generator of a ``random_state``; a RandomState is drawn from, so that it goes on."""
+    check_random_state(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)

@@ -15,9 +15,10 @@ from fsgym.checks import bounds_of, image_of, labels_of, names_of, partition, pr
 
 
 class Scaling(NamedTuple):
-    """The affine map that takes each feature's range to [-1, 1]; a constant feature goes to 0.
+    """An affine map of each feature: its range to [-1, 1] (``fit``), or mean 0 and deviation 1 (``standard``).
 
-    ``offset`` and ``scale`` are float64 of shape (n_features,); values become ``(x - offset) * scale``.
+    A constant feature goes to 0. ``offset`` and ``scale`` are float64 of shape (n_features,); values become
+    ``(x - offset) * scale``.
     """
 
     offset: NDArray[np.float64]
@@ -34,6 +35,17 @@ class Scaling(NamedTuple):
         width = high - low
         scale = np.divide(2.0, width, out=np.zeros_like(width), where=width > 0)
         return cls((low + high) / 2.0, scale)
+
+    @classmethod
+    def standard(cls, X: NDArray) -> Scaling:
+        """Learn the map to z-scores from the rows of ``X`` (n_samples, n_features); NaN is ignored."""
+        X = np.asarray(X, dtype=np.float64)
+        known = ~np.isnan(X)
+        count = np.maximum(known.sum(axis=0), 1)
+        mean = np.where(known, X, 0.0).sum(axis=0) / count
+        deviation = np.sqrt(np.where(known, (X - mean) ** 2, 0.0).sum(axis=0) / count)
+        spread = deviation > 1e-12 * np.abs(mean)  # of a constant the sums leave rounding errors
+        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=spread))
 
     def apply(self, X: NDArray) -> NDArray[np.float32]:
         """Scaled values, float32; values outside the range that was learnt are not clipped."""

@@ -7,7 +7,10 @@ import importlib
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from fsgym.extras import require
 
 HOME = Path(__file__).resolve().parent.parent
 
@@ -24,18 +27,29 @@ class Method(NamedTuple):
         parameters for; what it has none for, it cannot plan with, and may come out inadmissible.
         False: it knows no price, and its class lays out its own knob with ``sparsity_grid(X, y) -> list of dict``.
     reference : str, who described it
+    preset : mapping, parameters of its class that make it this method
+    extra : str, what must be installed for it, a key of ``fsgym.extras.EXTRAS``; "" for nothing
     """
 
     title: str
     where: str
     prices: bool
     reference: str
+    preset: Mapping[str, Any] = MappingProxyType({})
+    extra: str = ""
 
 
 METHODS: dict[str, Method] = {
     "rcpi": Method(
         "RCPI (datum-wise)", "agents:DatumWiseClassifier", True,
         "Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
+    ),
+    "maskable_ppo": Method(
+        "MaskablePPO", "agents:SB3Classifier", True, "Huang and Ontañón (2022)", {"algorithm": "maskable_ppo"}, "rl"
+    ),
+    "dqn": Method(
+        "Masked DQN", "agents:SB3Classifier", True, "Mnih et al. (2015), van Hasselt, Guez and Silver (2016)",
+        {"algorithm": "dqn"}, "rl",
     ),
     "l1_svm": Method(
         "L1-SVM", "baselines:L1SVMClassifier", False, "Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR"
@@ -83,7 +97,9 @@ def find_method(name: str) -> Method:
 
 
 def load_class(method: Method) -> type[Any]:
-    """The class of a method; ImportError in one sentence where another distribution's package is in the way."""
+    """The class of a method; ImportError in one sentence where a foreign package is in the way or an extra is missing."""
+    if method.extra:
+        require(method.extra, method.title)
     package, _, name = method.where.partition(":")
     strange = foreign(package)
     if strange:

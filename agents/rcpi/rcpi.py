@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from agents.policy import LinearPolicy, legal_from
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
-from fsgym.checks import brief
+from fsgym.checks import brief, check_random_state, generator_of
 from fsgym.dataset import Dataset, Scaling
 from fsgym.evaluation import Trajectories, evaluate
 from fsgym.rules import Rules
@@ -123,13 +122,7 @@ class RCPI:
         _number(alpha, "alpha", 0, 1)
         if alpha == 1:
             raise ValueError("alpha must be below 1, or nothing would be learnt")
-        if not isinstance(random_state, (Integral, np.random.Generator, np.random.RandomState, type(None))) or (
-            isinstance(random_state, Integral) and random_state < 0
-        ):
-            raise ValueError(
-                "random_state must be None, a whole number from 0, a Generator or a RandomState, "
-                f"got {brief(random_state)}"
-            )
+        check_random_state(random_state)
         if not isinstance(mixture, str) or mixture not in ("decision", "trajectory"):
             raise ValueError(f"mixture must be 'decision' or 'trajectory', got {brief(mixture)}")
         if not isinstance(select, str) or select not in ("best", "last"):
@@ -170,7 +163,7 @@ class RCPI:
         """
         if not hasattr(self, "dataset"):
             raise ValueError("this agent was loaded without an environment; use RCPI.load(path, env) to learn anew")
-        rng = _generator(self.random_state)
+        rng = generator_of(self.random_state)
         rules, alpha = self.rules, self.alpha
         train, judge = self.dataset, self.dataset
         if self.patience is not None:
@@ -292,27 +285,22 @@ class RCPI:
 
 def write_policy(path: str | os.PathLike, policy: LinearPolicy, header: dict[str, Any]) -> None:
     """Write a linear policy to a model file, with a header of plain JSON."""
-    arrays, text = policy.rules.state()
-    arrays = {f"rules.{k}": v for k, v in arrays.items()}
-    arrays |= {
+    arrays = {
         "weights": policy.weights, "intercepts": policy.intercepts, "offset": policy.scaling.offset,
         "scale": policy.scaling.scale,
     }  # fmt: skip
-    model_file.write(path, "linear", arrays, {"rules": text, **header})
+    model_file.write(path, "linear", *model_file.with_rules(arrays, header, policy.rules))
 
 
 def read_policy(path: str | os.PathLike) -> tuple[LinearPolicy, dict[str, Any]]:
     """The linear policy of a model file, checked, and the rest of its header."""
     arrays, header = model_file.read(path, "linear")
     try:
-        of_rules = {k.removeprefix("rules."): v for k, v in arrays.items() if k.startswith("rules.")}
-        if not {"groups", "costs", "error_costs"} <= of_rules.keys():
-            raise ValueError("rules are missing")
-        rules = Rules.from_state(of_rules, header.pop("rules"))
+        rules = model_file.take_rules(arrays, header)
         scaling = Scaling(arrays["offset"], arrays["scale"])
         policy = LinearPolicy(arrays["weights"], arrays["intercepts"], scaling, rules)
-    except (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
-        raise ValueError(f"{path} is damaged: {model_file._line(error)}") from None
+    except model_file.DAMAGES as error:
+        raise model_file.damaged(path, error) from None
     return policy, header
 
 
@@ -357,11 +345,3 @@ def _number(value: Any, what: str, low: float, high: float, whole: bool = False)
     if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
         raise ValueError(f"{what} must be {kind} from {low:g} to {high:g}, got {brief(value)}")
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)

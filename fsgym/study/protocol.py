@@ -203,7 +203,7 @@ def _from_table(name: str, key: str, protocol: Protocol) -> Entrant:
     if method.prices:
         options = planned_with(cls, planning_options(protocol.rules))
         params: list[dict[str, Any]] = [{"lam": v} for v in protocol.sweep]
-        candidates = [cls(**p, **options) for p in params]
+        candidates = [cls(**method.preset, **p, **options) for p in params]
     else:
         params = _own_grid(cls, protocol)
         candidates = [cls(**p) for p in params]
