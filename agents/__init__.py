@@ -2,8 +2,9 @@
 
 from agents.classifier import DatumWiseClassifier
 from agents.deep import SB3Classifier
+from agents.loading import load_classifier
 from agents.network import NetworkPolicy
 from agents.policy import LinearPolicy, Policy
 from agents.rcpi import RCPI
 
-__all__ = ["RCPI", "DatumWiseClassifier", "LinearPolicy", "NetworkPolicy", "Policy", "SB3Classifier"]
+__all__ = ["RCPI", "DatumWiseClassifier", "LinearPolicy", "NetworkPolicy", "Policy", "SB3Classifier", "load_classifier"]

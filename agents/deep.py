@@ -147,7 +147,8 @@ class SB3Classifier(AgentClassifier):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write network, rules, scaling, labels and names to a model file (safetensors with a JSON header)."""
-        write_network(path, self.policy_, self._labels())
+        header = self._labels()
+        write_network(path, self.policy_, header)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> SB3Classifier:

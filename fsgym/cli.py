@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import fsgym
+from fsgym import cli_models
+from fsgym import cli_options as options
+from fsgym.cli_options import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +45,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 @app.command()
 def compare(
     context: typer.Context,
-    data: Annotated[str, typer.Argument(help="A name of `fsgym datasets`, a CSV or npz file, or openml:NAME.")],
+    data: options.Data,
     methods: Annotated[
         str, typer.Option(help="Names, separated by commas.", show_default=True)
     ] = "rcpi,l1_svm,lars,cart",
@@ -57,49 +60,17 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    budget: Annotated[int | None, typer.Option(help="Most acquisitions for a row.")] = None,
-    budget_cost: Annotated[float | None, typer.Option(help="Highest total price for a row, in units of costs.")] = None,
-    costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Prices of the acquisitions: CSV with lines NAME,PRICE, or JSON {name: price}, or JSON "
-            "{data set: {costs: {name: price}}}.",
-        ),
-    ] = None,
-    error_costs: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Costs of answers: CSV with the true classes in the header line and an answer in front of each line; "
-            "or JSON {answer: {truth: cost}}.",
-        ),
-    ] = None,
-    groups: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="What is acquired together: JSON {group name: [feature names]}."),
-    ] = None,
-    related: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Acquisitions that belong together: JSON list of pairs of names, or a CSV matrix of 0 and 1 with "
-            "names above and in front. Needs --unrelated-costs.",
-        ),
-    ] = None,
-    relation: Annotated[str, typer.Option(help="Related to any, or to all, of what was acquired.")] = "any",
-    unrelated_costs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|NUMBER|forbid",
-            help="Price of what is not related to what was acquired: a file as for --costs, one number, or forbid.",
-        ),
-    ] = None,
-    target: Annotated[str | None, typer.Option(help="Column of the labels in a CSV file; default: target.")] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Columns to leave out, such as identifiers; repeat it or use commas.")
-    ] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of data sets; default: $FSGYM_DATA.")] = None,
+    budget: options.Budget = None,
+    budget_cost: options.BudgetCost = None,
+    costs: options.Costs = None,
+    error_costs: options.ErrorCosts = None,
+    groups: options.Groups = None,
+    related: options.Related = None,
+    relation: options.Relation = "any",
+    unrelated_costs: options.UnrelatedCosts = None,
+    target: options.Target = None,
+    drop: options.Drop = None,
+    data_dir: options.DataDir = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 0,
     out: Annotated[
         Path | None,
@@ -110,32 +81,21 @@ def compare(
     scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; dask needs it.")] = None,
 ) -> None:
     """Compare methods on a data set: accuracy, features used and prices paid, on the same splits."""
-    from fsgym.datasets import load_costs, load_dataset
-    from fsgym.study import inputs
-    from fsgym.study.protocol import with_groups
-
-    dataset = load_dataset(data, data_dir=data_dir, target=target, drop=_listed(drop))
-    if groups is not None:
-        dataset = with_groups(dataset, inputs.read_groups(groups))
+    dataset = options.read_data(data, groups, data_dir=data_dir, target=target, drop=drop, split="all")
     folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what failed is told below
             results = fsgym.compare(
                 dataset,
-                tuple(_listed([methods])),
+                tuple(listed([methods])),
                 splits=splits,
                 train_share=train_share,
                 lam=_numbers(lam, "--lam"),
                 budget=budget,
                 budget_cost=budget_cost,
-                costs=None if costs is None else load_costs(costs, dataset, data_dir=data_dir),
-                error_costs=None if error_costs is None else inputs.read_error_costs(error_costs, dataset),
-                related=None if related is None else inputs.read_related(related, dataset),
                 relation=relation,  # type: ignore[arg-type]
-                unrelated_costs=None
-                if unrelated_costs is None
-                else inputs.read_unrelated_costs(unrelated_costs, dataset),
+                **options.read_prices(dataset, costs, error_costs, related, unrelated_costs, data_dir),
                 seed=seed,
                 n_jobs=jobs,
                 backend=backend,  # type: ignore[arg-type]
@@ -169,7 +129,7 @@ def reproduce(
     jobs: Annotated[int, typer.Option(help="Processes, -1: one a core. The result does not depend on it.")] = -1,
     backend: Annotated[str, typer.Option(help="loky: this machine; dask or ray: a running cluster.")] = "loky",
     scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; dask needs it.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of data sets; default: $FSGYM_DATA.")] = None,
+    data_dir: options.DataDir = None,
     doc: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Replace the study's section in this Markdown file.")
     ] = None,
@@ -262,9 +222,13 @@ def _show_claims(title: str, conclusion: Conclusion) -> None:
     console.print(f"{conclusion.counts()}.")
 
 
+app.command()(cli_models.train)
+app.command()(cli_models.evaluate)
+
+
 @app.command()
 def datasets(
-    data_dir: Annotated[Path | None, typer.Option(help="Folder of data sets; default: $FSGYM_DATA.")] = None,
+    data_dir: options.DataDir = None,
 ) -> None:
     """List the data sets that are known by name."""
     from rich.console import Console
@@ -348,16 +312,11 @@ def _show(results: pd.DataFrame) -> None:
         console.print("Allowed: the share of rows that keep to the budget; ! marks what does not always.", style="dim")
 
 
-def _listed(texts: Sequence[str] | None) -> list[str]:
-    """The entries of options that may be repeated or hold several, separated by commas."""
-    return [part.strip() for text in texts or () for part in text.split(",") if part.strip()]
-
-
 def _numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:
     if not texts:
         return None
     try:
-        return [float(v) for v in _listed(texts)]
+        return [float(v) for v in listed(texts)]
     except ValueError as error:
         raise ValueError(f"{option} must be numbers separated by commas: {error}") from None
 

@@ -97,7 +97,7 @@ def find_method(name: str) -> Method:
 
 
 def load_class(method: Method) -> type[Any]:
-    """The class of a method; ImportError in one sentence where a foreign package is in the way or an extra is missing."""
+    """The class of a method; ImportError in one sentence where a foreign package is in the way, an extra missing."""
     if method.extra:
         require(method.extra, method.title)
     package, _, name = method.where.partition(":")

@@ -152,7 +152,7 @@ def trained(
     steps = settings_of(algorithm).total_timesteps if total_timesteps is None else total_timesteps
     if not is_whole(steps) or steps < 1:
         raise ValueError(f"total_timesteps must be a whole number, 1 or more, got {brief(steps)}")
-    if "policy_kwargs" in (options or ()):
+    if isinstance(options, Mapping) and "policy_kwargs" in options:
         raise ValueError("options must not hold policy_kwargs, since the network is kept by its form; use hidden")
     with alone():
         model = make_model(algorithm, env, num_envs=num_envs, hidden=hidden, options=options, seed=seed)

@@ -1,0 +1,98 @@
+"""`fsgym train` and `fsgym evaluate`: a model goes through a file, and every mistake is one sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_cli import call
+
+import fsgym
+from agents import DatumWiseClassifier, SB3Classifier, load_classifier, model_file
+
+
+def figures(said):
+    lines = [line.rsplit(maxsplit=1) for line in said.splitlines() if line.startswith("  ")]
+    return {name.strip(): float(value) for name, value in lines}
+
+
+@pytest.mark.parametrize(("agent", "kind", "steps"), [
+    ("rcpi", DatumWiseClassifier, 2), ("maskable_ppo", SB3Classifier, 2048), ("dqn", SB3Classifier, 2048),
+])  # fmt: skip
+def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
+    path = tmp_path / "models" / "wine.safetensors"
+    arguments = ("train", "wine", "--agent", agent, "-o", path, "--lam", 0.02, "--budget", 4, "--steps", steps)
+    code, said, error = call(capsys, *arguments)
+    assert (code, error) == (0, "")
+    assert "124 rows of wine" in said
+    assert f"fsgym evaluate {path} wine" in said
+    first = path.read_bytes()
+    assert call(capsys, *arguments)[0] == 0
+    assert path.read_bytes() == first
+
+    code, said, error = call(capsys, "evaluate", path, "wine")
+    assert (code, error) == (0, "")
+    model = load_classifier(path)
+    assert isinstance(model, kind)
+    test = fsgym.load_dataset("wine", "test")
+    wanted = fsgym.evaluate(model.policy_, test, fsgym.Rules.for_dataset(test, lam=0.02, budget=4))
+    got = figures(said)
+    assert got["accuracy"] == pytest.approx(wanted.accuracy, abs=1e-4)
+    assert got["loss"] == pytest.approx(wanted.loss, abs=1e-4)
+    assert got["n acquisitions"] <= 4
+
+
+def test_prices_groups_and_labels_of_the_users_files(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 80, 60), "sex": rng.choice(["f", "m", "x"], 60)})
+    frame["ill"] = np.where(frame["age"] > 50, "yes", "no")
+    frame.to_csv(tmp_path / "ward.csv", index=False)
+    frame[frame["ill"] == "yes"].head(5).to_csv(tmp_path / "one.csv", index=False)
+    (tmp_path / "prices.csv").write_text("name,price\nage,5\nsex,1\n")
+    (tmp_path / "errors.csv").write_text(",no,yes\nno,0,50\nyes,10,0\n")
+    path = tmp_path / "model"
+    code, said, error = call(
+        capsys, "train", tmp_path / "ward.csv", "--target", "ill", "-o", path, "--costs", tmp_path / "prices.csv",
+        "--error-costs", tmp_path / "errors.csv", "--budget-cost", 6, "--split", "all",
+    )  # fmt: skip
+    assert (code, error) == (0, "")
+    rules = load_classifier(path).rules_
+    assert rules.costs.tolist() == [5.0, 1.0]
+    assert rules.error_costs.tolist() == [[0, 50], [10, 0]]
+    assert (rules.lam, rules.budget_cost, rules.n_acquisitions) == (1.0, 6.0, 2)
+    code, said, _ = call(capsys, "evaluate", path, tmp_path / "ward.csv", "--target", "ill", "--split", "all")
+    assert code == 0
+    assert figures(said)["spent"] <= 6
+    assert "60 rows of ward" in said
+
+
+def test_mistakes_are_one_sentence(capsys, tmp_path):
+    path = tmp_path / "model"
+    assert call(capsys, "train", "wine", "-o", path, "--steps", 1)[0] == 0
+    model_file.write(tmp_path / "tree", "tree", {"a": np.zeros(1)}, {})
+    model_file.write(tmp_path / "none", 3, {"a": np.zeros(1)}, {})
+    (tmp_path / "noise").write_bytes(b"noise")
+    good = path.read_bytes()
+    for arguments, says in (
+        (("train", "wine"), "Missing option"),
+        (("train", "wine", "-o", path, "--agent", "dqm"), "did you mean 'dqn'"),
+        (("train", "wien", "-o", path), "did you mean 'wine'"),
+        (("train", "wine", "-o", path, "--split", "some"), "split must be one of"),
+        (("train", "wine", "-o", path, "--lam=-1"), "lam must be"),
+        (("train", "wine", "-o", path, "--steps", 0), "n_iterations must be"),
+        (("train", "wine", "-o", path, "--agent", "dqn", "--steps", 0), "total_timesteps must be"),
+        (("train", "wine", "-o", path, "--seed=-1"), "random_state must be"),
+        (("train", "wine", "-o", path, "--budget-cost", "0.5"), "nothing could be acquired"),
+        (("train", "wine", "-o", "/dev/null/model"), "cannot write to the folder"),
+        (("evaluate", tmp_path / "nowhere", "wine"), "no model file"),
+        (("evaluate", tmp_path / "tree", "wine"), "a model of kind 'tree'"),
+        (("evaluate", tmp_path / "none", "wine"), "does not tell the kind"),
+        (("evaluate", tmp_path / "noise", "wine"), "not a model file"),
+        (("evaluate", path, "breast_cancer"), "'breast_cancer' has no 'alcohol'"),
+        (("evaluate", path, "wine", "--drop", "hue"), "'wine' has no 'hue'"),
+    ):
+        code, said, error = call(capsys, *arguments)
+        assert (code, said) == (2, ""), arguments
+        assert says in error
+        assert len(error.splitlines()) == 1
+    assert path.read_bytes() == good
