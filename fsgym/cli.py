@@ -140,7 +140,7 @@ def reproduce(
         return
     from fsgym.study.compare import writable_folder
     from fsgym.study.conclusion import replace_section, section, work_done, write
-    from fsgym.study.plan import require, table_of
+    from fsgym.study.plan import require, table_of, timings_of
     from fsgym.study.studies import find_study
     from fsgym.study.tasks import run_tasks
 
@@ -166,7 +166,7 @@ def reproduce(
     if len(failed) < len(plan):
         conclusion = study.conclude(plan, table, full)
         command = shlex.join(["fsgym", *(context.obj or [])])
-        report = write(study, conclusion, table, run.timings, folder, full=full, command=command)
+        report = write(study, conclusion, table, timings_of(plan, run), folder, full=full, command=command)
         _show_claims(study.title, conclusion)
         print(f"{work_done(run.timings, len(plan))}.    Report: {report}")
         if doc is not None:

@@ -98,7 +98,7 @@ def test_claims_are_printed_and_files_written(capsys, tmp_path):
     assert "Note: Mind <i>this</i>." in said
     names = {p.name for p in tmp_path.iterdir()}
     assert {"report.html", "claims.csv", "cells.csv", "settings.csv", "odd.csv", "tables.md", "tiny.bib", "timings.csv",
-            "results.sqlite"} <= names  # fmt: skip
+            "times.csv", "results.sqlite"} <= names  # fmt: skip
     assert any(n.startswith("curves_") and n.endswith(".png") for n in names)
     assert (tmp_path / "tiny.bib").read_text() == REFERENCE
     cells = pd.read_csv(tmp_path / "cells.csv")
@@ -106,6 +106,10 @@ def test_claims_are_printed_and_files_written(capsys, tmp_path):
     assert set(cells["dataset"]) == {NASTY}
     assert "histogram" not in cells
     assert pd.read_csv(tmp_path / "claims.csv")["holds"].tolist() == ["yes", "no", "not judged"]
+    times, timings = pd.read_csv(tmp_path / "times.csv"), pd.read_csv(tmp_path / "timings.csv")
+    splits = cells.groupby("method")["split"].nunique()
+    whole = timings.groupby("method")["cpu_seconds"].sum() / splits
+    np.testing.assert_allclose(times[list(splits.index)].iloc[0], whole, atol=0.0051)
 
 
 def test_the_report_escapes_and_stands_alone(made):

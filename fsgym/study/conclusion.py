@@ -135,6 +135,21 @@ def work_done(timings: pd.DataFrame, cells: int) -> str:
     return f"{cells} cells, {minutes:.{1 if minutes < STAMP else 0}f} minutes of processor time"
 
 
+def times_table(timings: pd.DataFrame) -> Table | None:
+    """Processor time by data set and method, where the timings say whose they are."""
+    if timings.empty or not {"dataset", "method", "split"} <= set(timings.columns):
+        return None
+    keys = [c for c in ("dataset", "method", "share", "split") if c in timings.columns]
+    sums = timings.groupby(keys, sort=False)["cpu_seconds"].sum()
+    means = sums.groupby(["dataset", "method"], sort=False).mean().unstack("method", sort=False)
+    frame = means.rename_axis(columns=None).reset_index().rename(columns={"dataset": "data set"})
+    caption = (
+        "Seconds for all settings of a method on one split, learning and testing, mean over splits. They differ from "
+        "run to run and are in times.csv only."
+    )
+    return Table("times", "Processor time", caption, frame.round(2))
+
+
 def write(
     study: Study,
     conclusion: Conclusion,
@@ -145,7 +160,8 @@ def write(
     full: bool,
     command: str,
 ) -> Path:
-    """Write ``report.html``, ``claims.csv``, ``cells.csv``, the tables as CSV and Markdown, figures, BibTeX, timings.
+    """Write ``report.html``, ``claims.csv``, ``cells.csv``, the tables as CSV and Markdown, figures, BibTeX, timings
+    (by cell in ``timings.csv``, by method in ``times.csv``).
 
     Returns the path of the report. Raises OSError in one sentence where the folder cannot be written.
     """
@@ -155,11 +171,15 @@ def write(
     templates = environment()
     templates.filters["told"] = number
     claims = Table("claims", "Claims", "", claims_frame(conclusion.claims))
+    times = times_table(timings)
+    shown = [*conclusion.tables, *([] if times is None else [times])]
     try:
         for told in (claims, *conclusion.tables):
             told.frame.to_csv(folder / f"{told.stem}.csv", index=False)
         table[plain_columns(table)].to_csv(folder / "cells.csv", index=False)
         timings.to_csv(folder / "timings.csv", index=False)
+        if times is not None:
+            times.frame.to_csv(folder / f"{times.stem}.csv", index=False)
         text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (claims, *conclusion.tables))
         (folder / "tables.md").write_text(f"# {study.title}\n\n{conclusion.protocol}\n\n{text}", encoding="utf-8")
         (folder / f"{study.name}.bib").write_text(study.reference.strip() + "\n", encoding="utf-8")
@@ -171,7 +191,7 @@ def write(
                 study=study, conclusion=conclusion, full=full, command=command, work=work,
                 failures=table.loc[table["error"].notna()].to_dict("records"),
                 tables=[{"told": t, "columns": list(t.frame.columns), "rows": t.frame.to_numpy(object).tolist()}
-                        for t in conclusion.tables],
+                        for t in shown],
                 versions={"python": platform.python_version(), "fsgym": fsgym.__version__,
                           **{p: version(p) for p in PACKAGES}},
                 machine=platform.platform(terse=True),

@@ -178,6 +178,13 @@ def table_of(plan: Sequence[Planned], run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def timings_of(plan: Sequence[Planned], run: Run) -> pd.DataFrame:
+    """The run's timings, each with what the table calls its cell (dataset, method, split, setting)."""
+    names = {p.task.key: p.row for p in reversed(plan)}
+    labels = pd.DataFrame([names[key] for key in run.timings["key"]], index=run.timings.index)
+    return pd.concat([labels.drop(columns="params", errors="ignore"), run.timings], axis=1)
+
+
 def plain_columns(table: pd.DataFrame) -> list[str]:
     """The columns that hold one value a cell."""
     return [c for c in table.columns if not table[c].map(lambda v: isinstance(v, list)).any()]

@@ -22,6 +22,7 @@ STUDIES: dict[str, str] = {
     "dwsm-cost": "fsgym.study.studies.dwsm_cost:STUDY",
     "dwsm-groups": "fsgym.study.studies.dwsm_groups:STUDY",
     "dwsm-relational": "fsgym.study.studies.dwsm_relational:STUDY",
+    "gbfs": "fsgym.study.studies.gbfs:STUDY",
     "lufe": "fsgym.study.studies.lufe:STUDY",
     "uncertain-sgl": "fsgym.study.studies.uncertain_sgl:STUDY",
 }
