@@ -8,10 +8,12 @@ from sklearn.svm import SVC
 
 from baselines import SparseGroupLasso
 from fsgym import Dataset, load_dataset
+from fsgym.study.conclusion import write
 from fsgym.study.plan import Source, table_of
 from fsgym.study.studies import find_study, uncertain_sgl
 from fsgym.study.studies import uncertain_sgl_cell as cell
 from fsgym.study.studies import uncertain_sgl_claims as claiming
+from fsgym.study.studies import uncertain_sgl_notes as noting
 from fsgym.study.studies import uncertain_sgl_tables as tables
 from fsgym.study.studies.uncertain_sgl_printed import (
     COLUMNS,
@@ -82,19 +84,23 @@ def test_quick_cells_are_cells_of_the_whole_study(monkeypatch):
     assert {"dataset", "method", "params", "split"} <= set(table)  # what a failure is told by
 
 
-def test_every_kind_of_cell_runs_and_is_told(monkeypatch):
+def test_every_kind_of_cell_runs_and_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(uncertain_sgl, "PARTS", uncertain_sgl.folds(10, 1)[:1])
     monkeypatch.setattr(uncertain_sgl, "SOME", 1)
     monkeypatch.setattr(uncertain_sgl, "SWEEPS", {False: [(0.05, 2)]})
     plan = uncertain_sgl.plan(False, None)
-    table = table_of(plan, run_tasks([p.task for p in plan], None))
+    run, study = run_tasks([p.task for p in plan], None), find_study("uncertain-sgl")
+    table = table_of(plan, run)
     assert table["error"].isna().all()
-    conclusion = find_study("uncertain-sgl").conclude(plan, table, False)
+    conclusion = study.conclude(plan, table, False)
     assert all(c.holds is not None for c in conclusion.claims)
     assert [t.stem for t in conclusion.tables] == ["tables_2_4", "tables_3_5", "nested"]
     assert len(conclusion.tables[0].frame) == 9 * (1 + 2 + 4)
     assert [p.png[:4] for p in conclusion.pictures] == [b"\x89PNG"] * 2
+    report = write(study, conclusion, table, run.timings, tmp_path, full=False, command="").read_text()
+    assert "nested" in report
+    assert "curve" not in report
 
 
 def test_other_codes_are_the_same_table():
@@ -263,6 +269,20 @@ def test_nothing_is_judged_while_data_sets_are_missing():
     claims = claiming.claims(table[table["dataset"] != "Iono"])
     starts = ("Table 3", "Table 5", "The weights", "The printed ratios can", "German", "Uncertain", "A selection")
     assert all(c.holds is None for c in claims if c.text.startswith(starts))
+
+
+def test_what_fewer_steps_and_other_codes_find_is_told():
+    table = made_up(early=0.7)
+    short = table[(table["method"] == tables.AT) & (table["column"] == SMALL)].copy()
+    short["method"] = tables.SHORT
+    short["early_fnum"] *= np.where(short["dataset"] == "Horse", 1.0, 1.5)  # 1.05 of what is printed, but for Horse
+    other = short[short["dataset"] == "German"].assign(method=tables.RECODED, dataset="German, codes in order 1")
+    steps, german, *_ = noting.notes(pd.concat([table, short, other], ignore_index=True))
+    assert "Crx gaussian 6.2 and 9.3 (8.9); " in steps
+    assert "of these 18 are within 20%, and 0 of the other 0" in steps
+    assert "After 20 steps 16 of" in steps
+    assert german.endswith("(printed): 11.3, 16.9 (16.1); 11.3, 17.0 (16.2).")
+    assert len(noting.notes(table.iloc[:0])) == 1  # misprints are known without results
 
 
 def test_lasso_ratios_beyond_the_number_of_rows():

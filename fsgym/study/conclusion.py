@@ -188,7 +188,7 @@ def write(
         report = folder / "report.html"
         report.write_text(
             templates.get_template("study.html.j2").render(
-                study=study, conclusion=conclusion, full=full, command=command, work=work,
+                study=study, conclusion=conclusion, full=full, command=command, work=work, curves="sparsity" in table,
                 failures=table.loc[table["error"].notna()].to_dict("records"),
                 tables=[{"told": t, "columns": list(t.frame.columns), "rows": t.frame.to_numpy(object).tolist()}
                         for t in shown],

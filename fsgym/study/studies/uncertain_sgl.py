@@ -15,7 +15,8 @@ from fsgym.study.conclusion import Conclusion
 from fsgym.study.plan import Planned, Source, folds, seed_of, titled
 from fsgym.study.studies import Study
 from fsgym.study.studies import uncertain_sgl_cell as cell
-from fsgym.study.studies.uncertain_sgl_claims import claims, notes
+from fsgym.study.studies.uncertain_sgl_claims import claims
+from fsgym.study.studies.uncertain_sgl_notes import FEWER, notes
 from fsgym.study.studies.uncertain_sgl_printed import (
     AMPLITUDES,
     COLUMNS,
@@ -33,6 +34,7 @@ from fsgym.study.studies.uncertain_sgl_tables import (
     GRID,
     PLAIN,
     RECODED,
+    SHORT,
     WEIGHTS,
     accuracy_table,
     chosen_table,
@@ -56,7 +58,8 @@ SWEEPS = {  # w and s of the grid, for each distribution
 FIGURE = (0.05, 20, (100.0, 0.1))  # Figs. 2 and 3
 SONAR = (0.05, 10)  # Figs. 4 and 5
 FEW = 10  # values that a column of codes has at most
-ORDERS, SOME = 4, 3  # orders of codes, and folds that they are tried on
+ORDERS, SOME = 4, 3  # orders of codes, and folds that other codes and fewer steps are tried on
+SPARSE = [(noise, column) for noise, column in COLUMNS if column == SMALL]
 REFERENCE = """\
 @article{xie2013sparse,
   author  = {Xie, Zongxia and Xu, Yong},
@@ -88,7 +91,8 @@ def plan(full: bool, data_dir: str | os.PathLike | None) -> list[Planned]:
     cells = []
     for source in SOURCES:
         data = source.load(data_dir)
-        cells += [*without_selection(data), *at_settings(data), *on_grids(data, full), *drawn(data), *recoded(data)]
+        cells += [*without_selection(data), *at_settings(data), *on_grids(data, full), *drawn(data)]
+        cells += [*recoded(data), *at_settings(data, SPARSE, SHORT, SOME, n_steps=FEWER)]
     return cells
 
 
@@ -110,7 +114,11 @@ def without_selection(data: Dataset) -> Iterator[Planned]:
 
 
 def at_settings(
-    data: Dataset, columns: Sequence[tuple[str, str]] = COLUMNS, kind: str = AT, n_parts: int | None = None
+    data: Dataset,
+    columns: Sequence[tuple[str, str]] = COLUMNS,
+    kind: str = AT,
+    n_parts: int | None = None,
+    **steps: int,
 ) -> Iterator[Planned]:
     """The columns of selections, with the penalties of Tables 3 and 5."""
     for noise, column in columns:
@@ -118,7 +126,7 @@ def at_settings(
         for part in range(n_parts or len(PARTS)):
             told, penalties = {"column": column, "lam1": p.lam1, "lam2": p.lam2}, (p.lam1, p.lam2)
             yield planned(
-                cell.SETTING, kind, data, part, told, distribution=noise, w=p.w, s=p.s, penalties=penalties
+                cell.SETTING, kind, data, part, told, distribution=noise, w=p.w, s=p.s, penalties=penalties, **steps
             )  # fmt: skip
 
 
@@ -144,14 +152,14 @@ def drawn(data: Dataset) -> Iterator[Planned]:
 
 
 def recoded(data: Dataset) -> Iterator[Planned]:
-    """German and Horse once more, with codes in other orders, or missing values as a value of their own."""
+    """Sets once more: with codes in other orders, or with missing values as a value of their own."""
     others = []
     if data.name == "German":
         others = [with_codes(data, order) for order in range(ORDERS)]
-    if data.name == "Horse":
+    if data.name in ("Hepatitis", "Horse"):
         others = [titled(changed(data, np.where(np.isnan(data.X), -1.0, data.X)), f"{data.name}, missing as -1")]
     for other in others:
-        yield from at_settings(other, [(GAUSSIAN, SMALL)], RECODED, SOME)
+        yield from at_settings(other, SPARSE, RECODED, SOME)
 
 
 def with_codes(data: Dataset, order: int) -> Dataset:
@@ -189,6 +197,6 @@ def protocol(full: bool) -> str:
 
 
 STUDY = Study(
-    "uncertain-sgl", "Sparse group LASSO for uncertain data (section 4)", REFERENCE, (6.0, 300.0),
+    "uncertain-sgl", "Sparse group LASSO for uncertain data (section 4)", REFERENCE, (5.5, 175.0),
     tuple(s.name for s in SOURCES), plan, conclude,
 )  # fmt: skip

@@ -45,13 +45,14 @@ def drawn(train: Dataset, test: Dataset, distribution: str, w: float, s: int, se
     return Drawn(X, y, expander.transform(means.fill(test.X)), y_test, s)
 
 
-def lasso(data: Drawn, penalties: Penalties, solver: str) -> SparseGroupLasso:
-    """Equation 7: after the 100 accelerated steps of ``"fista"``, or at its minimum, ``"exact"``."""
+def lasso(data: Drawn, penalties: Penalties, solver: str, n_steps: int = 100) -> SparseGroupLasso:
+    """Equation 7: after ``n_steps`` accelerated steps of ``"fista"``, or at its minimum, ``"exact"``."""
     from baselines import SparseGroupLasso
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a gap that is not reached is told as a number
-        return SparseGroupLasso(*penalties, data.s, solver=solver, tol=TOL).fit(data.X, data.y)
+        n_iter = n_steps if solver == "fista" else None
+        return SparseGroupLasso(*penalties, data.s, solver=solver, tol=TOL, max_iter=n_iter).fit(data.X, data.y)
 
 
 def kept(model: SparseGroupLasso, s: int) -> NDArray[np.bool_]:
@@ -121,9 +122,10 @@ def _judged(data: Drawn, penalties: Iterable[Penalties]) -> tuple[float, list[di
 
 
 def at_setting(
-    data: Dataset, *, distribution: str, w: float, s: int, penalties: Penalties, part: Mapping[str, Any], seed: int
-) -> dict[str, Any]:
-    """One printed setting, after 100 steps (early) and at the minimum (exact).
+    data: Dataset, *, distribution: str, w: float, s: int, penalties: Penalties, part: Mapping[str, Any], seed: int,
+    n_steps: int = 100,
+) -> dict[str, Any]:  # fmt: skip
+    """One printed setting, after ``n_steps`` (early) and at the minimum (exact).
 
     Returns
     -------
@@ -136,7 +138,7 @@ def at_setting(
     found: dict[str, Any] = {"all": accuracy(set_), "n_train": len(set_.X)}
     objectives, unit = {}, 0.5 * float(set_.y @ set_.y)
     for mode, solver in (("early", "fista"), ("exact", "exact")):
-        model = lasso(set_, penalties, solver)
+        model = lasso(set_, penalties, solver, n_steps)
         mask = kept(model, s)
         told = {**sizes(mask), "accuracy": accuracy(set_, mask), "gap": model.dual_gap_ / unit}
         found |= {f"{mode}_{name}": value for name, value in told.items()}

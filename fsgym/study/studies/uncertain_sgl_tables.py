@@ -24,7 +24,8 @@ from fsgym.study.studies.uncertain_sgl_printed import (
 )
 
 # What a cell is, in the column ``method``.
-PLAIN, AT, GRID, WEIGHTS, RECODED = "no selection", "printed setting", "grid", "weights", "coded otherwise"
+PLAIN, AT, GRID, WEIGHTS = "no selection", "printed setting", "grid", "weights"
+RECODED, SHORT = "coded otherwise", "fewer steps"
 ALL = "all draws"
 ARMS = (ALL, FS, SMALL)
 LIMIT = 0.9  # of the ratio
@@ -211,6 +212,7 @@ def _picture(stem: str, title: str, caption: str, cells: Sequence[tuple[str, dic
 def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
     """Weights ``w`` (s, d) as an image, zero in grey."""
     from matplotlib import colormaps
+    from matplotlib.ticker import MaxNLocator
 
     used = np.abs(w[w != 0])
     top = float(np.quantile(used, 0.98)) if len(used) else 1.0
@@ -220,6 +222,7 @@ def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
     )  # fmt: skip
     ax.grid(visible=False)
     ax.set_yticks([])
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_ylabel(f"{side}\n{(w != 0).mean():.0%} kept", fontsize=8.5)
     ax.tick_params(labelsize=8)
     if side == "100 steps":
