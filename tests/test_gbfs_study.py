@@ -9,9 +9,10 @@ from sklearn.model_selection import GridSearchCV
 
 from baselines import ForestSelectionClassifier, GBFSClassifier, L1LogisticClassifier, MRMRClassifier
 from fsgym import Dataset, load_dataset
-from fsgym.study.plan import Source
+from fsgym.study.plan import Source, table_of
 from fsgym.study.studies import gbfs, gbfs_cell, gbfs_claims, gbfs_pictures, gbfs_tables
 from fsgym.study.studies.gbfs_tables import AWARE, COLON, GBFS, GROUPS, HSIC, L1LR, MRMR, RFFS, SETS, SPAM, USPS
+from fsgym.study.tasks import run_tasks
 
 BREAST = load_dataset("breast_cancer")
 PART = {"share": 0.6, "seed": 1}
@@ -31,10 +32,10 @@ def test_a_ranked_curve_is_the_fits_one_by_one():
     options = {"params": {"n_estimators": 15}, "counts": [0, 2, 5, 99]}
     told = gbfs_cell.curve(BREAST, method="forest", options=options, part=PART, seed=4)
     assert told["n_features"] == [0, 2, 5]  # 99 are more than there are
-    for k, error in zip((0, 2, 5), told["error"]):
+    for k, error in zip((0, 2, 5), told["test_error"]):
         model = ForestSelectionClassifier(k, n_estimators=15, random_state=4).fit(train.X, train.y)
         assert error == pytest.approx(1 - model.score(test.X, test.y))
-    assert told["chance"] == told["error"][0]
+    assert told["chance"] == told["test_error"][0]
     assert (told["n_train"], told["n_test"]) == (train.n_samples, test.n_samples)
 
 
@@ -49,7 +50,7 @@ def test_the_boosted_curve_learns_from_all_rows_in_the_end():
         made.append((model.validation_loss_.min(), depth, model.best_iteration_))
     _, depth, n_iter = min(made)
     last = GBFSClassifier(mu_rel=0.03, max_depth=depth, n_iter=n_iter, learning_rate=0.3, validation_fraction=None)
-    assert told["error"][-1] == pytest.approx(1 - last.fit(train.X, train.y).score(test.X, test.y))
+    assert told["test_error"][-1] == pytest.approx(1 - last.fit(train.X, train.y).score(test.X, test.y))
 
 
 def test_a_swept_curve_goes_from_nothing_on_and_one_svm_judges_selections():
@@ -60,7 +61,7 @@ def test_a_swept_curve_goes_from_nothing_on_and_one_svm_judges_selections():
     assert told["svm_error"][0] == told["chance"]
     start = L1LogisticClassifier().sparsity_grid(train.X, train.y)[0]["C"]
     model = L1LogisticClassifier(10 * start, random_state=4).fit(train.X, train.y)
-    assert told["error"][-1] == pytest.approx(1 - model.score(test.X, test.y))
+    assert told["test_error"][-1] == pytest.approx(1 - model.score(test.X, test.y))
     assert told["n_features"][-1] == (model.coef_ != 0).sum()
     svm = gbfs_cell.tuned_svm(2, 4)
     assert isinstance(svm, GridSearchCV)
@@ -145,6 +146,21 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
         assert gbfs.protocol(f)
 
 
+def test_what_cells_tell_reaches_the_tables():
+    """A plan of two methods on a small set, run and concluded."""
+    data = Dataset(BREAST.X, BREAST.y, name="adult")
+    ranked = {"params": {"n_estimators": 5}, "counts": [2, 5]}
+    methods = {GBFS: ("gbfs", BOOSTED), RFFS: ("forest", ranked)}
+    plan = gbfs.curves(data, methods, [PART], 0)
+    table = table_of(plan, run_tasks([p.task for p in plan], None))
+    assert table["error"].isna().all()
+    told = gbfs.conclude(plan, table, False)
+    frame = next(t.frame for t in told.tables if t.stem == "errors").set_index("method")
+    assert 0 < frame.loc[GBFS, "5"] < 0.2
+    forest = table.loc[table["method"] == RFFS, "test_error"].iloc[0]
+    assert frame.loc[RFFS, ["2", "5"]].tolist() == pytest.approx(forest)
+
+
 def test_two_classes_of_many():
     wine = load_dataset("wine")
     data = gbfs.binary(wine, (wine.classes[1],))
@@ -159,7 +175,7 @@ def test_two_classes_of_many():
 def cell(dataset, method, errors, split=0, n_test=10_000, **more):
     """A cell whose curve has these errors at 1, 10 and 100 features."""
     return {
-        "dataset": dataset, "split": split, "method": method, "n_features": [1, 10, 100], "error": errors,
+        "dataset": dataset, "split": split, "method": method, "n_features": [1, 10, 100], "test_error": errors,
         "chance": 0.5, "n_test": n_test, **more,
     }  # fmt: skip
 
@@ -174,7 +190,7 @@ def made_up(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
             rows.append(cell(dataset, L1LR, [0.35, 0.25, 0.15], split))
     for row in rows:
         if row["dataset"] == USPS:
-            row["svm_error"] = [e + (0.0 if row["method"] == GBFS else 0.01) for e in row["error"]]
+            row["svm_error"] = [e + (0.0 if row["method"] == GBFS else 0.01) for e in row["test_error"]]
     for dataset in (SPAM, USPS):
         rows.append(cell(dataset, HSIC, [0.3, 0.2, 0.1] if dataset == SPAM else [0.19, 0.09, 0.09]))
         rows.append(cell(dataset, MRMR, [0.4, 0.3, 0.12]))
@@ -251,7 +267,7 @@ def test_curves_are_read_straight_between_settings_and_flat_beyond():
 
 def test_tables_and_pictures():
     table = made_up()
-    told = gbfs.conclude([], table.assign(error_=None), False)
+    told = gbfs.conclude([], table.assign(error=None), False)
     versus = next(t.frame for t in told.tables if t.stem == "versus")
     row = versus[(versus["data set"] == "adult") & (versus["features"] == "10")].iloc[0]
     assert row[[GBFS, RFFS, L1LR]].tolist() == ["0.1000", "0.2000", "0.2500"]

@@ -49,7 +49,7 @@ def curve(
     Returns
     -------
     dict
-        Lists over settings: ``n_features``, ``error``; ``bags``, from how many clusters features come, and
+        Lists over settings: ``n_features``, ``test_error``; ``bags``, from how many clusters features come, and
         ``svm_error`` where they were asked for. ``chance``, the error of the training part's largest class; n_train,
         n_test; ``warning``, the first.
     """
@@ -62,7 +62,7 @@ def curve(
     chosen = [selection(m) for m in models]
     told: dict[str, Any] = {
         "n_features": [len(c) for c in chosen],
-        "error": [float((m.predict(test.X) != test.y).mean()) for m in models],
+        "test_error": [float((m.predict(test.X) != test.y).mean()) for m in models],
         "chance": float((test.y != np.bincount(y).argmax()).mean()), "n_train": len(y), "n_test": test.n_samples,
         "warning": f"{said[0].category.__name__}: {str(said[0].message)[:160]}" if said else None,
     }  # fmt: skip
@@ -94,7 +94,7 @@ def fitted(method: str, X: NDArray, y: NDArray, options: Mapping[str, Any], labe
     sketch = cls(**params)
     first = sketch.sparsity_grid(X, y)[0]
     (knob, start), down = next(iter(first.items())), method == "group_lasso"  # its knob is the penalty itself
-    steps = np.geomspace(1.0, 10.0 ** options["decades"], options["n_settings"])
+    steps = 10.0 ** (options["decades"] * np.linspace(0.0, 1.0, options["n_settings"]) ** 2)  # most where few are used
     return [cls(**params | {knob: float(start / s if down else start * s)}).fit(X, y) for s in steps]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 
 from fsgym.study import figures
 from fsgym.study.conclusion import style
@@ -110,6 +111,9 @@ def stages_picture(table: pd.DataFrame) -> Picture | None:
             steps = {"drawstyle": "steps-post", "linewidth": 1.6, "color": figures.COLOURS[k]}
             ax.plot(features, errors, label=f"mu = mu_max / {1 / mu:.0f}", **steps)
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.yaxis.set_minor_formatter(lambda value, _: "")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel="features bought so far", ylabel="test error", title=f"{KDD}, along the iterations")
         ax.legend(loc="best")
         png = png_of(ax)

@@ -23,7 +23,7 @@ WIDEST = 1e6  # numbers of features are read as shares of it: the curve is strai
 SPAM_COLUMNS = 57
 
 
-def points(table: pd.DataFrame, value: str = "error") -> pd.DataFrame:
+def points(table: pd.DataFrame, value: str = "test_error") -> pd.DataFrame:
     """One row a setting: columns dataset, split, method, chance, n_test, n_features and ``value``."""
     columns = ["dataset", "split", "method", "chance", "n_test", "n_features", value]
     if not set(columns) <= set(table.columns):
@@ -32,7 +32,7 @@ def points(table: pd.DataFrame, value: str = "error") -> pd.DataFrame:
     return table.loc[lists, columns].explode(["n_features", value], ignore_index=True)
 
 
-def read(rows: pd.DataFrame, counts: Sequence[int], value: str = "error") -> pd.DataFrame:
+def read(rows: pd.DataFrame, counts: Sequence[int], value: str = "test_error") -> pd.DataFrame:
     """Each split's curve at these numbers of features: index (dataset, method, split), a column a number.
 
     Without features the error is that of the largest class; beyond the densest setting the curve is flat.
@@ -71,7 +71,7 @@ class Versus(NamedTuple):
 
 
 def versus(
-    table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int], value: str = "error"
+    table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int], value: str = "test_error"
 ) -> Versus:
     """Compare errors, averaged over numbers of features, in splits that both have.
 
@@ -158,7 +158,7 @@ def quality_table(table: pd.DataFrame) -> Table:
 def quality(table: pd.DataFrame) -> pd.DataFrame:
     """Points of the SVM that judges selections; mRMR and HSIC Lasso have the same one as their own."""
     judged, own = points(table, "svm_error"), points(table)
-    own = own[(own["dataset"] == USPS) & own["method"].isin([HSIC, MRMR])].rename(columns={"error": "svm_error"})
+    own = own[(own["dataset"] == USPS) & own["method"].isin([HSIC, MRMR])].rename(columns={"test_error": "svm_error"})
     judged = judged[judged["dataset"] == USPS]
     return pd.concat([judged, own], ignore_index=True) if len(judged) and len(own) else judged
 
@@ -187,7 +187,7 @@ def best_of(table: pd.DataFrame, method: str) -> Best | None:
         return None
     shortest = min(len(v) for v in rows["bags"])
     error, features, bags = (
-        np.array([v[:shortest] for v in rows[c]], float).mean(axis=0) for c in ("error", "n_features", "bags")
+        np.array([v[:shortest] for v in rows[c]], float).mean(axis=0) for c in ("test_error", "n_features", "bags")
     )
     some = np.flatnonzero(features > 0)
     if not len(some):
