@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.tree import DecisionTreeRegressor
 
-from fsgym.kernels import Forest, TreeGrower, add_binned, bin_table
+from fsgym.kernels import Forest, TreeGrower, add_binned, bin_table, binning
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -178,3 +178,23 @@ def test_a_forest_on_its_own_columns_is_the_same():
     forest.mark(twice, X, 0, 1)
     forest.mark(twice, X, 1, 3)
     np.testing.assert_array_equal(twice, used)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_most_rows_have_is_skipped_and_counted(weighted, monkeypatch):
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 24, (4000, 2))
+    X = np.hstack([np.eye(24)[codes[:, 0]], np.eye(24)[codes[:, 1]], rng.normal(size=(4000, 3))])
+    y = (codes[:, 0] < 6) + 0.5 * (codes[:, 1] == 5) + X[:, -1] + 0.1 * rng.normal(size=4000)
+    w, made = rng.uniform(0.5, 2.0, 4000) if weighted else None, []
+    for share in (binning.MOSTLY, 2.0):
+        monkeypatch.setattr(binning, "MOSTLY", share)
+        table = bin_table(X)
+        assert (table.usual < 2**32).any() == (share < 1)
+        with TreeGrower(table, max_depth=5, min_samples_leaf=10) as grower:
+            made.append((grower.gains(y, w), grower.grow(y, w)))
+    (gains, tree), (plain_gains, plain_tree) = made
+    np.testing.assert_allclose(gains, plain_gains, rtol=1e-10)
+    for ours, plain in zip(tree, plain_tree):
+        np.testing.assert_allclose(ours, plain, rtol=1e-10)
+    assert len(tree.feature) > 20

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 LANES = 4  # columns in a word: one gather serves four histograms
 MOST = 256  # bins that a byte can tell apart
+MOSTLY = 0.75  # share of rows from which a word is worth skipping: a test that fails costs more than a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,8 @@ class BinnedTable:
         The bins of four neighbouring columns in a word, the first column in the lowest byte; missing columns are 0.
     first : ndarray of shape (4 n_blocks + 1,), uint64
         Where the bins of each column begin in a histogram of all columns.
+    usual : ndarray of shape (n_blocks,), uint64
+        The word that most rows have, which kernels skip; 2^32, which is no word, where it is not that of most.
     thresholds : tuple of ndarray, float64, one a column
         Ascending; x is in bin k where k thresholds are below it, so that ``x <= thresholds[k]`` is ``bin <= k``.
 
@@ -35,6 +38,7 @@ class BinnedTable:
 
     words: NDArray[np.uint32]
     first: NDArray[np.uint64]
+    usual: NDArray[np.uint64]
     thresholds: tuple[NDArray[np.float64], ...]
 
     @property
@@ -59,7 +63,7 @@ class BinnedTable:
         X = X.tocsc() if sp.issparse(X) else X
         words = _words(X, rows)
         _each_block(lambda b: _encode(_columns(X, b, rows), self.thresholds[LANES * b :], words[b]), len(words), n_jobs)
-        return BinnedTable(words, self.first, self.thresholds)
+        return BinnedTable(words, self.first, self.usual, self.thresholds)
 
 
 def bin_table(X: Any, max_bin: int = 255, n_jobs: int = 1, rows: NDArray[np.int64] | None = None) -> BinnedTable:
@@ -77,17 +81,19 @@ def bin_table(X: Any, max_bin: int = 255, n_jobs: int = 1, rows: NDArray[np.int6
     X = X.tocsc() if sp.issparse(X) else X
     words = _words(X, rows)
     found: list[Any] = [None] * X.shape[1]
+    usual = np.empty(len(words), dtype=np.uint64)
 
     def one(b: int) -> None:
         columns = _columns(X, b, rows)
         found[LANES * b : LANES * b + len(columns)] = [_thresholds(column, max_bin) for column in columns]
         _encode(columns, found[LANES * b :], words[b])
+        usual[b] = _usual(words[b])
 
     _each_block(one, len(words), n_jobs)
     sizes = np.ones(LANES * len(words), dtype=np.int64)
     sizes[: len(found)] += [len(t) for t in found]
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64)
-    return BinnedTable(words, first, tuple(found))
+    return BinnedTable(words, first, usual, tuple(found))
 
 
 def _words(X: Any, rows: Any) -> NDArray[np.uint32]:
@@ -103,6 +109,13 @@ def _columns(X: Any, block: int, rows: Any) -> NDArray[np.float64]:
     part = X[:, LANES * block : LANES * (block + 1)]
     part = part.toarray() if sp.issparse(part) else part
     return np.array((part if rows is None else part[rows]).T, dtype=np.float64, order="C")
+
+
+def _usual(words: NDArray[np.uint32]) -> int:
+    """The word of the most frequent bins, where at least three rows of four have it; 2^32 elsewhere."""
+    lanes = words.view(np.uint8).reshape(-1, LANES).T
+    word = int(np.array([np.bincount(lane).argmax() for lane in lanes], dtype=np.uint8).view(np.uint32)[0])
+    return word if np.count_nonzero(words == word) >= MOSTLY * len(words) else 2**32
 
 
 def _thresholds(column: NDArray[np.float64], max_bin: int) -> NDArray[np.float64]:

@@ -14,6 +14,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 _BYTE, _SHIFT = np.uint64(255), np.uint64(8)
+_NO_WORD = np.uint64(2**32)
 
 
 def _added(context, builder, signature, arguments, increments: Any) -> Any:
@@ -46,34 +47,59 @@ def _add_weighted(typingctx, histogram, k, gradient, hessian):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _fill(words, first, order, gradient, start, stop, b, histogram):
-    """Add the rows ``order[start:stop]`` to the histograms of the four columns of block b."""
-    f = 4 * b
+def _fill(words, first, usual, order, gradient, start, stop, b, total, histogram):
+    """Add the rows ``order[start:stop]``, whose sums are ``total``, to the histograms of the four columns of block b.
+
+    Rows with the usual word are not looked at: what is missing in the end is theirs.
+    """
+    f, skipped = 4 * b, usual[b]
     o0, o1, o2, o3 = first[f], first[f + 1], first[f + 2], first[f + 3]
+    seen, n_seen = 0.0, 0
     for i in range(start, stop):
         word, g = np.uint64(words[b, np.uint32(order[i])]), gradient[i]
-        _add(histogram, o0 + (word & _BYTE), g)
-        word >>= _SHIFT
-        _add(histogram, o1 + (word & _BYTE), g)
-        word >>= _SHIFT
-        _add(histogram, o2 + (word & _BYTE), g)
-        word >>= _SHIFT
-        _add(histogram, o3 + (word & _BYTE), g)
+        if word != skipped:
+            if skipped != _NO_WORD:
+                seen += g
+                n_seen += 1
+            _add(histogram, o0 + (word & _BYTE), g)
+            word >>= _SHIFT
+            _add(histogram, o1 + (word & _BYTE), g)
+            word >>= _SHIFT
+            _add(histogram, o2 + (word & _BYTE), g)
+            word >>= _SHIFT
+            _add(histogram, o3 + (word & _BYTE), g)
+    if skipped != _NO_WORD:
+        for lane in range(4):
+            k = first[f + lane] + ((skipped >> np.uint64(8 * lane)) & _BYTE)
+            histogram[k, 0] += total[0] - seen
+            histogram[k, 1] += total[2] - n_seen
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _fill_weighted(words, first, order, gradient, hessian, start, stop, b, histogram):
-    f = 4 * b
+def _fill_weighted(words, first, usual, order, gradient, hessian, start, stop, b, total, histogram):
+    f, skipped = 4 * b, usual[b]
     o0, o1, o2, o3 = first[f], first[f + 1], first[f + 2], first[f + 3]
+    seen, h_seen, n_seen = 0.0, 0.0, 0
     for i in range(start, stop):
         word, g, h = np.uint64(words[b, np.uint32(order[i])]), gradient[i], hessian[i]
-        _add_weighted(histogram, o0 + (word & _BYTE), g, h)
-        word >>= _SHIFT
-        _add_weighted(histogram, o1 + (word & _BYTE), g, h)
-        word >>= _SHIFT
-        _add_weighted(histogram, o2 + (word & _BYTE), g, h)
-        word >>= _SHIFT
-        _add_weighted(histogram, o3 + (word & _BYTE), g, h)
+        if word != skipped:
+            if skipped != _NO_WORD:
+                seen += g
+                h_seen += h
+                n_seen += 1
+            _add_weighted(histogram, o0 + (word & _BYTE), g, h)
+            word >>= _SHIFT
+            _add_weighted(histogram, o1 + (word & _BYTE), g, h)
+            word >>= _SHIFT
+            _add_weighted(histogram, o2 + (word & _BYTE), g, h)
+            word >>= _SHIFT
+            _add_weighted(histogram, o3 + (word & _BYTE), g, h)
+    if skipped != _NO_WORD:
+        for lane in range(4):
+            k = first[f + lane] + ((skipped >> np.uint64(8 * lane)) & _BYTE)
+            histogram[k, 0] += total[0] - seen
+            histogram[k, 1] += total[1] - h_seen
+            histogram[k, 2] += total[2] - n_seen
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -105,21 +131,21 @@ def _search(histogram, lo, hi, total, least, l2, noise, gain, cut, f):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def root(words, first, order, gradient, hessian, low, high, histogram, total, least, l2, noise, gain, cut):
+def root(words, first, usual, order, gradient, hessian, low, high, histogram, total, least, l2, noise, gain, cut):
     """Histogram and best cuts of all rows, for the columns of blocks low .. high."""
     for b in range(low, high):
         histogram[np.int64(first[4 * b]) : np.int64(first[4 * b + 4])] = 0.0
         if len(hessian):
-            _fill_weighted(words, first, order, gradient, hessian, 0, len(order), b, histogram)
+            _fill_weighted(words, first, usual, order, gradient, hessian, 0, len(order), b, total, histogram)
         else:
-            _fill(words, first, order, gradient, 0, len(order), b, histogram)
+            _fill(words, first, usual, order, gradient, 0, len(order), b, total, histogram)
         for f in range(4 * b, min(4 * b + 4, len(gain))):
             _search(histogram, np.int64(first[f]), np.int64(first[f + 1]), total, least, l2, noise, gain, cut, f)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def children(
-    words, first, order, gradient, hessian, low, high,
+    words, first, usual, order, gradient, hessian, low, high,
     start, stop, small, large, totals, least, l2, noise, gains, cuts,
 ):  # fmt: skip
     """Histograms and best cuts of two siblings: the smaller one's rows are added up, the other is the difference.
@@ -131,9 +157,9 @@ def children(
         lo, hi = np.int64(first[4 * b]), np.int64(first[4 * b + 4])
         small[lo:hi] = 0.0
         if len(hessian):
-            _fill_weighted(words, first, order, gradient, hessian, start, stop, b, small)
+            _fill_weighted(words, first, usual, order, gradient, hessian, start, stop, b, totals[0], small)
         else:
-            _fill(words, first, order, gradient, start, stop, b, small)
+            _fill(words, first, usual, order, gradient, start, stop, b, totals[0], small)
         for k in range(lo, hi):
             for c in range(small.shape[1]):
                 large[k, c] -= small[k, c]

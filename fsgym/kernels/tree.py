@@ -104,6 +104,7 @@ class TreeGrower:
         n_blocks = len(table.words)
         edges = np.linspace(0, n_blocks, min(n_jobs, n_blocks) + 1).round().astype(int).tolist()
         self._ranges = list(pairwise(edges))
+        # Each split hands columns out anew, for a fraction of a millisecond: joblib's dispatch takes longer.
         self._pool = ThreadPoolExecutor(len(self._ranges) - 1) if len(self._ranges) > 1 else None
 
     def __enter__(self) -> TreeGrower:
@@ -188,7 +189,7 @@ class TreeGrower:
     def _run(self, kernel: Any, rows: int, arguments: tuple) -> None:
         """The kernel on all blocks of columns, in threads where that is worth it."""
         table = self.table
-        shared = (table.words, table.first, self.order, self._gradient, self._weights)
+        shared = (table.words, table.first, table.usual, self.order, self._gradient, self._weights)
         if self._pool is None or rows * self._width < LITTLE:
             kernel(*shared, 0, len(table.words), *arguments)
             return
