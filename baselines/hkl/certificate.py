@@ -40,27 +40,32 @@ class Certificate:
         found = np.empty(len(sources))
         for g in np.unique(groups):
             mine = np.flatnonzero(groups == g)
-            found[mine] = self._in_group(int(g), a, active, Sources(sources.parent[mine], sources.literal[mine]))
+            some = Sources(sources.parent[mine], sources.literal[mine])
+            found[mine] = (self._limited if self.limited else self._unlimited)(int(g), a, active, some)
         return found
 
-    def _in_group(self, g: int, a: Vector, active: ActiveSet, sources: Sources) -> Vector:
-        nodes = [active.node(sources, k) for k in range(len(sources))]
-        s, d = self.s, self.lattice.prices
-        log_price = np.array([2.0 * np.log(d[list(u)]).sum() for u in nodes]) + 2.0 * np.log(self.lattice.scale)
+    def _unlimited(self, g: int, a: Vector, active: ActiveSet, sources: Sources) -> Vector:
+        logs = np.log1p(self.s)
+        own = np.array([*(logs[list(u)].sum() for u in active.nodes), 0.0])[sources.parent] + logs[sources.literal]
+        rest = logs[self.lattice.group == g].sum() - own - 2.0 * np.log(active.source_delta(sources))
         with np.errstate(over="ignore", invalid="ignore"):
-            if not self.limited:
-                log_all = np.log1p(s[self.lattice.group == g]).sum()
-                log_own = np.array([np.log1p(s[list(u)]).sum() for u in nodes])
-                large = np.exp(log_all - log_own - log_price) * self._forms(g, -1, a, active, sources)
-                return np.where(np.isnan(large), np.inf, large)  # where it is too large to be known it bounds nothing
-            K = self.lattice.longest
-            total = np.zeros(len(nodes))
-            corrections = [complete(-s[list(u)], K) for u in nodes]  # takes u's own literals out of the sums
-            for order in range(K):
-                reach = [sum(c[: max(K - len(u) - order + 1, 0)]) for u, c in zip(nodes, corrections)]
-                if any(reach):
-                    total += np.array(reach) * self._forms(g, order, a, active, sources)
-            return np.maximum(total, 0.0) * np.exp(-log_price)
+            found = np.exp(rest) * self._forms(g, -1, a, active, sources)
+        return np.where(np.isnan(found), np.inf, found)  # what is too large to be known bounds nothing
+
+    def _limited(self, g: int, a: Vector, active: ActiveSet, sources: Sources) -> Vector:
+        """Sums of b' E_k b over orders k, with u's own literals taken out by the series of 1 / prod (1 + s_l x)."""
+        K, s = self.lattice.longest, self.s
+        series = np.array([*(complete(-s[list(u)], K) for u in active.nodes), complete(s[:0], K)])[sources.parent]
+        for k in range(1, K + 1):
+            series[:, k] -= s[sources.literal] * series[:, k - 1]
+        sums = series.cumsum(axis=1)
+        left = K - 1 - np.array([*map(len, active.nodes), 0])[sources.parent]  # literals that may still be added
+        total = np.zeros(len(sources))
+        for order in range(int(left.max(initial=-1)) + 1):
+            some = np.flatnonzero(left >= order)
+            forms = self._forms(g, order, a, active, Sources(sources.parent[some], sources.literal[some]))
+            total[some] += sums[some, left[some] - order] * forms
+        return np.maximum(total, 0.0) / active.source_delta(sources) ** 2
 
     def _forms(self, g: int, order: int, a: Vector, active: ActiveSet, sources: Sources) -> Vector:
         """b' M b of each source, parent by parent: only rows where the parent is false and a is not 0 take part."""

@@ -26,7 +26,7 @@ from fsgym.threads import one_blas_thread
 SOLVERS = {"ipm": interior_point, "mirror": mirror_descent}
 MANY = 60  # literals, above which length is limited unless the user says otherwise
 SHORT = 3
-AFFORDABLE = 2000  # different rows up to which the bound is computed although the stop does not need it
+AFFORDABLE = 1000  # different rows up to which the bound is computed although the stop does not need it
 
 
 class DisjunctionClassifier(RuleModel, BaseEstimator):
@@ -95,7 +95,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
     Notes
     -----
     The bound on the optimum over all disjunctions needs ``n^2 * 8`` bytes for n different rows. With the stop
-    "necessary" it is computed at the end for up to 2000 of them. It grows with (1 + 1 / (1 + beta)^2)^n_literals: for
+    "necessary" it is computed at the end for up to 1000 of them. It grows with (1 + 1 / (1 + beta)^2)^n_literals: for
     hundreds of literals it says something only with ``max_literals``.
 
     A model whose answer no row could change keeps no rule.

@@ -25,6 +25,7 @@ STUDIES: dict[str, str] = {
     "gbfs": "fsgym.study.studies.gbfs:STUDY",
     "lufe": "fsgym.study.studies.lufe:STUDY",
     "uncertain-sgl": "fsgym.study.studies.uncertain_sgl:STUDY",
+    "hkl": "fsgym.study.studies.hkl:STUDY",
 }
 
 
