@@ -74,6 +74,17 @@ def test_compare_agents(tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.filterwarnings("ignore")  # of Ray's own
+def test_rllib_ppo(capsys):
+    pytest.importorskip(
+        "ray.rllib.algorithms.ppo", reason="RLlib wants an environment of its own", exc_type=ImportError
+    )
+    result = main_of("rllib_ppo.py")(iterations=2, steps=512)
+    assert capsys.readouterr().out.count("mean return") == 2
+    assert result.illegal == 0
+    assert result.loss < 1
+
+
 def test_all_examples_are_tested_and_short():
     here = Path(__file__).read_text()
     for example in EXAMPLES.glob("*.py"):
