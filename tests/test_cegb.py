@@ -220,16 +220,28 @@ def test_prices_groups_and_error_costs(cancer):
     shares = careful.predict_proba(X)
     np.testing.assert_array_equal(careful.predict(X) == 1, 4 * shares[:, 0] < shares[:, 1])
     assert 0.3 < (careful.predict(X) == 1).mean() < y.mean()
+
+
+def test_a_coupled_group_is_paid_for_once_from_tree_to_tree(cancer):
+    X, y = cancer
+    bought = {}
+    for groups in (None, [[j, j + 10, j + 20] for j in range(10)]):
+        model = clone(QUICK).set_params(lam=0.01, penalty="coupled", groups=groups, cv=None, n_estimators=40).fit(X, y)
+        bought[groups is None] = model.trees_.features
+    assert len(bought[True]) == len(set(bought[True] % 10))
+    assert len(bought[False]) >= 2 * len(set(bought[False] % 10))
+
+
+def test_a_group_counts_once_where_the_number_of_trees_is_chosen(cancer):
+    X, y = cancer
     groups = [[j, j + 10, j + 20] for j in range(10)]
-    for penalty in ("lazy", "coupled"):
-        grouped = clone(QUICK).set_params(lam=0.01, penalty=penalty, groups=groups).fit(X, y)
-        assert grouped.rules_.n_acquisitions == 10
-        single = clone(QUICK).set_params(lam=0.01, penalty=penalty).fit(X, y)
-        taken = [m.features_used(X) @ np.eye(10)[np.arange(30) % 10] for m in (grouped, single)]
-        assert grouped.penalty_.shape == (30,)
-        if penalty == "coupled":
-            per_group = [(t.sum() / (t > 0).sum()) for t in taken]
-            assert per_group[0] >= per_group[1]
+    model = clone(QUICK).set_params(lam=0.01, groups=groups, costs=np.arange(1.0, 11.0)).fit(X[:300], y[:300])
+    assert model.rules_.n_acquisitions == 10
+    np.testing.assert_allclose(model.penalty_ / model.penalty_[0], np.tile(np.arange(1.0, 11.0), 3))
+    last = model._losses(model.init_, model.trees_, X[300:], y[300:])[model.n_iter_]
+    taken = np.array([[model.features_used(X[300:])[:, g].any(axis=1)] for g in groups])[:, 0]
+    wrong = (model.predict(X[300:]) != y[300:]).sum()
+    assert last == pytest.approx(wrong + 0.01 * (np.arange(1.0, 11.0) @ taken).sum())
 
 
 def test_it_takes_part_in_a_comparison():
