@@ -13,9 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from baselines._lightgbm import engine, trees_of
 from baselines._linear import class_codes, validate_data
 from fsgym.kernels import Forest, Tree
-from fsgym.kernels.tree import KINDS
 from fsgym.rules import Rules
 from fsgym.threads import n_threads
 
@@ -233,7 +233,7 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
         for _ in range(n_iter):
             if booster.update():  # nothing is worth its price any more
                 break
-            made = forest_of(booster, booster.current_iteration() - 1)
+            made = trees_of(booster, booster.current_iteration() - 1)
             trees += made
             if self.penalty == "coupled" and self.groups is not None:
                 self._share(booster, penalties, made)
@@ -282,39 +282,8 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
         return self.trees_.used(self._table(X))
 
 
-def engine() -> Any:
-    """LightGBM, imported when it is needed; ImportError in a sentence where it is not installed."""
-    try:
-        import lightgbm
-    except ImportError:
-        raise ImportError("CEGBClassifier needs LightGBM: pip install 'fsgym[cegb]'") from None
-    return lightgbm
-
-
 def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of the classes, from log-odds (n_samples, 1) or scores (n_samples, n_classes)."""
     if scores.shape[1] == 1:
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
     return softmax(scores, axis=1)
-
-
-def forest_of(booster: Any, iteration: int) -> list[Tree]:
-    """The trees of one iteration of a LightGBM model without missing values and categories."""
-    told = booster.dump_model(num_iteration=1, start_iteration=iteration)["tree_info"]
-    return [_tree(v["tree_structure"]) for v in told]
-
-
-def _tree(root: dict[str, Any]) -> Tree:
-    nodes: list[tuple] = []
-    waiting = [(root, -1, 0)]
-    while waiting:
-        node, parent, side = waiting.pop(0)
-        if parent >= 0:
-            nodes[parent] = (*nodes[parent][: 3 + side], len(nodes), *nodes[parent][4 + side :])
-        if "split_feature" in node:
-            waiting += [(node["left_child"], len(nodes), 0), (node["right_child"], len(nodes), 1)]
-            nodes.append((node["split_feature"], node["threshold"], -1, -1, -1, node["internal_value"]))
-        else:
-            nodes.append((-1, 0.0, -1, -1, -1, node["leaf_value"]))
-    arrays: Any = [np.array(column, dtype=kind) for column, kind in zip(zip(*nodes), KINDS)]
-    return Tree(*arrays)

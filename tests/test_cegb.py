@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsgym
 from baselines import CEGBClassifier, GBFSRegressor
-from baselines.cegb import forest_of
+from baselines._lightgbm import trees_of
 from fsgym.kernels import Forest
 
 ROWS = np.array([(7, 6, 0), (0, 7, 1), (5, 1, 5), (1, 0, 3), (2, 3, 4), (4, 2, 6), (3, 5, 7), (6, 4, 2)], dtype=float)
@@ -78,7 +78,7 @@ def test_a_lazy_penalty_is_paid_once_a_row_and_feature(seed, penalty):
     scores, owned = lazily(X, y, 6, 3, 0.3, prices)
     booster = plain_booster(X, y, 6, depth=3, eta=0.3, least=6, cegb_penalty_feature_lazy=prices.tolist())
     np.testing.assert_allclose(booster.predict(X), scores, atol=1e-6)
-    forest = Forest.of([tree for t in range(6) for tree in forest_of(booster, t)])
+    forest = Forest.of([tree for t in range(6) for tree in trees_of(booster, t)])
     np.testing.assert_array_equal(forest.used(X), owned)
 
 

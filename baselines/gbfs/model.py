@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from baselines._linear import validate_data
-from baselines.gbfs.boosting import Held, boost, first_gains
+from baselines.gbfs.boosting import Boosted, Held, boost, first_gains
 from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import Market, phi_of
 from fsgym.checks import price_list
@@ -124,24 +124,16 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         )  # fmt: skip
         names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])]
         refuse_infinite(table, names)
-        rows, weights = None, None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
-            rows = np.flatnonzero(weights)  # a weight of zero is no row
-        labels = labels if rows is None else labels[rows]
-        weights = None if weights is None or (weights[rows] == 1).all() else weights[rows]
-        targets, learnt = self._targets(labels)
+        rows, weights = weighed(table, sample_weight)
+        targets, learnt = self._targets(labels[rows])
         learnt |= {"n_features_in_": table.shape[1], "feature_costs_": self._costs(names)}
         phi_of(table.shape[1], self.bags, self.neighbour_discount, self.phi)
-        out = self._held_out(targets)
-        rows = np.arange(len(targets)) if rows is None else rows
+        out, threads = self._held_out(targets), n_threads(self.n_jobs)
 
         def part(chosen: NDArray[np.bool_]) -> Loss:
             return self._loss(targets[chosen], None if weights is None else weights[chosen], learnt)
 
-        whole = len(rows) == table.shape[0] and not out.any()
-        threads = n_threads(self.n_jobs)
-        bins = bin_table(table, self.max_bin, threads, None if whole else rows[~out])
+        bins = bin_table(table, self.max_bin, threads, rows[~out])
         held = Held(bins.encode(table, threads, rows[out]), part(out)) if out.any() else None
         return Prepared(bins, part(~out), held, learnt)
 
@@ -180,17 +172,22 @@ class GBFSModel(SelectorMixin, BaseEstimator):
                 grower, loss, market, start, n_iter=self.n_iter, learning_rate=self.learning_rate, newton=newton,
                 force_first=self.rule == "force_first", held=data.held, early_stopping=self.early_stopping,
             )  # fmt: skip
-        for name, value in data.learnt.items():
+        self.mu_max_ = mu_max
+        self._keep(data.learnt, market, made)
+
+    def _keep(self, learnt: dict[str, Any], market: Market, made: Boosted) -> None:
+        """Set what was learnt, up to the best iteration."""
+        for name, value in learnt.items():
             setattr(self, name, value)
-        self.init_, self.mu_, self.mu_max_, self.best_iteration_ = start, mu, mu_max, made.best_iteration
+        self.init_, self.mu_, self.best_iteration_ = made.start, market.mu, made.best_iteration
         self.train_loss_, self.validation_loss_ = np.array(made.train_loss), np.array(made.validation_loss)
         self.n_features_path_ = np.array(made.n_bought, dtype=np.int64)
         self.purchase_log_ = [p for p in market.log if p.iteration <= self.best_iteration_]
         self.selected_features_ = np.array(sorted(p.feature for p in self.purchase_log_), dtype=np.int64)
-        self.support_ = np.isin(np.arange(len(costs)), self.selected_features_)
-        self.total_cost_ = float(costs[self.support_].sum())
-        self.phi_ = np.array(phi(self.support_.copy()), dtype=np.float64)
-        self.trees_ = Forest.of(made.trees[: self.best_iteration_ * loss.n_outputs])
+        self.support_ = np.isin(np.arange(len(market.costs)), self.selected_features_)
+        self.total_cost_ = float(market.costs[self.support_].sum())
+        self.phi_ = market.phi_of(self.support_)
+        self.trees_ = Forest.of(made.trees[: self.best_iteration_ * len(made.start)])
 
     def _selected(self, X: Any) -> tuple[NDArray[np.float64], Forest]:
         """The selected columns of a table, dense, and the forest on them: nothing else is read."""
@@ -237,6 +234,15 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def weighed(table: Any, sample_weight: Any) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """The rows that count, those with a weight above zero, and their weights; None where all are 1."""
+    if sample_weight is None:
+        return np.arange(table.shape[0]), None
+    weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+    rows = np.flatnonzero(weights)
+    return rows, None if (weights[rows] == 1).all() else weights[rows]
 
 
 def refuse_infinite(table: Any, names: list[str]) -> None:

@@ -65,7 +65,12 @@ class Market:
             self.reprice()
         return not self.frozen
 
+    def phi_of(self, bought: NDArray[np.bool_]) -> Shares:
+        """Shares of the costs that would be left after these purchases."""
+        return shares(self._phi, bought)
+
     def reprice(self) -> None:
+        """Prices after all purchases so far; ValueError where one has risen."""
         before, self.phi = self.phi, shares(self._phi, self.bought)
         dearer = np.flatnonzero(self.phi > before)
         if dearer.size:

@@ -79,6 +79,7 @@ def bin_table(X: Any, max_bin: int = 255, n_jobs: int = 1, rows: NDArray[np.int6
     ([[4.0], [1.5]], [0, 1, 0])
     """
     X = X.tocsc() if sp.issparse(X) else X
+    rows = None if rows is not None and np.array_equal(rows, np.arange(X.shape[0])) else rows  # spares a copy
     words = _words(X, rows)
     found: list[Any] = [None] * X.shape[1]
     usual = np.empty(len(words), dtype=np.uint64)
