@@ -535,7 +535,7 @@ def test_a_cell_of_disjunctions(method):
     json.dumps(told, allow_nan=False)
     assert told["accuracy"] == 1.0
     assert (told["n_train"], told["n_test"], told["n_literals"]) == (60, 20, 7)
-    assert told["n_features"] == round(8 * (1 - told["sparsity"])) >= 2
+    assert told["n_features"] == round(8 * told["share_used"]) >= 2
     if method == hkl_cell.HKL:
         assert told["n_kept"] == 2
         assert sorted(rule.split(" ", 1)[1] for rule in told["rules"]) == ["one", "x4"]
@@ -579,7 +579,7 @@ def disjunctions(lead, kept=2):
     """Results of all approaches: the disjunctions ``lead`` points above the printed accuracy, the others at 70 %."""
     printed = hkl_printed.OURS | {name: own[1] for name, (own, _, _) in hkl_printed.KEPT.items()}
     more = {"n_literals": 400, "n_kept": kept, "words": 1.0, "status": "necessary"}
-    more |= {"rules": ["+1.00 a"], "bias": "-1.00"}
+    more |= {"rules": ["+1.00 a"], "bias": "-1.00", "share_used": 0.5}
     rows = []
     for dataset, accuracy in printed.items():
         for method in hkl_cell.METHODS:

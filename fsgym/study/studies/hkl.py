@@ -176,6 +176,6 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
 
 
 STUDY = Study(
-    "hkl", "Disjunctions by hierarchical kernel learning", REFERENCE, (8.0, 200.0),
+    "hkl", "Disjunctions by hierarchical kernel learning", REFERENCE, (3.8, 90.0),
     tuple(bench.source.name for bench in BENCHES), plan, conclude,
 )  # fmt: skip

@@ -55,8 +55,8 @@ def nested(
     -------
     dict
         accuracy, chance, n_train, n_test; n_literals, Boolean features that vary; n_kept, rules, or Boolean features
-        that the machine uses; n_features, columns of the data set that are looked at, and sparsity, the share that is
-        not; inner, accuracy in the inner folds; params, the setting; of the disjunctions words, mean literals of a
+        that the machine uses; n_features, columns of the data set that are looked at, and share_used, their share of
+        all; inner, accuracy in the inner folds; params, the setting; of the disjunctions words, mean literals of a
         rule, status, gap, and rules, the heaviest ones.
     """
     from sklearn.exceptions import ConvergenceWarning
@@ -81,7 +81,7 @@ def nested(
     return {
         "accuracy": float(np.mean(search.predict(B) == test.y)), "chance": float((test.y == largest).mean()),
         "n_train": train.n_samples, "n_test": test.n_samples, "n_literals": len(varied), "n_features": len(columns),
-        "n_acquisitions": len(columns), "sparsity": 1.0 - len(columns) / data.n_features,
+        "share_used": len(columns) / data.n_features,
         "inner": float(search.best_score_), "params": json.dumps(search.best_params_), **told,
     }  # fmt: skip
 

@@ -202,7 +202,7 @@ def kept_table(table: pd.DataFrame) -> Table:
         row = {
             "data set": dataset, "method": method, "accuracy": 100.0 * own["accuracy"].mean(),
             "rules or Boolean features": own["n_kept"].mean(), "of": own["n_literals"].mean(),
-            "share": share_kept(own).mean(), "share of columns used": 1.0 - own["sparsity"].mean(),
+            "share": share_kept(own).mean(), "share of columns used": own["share_used"].mean(),
         }  # fmt: skip
         if method == HKL:
             row["literals a rule"] = own["words"].astype(float).mean()
