@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from joblib import Parallel, delayed
 from rcpi_twin import VARIANTS, problem
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from sklearn.base import clone
@@ -317,6 +318,16 @@ def test_the_same_seed_gives_the_same_file_and_the_process_stays_as_it_was(algor
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     quick(algorithm).set_params(random_state=1).fit(X, y).save(tmp_path / "three")
     assert (tmp_path / "one").read_bytes() != (tmp_path / "three").read_bytes()
+
+
+def test_trainings_in_threads_do_not_disturb_each_other():
+    X, y = telling()
+    makers = [quick("dqn"), quick("maskable_ppo"), quick("dqn", random_state=1), quick("a2c")]
+    alone = [clone(model).fit(X, y).policy_.arrays for model in makers]
+    together = Parallel(n_jobs=4, require="sharedmem")(delayed(clone(model).fit)(X, y) for model in makers)
+    for arrays, model in zip(alone, together):
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(model.policy_.arrays[name], array)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
