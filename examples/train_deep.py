@@ -6,38 +6,37 @@ tensorboard --logdir runs
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import gymnasium as gym
-import torch
-from stable_baselines3.common.callbacks import BaseCallback, EveryNTimesteps
 
 import fsgym
-from agents.sb3 import SETTINGS, make_model
+from agents.sb3 import SETTINGS, alone, make_model
 from fsgym.registration import VARIANTS
 
 
-class Judge(BaseCallback):
-    """Logs how the agent does on a task with other rows."""
+def judged(unseen: gym.Env, every: int) -> Callable[[dict, dict], bool]:
+    """A callback that logs, every so many steps, how the agent does on a task with other rows."""
 
-    def __init__(self, env: gym.Env) -> None:
-        super().__init__()
-        self.env = env
-
-    def _on_step(self) -> bool:
-        result = fsgym.evaluate(self.model, self.env)
-        for key in ("loss", "accuracy", "n_features", "n_acquisitions", "spent"):
-            self.logger.record(f"test/{key}", getattr(result, key))
+    def callback(told: dict, _: dict) -> bool:
+        model = told["self"]
+        if model.num_timesteps % every < model.n_envs:
+            result = fsgym.evaluate(model, unseen)
+            for key in ("loss", "accuracy", "n_features", "n_acquisitions", "spent"):
+                model.logger.record(f"test/{key}", getattr(result, key))
         return True
+
+    return callback
 
 
 def train(algorithm: str, name: str, log: Path, steps: int, progress_bar: bool) -> fsgym.Evaluation:
     """One task: learn, log, keep the weights, evaluate."""
     unseen = gym.make(f"fsgym:{name}", split="test")
-    model = make_model(algorithm, gym.make(f"fsgym:{name}"), options={"tensorboard_log": str(log)}, seed=0)
-    judge = EveryNTimesteps(max(steps // 20, 1), Judge(unseen))
-    model.learn(steps, callback=judge, tb_log_name=f"{algorithm}_{name}", progress_bar=progress_bar)
+    with alone():  # in one thread: networks as small as these gain nothing by more
+        model = make_model(algorithm, gym.make(f"fsgym:{name}"), options={"tensorboard_log": str(log)}, seed=0)
+        judge = judged(unseen, every=max(steps // 20, 1))
+        model.learn(steps, callback=judge, tb_log_name=f"{algorithm}_{name}", progress_bar=progress_bar)
     # Stable-Baselines3's own zip: its `load` unpickles, so open only files that you made yourself.
     # `agents.SB3Classifier` and `fsgym train` write model files that are safe to pass on.
     model.save(log / f"{algorithm}_{name}.zip")
@@ -51,7 +50,6 @@ def main(
     steps: int | None = None,
     progress_bar: bool = True,
 ) -> dict[str, fsgym.Evaluation]:
-    torch.set_num_threads(1)  # networks as small as these gain nothing by more
     results = {}
     for name in names:
         steps = steps or SETTINGS[algorithm].total_timesteps
