@@ -272,6 +272,10 @@ def test_tables_and_pictures():
     row = versus[(versus["data set"] == "adult") & (versus["features"] == "10")].iloc[0]
     assert row[[GBFS, RFFS, L1LR]].tolist() == ["0.1000", "0.2000", "0.2500"]
     assert row[["against RFFS", "against L1LR"]].tolist() == ["above", "above"]
+    settings = next(t.frame for t in told.tables if t.stem == "settings").set_index(["data set", "method", "setting"])
+    assert settings.loc[("adult", RFFS, 2), ["features", "test error", "splits"]].tolist() == pytest.approx(
+        [10, 0.2, 2]
+    )
     assert any(n.startswith("GBFS against RFFS") and "adult 2: above" in n for n in told.notes)
     assert [p.stem for p in told.pictures] == ["three_features", "curves", "quality", "stages"]
     assert all(p.png.startswith(b"\x89PNG") for p in told.pictures)

@@ -34,6 +34,7 @@ from fsgym.study.studies.gbfs_tables import (
     error_table,
     places_note,
     quality_table,
+    settings_table,
     synthetic_table,
     versus_table,
 )  # fmt: skip
@@ -209,7 +210,10 @@ def protocol(full: bool) -> str:
 
 
 def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    tables = [versus_table(table), error_table(table), quality_table(table), colon_table(table), synthetic_table(table)]
+    tables = [
+        versus_table(table), error_table(table), quality_table(table), colon_table(table), synthetic_table(table),
+        settings_table(table),
+    ]  # fmt: skip
     pictures = [
         synthetic_picture(table), curve_picture(table), quality_picture(table), stages_picture(table)
     ]  # fmt: skip

@@ -144,6 +144,19 @@ def error_table(table: pd.DataFrame) -> Table:
     return Table("errors", "Errors of all methods", caption, pd.DataFrame(rows))
 
 
+def settings_table(table: pd.DataFrame) -> Table:
+    """All settings of all methods, as they came out."""
+    rows = points(table)
+    rows["setting"] = rows.groupby(["dataset", "method", "split"], sort=False).cumcount() + 1
+    rows = rows.astype({"n_features": float, "test_error": float})
+    keys = ["dataset", "method", "setting"]
+    means = rows.groupby(keys, sort=False)[["n_features", "test_error"]].mean()
+    frame = means.assign(splits=rows.groupby(keys, sort=False)["split"].nunique()).reset_index()
+    names = {"dataset": "data set", "n_features": "features", "test_error": "test error"}
+    caption = "Means over splits of what each setting selects and how it errs; curves are read split by split."
+    return Table("settings", "All settings", caption, frame.rename(columns=names))
+
+
 def quality_table(table: pd.DataFrame) -> Table:
     """The error of one SVM on every method's selections."""
     found = read(quality(table), TOLD, "svm_error")
