@@ -55,12 +55,16 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
         dataset = Dataset(X, y, classes=classes, feature_names=None if names is None else list(names))
         return dataset, Rules.for_dataset(dataset, **{name: getattr(self, name) for name in PRICING})
 
-    def trajectories(self, X: ArrayLike) -> Trajectories:
-        """What is asked for each row of ``X``, in which order, and what is answered (codes into ``classes_``)."""
+    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
+        """Rows to classify, checked."""
         check_is_fitted(self, "policy_")
         with np.errstate(over="ignore", invalid="ignore"):
-            X = validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
-        return self.policy_.trajectories(X)
+            return validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
+
+    def trajectories(self, X: ArrayLike) -> Trajectories:
+        """What is asked for each row of ``X``, in which order, and what is answered (codes into ``classes_``)."""
+        table = self._rows(X)
+        return self.policy_.trajectories(table)
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class of each row of ``X``, (n_samples,)."""

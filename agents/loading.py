@@ -7,13 +7,14 @@ import os
 from agents import model_file
 from agents.classifier import DatumWiseClassifier
 from agents.deep import SB3Classifier
+from agents.lattice import LatticeClassifier
 
-KINDS: dict[str, type[DatumWiseClassifier] | type[SB3Classifier]] = {
-    "linear": DatumWiseClassifier, "network": SB3Classifier,
+KINDS: dict[str, type[DatumWiseClassifier] | type[LatticeClassifier] | type[SB3Classifier]] = {
+    "linear": DatumWiseClassifier, "lattice": LatticeClassifier, "network": SB3Classifier,
 }  # fmt: skip
 
 
-def load_classifier(path: str | os.PathLike) -> DatumWiseClassifier | SB3Classifier:
+def load_classifier(path: str | os.PathLike) -> DatumWiseClassifier | LatticeClassifier | SB3Classifier:
     """The fitted classifier of a model file, of whichever kind; nothing in the file is executed.
 
     Raises OSError where it cannot be read, ValueError where it is damaged or holds no classifier.

@@ -51,6 +51,10 @@ METHODS: dict[str, Method] = {
         "Masked DQN", "agents:SB3Classifier", True, "Mnih et al. (2015), van Hasselt, Guez and Silver (2016)",
         {"algorithm": "dqn"}, "rl",
     ),
+    "lattice": Method(
+        "Lattice policy iteration", "agents:LatticeClassifier", True,
+        "after Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
+    ),
     "l1_svm": Method(
         "L1-SVM", "baselines:L1SVMClassifier", False, "Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR"
     ),

@@ -1,0 +1,195 @@
+"""The scikit-learn face of policy iteration on a lattice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+
+from agents import model_file
+from agents.face import AgentClassifier, pricing_of
+from agents.lattice.learn import learn, make_table
+from agents.lattice.policy import read_policy, write_policy
+from fsgym.checks import check_random_state, generator_of, is_whole, number
+from fsgym.threads import one_blas_thread
+
+LARGEST_LOSS = 1e9  # what a datum may cost at most
+
+
+class LatticeClassifier(AgentClassifier):
+    """A classifier that asks for the features of each datum one by one, with a classifier of its own at each subset.
+
+    Policy iteration in the process of Dulac-Arnold, Denoyer, Preux and Gallinari (2012). As in their RCPI it starts
+    from answering at once and improves by rollouts, but the states that matter are a few hundred subsets of the
+    features, chosen by the data. At each of them a small ensemble (boosted trees and a logistic regression on hinges)
+    answers from exactly these features, cross-fitted. One backward pass over the subsets is a rollout of every training
+    row from every subset to the end; what going on to a larger subset costs beyond answering is regressed on the
+    beliefs there, and a policy that looks at the case is taken only where it is better than a fixed one.
+
+    Parameters
+    ----------
+    lam : float, default 0.01
+        Price of one unit of ``costs``, in units of ``error_costs``.
+    budget : int, optional
+        Largest number of acquisitions for a datum.
+    budget_cost : float, optional
+        Largest price of all acquisitions for a datum, in the unit of ``costs``.
+    costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
+        Price of each acquisition; default one each. Names are the columns', or ``x0, x1, ...``.
+    error_costs : array-like of shape (n_classes, n_classes), optional
+        ``error_costs[answer, truth]``, classes in sorted order; default 1 for a wrong answer. The answer is the one
+        that is expected to cost least.
+    groups, related, relation, unrelated_costs, empty_is_related, prerequisites, missing
+        As in ``fsgym.Rules``.
+    kappa : float, default 0.3
+        Standard errors by which a choice that looks at the case has to be better than a fixed one.
+    beta : float from 0 to 1, optional
+        Share of the expected error cost in the loss learnt from, the rest being the realised one; by default 1 up to
+        600 rows, else a half: errors of few rows are a noisy loss.
+    n_jobs : int, optional
+        Threads, as in scikit-learn. Results do not depend on it.
+    random_state : int, numpy Generator or RandomState, optional
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of str, where ``X`` had column names
+    rules_ : Rules
+    policy_ : LatticePolicy
+    history_ : list of dict
+        The numbers of each sweep: subsets known, subsets visited, and the training loss, which is no estimate of the
+        loss on other data: the subsets were chosen on it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For data or parameters that do not fit, in one sentence.
+
+    References
+    ----------
+    Dulac-Arnold, Denoyer, Preux and Gallinari (2012), Sequential approaches for learning datum-wise sparse
+    representations. Dimitrakakis and Lagoudakis (2008), Rollout sampling approximate policy iteration.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LatticeClassifier(lam=0.01, random_state=0).fit(X[:300], y[:300])
+    >>> used = model.features_used(X[300:])
+    >>> bool(used.sum(axis=1).mean() < 4), bool(model.score(X[300:], y[300:]) > 0.9)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.01,
+        *,
+        budget: int | None = None,
+        budget_cost: float | None = None,
+        costs: Any = None,
+        error_costs: Any = None,
+        groups: Any = None,
+        related: Any = None,
+        relation: Literal["any", "all"] = "any",
+        unrelated_costs: Any = None,
+        empty_is_related: bool = True,
+        prerequisites: Any = None,
+        missing: Literal["unavailable", "error"] = "unavailable",
+        kappa: float = 0.3,
+        beta: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.budget = budget
+        self.budget_cost = budget_cost
+        self.costs = costs
+        self.error_costs = error_costs
+        self.groups = groups
+        self.related = related
+        self.relation = relation
+        self.unrelated_costs = unrelated_costs
+        self.empty_is_related = empty_is_related
+        self.prerequisites = prerequisites
+        self.missing = missing
+        self.kappa = kappa
+        self.beta = beta
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> LatticeClassifier:
+        """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
+        dataset, rules = self._task(X, y)
+        kappa = number(self.kappa, "kappa", 0.0)
+        beta = None if self.beta is None else number(self.beta, "beta", 0.0)
+        if beta is not None and beta > 1:
+            raise ValueError(f"beta must be a share from 0 to 1, got {beta:g}")
+        check_threads(self.n_jobs)
+        check_random_state(self.random_state)
+        refuse_huge(rules)
+        table = make_table(dataset, generator_of(self.random_state))
+        with one_blas_thread():
+            policy, history = learn(table, rules, in_threads(self.n_jobs), kappa=kappa, beta=beta)
+        self.classes_, self.rules_, self.policy_, self.history_ = dataset.classes, rules, policy, history
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities of the classes given what was looked at, (n_samples, n_classes).
+
+        The answer is the class of the highest one, or with ``error_costs`` the one that is expected to cost least.
+        """
+        table = self._rows(X)
+        return self.policy_.probabilities(table)
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the fitted policy to a model file (safetensors with a JSON header)."""
+        labels = self._labels()
+        write_policy(path, self.policy_, labels)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> LatticeClassifier:
+        """A fitted classifier from a model file; nothing in the file is executed.
+
+        Its rules are its parameters again; ``kappa`` and ``beta`` are not in the file.
+
+        Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
+        """
+        policy, header = read_policy(path)
+        model = cls(**pricing_of(policy.rules))
+        try:
+            model._learnt(policy, header)
+        except model_file.DAMAGES as error:
+            raise model_file.damaged(path, error) from None
+        model.history_ = []
+        return model
+
+
+def check_threads(n_jobs: Any) -> None:
+    """Raise ValueError unless ``n_jobs`` is None or a whole number that joblib takes."""
+    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0 and abs(n_jobs) <= 1e6):
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}; -1 is one thread a core")
+
+
+def refuse_huge(rules: Any) -> None:
+    """Raise ValueError where a datum may cost so much that sums of squares would overflow."""
+    dearest = np.maximum(rules.costs, rules.unrelated_costs).sum() * rules.lam + np.abs(rules.error_costs).max()
+    if dearest > LARGEST_LOSS:
+        raise ValueError(
+            f"prices and error costs must not add up to more than {LARGEST_LOSS:g} for a datum, got {dearest:g}; "
+            "use a larger unit"
+        )
+
+
+def in_threads(n_jobs: int | None) -> Callable[[Callable, list[tuple]], list[Any]]:
+    """What runs a function on a list of arguments."""
+    if effective_n_jobs(n_jobs) == 1:
+        return lambda function, arguments: [function(*a) for a in arguments]
+    return lambda function, arguments: list(
+        Parallel(n_jobs, require="sharedmem")(delayed(function)(*a) for a in arguments)
+    )

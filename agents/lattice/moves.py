@@ -1,0 +1,85 @@
+"""What may be acquired at a subset, and for how much: the rules of the process, asked for one set of acquisitions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fsgym import rules as mdp
+from fsgym.rules import Rules, Tables
+
+Subset = tuple[int, ...]  # acquisitions, ascending
+
+
+class Moves:
+    """Single acquisitions from subsets, their prices in units of loss.
+
+    What was spent at a subset is taken from the greedily cheapest order, as everywhere where only a set is known.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self._known: dict[Subset, tuple[NDArray[np.bool_], NDArray[np.float64]]] = {}
+
+    def at(self, z: Subset) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Which acquisitions are legal, bool (J,), and ``lam`` times their prices, float64 (J,)."""
+        if z not in self._known:
+            taken = np.zeros((1, self.rules.n_acquisitions), bool)
+            taken[0, list(z)] = True
+            legal, prices = edges(self.rules, taken)
+            self._known[z] = legal[0], self.rules.lam * prices[0]
+        return self._known[z]
+
+    def path(self, z: Subset, j: int) -> tuple[Subset, float] | None:
+        """The acquisitions that lead from z to j, prerequisites first, and their price; None where there is no way."""
+        steps, price = [], 0.0
+        for k in [*self._needs(z, j), j]:
+            here = with_(z, steps)
+            legal, prices = self.at(here)
+            if not legal[k]:
+                return None
+            steps.append(k)
+            price += prices[k]
+        return tuple(steps), float(price)
+
+    def _needs(self, z: Subset, j: int) -> list[int]:
+        """Prerequisites of j that z does not hold, in an order in which they can be made."""
+        if self.rules.prerequisites is None:
+            return []
+        found: list[int] = []
+        for i in np.flatnonzero(self.rules.prerequisites[j]).tolist():
+            if i not in z:
+                found += [k for k in [*self._needs(z, i), i] if k not in found]
+        return found
+
+
+def with_(z: Subset, more: list[int] | Subset) -> Subset:
+    """The subset with some acquisitions more."""
+    return tuple(sorted({*z, *more}))
+
+
+def edges(rules: Rules, taken: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """What may be acquired at sets ``taken`` (n, J), bool (n, J), and the prices, float64 (n, J), in cost units."""
+    legal, prices = np.zeros(taken.shape, bool), np.zeros(taken.shape)
+    state = np.empty((1, taken.shape[1]), np.int8), np.empty((1, taken.shape[1]), np.int32)
+    _edges(taken, rules.price_sets(taken)[0], legal, prices, *state, *rules.tables)
+    return legal, prices
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _edges(taken, spent, legal, prices, status, touching, *tables):
+    t = Tables(*tables)
+    J = t.costs.size
+    for e in range(len(taken)):
+        touching[0, :] = 0
+        n_taken = 0
+        for j in range(J):
+            status[0, j] = mdp.TAKEN if taken[e, j] else mdp.OPEN
+            if taken[e, j]:
+                n_taken += 1
+                for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
+                    touching[0, t.neighbour[k]] += 1
+        for j in range(J):
+            legal[e, j] = mdp.is_legal(t, j, 0, status, touching, n_taken, spent[e])
+            prices[e, j] = mdp.price(t, j, 0, touching, n_taken)

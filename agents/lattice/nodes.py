@@ -1,0 +1,164 @@
+"""The lattice: the subsets chosen so far, and what their classifiers are wrong about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.lattice.heads import CrossFit, Table, cross_fit, operations
+from agents.lattice.moves import Moves, Subset, with_
+from fsgym.rules import Rules
+
+MOST_NODES = 250
+MOST_OPERATIONS = 400_000_000  # of all heads: about four seconds
+
+
+@dataclass(eq=False)
+class Node:
+    """A subset; without a head it is only passed through on the way to a larger one.
+
+    Attributes
+    ----------
+    subset : acquisitions
+    features : int64, the features that they reveal
+    fit : CrossFit or None
+    e : float64 (n_samples,), expected and realised error cost of answering here, mixed
+    """
+
+    subset: Subset
+    features: NDArray[np.int64]
+    fit: CrossFit | None = None
+    e: NDArray[np.float64] | None = None
+
+
+class Lattice:
+    """Subsets and their cross-fitted heads, which do not depend on ``lam``.
+
+    Parameters
+    ----------
+    table : Table
+    rules : Rules
+    beta : float, share of the expected error cost in ``e``; the rest is the realised one
+    run : callable (function, list of arguments) -> list, in threads or not
+    heads : dict, cross-fitted heads that are known already
+    """
+
+    def __init__(
+        self, table: Table, rules: Rules, beta: float, run: Callable, heads: dict[Subset, CrossFit] | None = None
+    ) -> None:
+        self.table, self.rules, self.beta, self.run = table, rules, beta, run
+        self.moves = Moves(rules)
+        self.heads = {} if heads is None else heads
+        self.nodes: dict[Subset, Node] = {}
+        self.spent_operations = 0
+        missing = np.isnan(table.X)
+        self.can_be_had = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
+        self.passes = bool(self.can_be_had.all())  # nobody has to answer on the way
+        self.grow([()])
+
+    def features(self, z: Subset) -> NDArray[np.int64]:
+        return np.array(sorted(i for j in z for i in self.rules.groups[j]), dtype=np.int64)
+
+    def grow(self, wanted: Iterable[Subset], share: float = 1.0) -> list[Node]:
+        """Add heads at subsets, while their number and operations are within ``share`` of the limits."""
+        accepted = []
+        for z in dict.fromkeys(wanted):
+            if z in self.nodes and self.nodes[z].fit is not None:
+                continue
+            cost = operations(self.table, len(self.features(z)))
+            if self.nodes and self.spent_operations + cost > share * MOST_OPERATIONS:
+                break
+            if sum(v.fit is not None for v in self.nodes.values()) + len(accepted) >= MOST_NODES:
+                break
+            self.spent_operations += cost
+            accepted.append(z)
+        new = [z for z in accepted if z not in self.heads]
+        for z, fit in zip(new, self.run(cross_fit, [(self.table, self.features(z)) for z in new])):
+            self.heads[z] = fit
+        for z in accepted:
+            self.nodes[z] = Node(z, self.features(z), self.heads[z], self._errors(self.heads[z].P))
+        return [self.nodes[z] for z in accepted]
+
+    def reach(self, z: Subset, targets: Iterable[int], share: float = 1.0) -> list[Node]:
+        """Add heads at z + j for acquisitions j, and what is passed through on the way to them."""
+        ways = {with_(z, way[0]): way[0] for j in targets if (way := self.moves.path(z, j)) is not None}
+        made = self.grow(ways, share)
+        for node in made:
+            self._pave(z, ways[node.subset])
+        return made
+
+    def _pave(self, z: Subset, steps: Subset) -> None:
+        between = [with_(z, steps[:k]) for k in range(1, len(steps))]
+        if not self.passes:
+            self.grow(between)
+        for q in between:
+            self.nodes.setdefault(q, Node(q, self.features(q)))
+
+    def follow(self, sequence: Iterable[int], share: float = 1.0) -> None:
+        """Add the subsets along a sequence of acquisitions, as far as the rules allow it."""
+        z: Subset = ()
+        for j in sequence:
+            if j in z:
+                continue
+            way = self.moves.path(z, j)
+            if way is None:
+                return
+            self.reach(z, [j], share)
+            z = with_(z, way[0])
+            if z not in self.nodes:
+                return
+
+    def jump(self, z: Subset, sequence: Iterable[int], share: float = 1.0) -> Node | None:
+        """Add a head at z with all of ``sequence``; in between nothing is answered."""
+        steps: list[int] = []
+        for j in sequence:
+            way = self.moves.path(with_(z, steps), j)
+            if way is None:
+                break
+            steps += way[0]
+        q = with_(z, steps)
+        if not steps:
+            return None
+        self.grow([q], share)
+        if q not in self.nodes:
+            return None
+        self._pave(z, tuple(steps))
+        return self.nodes[q]
+
+    def order_of(self, z: Subset) -> Subset | None:
+        """An order in which a subset can be acquired, None where the rules allow none that is cheapest at each step."""
+        order: list[int] = []
+        while len(order) < len(z):
+            legal, prices = self.moves.at(with_((), order))
+            open_ = [j for j in z if j not in order and legal[j]]
+            if not open_:
+                return None
+            order.append(min(open_, key=lambda j: (prices[j], j)))
+        return tuple(order)
+
+    def spent(self, z: Subset) -> float:
+        """``lam`` times the price of a subset."""
+        taken = np.zeros((1, self.rules.n_acquisitions), bool)
+        taken[0, list(z)] = True
+        return float(self.rules.lam * self.rules.price_sets(taken)[0][0])
+
+    def children(self, z: Subset) -> list[tuple[int, Node, float]]:
+        """The larger subsets one legal acquisition away: (acquisition, node, price)."""
+        legal, prices = self.moves.at(z)
+        found = []
+        for j in np.flatnonzero(legal).tolist():
+            q = self.nodes.get(with_(z, (j,)))
+            if q is not None:
+                found.append((j, q, float(prices[j])))
+        return found
+
+    def _errors(self, P: NDArray[np.float64]) -> NDArray[np.float64]:
+        expected = P @ self.rules.error_costs.T
+        answer = expected.argmin(axis=1)
+        rows: Any = np.arange(len(P))
+        realised = self.rules.error_costs[answer, self.table.y]
+        return (1 - self.beta) * realised + self.beta * expected[rows, answer]
