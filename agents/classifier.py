@@ -125,7 +125,8 @@ class DatumWiseClassifier(AgentClassifier):
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted policy to a model file (safetensors with a JSON header)."""
-        write_policy(path, self.policy_, self._labels())
+        labels = self._labels()
+        write_policy(path, self.policy_, labels)
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> DatumWiseClassifier:

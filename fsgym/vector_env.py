@@ -118,12 +118,15 @@ class DatumWiseVectorEnv(VectorEnv):
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        size, episodes, asked, rows = self.num_envs, self._episodes, self._asked, NO_ROWS
-        if getattr(actions, "shape", None) != asked.shape or actions.dtype.kind not in "iu":
-            actions = self._whole_numbers(actions)
-        if actions.dtype != WHOLE or not actions.flags.carray:
-            asked[:] = actions  # whatever their type and layout, the compiled code sees one
-            actions = asked
+        size, episodes, rows = self.num_envs, self._episodes, NO_ROWS
+        if (
+            type(actions) is not np.ndarray
+            or actions.dtype is not WHOLE
+            or actions.shape != self._asked.shape
+            or not actions.flags.carray
+        ):
+            self._asked[:] = self._whole_numbers(actions)  # whatever their layout, the compiled code sees one
+            actions = self._asked
         n_begun = self._n_ended
         if n_begun:  # they begin anew now
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or not self._begun:

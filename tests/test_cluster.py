@@ -42,7 +42,11 @@ def cluster():
 
 @pytest.fixture
 def dask(cluster):
-    cluster.wait_for_workers(2)  # a worker that was killed has been replaced
+    try:
+        cluster.wait_for_workers(2, timeout=30)  # a worker that was killed has been replaced
+    except TimeoutError:  # its nanny has given up, which a busy machine makes it do
+        cluster.scale(len(cluster.workers) + 1)
+        cluster.wait_for_workers(2, timeout=60)
     return {"backend": "dask", "scheduler": cluster.scheduler_address}
 
 
