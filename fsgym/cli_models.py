@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fsgym.dataset import Dataset
     from fsgym.evaluation import Evaluation
 
-AGENTS = ("rcpi", "maskable_ppo", "dqn")  # names of METHODS that can be saved
+AGENTS = ("rcpi", "lattice", "maskable_ppo", "dqn")  # names of METHODS that can be saved
 Split = Annotated[
     str, typer.Option(help="train, test or all: the official parts, else 70 % and 30 %, drawn with seed 0.")
 ]
@@ -77,6 +77,10 @@ def train(
     )
     model = cls(price, **method.preset, **planning_options(rules), random_state=seed)
     if steps is not None:
+        if agent == "lattice":
+            raise ValueError(
+                "--steps is for rcpi and the deep agents; lattice has a fixed number of sweeps, leave it out"
+            )
         model.set_params(**{"n_iterations" if agent == "rcpi" else "total_timesteps": steps})
     if "progress_bar" in model.get_params():
         model.set_params(progress_bar=sys.stderr.isatty())

@@ -280,11 +280,34 @@ def test_small_tasks_are_solved(name, rules):
     assert best - 1e-9 <= loss <= best + 0.015
 
 
-def test_questions_that_tell_what_to_ask_are_asked():
+@pytest.mark.parametrize("rules", ["groups", "prerequisites"])
+def test_questions_that_tell_what_to_ask_are_asked(rules):
     joint = PROBLEMS["multiplexer"](8)
     X, y = draw(joint, 1500, 0)
-    model = LatticeClassifier(**RULES["prerequisites"], random_state=0).fit(X, y)
+    model = LatticeClassifier(**RULES[rules], random_state=0).fit(X, y)
     assert expected_loss(model.policy_, joint, model.rules_) <= optimum(joint, model.rules_) + 0.01
+
+
+def cube(n_rows, seed=0, n_blocks=4, wide=2):
+    """A first feature says which block of ``wide`` features tells the class; by itself it tells nothing."""
+    rng = np.random.default_rng(seed)
+    block, y = rng.integers(0, n_blocks, n_rows), rng.integers(0, 2, n_rows)
+    values = rng.normal(size=(n_rows, n_blocks, wide))
+    values[np.arange(n_rows), block] += 1.6 * (2 * y[:, None] - 1)
+    return np.column_stack([block, values.reshape(n_rows, -1)]).astype(np.float32), y
+
+
+def test_a_context_is_asked_first_and_then_its_block():
+    X, y = cube(1200)
+    model = LatticeClassifier(lam=0.02, random_state=0).fit(X[:600], y[:600])
+    literal = DatumWiseClassifier(lam=0.02, n_iterations=5, random_state=0).fit(X[:600], y[:600])
+    test = Dataset(X[600:], y[600:])
+    result = evaluate(model, test, model.rules_)
+    assert result.loss < evaluate(literal, test, model.rules_).loss - 0.1
+    done = model.trajectories(X[600:])
+    assert (done.order[:, 0] == 0).mean() > 0.95
+    right = (done.order[:, 1] - 1) // 2 == X[600:, 0]
+    assert right[done.lengths > 1].mean() > 0.95
 
 
 def test_the_optimum_of_the_tests_is_that_of_a_hand_worked_task():
@@ -476,11 +499,20 @@ def test_contract(estimator, check):
     check(estimator)
 
 
+WIDE = RULES | {
+    "budget_cost": {"lam": 0.005, "costs": np.linspace(2, 1, 12).round(1), "budget_cost": 5},
+    "prices and errors": {"lam": 1, "costs": np.linspace(0.05, 0.01, 12), "error_costs": [[0, 3], [1, 0]]},
+    "groups": {"lam": 0.03, "groups": [[2 * i, 2 * i + 1] for i in range(6)]},
+    "relational": {"lam": 1, "costs": 0.02, "unrelated_costs": 0.06, "related": np.eye(12, k=1) + np.eye(12, k=-1)},
+    "prerequisites": {"lam": 0.02, "prerequisites": np.eye(12, k=-1) * (np.arange(12) % 2 == 1)[:, None]},
+}  # fmt: skip
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("rules", WIDE)
 @pytest.mark.parametrize("name", ["naive Bayes", "decision list", "multiplexer"])
-def test_large_samples_come_close_to_the_optimum(name, rules):
-    joint = PROBLEMS[name](8)
+def test_large_samples_of_twelve_features_come_close_to_the_optimum(name, rules):
+    joint = PROBLEMS[name](12)
     X, y = draw(joint, 20_000, 0)
-    model = LatticeClassifier(**RULES[rules], random_state=0).fit(X, y)
+    model = LatticeClassifier(**WIDE[rules], random_state=0).fit(X, y)
     assert expected_loss(model.policy_, joint, model.rules_) <= optimum(joint, model.rules_) + 0.01

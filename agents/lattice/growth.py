@@ -76,7 +76,10 @@ def _contexts(lattice: Lattice, n_contexts: int = 3, n_next: int = 2) -> None:
             continue
         legal, prices = lattice.moves.at(z)
         for s in screening.by_cells(table, rules, j, _P(empty), np.ones(len(table.y))):
-            lattice.reach(z, screening.ranked(s, prices, legal)[:n_next])
+            best = screening.ranked(s, prices, legal)[:n_next]
+            lattice.reach(z, best)
+            for k in best[:1]:  # what tells the same may tell it better together
+                lattice.reach(with_(z, (k,)), best[1:])
 
 
 def _tree_paths(lattice: Lattice, most: int = 40) -> None:
@@ -106,13 +109,19 @@ def _longest(lattice: Lattice) -> Subset:
 
 
 def shorten(lattice: Lattice, policy: Policy, most: int = 12) -> None:
-    """The subsets that rows end at with one acquisition less: questions that led there may not be needed."""
+    """Answers where rows only pass, and the subsets that they end at with one acquisition less.
+
+    The questions that led to a subset may not all be needed, where they were found in an order that greed dictated.
+    """
+    passed = [z for z in policy.reach if lattice.nodes[z].fit is None and policy.reach[z].any()]
+    lattice.grow(passed[:most])
     ends = {z: int((policy.reach[z] & (policy.choices[z].go < 0)).sum()) for z in policy.reach}
     made = 0
     for z in sorted(ends, key=lambda q: (-ends[q], q)):
         for j in z if ends[z] and len(z) > 1 else ():
             order = lattice.order_of(tuple(k for k in z if k != j))
-            if order is not None and with_((), order) not in lattice.nodes and made < most:
+            known = lattice.nodes.get(with_((), order or ()))
+            if order is not None and (known is None or known.fit is None) and made < most:
                 lattice.jump((), order)
                 made += 1
 

@@ -14,7 +14,7 @@ from agents.lattice.moves import Moves, Subset, with_
 from fsgym.rules import Rules
 
 MOST_NODES = 250
-MOST_OPERATIONS = 400_000_000  # of all heads: about four seconds
+MOST_OPERATIONS = 400_000_000  # of all heads, about four seconds; of more than 5000 rows in proportion
 
 
 @dataclass(eq=False)
@@ -55,6 +55,7 @@ class Lattice:
         self.heads = {} if heads is None else heads
         self.nodes: dict[Subset, Node] = {}
         self.spent_operations = 0
+        self.most_operations = MOST_OPERATIONS * max(len(table.y), 5000) // 5000
         missing = np.isnan(table.X)
         self.can_be_had = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
         self.passes = bool(self.can_be_had.all())  # nobody has to answer on the way
@@ -70,7 +71,7 @@ class Lattice:
             if z in self.nodes and self.nodes[z].fit is not None:
                 continue
             cost = operations(self.table, len(self.features(z)))
-            if self.nodes and self.spent_operations + cost > share * MOST_OPERATIONS:
+            if self.nodes and self.spent_operations + cost > share * self.most_operations:
                 break
             if sum(v.fit is not None for v in self.nodes.values()) + len(accepted) >= MOST_NODES:
                 break
