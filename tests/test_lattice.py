@@ -386,6 +386,22 @@ def test_the_same_bytes_for_any_number_of_threads(tmp_path):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes() == (tmp_path / "again").read_bytes()
 
 
+def test_a_path_is_what_fits_of_its_prices_are(tmp_path):
+    X, y = load_wine(return_X_y=True)
+    model = LatticeClassifier(budget=3, random_state=0)
+    models = model.path(X, y, [0.1, 0.02])
+    assert not hasattr(model, "policy_")
+    for lam, one in zip((0.1, 0.02), models):
+        one.save(tmp_path / "path")
+        clone(model).set_params(lam=lam).fit(X, y).save(tmp_path / "fit")
+        assert (tmp_path / "path").read_bytes() == (tmp_path / "fit").read_bytes()
+    used = [m.features_used(X).sum() for m in models]
+    assert used[0] < used[1]
+    for wrong in ([], 0.1, ["a"], [[0.1]]):
+        with pytest.raises(ValueError, match="lams must be a list"):
+            model.path(X, y, wrong)
+
+
 def test_missing_values_cost_nothing_and_cannot_be_had(cancer):
     _, X, y = cancer
     X = X[:200].copy()

@@ -9,12 +9,15 @@ from typing import Any, Literal
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from agents import model_file
 from agents.face import AgentClassifier, pricing_of
+from agents.lattice.heads import CrossFit
 from agents.lattice.learn import learn, make_table
+from agents.lattice.moves import Subset
 from agents.lattice.policy import read_policy, write_policy
-from fsgym.checks import check_random_state, generator_of, is_whole, number
+from fsgym.checks import brief, check_random_state, generator_of, is_whole, number
 from fsgym.threads import one_blas_thread
 
 LARGEST_LOSS = 1e9  # what a datum may cost at most
@@ -125,19 +128,37 @@ class LatticeClassifier(AgentClassifier):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> LatticeClassifier:
         """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
-        dataset, rules = self._task(X, y)
+        self._learn(X, y, [self])
+        return self
+
+    def path(self, X: ArrayLike, y: ArrayLike, lams: ArrayLike) -> list[LatticeClassifier]:
+        """Fitted copies of this classifier at several prices ``lams`` (n_prices,), each as a fit of its own would be.
+
+        The classifiers of the subsets do not depend on the price: those that several prices want are fitted once. This
+        classifier itself is not changed.
+        """
+        prices = np.asarray(lams)
+        if prices.ndim != 1 or not len(prices) or prices.dtype.kind not in "iuf":
+            raise ValueError(f"lams must be a list of numbers, at least one, got {brief(lams)}")
+        models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
+        self._learn(X, y, models)
+        return models
+
+    def _learn(self, X: ArrayLike, y: ArrayLike, models: list[LatticeClassifier]) -> None:
+        tasks = [model._task(X, y) for model in models]
         kappa = number(self.kappa, "kappa", 0.0)
         beta = None if self.beta is None else number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
             raise ValueError(f"beta must be a share from 0 to 1, got {beta:g}")
         check_threads(self.n_jobs)
         check_random_state(self.random_state)
-        refuse_huge(rules)
-        table = make_table(dataset, generator_of(self.random_state))
-        with one_blas_thread():
-            policy, history = learn(table, rules, in_threads(self.n_jobs), kappa=kappa, beta=beta)
-        self.classes_, self.rules_, self.policy_, self.history_ = dataset.classes, rules, policy, history
-        return self
+        table = make_table(tasks[0][0], generator_of(self.random_state))
+        heads: dict[Subset, CrossFit] = {}
+        for model, (dataset, rules) in zip(models, tasks):
+            refuse_huge(rules)
+            with one_blas_thread():
+                policy, history = learn(table, rules, in_threads(self.n_jobs), kappa=kappa, beta=beta, heads=heads)
+            model.classes_, model.rules_, model.policy_, model.history_ = dataset.classes, rules, policy, history
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes given what was looked at, (n_samples, n_classes).
