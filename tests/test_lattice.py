@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from agents import DatumWiseClassifier, LatticeClassifier, LatticePolicy, model_file
+from agents import DatumWiseClassifier, LatticeClassifier, LatticePolicy, load_classifier, model_file
 from agents.lattice import screening
 from agents.lattice.basis import columns_of, fit_basis
 from agents.lattice.classifier import in_threads
@@ -435,7 +435,8 @@ def test_what_was_saved_comes_back(variant, tmp_path):
     X, y = dataset.X, np.array(["low", "mid", "top"])[dataset.y]
     model = LatticeClassifier(random_state=0).set_params(**{"lam": 0.01, **VARIANTS[variant]}).fit(X, y)
     model.save(tmp_path / "model")
-    again = LatticeClassifier.load(tmp_path / "model")
+    again = load_classifier(tmp_path / "model")
+    assert isinstance(again, LatticeClassifier)
     same(again.trajectories(X), model.trajectories(X))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert repr(again.rules_) == repr(model.rules_)
