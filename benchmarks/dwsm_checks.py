@@ -118,4 +118,4 @@ if __name__ == "__main__":
     names = sys.argv[1:] or list(CHECKS)
     results = {name: (print(f"-- {name}"), CHECKS[name]())[1] for name in names}
     print(", ".join(f"{name}: {'holds' if good else 'FALLS SHORT'}" for name, good in results.items()))
-    sys.exit(not all(results.values()))
+    sys.exit(int(not all(results.values())))

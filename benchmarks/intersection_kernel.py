@@ -49,4 +49,4 @@ if __name__ == "__main__":
     difference = np.abs(machine.decide(T) - (intersection_kernel(T, support) @ c + b)).max()
     print(f"2000 predictions {fast:.4f} s, by the kernel {slow:.4f} s ({len(c)} support vectors, "
           f"difference {difference:.0e}): ratio {fast / slow:.2f}")  # fmt: skip
-    sys.exit(both / distances > TARGET)
+    sys.exit(int(both / distances > TARGET))

@@ -47,4 +47,4 @@ if __name__ == "__main__":
         print(f"one row: {one * 1e6:.0f} microseconds, {one / other:.1f} times the logistic regression's")
         many, others = seconds(lambda: policy.trajectories(batch), 1), seconds(lambda: (batch @ w + c > 0) * 1, 20)
         print(f"batch: {len(batch) / many:,.0f} rows/s, {others / many:.3f} of the logistic regression's")
-    sys.exit(one > SLOWEST_ROW or len(batch) / many < LEAST_ROWS)
+    sys.exit(int(one > SLOWEST_ROW or len(batch) / many < LEAST_ROWS))

@@ -172,4 +172,4 @@ if __name__ == "__main__":
     difference = against_cvxpy()
     print(f"objective against cvxpy on 20 random problems: {difference:.1e} (target 1e-6)")
     ratios = measure("independent", 0.0) + measure("correlation 0.9", 0.9)
-    sys.exit(max(ratios) > TARGET or start > 0.5 or difference > 1e-6)
+    sys.exit(int(max(ratios) > TARGET or start > 0.5 or difference > 1e-6))

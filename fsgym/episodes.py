@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numba import njit, typeof
@@ -185,13 +185,13 @@ class Episodes:
             self.active, first_legal[0], dataset.incomplete, dataset.X, self.index, self.observation, self.legal,
             self.status, self.touching, self.n_taken, self.spent, *rules.tables,
         )  # fmt: skip
-        self._step_arguments = (dataset.y, rules.lam, rules.error_costs, worst, *self._begin_arguments)
+        self.step_arguments = (dataset.y, rules.lam, rules.error_costs, worst, *self._begin_arguments)
         whole, number, flag = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
-        example = (whole, False, whole, 0, number, flag, *Ends.blank(0), self._step_arguments)
-        self._machine_code = _step.compile(tuple(typeof(value) for value in example))
+        example = (whole, False, whole, 0, number, flag, *Ends.blank(0), self.step_arguments)
+        self.machine_code = _step.compile(tuple(typeof(value) for value in example))
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_begin_arguments", "_step_arguments", "_machine_code")
+        derived = ("_begin_arguments", "step_arguments", "machine_code")
         return {key: value for key, value in vars(self).items() if key not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -217,20 +217,20 @@ class Episodes:
         illegal acquisition forfeits the episode, or with ``strict`` raises ValueError before anything is done, as
         an action out of range always does.
         """
-        n_ended = _step(actions, strict, rows, 0, reward, ended, *ends, self._step_arguments)
-        if n_ended < 0:
-            raise ValueError(self.complaint(int(actions[-1 - n_ended]), -1 - n_ended))
-        return n_ended
+        n_ended = _step(actions, strict, rows, 0, reward, ended, *ends, self.step_arguments)
+        return n_ended if n_ended >= 0 else self.refuse(actions, n_ended)
 
     def quick_step(self, actions, strict, rows, first_row, reward, ended, ends) -> int:
         """As ``step``, for the environments: rows are taken from ``first_row`` on, and types are taken on trust.
 
         Numba looks at the type of every argument at every call, which takes longer than to step 64 episodes.
         """
-        n_ended = self._machine_code(actions, strict, rows, first_row, reward, ended, *ends, self._step_arguments)
-        if n_ended < 0:
-            raise ValueError(self.complaint(int(actions[-1 - n_ended]), -1 - n_ended))
-        return n_ended
+        n_ended = self.machine_code(actions, strict, rows, first_row, reward, ended, *ends, self.step_arguments)
+        return n_ended if n_ended >= 0 else self.refuse(actions, n_ended)
+
+    def refuse(self, actions: NDArray[np.int64], n_ended: int) -> NoReturn:
+        """ValueError for the action of which the compiled code told by a negative number."""
+        raise ValueError(self.complaint(int(actions[-1 - n_ended]), -1 - n_ended))
 
     def acquired(self) -> NDArray[np.bool_]:
         """z, bool (size, n_features)."""

@@ -135,7 +135,11 @@ class DatumWiseVectorEnv(VectorEnv):
                 self._draw_more()
             rows = self._rows
         reward, terminated, ends = np.empty(size), np.empty(size, bool), self._ends
-        n_ended = episodes.quick_step(actions, self._strict, rows, self._next_row, reward, terminated, ends)
+        n_ended = episodes.machine_code(  # as quick_step does, without one more call of Python
+            actions, self._strict, rows, self._next_row, reward, terminated, *ends, episodes.step_arguments
+        )
+        if n_ended < 0:
+            episodes.refuse(actions, n_ended)
         self._next_row += n_begun
         self._n_ended = n_ended
         infos: dict[str, Any] = {}
