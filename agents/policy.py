@@ -155,18 +155,25 @@ def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
     return legal.astype(bool)
 
 
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def state_of(t, taken, status, touching):
+    """Write the state after the acquisitions ``taken`` (bool, J) into row 0 of both; returns how many they are."""
+    touching[0, :] = 0
+    n_taken = 0
+    for j in range(taken.size):
+        status[0, j] = mdp.TAKEN if taken[j] else mdp.OPEN
+        if taken[j]:
+            n_taken += 1
+            for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
+                touching[0, t.neighbour[k]] += 1
+    return n_taken
+
+
 @njit(cache=True, nogil=True, _nrt=False)
 def _legal_from(taken, spent, legal, status, touching, *tables):
     t = Tables(*tables)
     J = t.costs.size
     for e in range(len(taken)):
-        touching[0, :] = 0
-        n_taken = 0
-        for j in range(J):
-            status[0, j] = mdp.TAKEN if taken[e, j] else mdp.OPEN
-            if taken[e, j]:
-                n_taken += 1
-                for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
-                    touching[0, t.neighbour[k]] += 1
+        n_taken = state_of(t, taken[e], status, touching)
         for j in range(J):
             legal[e, j] = mdp.is_legal(t, j, 0, status, touching, n_taken, spent[e])

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from agents.policy import state_of
 from fsgym import rules as mdp
 from fsgym.rules import Rules, Tables
 
@@ -72,14 +73,7 @@ def _edges(taken, spent, legal, prices, status, touching, *tables):
     t = Tables(*tables)
     J = t.costs.size
     for e in range(len(taken)):
-        touching[0, :] = 0
-        n_taken = 0
-        for j in range(J):
-            status[0, j] = mdp.TAKEN if taken[e, j] else mdp.OPEN
-            if taken[e, j]:
-                n_taken += 1
-                for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
-                    touching[0, t.neighbour[k]] += 1
+        n_taken = state_of(t, taken[e], status, touching)
         for j in range(J):
             legal[e, j] = mdp.is_legal(t, j, 0, status, touching, n_taken, spent[e])
             prices[e, j] = mdp.price(t, j, 0, touching, n_taken)
