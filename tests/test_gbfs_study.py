@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import by_text
 from sklearn.model_selection import GridSearchCV
 
 from baselines import ForestSelectionClassifier, GBFSClassifier, L1LogisticClassifier, MRMRClassifier
@@ -17,11 +18,6 @@ from fsgym.study.tasks import run_tasks
 BREAST = load_dataset("breast_cancer")
 PART = {"share": 0.6, "seed": 1}
 BOOSTED = {"params": {"n_iter": 20, "learning_rate": 0.3}, "mu_rel": [1.0, 0.3, 0.03], "depths": [1, 3]}
-
-
-def by_text(claims, start):
-    (found,) = [c for c in claims if c.text.startswith(start)]
-    return found
 
 
 # --- cells ---

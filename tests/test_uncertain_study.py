@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import by_text
 from sklearn.linear_model import Lasso
 from sklearn.svm import SVC
 
@@ -219,12 +220,6 @@ def made_up(early=1.0, exact=0.5, possible=0.3, gain=0.01, zeros=(0.9, 0.5, 0.3,
         row = {"method": tables.WEIGHTS, "column": "all penalties", "dataset": "Sonar", "lam1": pair[0]}
         rows.append({**row, "lam2": pair[1], "early": weights.tolist(), "exact": weights.tolist()})
     return pd.DataFrame(rows).assign(error=None)
-
-
-def by_text(claims, *starts):
-    """Whether the one claim that begins, or of which the second text is a part, holds."""
-    (found,) = [c for c in claims if c.text.startswith(starts[0]) and all(s in c.text for s in starts[1:])]
-    return found
 
 
 def test_claims_that_hold():
