@@ -1,11 +1,16 @@
-"""Small data sets and one table of rules, on which the tests of the environments run."""
+"""What many tests run on: small data sets, one table of rules, the folder of data sets."""
 
 from __future__ import annotations
+
+import os
 
 import numpy as np
 import pytest
 
 from fsgym import Dataset
+
+FOLDER = os.environ.get("FSGYM_DATA")
+needs_folder = pytest.mark.skipif(not FOLDER, reason="FSGYM_DATA names no folder of data sets")
 
 N, C = 6, 3
 LINE = [[int(abs(i - j) == 1) for i in range(N)] for j in range(N)]  # each related to its neighbours
@@ -66,3 +71,33 @@ def data(request) -> Dataset:
 @pytest.fixture(params=list(VARIANTS))
 def options(request) -> dict:
     return dict(VARIANTS[request.param])
+
+
+def one_decides(n=400, n_features=5, seed=0):
+    """A table and labels that are the sign of the third column."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (n, n_features))
+    return X, (X[:, 2] > 0).astype(int)
+
+
+@pytest.fixture
+def no_folder(monkeypatch):
+    monkeypatch.delenv("FSGYM_DATA", raising=False)
+
+
+MIXED = """id,age,sex,city,score,target
+p1,30,m,Rome,1.5,no
+p2,,f,Oslo,?,yes
+p3,50,m,,2.5,no
+p4,41,,Bern,NA,yes
+p5,28,f,Rome,0.5,no
+p6,33,m,Oslo,3.5,yes
+"""
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """A CSV file of numbers, categories, and cells without a value."""
+    path = tmp_path / "mixed.csv"
+    path.write_text(MIXED)
+    return path

@@ -2,23 +2,18 @@
 
 import copy
 import pickle
-import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import one_sentence
 
 from fsgym import Dataset, Scaling
 from fsgym.checks import partition, price_list
 
 X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0], [2.0, np.nan, 5.0], [4.0, 2.0, 5.0]])
 Y = ["no", "yes", "no", "yes"]
-
-
-def one_sentence(error: BaseException) -> bool:
-    text = str(error)
-    return bool(text) and "\n" not in text and re.search(r"[.!?] [A-Z]", text) is None
 
 
 def test_values_are_copied_and_read_only():

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize, nnls
+from sgl_problems import X8, Y8
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -261,11 +262,6 @@ def test_l1_logistic_satisfies_its_optimality_conditions():
         assert np.abs(pull[~inside]).max() <= 1.001
 
 
-X8 = np.array([
-    [1, 2, 0, -1, 0.5, 1], [0, 1, -1, 2, 1, 0], [2, -1, 1, 0, 0, 1.5], [-1, 0, 2, 1, -1, 0],
-    [1, 1, 1, -2, 2, -1], [0.5, -2, 0, 1, 0, 2], [-2, 1, 0.5, 0, 1, 1], [1, 0, -1.5, 1, 0, -1],
-])  # fmt: skip
-Y8 = np.array([1, 0, 1, 1, 1, 0, 0, 0.0])
 # (lam1, lam2, weights), objective, coefficients, b; made with an interior-point solver (cvxpy 1.9, Clarabel, 1e-12).
 WORKED = [
     ((0.2, 0.2, "ones"), 2.32204999916, [1.09347889, 0.53929074, 2.05054271, -0.50701044, 0, 0], -0.86556629),
@@ -280,10 +276,11 @@ WORKED = [
 @pytest.mark.parametrize(("penalties", "objective", "coefficients", "b"), WORKED)
 def test_group_logistic_worked_values(penalties, objective, coefficients, b):
     lam1, lam2, weights = penalties
+    y = (Y8 + 1) / 2
     groups = make_groups(2, weights, 6)
-    found = solve_logistic(X8, Y8, lam1, lam2, groups, tol=1e-12)
+    found = solve_logistic(X8, y, lam1, lam2, groups, tol=1e-12)
     eta = X8 @ found.w + found.b
-    value = np.logaddexp(0, eta).sum() - Y8 @ eta + Penalty(lam1, lam2, groups).value(found.w)
+    value = np.logaddexp(0, eta).sum() - y @ eta + Penalty(lam1, lam2, groups).value(found.w)
     assert value == pytest.approx(objective, abs=1e-9)
     np.testing.assert_allclose(found.w, coefficients, atol=1e-6)
     assert found.b == pytest.approx(b, abs=1e-6)

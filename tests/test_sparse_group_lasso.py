@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import brentq
+from sgl_problems import X8, Y8, distances, near_copies, objective
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -19,12 +19,6 @@ from baselines.sparse_group_lasso.exact import Problem, _Descent, solve
 from baselines.sparse_group_lasso.fista import duality_gap, early, squared_norm
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.penalty import Penalty
-
-X8 = np.array([
-    [1, 2, 0, -1, 0.5, 1], [0, 1, -1, 2, 1, 0], [2, -1, 1, 0, 0, 1.5], [-1, 0, 2, 1, -1, 0],
-    [1, 1, 1, -2, 2, -1], [0.5, -2, 0, 1, 0, 2], [-2, 1, 0.5, 0, 1, 1], [1, 0, -1.5, 1, 0, -1],
-])  # fmt: skip
-Y8 = np.array([1, -1, 1, 1, 1, -1, -1, -1.0])
 
 # (lam1, lam2, weights, intercept), objective, coefficients, b; made with an interior-point solver (cvxpy, Clarabel).
 WORKED = [
@@ -38,22 +32,6 @@ WORKED = [
      [0.411816024, 0.3203660161, 0.6129661072, -0.2243989531, -0.4203898181, -0.0939069722], 0),
     ((4, 3, "ones", False), 4.0, [0, 0, 0, 0, 0, 0], 0),
 ]  # fmt: skip
-
-
-def objective(model: SparseGroupLasso, X, y) -> float:
-    groups = make_groups(model.groups, model.group_weights, X.shape[1])
-    return 0.5 * np.sum((y - model.predict(X)) ** 2) + Penalty(model.lam1, model.lam2, groups).value(model.coef_)
-
-
-def distances(X, y, w, b, penalty: Penalty) -> np.ndarray:
-    return penalty.subdifferential_distance(w, X.T @ (X @ w + b - y))
-
-
-def near_copies(n=60, d=12, s=8, seed=0):
-    """Columns in groups of noisy copies, as sub-features of uncertain data are: descent creeps here."""
-    rng = np.random.default_rng(seed)
-    X = np.repeat(100 * rng.random((n, d)), s, axis=1) + rng.normal(size=(n, d * s))
-    return X, np.where(X @ np.repeat(rng.normal(size=d), s) > 0, 1.0, -1.0)
 
 
 @parametrize_with_checks([SparseGroupLasso(), SparseGroupLasso(solver="fista", fit_intercept=True)])
@@ -120,70 +98,6 @@ def test_the_lasso_corner_is_scikit_learns_lasso(groups, intercept):
     np.testing.assert_allclose(model.coef_, lasso.coef_, atol=1e-8)
     assert model.intercept_ == pytest.approx(lasso.intercept_, abs=1e-8)
     assert 0 < np.count_nonzero(model.coef_) < 50
-
-
-def test_prox_and_its_optimality():
-    penalty = Penalty(0.8, 1.0, make_groups(4, "ones", 4))
-    u = np.array([3, -1, 0.5, 2])
-    np.testing.assert_allclose(penalty.prox(u), [1.3248869874, -0.1204442716, 0, 0.7226656295], atol=1e-10)
-    rng = np.random.default_rng(0)
-    for lam1, lam2 in ((0, 1), (1, 0), (0.5, 0.5)):
-        penalty = Penalty(lam1, lam2, make_groups(rng.integers(0, 5, 20), "sqrt", 20))
-        u = rng.normal(size=20)
-        w = penalty.prox(u, 0.7)
-        np.testing.assert_allclose(penalty.subdifferential_distance(w, (w - u) / 0.7), 0, atol=1e-12)
-        assert not penalty.prox(np.zeros(20)).any()
-
-
-def test_dual_norm_by_bisection_and_by_what_it_is_the_dual_of():
-    z = np.array([3, -1, 0.5, 2])
-    one = make_groups(4, "ones", 4)
-    assert Penalty(1, 1, one).dual_norm(z) == pytest.approx(1.5358983848622456, rel=1e-14)
-    assert Penalty(0.5, 2, one).dual_norm(z) == pytest.approx(1.3484343169589847, rel=1e-14)
-    assert Penalty(2, 0, one).dual_norm(z) == 1.5
-    assert Penalty(0, 2, one).dual_norm(z) == pytest.approx(np.linalg.norm(z) / 2)
-    assert Penalty(0, 0, one).dual_norm(z) == np.inf
-    assert Penalty(1, 1, one).dual_norm(0 * z) == Penalty(0, 0, one).dual_norm(0 * z) == 0
-    close = np.array([1.0, 1 + 1e-11, 1 - 1e-11])  # differences of squares would lose half of the digits
-    assert Penalty(1, 0, make_groups(3, "ones", 3)).dual_norm(close) == 1 + 1e-11
-    assert Penalty(1, 1e-9, make_groups(3, "ones", 3)).dual_norm(close) == pytest.approx(1, abs=2e-9)
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        lam1, lam2 = rng.uniform(0.01, 2, 2)
-        labels, z = rng.integers(0, 4, 15), rng.normal(size=15) * rng.integers(0, 2, 15)
-        penalty = Penalty(lam1, lam2, make_groups(labels, "sqrt", 15))
-        nus = [0.0]
-        for g, label in enumerate(np.unique(labels)):
-            part, v = np.abs(z[labels == label]), penalty.groups.weights[g]
-            if part.any():
-                excess = lambda nu: np.linalg.norm(np.maximum(part - nu * lam1, 0)) - nu * lam2 * v  # noqa: B023, E731
-                nus.append(brentq(excess, 0, 1e4, xtol=1e-14))
-        assert penalty.dual_norm(z) == pytest.approx(max(nus), rel=1e-9)
-        w = rng.normal(size=15)
-        assert z @ w <= penalty.dual_norm(z) * penalty.value(w) * (1 + 1e-12)
-
-
-def test_lambda_max_is_where_everything_vanishes():
-    assert sgl_lambda_max(X8, Y8, 2, tau=0.5) == pytest.approx(2 * 7.02943725152286 / 2, rel=1e-12)
-    assert sgl_lambda_max(X8, Y8, 2, lam1=1) == pytest.approx(7.0710678118654755, rel=1e-14)
-    rng = np.random.default_rng(3)
-    for _ in range(30):
-        labels, X, y = rng.integers(0, 5, 12), rng.normal(size=(20, 12)), rng.normal(size=20)
-        options = {"group_weights": "sqrt", "fit_intercept": bool(rng.integers(2))}
-        top, tau, fixed = sgl_lambda_max(X, y, labels, tau=0, **options), rng.random(), rng.uniform(0, 4)
-        pairs = {
-            "tau": lambda lam: (tau * lam, (1 - tau) * lam),  # noqa: B023
-            "lam1": lambda lam: (fixed, lam),  # noqa: B023
-            "lam2": lambda lam: (lam, min(fixed, 0.9 * top)),  # noqa: B023
-        }
-        given = {"tau": tau, "lam1": fixed, "lam2": min(fixed, 0.9 * top)}
-        for name, pair in pairs.items():
-            lam = sgl_lambda_max(X, y, labels, **{name: given[name]}, **options)
-            if lam == 0:
-                continue
-            for share, some in ((1.0000001, False), (0.999, True)):
-                model = SparseGroupLasso(*pair(share * lam), labels, tol=1e-14, **options).fit(X, y)
-                assert model.coef_.any() == some
 
 
 def test_the_gap_bounds_what_is_missing_at_every_step():

@@ -1,0 +1,31 @@
+"""Small problems of the sparse group LASSO, and what is measured of a solution."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from baselines import SparseGroupLasso
+from baselines.sparse_group_lasso.groups import make_groups
+from baselines.sparse_group_lasso.penalty import Penalty
+
+X8 = np.array([
+    [1, 2, 0, -1, 0.5, 1], [0, 1, -1, 2, 1, 0], [2, -1, 1, 0, 0, 1.5], [-1, 0, 2, 1, -1, 0],
+    [1, 1, 1, -2, 2, -1], [0.5, -2, 0, 1, 0, 2], [-2, 1, 0.5, 0, 1, 1], [1, 0, -1.5, 1, 0, -1],
+])  # fmt: skip
+Y8 = np.array([1, -1, 1, 1, 1, -1, -1, -1.0])
+
+
+def objective(model: SparseGroupLasso, X, y) -> float:
+    groups = make_groups(model.groups, model.group_weights, X.shape[1])
+    return 0.5 * np.sum((y - model.predict(X)) ** 2) + Penalty(model.lam1, model.lam2, groups).value(model.coef_)
+
+
+def distances(X, y, w, b, penalty: Penalty) -> np.ndarray:
+    return penalty.subdifferential_distance(w, X.T @ (X @ w + b - y))
+
+
+def near_copies(n=60, d=12, s=8, seed=0):
+    """Columns in groups of noisy copies, as sub-features of uncertain data are: descent creeps here."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(100 * rng.random((n, d)), s, axis=1) + rng.normal(size=(n, d * s))
+    return X, np.where(X @ np.repeat(rng.normal(size=d), s) > 0, 1.0, -1.0)
