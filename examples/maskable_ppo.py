@@ -4,11 +4,14 @@ pip install -e ".[rl]"
 python examples/maskable_ppo.py
 """
 
-import torch
-from sb3_contrib import MaskablePPO
-
 import fsgym
 from fsgym import DatumWiseEnv, Rules, load_dataset
+
+try:
+    import torch
+    from sb3_contrib import MaskablePPO
+except ImportError:
+    raise SystemExit("This example needs Stable-Baselines3: pip install 'fsgym[rl]'") from None
 
 
 def main(total_timesteps: int = 20_000) -> fsgym.Evaluation:

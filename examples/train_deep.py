@@ -5,7 +5,7 @@ python examples/train_deep.py maskable_ppo DatumWise-v0   (all five without a na
 tensorboard --logdir runs
 """
 
-import sys
+import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -45,13 +45,13 @@ def train(algorithm: str, name: str, log: Path, steps: int, progress_bar: bool) 
 
 def main(
     algorithm: str = "maskable_ppo",
-    names: Sequence[str] = tuple(VARIANTS),
+    names: Sequence[str] = (),
     log: str = "runs",
     steps: int | None = None,
     progress_bar: bool = True,
 ) -> dict[str, fsgym.Evaluation]:
     results = {}
-    for name in names:
+    for name in names or VARIANTS:
         steps = steps or SETTINGS[algorithm].total_timesteps
         results[name] = train(algorithm, name, Path(log), steps, progress_bar)
         print(f"{name:<24}{results[name]}")
@@ -59,4 +59,7 @@ def main(
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2], *([sys.argv[2:]] if sys.argv[2:] else []))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("algorithm", nargs="?", default="maskable_ppo", choices=["maskable_ppo", "dqn"])
+    parser.add_argument("names", nargs="*", metavar="ID")
+    main(**vars(parser.parse_args()))

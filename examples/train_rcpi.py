@@ -5,16 +5,20 @@ python examples/train_rcpi.py DatumWise-v0 DatumWiseCost-v0   (all five without 
 tensorboard --logdir runs
 """
 
-import sys
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 import gymnasium as gym
-from torch.utils.tensorboard import SummaryWriter
 
 import fsgym
 from agents import RCPI
 from fsgym.registration import VARIANTS
+
+try:
+    from torch.utils.tensorboard import SummaryWriter
+except ImportError:
+    raise SystemExit("This example writes for TensorBoard: pip install 'fsgym[rl]'") from None
 
 
 def train(name: str, log: Path, n_iterations: int, progress_bar: bool) -> fsgym.Evaluation:
@@ -35,14 +39,16 @@ def train(name: str, log: Path, n_iterations: int, progress_bar: bool) -> fsgym.
 
 
 def main(
-    names: Sequence[str] = tuple(VARIANTS), log: str = "runs", n_iterations: int = 10, progress_bar: bool = True
+    names: Sequence[str] = (), log: str = "runs", n_iterations: int = 10, progress_bar: bool = True
 ) -> dict[str, fsgym.Evaluation]:
     results = {}
-    for name in names:
+    for name in names or VARIANTS:
         results[name] = train(name, Path(log), n_iterations, progress_bar)
         print(f"{name:<24}{results[name]}")
     return results
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or tuple(VARIANTS))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", metavar="ID")
+    main(parser.parse_args().names)
