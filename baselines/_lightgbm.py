@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from fsgym.extras import require
 from fsgym.kernels import Tree
 from fsgym.kernels.tree import KINDS
 
 
 def engine() -> Any:
     """LightGBM, imported when it is needed; ImportError in a sentence where it is not installed."""
-    try:
-        import lightgbm
-    except ImportError:
-        raise ImportError("CEGBClassifier needs LightGBM: pip install 'fsgym[cegb]'") from None
+    require("cegb", "CEGBClassifier")
+    import lightgbm
+
     return lightgbm
 
 

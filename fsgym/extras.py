@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-EXTRAS = {"rl": ("torch", "stable_baselines3", "sb3_contrib")}
+EXTRAS = {
+    "rl": ("torch", "stable_baselines3", "sb3_contrib"),
+    "cegb": ("lightgbm",),
+    "dask": ("distributed",),
+    "ray": ("ray",),
+}
 
 
 def require(extra: str, user: str) -> None:

@@ -86,7 +86,9 @@ METHODS: dict[str, Method] = {
         "HSIC Lasso + SVM", "baselines:HSICLassoClassifier", False,
         "Yamada, Jitkrittum, Sigal, Xing and Sugiyama (2014)",
     ),
-    "cegb": Method("CEGB (LightGBM)", "baselines:CEGBClassifier", True, "Peter, Diego, Hamprecht and Nadler (2017)"),
+    "cegb": Method(
+        "CEGB (LightGBM)", "baselines:CEGBClassifier", True, "Peter, Diego, Hamprecht and Nadler (2017)", extra="cegb"
+    ),
     "cart": Method("CART", "baselines:CARTClassifier", False, "Breiman, Friedman, Olshen and Stone (1984)"),
 }  # fmt: skip
 

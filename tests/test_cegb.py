@@ -266,7 +266,7 @@ def test_threads_pickles_and_names(wine):
 def test_without_lightgbm_a_sentence_says_what_to_do(wine, monkeypatch):
     model = clone(QUICK).fit(*wine)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(ImportError, match=r"needs LightGBM: pip install 'fsgym\[cegb\]'"):
+    with pytest.raises(ImportError, match=r"needs lightgbm: pip install 'fsgym\[cegb\]'"):
         clone(QUICK).fit(*wine)
     assert model.score(*wine) > 0.8
 

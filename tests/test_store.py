@@ -78,6 +78,29 @@ def test_another_version_is_refused(path):
     refused(path, ValueError, "has format 7 and this fsgym writes format 1")
 
 
+def test_what_is_installed_on_demand_is_known_from_then_on(tmp_path, monkeypatch):
+    path, torch = tmp_path / "results.sqlite", []
+
+    def version(name):
+        if name != "torch":
+            return "1.0"
+        if not torch:
+            raise stores.PackageNotFoundError(name)
+        return torch[-1]
+
+    monkeypatch.setattr(stores, "version", version)
+    run_tasks(tasks(2), path)
+    torch.append("2.1")
+    run_tasks(tasks(3), path)
+    torch.append("2.2")
+    refused(path, ValueError, r"was begun with torch 2\.1, here is 2\.2, and no table mixes them")
+    torch.clear()
+    assert len(run_tasks(tasks(4), path).results) == 4
+    torch.append("2.1")
+    run_tasks(tasks(4), tmp_path / "straight" / "results.sqlite")
+    assert path.read_bytes() == (tmp_path / "straight" / "results.sqlite").read_bytes()
+
+
 def test_a_file_of_somebody_else_is_refused(tmp_path):
     change(tmp_path / "songs.sqlite", "CREATE TABLE songs (name TEXT)")
     refused(tmp_path / "songs.sqlite", ValueError, "is a SQLite file, but none of fsgym's")

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
+from fsgym.extras import require
 from fsgym.study.content import digest
-from fsgym.study.store import Ending, versions
+from fsgym.study.store import Ending, strange, versions
 from fsgym.study.worker import AGAIN, Home, Kept, tell, work
 
 if TYPE_CHECKING:
@@ -144,10 +145,9 @@ def _dask(
 
     Returns what must be entered while results are awaited.
     """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ImportError("backend 'dask' needs dask.distributed: pip install 'fsgym[dask]'") from None
+    require("dask", "backend 'dask'")
+    from distributed import Client
+
     try:
         client = stack.enter_context(Client(scheduler, timeout=PATIENCE, set_as_default=False))
     except (OSError, ValueError) as error:
@@ -203,18 +203,17 @@ def _versions_of_dask(client: Any) -> list[Any]:
 def _agree(cluster: str | None, told: Sequence[Any]) -> None:
     """Workers must calculate with the versions that are here, or the bytes would depend on who ran a cell."""
     for there in told:
-        if there != versions():
+        if not isinstance(there, dict) or strange(there):
             here = ", ".join(f"{k} {v}" for k, v in versions().items())
             raise ValueError(f"every worker of {cluster} must have {here}; one has {there}")
 
 
 def _ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> Mapping[str, Any]:
     """Joblib's own backend on a running cluster; shared values lie in its object store."""
-    try:
-        import ray  # pyright: ignore[reportMissingImports]
-        from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise ImportError("backend 'ray' needs Ray: pip install 'fsgym[ray]'") from None
+    require("ray", "backend 'ray'")
+    import ray  # pyright: ignore[reportMissingImports]
+    from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
+
     if not ray.is_initialized():
         try:
             ray.init(address=scheduler or "auto", log_to_driver=False)

@@ -11,15 +11,16 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 import fsgym
+from fsgym.extras import EXTRAS
 from fsgym.study.content import canonical, describe
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 MARK = 0x46534759  # "FSGY": says that a SQLite file is such a store
 FORMAT = 1
 TIMINGS = "timings.sqlite"
+LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")
+ON_DEMAND = EXTRAS["rl"] + EXTRAS["cegb"]
 COLUMNS = ("key", "cpu_seconds", "wall_seconds", "peak_mib")
 
 TABLES = """
@@ -56,8 +59,19 @@ class Ending(NamedTuple):
 
 
 def versions() -> dict[str, str]:
-    """What decides the bytes of a result beside the cell itself: fsgym and the libraries that calculate."""
-    return {"fsgym": fsgym.__version__} | {n: version(n) for n in ("numba", "numpy", "scipy", "scikit-learn")}
+    """What decides the bytes of a result beside the cell itself: fsgym and the libraries that calculate, as far as
+    they are installed."""
+    here = {"fsgym": fsgym.__version__} | {name: version(name) for name in LIBRARIES}
+    for name in ON_DEMAND:
+        with suppress(PackageNotFoundError):
+            here[name] = version(name)
+    return here
+
+
+def strange(made: Mapping[str, str]) -> str | None:
+    """The first library that is here in another version than in ``made``; one on demand may be missing there."""
+    here = versions()
+    return next((n for n in here if made.get(n, here[n] if n in ON_DEMAND else None) != here[n]), None)
 
 
 class Store:
@@ -105,12 +119,14 @@ class Store:
                 "began it, or name another folder"
             )
         made = dict(self._base.execute("SELECT name, version FROM made_with"))
-        for name, here in versions().items():
-            if made.get(name) != here:
-                raise ValueError(
-                    f"{self.path} was begun with {name} {made.get(name)}, here is {here}, and no table mixes them; "
-                    "go on with that version, or name another folder"
-                )
+        here, other = versions(), strange(made)
+        if other:
+            raise ValueError(
+                f"{self.path} was begun with {other} {made.get(other)}, here is {here[other]}, and no table mixes "
+                "them; go on with that version, or name another folder"
+            )
+        for name in here.keys() - made.keys():  # installed since then
+            self._base.execute("INSERT INTO made_with VALUES (?, ?)", (name, here[name]))
 
     def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         """The results of those keys that are finished, as they were committed."""
