@@ -14,6 +14,7 @@ import pandas as pd
 
 import fsgym
 from agents import DatumWiseClassifier, SB3Classifier
+from fsgym.extras import require
 
 
 def draw(results: pd.DataFrame, path: str) -> None:
@@ -35,6 +36,7 @@ def main(
     steps: int | None = None,
     path: str = "agents.png",
 ) -> pd.DataFrame:
+    require("rl", "this example")
     deep = {
         name: [SB3Classifier(lam, algorithm=algorithm, total_timesteps=steps) for lam in prices]
         for name, algorithm in (("MaskablePPO", "maskable_ppo"), ("masked DQN", "dqn"))
