@@ -2,8 +2,8 @@
 
 Protocol: scikit-learn's breast cancer, 70 % of the rows for training, stratified, seeds 0 to 2 (also of the agents),
 z-scores of the training part, a price of 1 for each feature. Leaves with status 1 unless at some price MaskablePPO
-reaches 0.94 with at most 2 features, and masked deep Q-learning 0.93 with at most 4. Writes docs/agents.md; needs the
-extra rl.
+reaches 0.94 with at most 2 features, and masked deep Q-learning 0.93 with at most 4. Writes its section of
+docs/agents.md; needs the extra rl.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from agents import RCPI, DatumWiseClassifier, SB3Classifier
 from agents.sb3 import SETTINGS, alone, make_model, training
 from fsgym import Dataset, Rules
 from fsgym.registration import VARIANTS
+from fsgym.study.conclusion import replace_section
 
 SEEDS, PRICES = (0, 1, 2), (0.01, 0.03, 0.1)
 NAMES = {"rcpi": "RCPI", "maskable_ppo": "MaskablePPO", "dqn": "masked DQN", "plain": "DQN without masks"}
@@ -96,11 +97,11 @@ def at_once(name: str) -> float:
 
 
 def page(rows: list[str], tasks: list[str]) -> str:
-    return f"""# Agents
+    return f"""## Breast cancer and the five tasks
 
-This page is written by `python benchmarks/agent_quality.py`, with default settings throughout.
+This section is written by `python benchmarks/agent_quality.py`, with default settings throughout.
 
-## Breast cancer
+### Breast cancer
 
 scikit-learn's breast cancer (569 rows, 30 features), 70 % of the rows for training, stratified, in z-scores of the
 training part; a feature costs `lam`, a wrong answer 1. Mean and standard error over three splits and seeds (0, 1, 2),
@@ -114,7 +115,7 @@ on the test rows. Seconds are processor seconds of one training in one thread; d
 DQN without masks is Stable-Baselines3's own with the same settings: an illegal action forfeits the episode, in training
 as here.
 
-## The five tasks
+### The five tasks
 
 Loss on the test rows, trained on the others with seed 0; "at once" is the best answer without a question. Smaller is
 better; each task has its own unit.
@@ -142,7 +143,7 @@ def main() -> int:
         losses = [at_once(name), *(on_task(agent, name) for agent in ("rcpi", *LIMITS))]
         tasks.append(f"| `{name}` | " + " | ".join(f"{loss:.4g}" for loss in losses) + " |")
         print(tasks[-1], flush=True)
-    PLACE.write_text(page(rows, tasks), encoding="utf-8")
+    replace_section(PLACE, "agent-quality", page(rows, tasks), "benchmarks/agent_quality.py")
     for agent, (accuracy, features) in LIMITS.items():
         held = "reached" if best[agent] else "MISSED"
         print(f"{NAMES[agent]}, accuracy {accuracy} with at most {features:g} features at some price: {held}")

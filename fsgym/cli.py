@@ -139,7 +139,7 @@ def reproduce(
         _list_studies()
         return
     from fsgym.study.compare import writable_folder
-    from fsgym.study.conclusion import replace_section, section, work_done, write
+    from fsgym.study.conclusion import work_done, write, write_section
     from fsgym.study.plan import require, table_of, timings_of
     from fsgym.study.studies import find_study
     from fsgym.study.tasks import run_tasks
@@ -170,7 +170,7 @@ def reproduce(
         _show_claims(study.title, conclusion)
         print(f"{work_done(run.timings, len(plan))}.    Report: {report}")
         if doc is not None:
-            replace_section(doc, study.name, section(study, conclusion, full, work_done(run.timings, len(plan))))
+            write_section(doc, study, conclusion, full, work_done(run.timings, len(plan)))
     if len(failed):
         _say(f"{len(failed)} of {len(plan)} cells failed; the same command tries them again:")
         for row in failed.head(MOST_FAILURES).to_dict("records"):
@@ -210,11 +210,14 @@ def _show_claims(title: str, conclusion: Conclusion) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from fsgym.study.conclusion import claims_frame
+
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 1, 0))
-    for column, least in (("claim, and how it is judged", 30), ("paper", 8), ("here", 14), ("holds", 5)):
-        table.add_column(column, min_width=least, overflow="fold")
-    for claim in conclusion.claims:
-        table.add_row(claim.text, claim.paper, claim.here, claim.word)
+    least, claims = {"claim": 30, "paper": 8, "here": 14, "holds": 5}, claims_frame(conclusion.claims)
+    for column in claims.columns:
+        table.add_column(column, min_width=least[column], overflow="fold")
+    for row in claims.itertuples(index=False):
+        table.add_row(*row)
     console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 120)
     console.print(table)
     for note in conclusion.notes:

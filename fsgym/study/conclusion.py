@@ -33,7 +33,7 @@ class Claim:
     Attributes
     ----------
     text : str, what is claimed and by which criterion it is judged
-    paper : str, what the paper printed
+    paper : str, what the paper printed; "" for a claim of our own
     here : str, what came out
     holds : bool, or None where the cells to judge it by are missing
     """
@@ -60,13 +60,17 @@ class Table:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Everything that is told of a study. ``protocol`` says in a few sentences what was run."""
+    """Everything that is told of a study. ``protocol`` says in a few sentences what was run.
+
+    The report has all tables and pictures; a section of a Markdown file those whose stems are in ``shown``.
+    """
 
     protocol: str
     claims: Sequence[Claim]
     tables: Sequence[Table] = ()
     pictures: Sequence[Picture] = ()
     notes: Sequence[str] = field(default_factory=tuple)
+    shown: Sequence[str] = ()
 
     def counts(self) -> str:
         """How many claims hold, in words."""
@@ -83,7 +87,9 @@ def number(value: Any, digits: int = 3) -> str:
 
 
 def claims_frame(claims: Sequence[Claim]) -> pd.DataFrame:
-    return pd.DataFrame([{"claim": c.text, "paper": c.paper, "here": c.here, "holds": c.word} for c in claims])
+    """A row a claim; the paper's column only where there is a paper."""
+    frame = pd.DataFrame([{"claim": c.text, "paper": c.paper, "here": c.here, "holds": c.word} for c in claims])
+    return frame if any(c.paper for c in claims) else frame.drop(columns="paper")
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -99,24 +105,46 @@ def _cell(value: Any) -> str:
 
 
 def section(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
-    """What ``docs/reproduction.md`` says of a study."""
+    """What a Markdown file says of a study; pictures are those that ``write_section`` puts beside it."""
     how = "full" if full else "quick"
+    pictures = [p for p in conclusion.pictures if p.stem in conclusion.shown]
     parts = [
         f"## {study.title}\n",
         f"{conclusion.protocol} {work}. Again: `fsgym reproduce {study.name} --{how}`.\n",
         f"**{conclusion.counts()}.**\n",
         markdown(claims_frame(conclusion.claims)),
         *(f"* {note}" for note in conclusion.notes),
+        *(f"\n![{p.heading}]({study.name}_{p.stem}.png)\n\n{p.caption}" for p in pictures),
+        *(
+            f"\n### {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}"
+            for t in conclusion.tables
+            if t.stem in conclusion.shown
+        ),
     ]
     return "\n".join(parts).rstrip() + "\n"
 
 
-def replace_section(path: Path, name: str, text: str) -> None:
+def write_section(path: Path, study: Study, conclusion: Conclusion, full: bool, work: str) -> None:
+    """Put a study's section into a Markdown file, and the pictures that it shows beside that.
+
+    Raises OSError in one sentence where a file cannot be written.
+    """
+    for picture in conclusion.pictures:
+        if picture.stem in conclusion.shown:
+            place = path.with_name(f"{study.name}_{picture.stem}.png")
+            try:
+                place.write_bytes(picture.png)
+            except OSError as error:
+                raise OSError(f"cannot write {place}: {error.strerror or error}") from None
+    replace_section(path, study.name, section(study, conclusion, full, work))
+
+
+def replace_section(path: Path, name: str, text: str, writer: str = "fsgym reproduce") -> None:
     """Put ``text`` between the markers of ``name`` in a Markdown file; at its end where it has none.
 
     Raises OSError in one sentence where the file cannot be written.
     """
-    begin, end = f"<!-- {name}: begin, written by fsgym reproduce -->", f"<!-- {name}: end -->"
+    begin, end = f"<!-- {name}: begin, written by {writer} -->", f"<!-- {name}: end -->"
     block = f"{begin}\n{text.rstrip()}\n{end}"
     try:
         before = path.read_text(encoding="utf-8") if path.exists() else ""

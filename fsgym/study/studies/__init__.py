@@ -26,6 +26,7 @@ STUDIES: dict[str, str] = {
     "lufe": "fsgym.study.studies.lufe:STUDY",
     "uncertain-sgl": "fsgym.study.studies.uncertain_sgl:STUDY",
     "hkl": "fsgym.study.studies.hkl:STUDY",
+    "strong": "fsgym.study.studies.strong:STUDY",
 }
 
 
