@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 ITERATIONS = 30
@@ -29,12 +30,11 @@ def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64
     bound = np.stack([0.5 * (A.T * w) @ A for w in weights])
     bound[:, np.arange(p), np.arange(p)] += ridge
     inverse = np.linalg.inv(bound)
-    W, shape = weights.T[:, :, None], (len(A), n_models, n_classes)
     theta = np.zeros((n_models, p, n_classes))
     ahead, momentum = theta, np.ones(n_models)
     for _ in range(ITERATIONS):
-        scores = (A @ ahead.transpose(1, 0, 2).reshape(p, -1)).reshape(shape)
-        residual = (W * (Y[:, None] - softmax(scores))).reshape(len(A), -1)
+        residual = A @ ahead.transpose(1, 0, 2).reshape(p, -1)
+        _residual(residual, Y, weights)
         slope = (A.T @ residual).reshape(p, n_models, n_classes).transpose(1, 0, 2) - ridge[:, None] * ahead
         new = ahead + inverse @ slope
         step = new - theta
@@ -50,3 +50,20 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     P = np.exp(scores - scores.max(axis=-1, keepdims=True))
     P /= P.sum(axis=-1, keepdims=True)
     return P
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _residual(scores, Y, weights):
+    """Replace scores (n_samples, n_models * n_classes) by what is weighted and not yet explained."""
+    n_classes = Y.shape[1]
+    for i in range(len(scores)):
+        for m in range(len(weights)):
+            first = m * n_classes
+            top, total = scores[i, first], 0.0
+            for k in range(first + 1, first + n_classes):
+                top = max(top, scores[i, k])
+            for k in range(first, first + n_classes):
+                scores[i, k] = np.exp(scores[i, k] - top) if scores[i, k] < top else 1.0
+                total += scores[i, k]
+            for k in range(n_classes):
+                scores[i, first + k] = weights[m, i] * (Y[i, k] - scores[i, first + k] / total)

@@ -81,49 +81,125 @@ def boost(
         np.zeros((n_trees, n_nodes), np.int32), np.full((n_trees, n_nodes), 255, np.uint8),
         np.zeros((n_trees, n_nodes + 1)),
     )  # fmt: skip
-    n, k = codes.shape[1], columns.shape[1]
+    n, k = len(rows), columns.shape[1]
+    left_out = np.ones(codes.shape[1], bool)
+    left_out[rows] = False
+    rest = np.flatnonzero(left_out)
+    by_row = np.ascontiguousarray(codes.T)
+    learnt, others = scores[rows], scores[rest]
+    n_bins = codes.max(axis=1, initial=0).astype(np.int64) + 1
     buffers = (
-        np.empty(n, np.int64), np.empty(n), np.empty(n), np.empty(scores.shape),
-        np.empty((2 ** max(depth - 1, 0), k, MOST_BINS, 3)), np.empty((n_nodes + 1, 2)),
+        np.empty((n, 4)), np.empty(learnt.shape), np.empty((2, n), np.int64), np.empty((2, n_nodes + 2), np.int64),
+        np.empty((2, 2 ** max(depth - 1, 0), k, MOST_BINS, 4)),
     )  # fmt: skip
-    _boost(codes, y, rows, weight, scores, columns, depth, rate, least, l2, *forest, *buffers)
+    _boost(by_row[rows], n_bins, y[rows], weight[rows], learnt, columns, depth, rate, least, l2, *forest, *buffers)
+    _score(by_row[rest], *forest, others)
+    scores[rows], scores[rest] = learnt, others
     return forest
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _boost(
-    codes, y, rows, weight, scores, columns, depth, rate, least, l2,
-    feature, cut, value, place, gradient, hessian, shares, histogram, total,
+    codes, n_bins, y, weight, scores, columns, depth, rate, least, l2,
+    feature, cut, value, statistics, shares, order, first, histogram,
 ):  # fmt: skip
     n_outputs = scores.shape[1]
     for t in range(len(columns)):
         k = t % n_outputs
         if k == 0:
             _shares(scores, shares)
-        for r in range(len(rows)):
-            i = rows[r]
+        for i in range(len(y)):
             p = shares[i, k]
             truth = 1.0 if y[i] == (1 if n_outputs == 1 else k) else 0.0
-            gradient[i] = weight[i] * (truth - p)
-            hessian[i] = weight[i] * max(p * (1.0 - p), 1e-6)
-        place[:] = 0
+            statistics[i, 0] = weight[i] * (truth - p)
+            statistics[i, 1] = weight[i] * max(p * (1.0 - p), 1e-6)
+            statistics[i, 2] = weight[i]
+            statistics[i, 3] = 1.0
+            order[0, i] = i
+        first[0, 0], first[0, 1] = 0, len(y)  # rows of open node v: order[first[v]:first[v + 1]]
+        _count(codes, n_bins, columns[t], order[0], 0, len(y), statistics, histogram[0, 0])
         for level in range(depth):
-            first, n_open = 2**level - 1, 2**level
-            _count(codes, rows, weight, columns[t], place, gradient, hessian, histogram, n_open)
-            for v in range(n_open):
-                _best_cut(histogram[v], columns[t], least, l2, feature[t], cut[t], first + v)
-            for i in range(len(place)):
-                v = first + place[i]
-                place[i] = 2 * place[i] + (codes[feature[t, v], i] > cut[t, v])
-        total[:, :] = 0.0
-        for r in range(len(rows)):
-            i = rows[r]
-            total[place[i], 0] += gradient[i]
-            total[place[i], 1] += hessian[i]
+            old, new = level % 2, 1 - level % 2
+            for v in range(2**level):
+                node, begin, end = 2**level - 1 + v, first[old, v], first[old, v + 1]
+                if end > begin:
+                    _best_cut(histogram[old, v], n_bins, columns[t], least, l2, feature[t], cut[t], node)
+                middle = _divide(codes, feature[t, node], cut[t, node], order, begin, end)
+                first[new, 2 * v], first[new, 2 * v + 1], first[new, 2 * v + 2] = begin, middle, end
+                if level + 1 < depth and end > begin:
+                    _count_both(
+                        codes, n_bins, columns[t], order[0], begin, middle, end, statistics,
+                        histogram[old, v], histogram[new, 2 * v], histogram[new, 2 * v + 1],
+                    )  # fmt: skip
+        leaves = first[depth % 2]
         for v in range(value.shape[1]):
-            value[t, v] = rate * total[v, 0] / (total[v, 1] + l2)
-        for i in range(len(place)):
-            scores[i, k] += value[t, place[i]]
+            g, h = 0.0, 0.0
+            for r in range(leaves[v], leaves[v + 1]):
+                g += statistics[order[0, r], 0]
+                h += statistics[order[0, r], 1]
+            value[t, v] = rate * g / (h + l2)
+            for r in range(leaves[v], leaves[v + 1]):
+                scores[order[0, r], k] += value[t, v]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _score(codes, feature, cut, value, scores):
+    """Add the trees to the scores of rows."""
+    n_nodes = feature.shape[1]
+    for i in range(len(scores)):
+        for t in range(len(feature)):
+            v = 0
+            while v < n_nodes:
+                v = 2 * v + 1 + (codes[i, feature[t, v]] > cut[t, v])
+            scores[i, t % scores.shape[1]] += value[t, v - n_nodes]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _divide(codes, feature, cut, order, begin, end):
+    """Bring the rows that go left before those that go right, each in their order; return where the latter begin."""
+    left, right = begin, 0
+    for r in range(begin, end):
+        i = order[0, r]
+        if codes[i, feature] > cut:
+            order[1, right] = i
+            right += 1
+        else:
+            order[0, left] = i
+            left += 1
+    for r in range(right):
+        order[0, left + r] = order[1, r]
+    return left
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _count(codes, n_bins, columns, order, begin, end, statistics, histogram):
+    """Sums of gradients, hessians, weights and ones of some rows by column and bin."""
+    for f in range(len(columns)):
+        histogram[f, : n_bins[columns[f]]] = 0.0
+    for r in range(begin, end):
+        i = order[r]
+        g, h, w = statistics[i, 0], statistics[i, 1], statistics[i, 2]
+        for f in range(len(columns)):
+            b = codes[i, columns[f]]
+            histogram[f, b, 0] += g
+            histogram[f, b, 1] += h
+            histogram[f, b, 2] += w
+            histogram[f, b, 3] += 1.0
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _count_both(codes, n_bins, columns, order, begin, middle, end, statistics, parent, left, right):
+    """The sums of two halves of a node: the smaller one is counted, the other one is what remains."""
+    small, large = left, right
+    if middle - begin > end - middle:
+        small, large, begin, end = right, left, middle, end
+    else:
+        end = middle
+    _count(codes, n_bins, columns, order, begin, end, statistics, small)
+    for f in range(len(columns)):
+        for b in range(n_bins[columns[f]]):
+            for s in range(4):
+                large[f, b, s] = parent[f, b, s] - small[f, b, s]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -144,32 +220,20 @@ def _shares(scores, shares):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _count(codes, rows, weight, columns, place, gradient, hessian, histogram, n_open):
-    """Sums of gradients, hessians and weights by open node, column and bin."""
-    histogram[:n_open] = 0.0
-    for f in range(len(columns)):
-        line = codes[columns[f]]
-        for r in range(len(rows)):
-            i = rows[r]
-            cell = histogram[place[i], f, line[i]]
-            cell[0] += gradient[i]
-            cell[1] += hessian[i]
-            cell[2] += weight[i]
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _best_cut(histogram, columns, least, l2, feature, cut, v):
+def _best_cut(histogram, n_bins, columns, least, l2, feature, cut, v):
     """The cut that takes most off the loss, to second order; the first of equals."""
     G, H, W = 0.0, 0.0, 0.0
-    for b in range(histogram.shape[1]):
+    for b in range(n_bins[columns[0]]):
         G += histogram[0, b, 0]
         H += histogram[0, b, 1]
         W += histogram[0, b, 2]
+    if W < 2 * least:
+        return
     best = G * G / (H + l2) + 1e-9
     for f in range(len(columns)):
         g, h, w = 0.0, 0.0, 0.0
-        for b in range(histogram.shape[1] - 1):
-            if histogram[f, b, 2] == 0.0:
+        for b in range(n_bins[columns[f]] - 1):
+            if histogram[f, b, 3] == 0.0:
                 continue
             g += histogram[f, b, 0]
             h += histogram[f, b, 1]
