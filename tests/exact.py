@@ -1,79 +1,87 @@
-"""The exact optimum of small tasks: dynamic programming over what is known, one of three states a binary feature."""
+"""Tasks of bits whose distribution is known, their exact optimum, and the exact loss of a policy."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from fsgym import Rules
+from agents.lattice.classifier import in_threads
+from agents.lattice.learn import learn, make_table
+from fsgym import Dataset, Rules
+from fsgym.evaluation import Trajectories, price_orders
 
 
 def all_rows(n: int) -> np.ndarray:
     """All tables of n bits, float32 (2^n, n), the first bit the slowest."""
-    return np.array(np.meshgrid(*[[0, 1]] * n, indexing="ij"), np.float32).reshape(n, -1).T
+    return np.indices((2,) * n, dtype=np.float32).reshape(n, -1).T
 
 
 def optimum(joint: np.ndarray, rules: Rules) -> float:
     """Least expected loss of any policy, from ``joint`` (2, ..., 2, n_classes), the distribution of bits and class.
 
-    Plain Python from the definition of the process; prices and legality are written out once more.
+    Dynamic programming over what is known, from the definition of the process; prices and legality are written out
+    once more.
     """
-    n, groups = joint.ndim - 1, rules.groups
 
-    def price(j: int, order: tuple[int, ...]) -> float:
+    def price(j: int, taken: tuple[int, ...]) -> float:
         if rules.related is None:
             return float(rules.costs[j])
-        if not order:
+        if not taken:
             near = rules.empty_is_related
         else:
-            near = (any if rules.relation == "any" else all)(rules.related[j, i] for i in order)
+            near = (any if rules.relation == "any" else all)(rules.related[j, i] for i in taken)
         return float((rules.costs if near else rules.unrelated_costs)[j])
 
-    def may(j: int, order: tuple[int, ...], spent: float) -> bool:
-        if rules.budget is not None and len(order) >= rules.budget:
+    def may(j: int, taken: tuple[int, ...], spent: float) -> bool:
+        if j in taken or (rules.budget is not None and len(taken) >= rules.budget):
             return False
-        if rules.prerequisites is not None and any(i not in order for i in np.flatnonzero(rules.prerequisites[j])):
+        if rules.prerequisites is not None and any(i not in taken for i in np.flatnonzero(rules.prerequisites[j])):
             return False
-        return rules.budget_cost is None or spent + price(j, order) <= rules.budget_cost + 1e-9
+        return rules.budget_cost is None or spent + price(j, taken) <= rules.budget_cost + 1e-9
 
     @cache
-    def value(known: tuple[int, ...], taken: tuple[int, ...], spent: float) -> float:
-        """``known[i]`` is 0, 1 or -1; the value is not divided by the probability of coming here."""
-        table = joint[tuple(slice(None) if v < 0 else v for v in known)].reshape(-1, rules.n_classes)
-        shares = table.sum(axis=0)
-        best = float((rules.error_costs @ shares).min())
+    def value(taken: tuple[int, ...], spent: float) -> np.ndarray:
+        """Loss from here on of all values of the known bits, times their probability; axes of length 1 are unknown."""
+        unknown = tuple(i for j in range(rules.n_acquisitions) if j not in taken for i in rules.groups[j])
+        table = joint.sum(axis=unknown, keepdims=True)
+        best = (table @ rules.error_costs.T).min(axis=-1)
         for j in range(rules.n_acquisitions):
-            if j in taken or not may(j, taken, spent):
-                continue
-            paid = price(j, taken)
-            total = rules.lam * paid * float(shares.sum())
-            for bits in all_rows(len(groups[j])).astype(int).tolist():
-                after = list(known)
-                for i, v in zip(groups[j], bits):
-                    after[i] = v
+            if may(j, taken, spent):
+                paid = price(j, taken)
                 purse = 0.0 if rules.budget_cost is None else round(spent + paid, 9)
-                total += value(tuple(after), tuple(sorted((*taken, j))), purse)
-                if total >= best:
-                    break
-            best = min(best, total)
+                after = value(tuple(sorted((*taken, j))), purse).sum(axis=rules.groups[j], keepdims=True)
+                best = np.minimum(best, rules.lam * paid * table.sum(axis=-1) + after)
         return best
 
-    return value((-1,) * n, (), 0.0)
+    return float(value((), 0.0).sum())
 
 
-def expected_loss(policy, joint: np.ndarray, rules: Rules) -> float:
-    """The exact expected loss of a policy with ``trajectories``, from the same distribution."""
-    from fsgym.evaluation import price_orders
-
-    X = all_rows(joint.ndim - 1)
-    done = policy.trajectories(X)
-    spent, _, admissible = price_orders(rules, X, done.order)
+def expected_loss(done: Trajectories, joint: np.ndarray, rules: Rules) -> float:
+    """The exact expected loss of a policy, from what it did with ``all_rows``."""
+    spent, _, admissible = price_orders(rules, all_rows(joint.ndim - 1), done.order)
     if not admissible.all():
         raise ValueError("the policy does what the rules forbid")
-    table = joint.reshape(len(X), -1)
-    errors = (rules.error_costs[done.answers] * table).sum()
-    return float(errors + rules.lam * (table.sum(axis=1) @ spent))
+    table = joint.reshape(len(spent), -1)
+    return float((rules.error_costs[done.answers] * table).sum() + rules.lam * (table.sum(axis=1) @ spent))
+
+
+def losses(joint: np.ndarray, options: dict[str, dict[str, Any]], n_rows: int) -> dict[str, tuple[float, float]]:
+    """What the lattice agent loses that has learnt from a sample, and the least possible, for each kind of rules.
+
+    The classifiers of the subsets do not depend on prices and error costs: kinds with the same groups share them.
+    """
+    X, y = draw(joint, n_rows, 0)
+    table = make_table(Dataset(X, y), np.random.default_rng(0))
+    heads: dict[Any, dict] = {}
+    found = {}
+    for name, chosen in options.items():
+        rules = Rules(X.shape[1], joint.shape[-1], **chosen)
+        policy, _ = learn(table, rules, in_threads(1), heads=heads.setdefault(rules.groups, {}))
+        done = policy.trajectories(all_rows(X.shape[1]))
+        found[name] = expected_loss(done, joint, rules), optimum(joint, rules)
+    return found
 
 
 def draw(joint: np.ndarray, n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,9 +91,9 @@ def draw(joint: np.ndarray, n_rows: int, seed: int) -> tuple[np.ndarray, np.ndar
     return all_rows(joint.ndim - 1)[which // c], which % c
 
 
-def _joint(n: int, share_of_ones: np.ndarray, p: np.ndarray) -> np.ndarray:
+def _joint(n: int, share: np.ndarray, p: np.ndarray) -> np.ndarray:
     """From the law of each row and the probability of class 1 given it."""
-    return np.stack([share_of_ones * (1 - p), share_of_ones * p], axis=-1).reshape((2,) * n + (2,))
+    return np.stack([share * (1 - p), share * p], axis=-1).reshape((2,) * n + (2,))
 
 
 def naive_bayes(n: int) -> np.ndarray:
@@ -113,7 +121,21 @@ def multiplexer(n: int) -> np.ndarray:
 def parity(n: int) -> np.ndarray:
     """The parity of three bits, with 5 % noise; the rest says nothing."""
     X = all_rows(n)
-    return _joint(n, np.full(len(X), 0.5**n), np.where(X[:, :3].sum(axis=1) % 2 == 1, 0.95, 0.05))
+    return _joint(n, np.full(len(X), 0.5**n), np.where(X[:, [1, 2, 4]].sum(axis=1) % 2 == 1, 0.95, 0.05))
 
 
 PROBLEMS = {"naive Bayes": naive_bayes, "decision list": decision_list, "multiplexer": multiplexer, "parity": parity}
+
+
+def rules_of(n: int) -> dict[str, dict[str, Any]]:
+    """Options of rules of every kind for n bits, an even number."""
+    odd = np.arange(n) % 2 == 1
+    return {
+        "base": {"lam": 0.03},
+        "budget": {"lam": 0.005, "budget": 3},
+        "budget_cost": {"lam": 0.005, "costs": np.linspace(2, 1, n).round(1), "budget_cost": 5},
+        "prices and errors": {"lam": 1, "costs": np.linspace(0.05, 0.01, n), "error_costs": [[0, 3], [1, 0]]},
+        "groups": {"lam": 0.03, "groups": np.arange(n).reshape(-1, 2).tolist()},
+        "relational": {"lam": 1, "costs": 0.02, "unrelated_costs": 0.06, "related": np.eye(n, k=1) + np.eye(n, k=-1)},
+        "prerequisites": {"lam": 0.02, "prerequisites": np.eye(n, k=-1) * odd[:, None]},
+    }

@@ -138,6 +138,27 @@ def test_a_context_is_found_though_it_tells_nothing_by_itself():
     P = np.tile(table.shares(), (2000, 1))
     assert screening.scores(table, rules, P, np.ones(2000))[5] < 0.02
     assert screening.contexts(table, rules, P).argmax() == 5
+    X[:, 6] = 1 - X[:, 5]  # one category in two columns
+    table, rules = table_of(X, y), Rules(8, 2, groups=[[0], [1], [2], [3], [4], [5, 6], [7]])
+    assert screening.contexts(table, rules, P).argmax() == 5
+
+
+def test_pairs_and_triples_that_tell_something_only_together_are_found():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, (1000, 7)), rng.normal(size=(1000, 3))]).astype(float)
+    noise = rng.random(1000) < 0.1
+    P = np.full((1000, 2), 0.5)
+
+    def found(y, **options):
+        return screening.interactions(table_of(X, y ^ noise), Rules(10, 2, **options), P)
+
+    parity = X[:, [1, 4, 6]].sum(axis=1) % 2 == 1
+    assert found(parity) == [(1, 4, 6)]
+    assert found(parity, groups=[[0, 1, 4], [2, 3], [5, 6], [7, 8, 9]]) == [(0, 2)]
+    assert found(parity, groups=[[0, 1, 4, 6], [2, 3], [5], [7, 8, 9]]) == []
+    assert found(X[:, 7] * X[:, 8] > 0) == [(7, 8)]
+    assert found(X[:, 2] == 1) == []  # no better together than alone
+    assert found(rng.random(1000) < 0.5) == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

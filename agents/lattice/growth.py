@@ -23,6 +23,7 @@ def first_lattice(lattice: Lattice) -> None:
     score = screening.scores(table, rules, _P(empty), np.ones(len(table.y)))
     order = screening.ranked(score, rules.costs, np.ones(J, bool))
     lattice.reach((), order[: J if J <= 14 else 6 if large else 12])
+    _interactions(lattice)
     _chain(lattice, wide=not large)
     _contexts(lattice)
     _tree_paths(lattice)
@@ -62,24 +63,34 @@ def _merit(lattice: Lattice, node: Node) -> float:
     return float(node.e.mean() + 0.2 * log_loss + lattice.spent(node.subset))  # type: ignore[union-attr]
 
 
-def _contexts(lattice: Lattice, n_contexts: int = 3, n_next: int = 2) -> None:
-    """Questions that tell which question to ask next, with the best ones to follow."""
-    table, rules, empty = lattice.table, lattice.rules, lattice.nodes[()]
-    if table.columns.size * rules.n_acquisitions * table.n_classes > 4e8:
+def _interactions(lattice: Lattice) -> None:
+    """Questions that only tell something together."""
+    for z in screening.interactions(lattice.table, lattice.rules, _P(lattice.nodes[()])):
+        lattice.follow(lattice.order_of(z) or z)
+
+
+def _contexts(lattice: Lattice, z: Subset = (), n_contexts: int = 3, n_next: int = 2) -> None:
+    """Questions that tell which question to ask next, with the best ones to follow; several may have to tell it."""
+    table, rules = lattice.table, lattice.rules
+    if table.columns.size * rules.n_acquisitions * table.n_classes > 4e8 or lattice.nodes[z].fit is None:
         return
-    worth = screening.contexts(table, rules, _P(empty))
-    for j in np.argsort(-worth, kind="stable")[:n_contexts].tolist():
-        way = lattice.moves.path((), j)
-        z = with_((), way[0]) if way is not None else ()
-        lattice.reach((), [j])
-        if worth[j] <= 0 or not z or z not in lattice.nodes:
+    P = _P(lattice.nodes[z])
+    times = screening.contexts(table, rules, P)
+    times[list(z)] = 0
+    for j in np.argsort(-times, kind="stable")[:n_contexts].tolist():
+        way = lattice.moves.path(z, j)
+        q = with_(z, way[0]) if way is not None else z
+        lattice.reach(z, [j])
+        if times[j] <= 1 or q == z or q not in lattice.nodes:
             continue
-        legal, prices = lattice.moves.at(z)
-        for s in screening.by_cells(table, rules, j, _P(empty), np.ones(len(table.y))):
+        legal, prices = lattice.moves.at(q)
+        for s in screening.by_cells(table, rules, j, P, np.ones(len(table.y))):
             best = screening.ranked(s, prices, legal)[:n_next]
-            lattice.reach(z, best)
+            lattice.reach(q, best)
             for k in best[:1]:  # what tells the same may tell it better together
-                lattice.reach(with_(z, (k,)), best[1:])
+                lattice.reach(with_(q, (k,)), best[1:])
+        if times[j] > 2 and not z:
+            _contexts(lattice, q, 1)
 
 
 def _tree_paths(lattice: Lattice, most: int = 40) -> None:

@@ -9,6 +9,7 @@ from agents.lattice.heads import Table
 from fsgym.rules import Rules
 
 CELLS = 6  # values of a feature that a context may have
+MOST_PRODUCTS = 4e9  # multiplications for triples of features; where there are more, only pairs are looked at
 
 
 def scores(table: Table, rules: Rules, P: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -36,14 +37,13 @@ def scores(table: Table, rules: Rules, P: NDArray[np.float64], weight: NDArray[n
 def by_cells(
     table: Table, rules: Rules, j: int, P: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """The scores within each cell of the values of acquisition j, times the cell's weight; [] for wide groups."""
-    group = rules.groups[j]
-    if len(group) > 1:
-        return []
-    codes = table.codes[list(group)][0]
-    values, cell = np.unique(codes, return_inverse=True)
+    """The scores within each cell of the values of acquisition j, times the cell's weight; [] for groups of many."""
+    codes = table.codes[list(rules.groups[j])]
+    values, cell = np.unique(codes.T, axis=0, return_inverse=True)
     if len(values) > CELLS:
-        cell = np.searchsorted(np.quantile(codes, (0.25, 0.5, 0.75)), codes)
+        if len(codes) > 1:
+            return []
+        cell = np.searchsorted(np.quantile(codes[0], (0.25, 0.5, 0.75)), codes[0])
     return [
         scores(table, rules, P, weight * (cell == v)) * (weight * (cell == v)).sum() / weight.sum()
         for v in range(cell.max() + 1)
@@ -51,11 +51,47 @@ def by_cells(
 
 
 def contexts(table: Table, rules: Rules, P: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much better the best next question becomes once j is known, float64 (J,): it may tell nothing by itself."""
+    """How many times better the best next question becomes once j is known, float64 (J,); j may tell nothing itself."""
     weight = np.ones(len(P))
     plain = scores(table, rules, P, weight).max(initial=0.0)
-    told = [[float(np.max(s)) for s in by_cells(table, rules, j, P, weight)] for j in range(rules.n_acquisitions)]
-    return np.array([sum(v) - plain if v else 0.0 for v in told])
+    told = [sum(float(np.max(s)) for s in by_cells(table, rules, j, P, weight)) for j in range(rules.n_acquisitions)]
+    return np.array(told) / max(plain, 1e-12)
+
+
+def interactions(table: Table, rules: Rules, P: NDArray[np.float64], most: int = 3) -> list[tuple[int, ...]]:
+    """Pairs and triples of acquisitions that tell together what no part of them tells, the strongest first.
+
+    Of each feature only the side of its median is looked at. The statistic of a set is Pearson's of the product of its
+    sides, at most a chi-squared where nothing is told. It has to be above those of all parts, and so high that chance
+    would bring less than one such pair and one such triple (Laurent and Massart, 2000, lemma 1).
+    """
+    codes, middle = table.codes.T, np.median(table.codes, axis=1)
+    above, not_below = codes > middle, codes >= middle
+    even = np.abs(above.mean(axis=0) - 0.5) <= np.abs(not_below.mean(axis=0) - 0.5)
+    S = np.where(even, above, not_below) * 2.0
+    S -= S.mean(axis=0)  # not standardised: what is rare tells little of all rows
+    R = ((table.onehot - P) / np.sqrt(P.sum(axis=0))).T
+    F, free = S.shape[1], len(R) - 1
+
+    def by_chance(t: float) -> float:
+        return free + 2 * np.sqrt(free * t) + 2 * t
+
+    one = ((R @ S) ** 2).sum(axis=0)
+    two = np.sum([((S.T * r) @ S) ** 2 for r in R], axis=0)
+    parts = np.maximum(one[:, None], one)
+    hidden = np.triu(two > np.maximum(parts, by_chance(2 * np.log(F))), 1)
+    found = [(two[a, b], (a, b)) for a, b in np.argwhere(hidden).tolist()]
+    parts = np.maximum(parts, two)
+    for a in range(F if table.onehot.size * F**3 <= MOST_PRODUCTS else 0):
+        three = np.sum([((S.T * (r * S[:, a])) @ S) ** 2 for r in R], axis=0)
+        parts_of_three = np.maximum(parts, np.maximum(parts[a][:, None], parts[a]))
+        hidden = np.triu(three > np.maximum(parts_of_three, by_chance(3 * np.log(F))), 1)
+        found += [(three[b, c], (a, b, c)) for b, c in np.argwhere(hidden).tolist() if b > a]
+    owner = np.empty(F, np.int64)
+    for j, group in enumerate(rules.groups):
+        owner[list(group)] = j
+    sets = dict.fromkeys(tuple(np.unique(owner[list(s)]).tolist()) for _, s in sorted(found, key=lambda v: -v[0]))
+    return [s for s in sets if len(s) > 1][:most]
 
 
 def ranked(score: NDArray[np.float64], prices: NDArray[np.float64], legal: NDArray[np.bool_]) -> list[int]:
