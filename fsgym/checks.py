@@ -35,43 +35,6 @@ def number(value: Any, what: str, low: float) -> float:
     return number
 
 
-def _square(matrix: ArrayLike, n: int, what: str, one: str) -> NDArray[np.float64]:
-    try:
-        given = np.asarray(matrix)
-        if given.dtype.kind not in "buifO":
-            raise TypeError
-        values = given.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{what} must be a matrix of numbers, a row and a column {one}") from None
-    if values.shape != (n, n):
-        raise ValueError(f"{what} must have shape ({n}, {n}), a row and a column {one}, got {values.shape}")
-    if not np.isfinite(values).all():
-        raise ValueError(f"{what} must be finite, got {values[~np.isfinite(values)][0]}")
-    return values
-
-
-def zero_one(matrix: ArrayLike, n: int, what: str) -> NDArray[np.bool_]:
-    values = _square(matrix, n, what, "an acquisition")
-    if not np.isin(values, (0.0, 1.0)).all():
-        raise ValueError(f"{what} must hold only 0 and 1 (or bool)")
-    return values.astype(bool)
-
-
-def error_cost_matrix(matrix: ArrayLike | None, n_classes: int) -> NDArray[np.float64]:
-    """``error_costs[answer, truth]``; by default 1 for a wrong answer and 0 for a right one."""
-    return 1.0 - np.eye(n_classes) if matrix is None else _square(matrix, n_classes, "error_costs", "a class")
-
-
-def refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> None:
-    reached = np.zeros(len(names), bool)
-    while not reached.all():
-        ready = ~reached & ~(prerequisites & ~reached).any(axis=1)
-        if not ready.any():
-            stuck = names[int(np.flatnonzero(~reached)[0])]
-            raise ValueError(f"prerequisites must not form a cycle: {stuck!r} could never be acquired")
-        reached |= ready
-
-
 def table_of(X: ArrayLike) -> NDArray[np.float32]:
     try:
         wide = X if isinstance(X, np.ndarray) else np.asarray(X)

@@ -18,25 +18,30 @@ call them. ``Rules`` holds their parameters, checked, and applies them to batche
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import (
-    brief,
+from fsgym.checks import brief, number, partition, price_list
+from fsgym.dataset import Dataset
+from fsgym.rules_input import (
+    acquisition_budget,
+    acquisition_names,
     error_cost_matrix,
-    is_whole,
-    number,
-    partition,
-    price_list,
+    flat,
+    one_of,
+    purse,
     refuse_cycles,
+    refuse_overflow,
+    sizes,
+    truth,
+    unrelated_prices,
     zero_one,
 )
-from fsgym.dataset import Dataset
+from fsgym.rules_state import Parameters
 
 OPEN, TAKEN, MISSING = 0, 1, 2
 NO_BUDGET = np.iinfo(np.int64).max
@@ -158,24 +163,7 @@ def _price_sets(t, X, wanted, paid, admissible):
         paid[i] = spent
 
 
-class RuleOptions(TypedDict, total=False):
-    """The options of ``Rules``, for the functions that hand them on."""
-
-    lam: float
-    groups: Any
-    costs: Any
-    unrelated_costs: Any
-    related: Any
-    relation: Literal["any", "all"]
-    empty_is_related: bool
-    error_costs: Any
-    budget: int | None
-    budget_cost: float | None
-    prerequisites: Any
-    missing: Literal["unavailable", "error"]
-
-
-class Rules:
+class Rules(Parameters):
     """The parameters of the decision process, checked, and its functions on batches.
 
     Every variant of Dulac-Arnold et al. (2012, section 4) is a choice of these parameters, and all combine.
@@ -246,55 +234,25 @@ class Rules:
         missing: Literal["unavailable", "error"] = "unavailable",
         names: Sequence[str] | None = None,
     ) -> None:
-        if not (is_whole(n_features) and is_whole(n_classes) and n_features >= 1 and n_classes >= 2):
-            raise ValueError(
-                f"n_features and n_classes must be whole numbers, at least 1 and 2, "
-                f"got {brief(n_features)} and {brief(n_classes)}"
-            )
-        self.n_features, self.n_classes = int(n_features), int(n_classes)
+        self.n_features, self.n_classes = sizes(n_features, n_classes)
         self.lam = number(lam, "lam", 0.0)
         members = range(self.n_features) if groups is None else groups
         self.groups = tuple(tuple(sorted(g)) for g in partition(members, self.n_features))
         J = self.n_acquisitions = len(self.groups)
-        if isinstance(names, str) or not isinstance(names, Sequence | None):
-            raise TypeError(f"names must be a sequence of {J} names, got {brief(names)}")
-        if names is None:
-            names = [f"x{j}" if groups is None else f"group {j}" for j in range(J)]
-        self.names = tuple(str(v) for v in names)
-        if len(set(self.names)) != len(self.names) or len(self.names) != J:
-            raise ValueError(f"names must be {J} distinct names, one an acquisition, got {brief(names)}")
+        self.names = acquisition_names(names, J, "x{}" if groups is None else "group {}")
         self.costs = price_list(1.0 if costs is None else costs, self.names)
-        self.related = None if related is None else zero_one(related, J, "related")
-        if not isinstance(relation, str) or relation not in ("any", "all"):
-            raise ValueError(f"relation must be 'any' or 'all', got {brief(relation)}")
-        if not isinstance(missing, str) or missing not in ("unavailable", "error"):
-            raise ValueError(f"missing must be 'unavailable' or 'error', got {brief(missing)}")
-        if not isinstance(empty_is_related, (bool, np.bool_)):
-            raise TypeError(f"empty_is_related must be True or False, got {brief(empty_is_related)}")
-        self.relation, self.empty_is_related, self.missing = relation, bool(empty_is_related), missing
-        if (unrelated_costs is None) != (related is None):
-            given, other = ("related", "unrelated_costs") if unrelated_costs is None else ("unrelated_costs", "related")
-            raise ValueError(f"{given} needs {other}: give both or neither")
+        self.related = zero_one(related, J, "related")
+        self.relation = one_of(relation, "relation", "any", "all")
+        self.missing = one_of(missing, "missing", "unavailable", "error")
+        self.empty_is_related = truth(empty_is_related, "empty_is_related")
+        self.unrelated_costs = unrelated_prices(unrelated_costs, related, self.costs, self.names)
         self.forbids_unrelated = isinstance(unrelated_costs, str)
-        if self.forbids_unrelated and unrelated_costs != "forbid":
-            raise ValueError(f"unrelated_costs must be prices or 'forbid', got {brief(unrelated_costs)}")
-        self.unrelated_costs = (
-            self.costs
-            if unrelated_costs is None or isinstance(unrelated_costs, str)
-            else price_list(unrelated_costs, self.names, "unrelated_costs")
-        )
         self.error_costs = error_cost_matrix(error_costs, self.n_classes)
-        self.prerequisites = None if prerequisites is None else zero_one(prerequisites, J, "prerequisites")
+        self.prerequisites = zero_one(prerequisites, J, "prerequisites")
         if self.prerequisites is not None:
             refuse_cycles(self.prerequisites, self.names)
-        if budget is not None and (not is_whole(budget) or budget < 0):
-            raise ValueError(f"budget must be a whole number of acquisitions, 0 or more, got {brief(budget)}")
-        self.budget = None if budget is None else int(budget)
-        self.budget_cost = None if budget_cost is None else number(budget_cost, "budget_cost", 0.0)
-        with np.errstate(over="ignore"):
-            worst = self.lam * np.maximum(self.costs, self.unrelated_costs).sum() + np.abs(self.error_costs).max()
-        if not np.isfinite(worst):
-            raise ValueError("lam, costs and error_costs must be small enough to be added up; divide them all")
+        self.budget, self.budget_cost = acquisition_budget(budget), purse(budget_cost)
+        refuse_overflow(self.lam, self.costs, self.unrelated_costs, self.error_costs)
         for array in (self.costs, self.unrelated_costs, self.error_costs, self.related, self.prerequisites):
             if array is not None:
                 array.flags.writeable = False
@@ -341,22 +299,17 @@ class Rules:
             raise ValueError(f"{dataset.name!r} has missing values and missing='error' refuses them")
 
     @property
-    def n_actions(self) -> int:
-        """Acquisitions and answers: J + c."""
-        return self.n_acquisitions + self.n_classes
-
-    @property
     def order_free(self) -> bool:
         """Whether the price of a set of acquisitions does not depend on their order."""
         return not self.tables.relational
 
     def _tables(self) -> Tables:
-        member, member_first = _flat(self.groups)
+        member, member_first = flat(self.groups)
         J = self.n_acquisitions
         related = np.zeros((J, J), bool) if self.related is None else self.related
         prerequisites = np.zeros((J, J), bool) if self.prerequisites is None else self.prerequisites
-        neighbour, neighbour_first = _flat([np.flatnonzero(column) for column in related.T])
-        need, need_first = _flat([np.flatnonzero(row) for row in prerequisites])
+        neighbour, neighbour_first = flat([np.flatnonzero(column) for column in related.T])
+        need, need_first = flat([np.flatnonzero(row) for row in prerequisites])
         limit = np.inf if self.budget_cost is None else self.budget_cost * (1 + 1e-9)
         return Tables(
             member, member_first, self.costs, self.unrelated_costs, neighbour, neighbour_first, need, need_first,
@@ -423,55 +376,3 @@ class Rules:
         paid, admissible = np.zeros(len(wanted)), np.ones(len(wanted), bool)
         _price_sets(self.tables, np.asarray(X, np.float32), wanted, paid, admissible)
         return paid, admissible, wanted
-
-    def state(self) -> tuple[dict[str, NDArray], str]:
-        """Arrays and a JSON text from which ``from_state`` makes the same rules again."""
-        arrays = {"costs": self.costs, "error_costs": self.error_costs, "groups": np.empty(self.n_features, np.int64)}
-        for j, members in enumerate(self.groups):
-            arrays["groups"][list(members)] = j
-        if self.related is not None:
-            arrays["related"] = self.related.astype(np.uint8)
-            if not self.forbids_unrelated:
-                arrays["unrelated_costs"] = self.unrelated_costs
-        if self.prerequisites is not None:
-            arrays["prerequisites"] = self.prerequisites.astype(np.uint8)
-        plain = {
-            "n_features": self.n_features, "n_classes": self.n_classes, "lam": self.lam, "relation": self.relation,
-            "empty_is_related": self.empty_is_related, "budget": self.budget, "budget_cost": self.budget_cost,
-            "missing": self.missing, "names": list(self.names),
-        }  # fmt: skip
-        if self.forbids_unrelated:
-            plain["unrelated_costs"] = "forbid"
-        return arrays, json.dumps(plain)
-
-    @classmethod
-    def from_state(cls, arrays: Mapping[str, NDArray], text: str) -> Rules:
-        """Rules from what ``state`` gave; raises ValueError or TypeError where that is damaged."""
-        try:
-            return cls(**(json.loads(text) | dict(arrays)))
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"the rules are damaged: {error}") from None
-
-    def __reduce__(self):
-        return Rules.from_state, self.state()
-
-    def __deepcopy__(self, memo: dict) -> Rules:
-        return self
-
-    def __repr__(self) -> str:
-        said = [f"{self.n_acquisitions} acquisitions", f"{self.n_classes} classes", f"lam={self.lam:g}"]
-        said += ["groups"] if self.n_acquisitions != self.n_features else []
-        said += ["costs"] if (self.costs != 1).any() else []
-        said += [f"related={self.relation!r}"] if self.related is not None else []
-        said += ["error_costs"] if (self.error_costs != error_cost_matrix(None, self.n_classes)).any() else []
-        said += [f"budget={self.budget}"] if self.budget is not None else []
-        said += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
-        said += ["prerequisites"] if self.prerequisites is not None else []
-        return f"Rules({', '.join(said)})"
-
-
-def _flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    first = np.zeros(len(lists) + 1, np.int32)
-    first[1:] = np.cumsum([len(v) for v in lists])
-    flat = np.concatenate([np.asarray(v, dtype=np.int32) for v in lists]) if len(lists) else np.zeros(0)
-    return flat.astype(np.int32), first
