@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agents import model_file
+from agents.estimate import LossEstimate, estimate_loss
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules
@@ -45,6 +46,15 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
 
     def _task(self, X: ArrayLike, y: ArrayLike) -> tuple[Dataset, Rules]:
         """The checked data, and the rules that the parameters make for them."""
+        dataset = self._dataset(X, y)
+        return dataset, self._rules(dataset)
+
+    def _rules(self, dataset: Dataset, **instead: Any) -> Rules:
+        """The rules that the parameters make for the data, some of them replaced."""
+        return Rules.for_dataset(dataset, **{name: getattr(self, name) for name in PRICING} | instead)
+
+    def _dataset(self, X: ArrayLike, y: ArrayLike) -> Dataset:
+        """The data, checked."""
         with np.errstate(over="ignore", invalid="ignore"):  # the check adds up all values, huge ones too
             X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
         check_classification_targets(y)
@@ -52,8 +62,7 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ValueError(f"y must hold at least two classes, got one class only: {classes.tolist()}")
         names = getattr(self, "feature_names_in_", None)
-        dataset = Dataset(X, y, classes=classes, feature_names=None if names is None else list(names))
-        return dataset, Rules.for_dataset(dataset, **{name: getattr(self, name) for name in PRICING})
+        return Dataset(X, y, classes=classes, feature_names=None if names is None else list(names))
 
     def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
         """Rows to classify, checked."""
@@ -74,6 +83,35 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which features are looked at to classify each row, bool (n_samples, n_features)."""
         return self.trajectories(X).acquired
+
+    def estimate_loss(self, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> LossEstimate:
+        """What this classifier, fitted to these data, loses on other data of the same kind.
+
+        In each fold a copy with the same parameters is fitted from scratch, all its choices included, and judged on the
+        rows left out; so nothing flatters, and it takes as long as the fits. The classifier itself is not changed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        cv : int, splitter or iterable, default 5
+            As in ``sklearn.model_selection.cross_val_score``; whole numbers make stratified folds without shuffling.
+
+        Raises
+        ------
+        ValueError
+            Where a class has no rows to learn from in a fold.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from agents import LatticeClassifier
+        >>> X, y = load_wine(return_X_y=True)
+        >>> estimate = LatticeClassifier(lam=0.05, random_state=0).estimate_loss(X, y, cv=3)
+        >>> bool(0.1 < estimate.loss < 0.3), bool(estimate.standard_error < 0.03)
+        (True, True)
+        """
+        return estimate_loss(self, X, y, cv)
 
     def _labels(self) -> dict[str, Any]:
         """Class labels and feature names as a model file has them."""
