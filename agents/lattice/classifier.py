@@ -14,10 +14,12 @@ from sklearn.base import clone
 from agents import model_file
 from agents.face import AgentClassifier, pricing_of
 from agents.lattice.heads import CrossFit
-from agents.lattice.learn import learn, make_table
+from agents.lattice.learn import Learnt, final, learn, make_table
 from agents.lattice.moves import Subset
 from agents.lattice.policy import read_policy, write_policy
+from agents.lattice.target import Target, check_target, search
 from fsgym.checks import brief, check_random_state, generator_of, is_whole, number
+from fsgym.rules import Rules
 from fsgym.threads import one_blas_thread
 
 LARGEST_LOSS = 1e9  # what a datum may cost at most
@@ -36,7 +38,14 @@ class LatticeClassifier(AgentClassifier):
     Parameters
     ----------
     lam : float, default 0.01
-        Price of one unit of ``costs``, in units of ``error_costs``.
+        Price of one unit of ``costs``, in units of ``error_costs``. Not read where a target is given.
+    target_cost : float, optional
+        Instead of ``lam``: what the features of a case may cost on average, in the unit of ``costs``.
+    target_features : float, optional
+        Instead of ``lam``: how many features may be used for a case on average. Either target is a limit: the price is
+        searched for whose policy uses most without a mean above it, over the training rows, each asked by models that
+        did not see it. The mean of new cases scatters around that. A target that is never used up is no limit. The
+        search takes as long as a ``path`` of about ten prices.
     budget : int, optional
         Largest number of acquisitions for a datum.
     budget_cost : float, optional
@@ -62,11 +71,14 @@ class LatticeClassifier(AgentClassifier):
     classes_ : array (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array of str, where ``X`` had column names
+    lam_ : float
+        The price that was used: ``lam``, or the one found for the target.
     rules_ : Rules
     policy_ : LatticePolicy
     history_ : list of dict
-        The numbers of each sweep: subsets known, subsets visited, and the training loss, which is no estimate of the
-        loss on other data: the subsets were chosen on it.
+        The numbers of each sweep: subsets known, subsets visited, means of features used and of their cost (in the
+        unit of ``costs``), and the training loss, which is no estimate of the loss on other data: the subsets were
+        chosen on it. ``estimate_loss`` is one.
 
     Raises
     ------
@@ -93,6 +105,8 @@ class LatticeClassifier(AgentClassifier):
         self,
         lam: float = 0.01,
         *,
+        target_cost: float | None = None,
+        target_features: float | None = None,
         budget: int | None = None,
         budget_cost: float | None = None,
         costs: Any = None,
@@ -110,6 +124,8 @@ class LatticeClassifier(AgentClassifier):
         random_state: Any = None,
     ) -> None:
         self.lam = lam
+        self.target_cost = target_cost
+        self.target_features = target_features
         self.budget = budget
         self.budget_cost = budget_cost
         self.costs = costs
@@ -128,7 +144,8 @@ class LatticeClassifier(AgentClassifier):
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> LatticeClassifier:
         """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
-        self._learn(X, y, [self])
+        target = check_target(self.target_cost, self.target_features)
+        self._learn(X, y, [self], target)
         return self
 
     def path(self, X: ArrayLike, y: ArrayLike, lams: ArrayLike) -> list[LatticeClassifier]:
@@ -140,25 +157,38 @@ class LatticeClassifier(AgentClassifier):
         prices = np.asarray(lams)
         if prices.ndim != 1 or not len(prices) or prices.dtype.kind not in "iuf":
             raise ValueError(f"lams must be a list of numbers, at least one, got {brief(lams)}")
+        if check_target(self.target_cost, self.target_features) is not None:
+            raise ValueError("path goes through the prices it is given; leave target_cost and target_features out")
         models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
         self._learn(X, y, models)
         return models
 
-    def _learn(self, X: ArrayLike, y: ArrayLike, models: list[LatticeClassifier]) -> None:
-        tasks = [model._task(X, y) for model in models]
+    def _learn(self, X: ArrayLike, y: ArrayLike, models: list[LatticeClassifier], target: Target | None = None) -> None:
+        datasets = [model._dataset(X, y) for model in models]
+        dataset = datasets[0]
+        tasks = [self._rules(dataset, lam=0.0 if target else model.lam) for model in models]
         kappa = number(self.kappa, "kappa", 0.0)
         beta = None if self.beta is None else number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
             raise ValueError(f"beta must be a share from 0 to 1, got {beta:g}")
         check_threads(self.n_jobs)
         check_random_state(self.random_state)
-        table = make_table(tasks[0][0], generator_of(self.random_state))
+        table, run = make_table(dataset, generator_of(self.random_state)), in_threads(self.n_jobs)
         heads: dict[Subset, CrossFit] = {}
-        for model, (dataset, rules) in zip(models, tasks):
+
+        def learn_at(rules: Rules) -> Learnt:
             refuse_huge(rules)
+            return learn(table, rules, run, kappa=kappa, beta=beta, heads=heads)
+
+        for model, rules in zip(models, tasks):
             with one_blas_thread():
-                policy, history = learn(table, rules, in_threads(self.n_jobs), kappa=kappa, beta=beta, heads=heads)
-            model.classes_, model.rules_, model.policy_, model.history_ = dataset.classes, rules, policy, history
+                if target is None:
+                    learnt = learn_at(rules)
+                else:
+                    learnt = search(target, rules, lambda lam: learn_at(self._rules(dataset, lam=lam)))
+                model.policy_, model.history_ = final(learnt.policy, run), learnt.history
+            model.classes_, model.rules_ = dataset.classes, model.policy_.rules
+            model.lam_ = model.rules_.lam
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes given what was looked at, (n_samples, n_classes).
@@ -177,7 +207,8 @@ class LatticeClassifier(AgentClassifier):
     def load(cls, path: str | os.PathLike) -> LatticeClassifier:
         """A fitted classifier from a model file; nothing in the file is executed.
 
-        Its rules are its parameters again; ``kappa`` and ``beta`` are not in the file.
+        Its rules are its parameters again, ``lam`` the price that was found where there was a target; the target,
+        ``kappa`` and ``beta`` are not in the file.
 
         Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
         """
@@ -187,7 +218,7 @@ class LatticeClassifier(AgentClassifier):
             model._learnt(policy, header)
         except model_file.DAMAGES as error:
             raise model_file.damaged(path, error) from None
-        model.history_ = []
+        model.lam_, model.history_ = policy.rules.lam, []
         return model
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,13 @@ from fsgym.rules import Rules
 Run = Callable[[Callable, list[tuple]], list[Any]]
 
 
+class Learnt(NamedTuple):
+    """A policy for the training rows, all of it cross-fitted, and the numbers of each sweep."""
+
+    policy: Policy
+    history: list[dict[str, float]]
+
+
 def make_table(dataset: Dataset, rng: np.random.Generator) -> Table:
     """The training data with folds: the fewer rows, the more folds, so that heads are as good as with all rows."""
     n, c = dataset.n_samples, dataset.n_classes
@@ -38,8 +45,8 @@ def learn(
     kappa: float = KAPPA,
     beta: float | None = None,
     heads: dict[Subset, CrossFit] | None = None,
-) -> tuple[LatticePolicy, list[dict[str, float]]]:
-    """A policy, and the numbers of each sweep.
+) -> Learnt:
+    """Policy iteration.
 
     Parameters
     ----------
@@ -65,16 +72,18 @@ def learn(
     for _ in range(2):
         policy = Policy(lattice, policy.reach, kappa)
         history.append(_numbers(lattice, policy))
-    return _final(lattice, policy, run), history
+    return Learnt(policy, history)
 
 
 def _numbers(lattice: Lattice, policy: Policy) -> dict[str, float]:
-    return {"subsets": len(lattice.nodes), "visited": len(policy.visited()), "training_loss": policy.loss}
+    numbers = {"subsets": len(lattice.nodes), "visited": len(policy.visited()), "training_loss": policy.loss}
+    return numbers | policy.usage()
 
 
-def _final(lattice: Lattice, policy: Policy, run: Run) -> LatticePolicy:
+def final(policy: Policy, run: Run) -> LatticePolicy:
     """Heads and regressions of the subsets that are visited, from all rows; targets stay the cross-fitted ones."""
-    table, rules, visited = lattice.table, lattice.rules, policy.visited()
+    lattice, visited = policy.lattice, policy.visited()
+    table, rules = lattice.table, lattice.rules
     place = {z: v for v, z in enumerate(visited)}
     blends = {z: lattice.nodes[z].fit or CrossFit(np.empty(0), 0.5, 1.0) for z in visited}
     heads = run(fit_head, [(table, lattice.features(z), blends[z]) for z in visited])

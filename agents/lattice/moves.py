@@ -29,8 +29,14 @@ class Moves:
             taken = np.zeros((1, self.rules.n_acquisitions), bool)
             taken[0, list(z)] = True
             legal, prices = edges(self.rules, taken)
-            self._known[z] = legal[0], self.rules.lam * prices[0]
-        return self._known[z]
+            self._known[z] = legal[0], prices[0]
+        legal, prices = self._known[z]
+        return legal, self.rules.lam * prices
+
+    def price(self, z: Subset, j: int) -> float:
+        """The price of acquisition j at z, in the unit of ``costs``."""
+        self.at(z)
+        return float(self._known[z][1][j])
 
     def path(self, z: Subset, j: int) -> tuple[Subset, float] | None:
         """The acquisitions that lead from z to j, prerequisites first, and their price; None where there is no way."""

@@ -101,6 +101,20 @@ class Policy:
         """Mean loss of the training rows, which flatters: the subsets were chosen on them."""
         return float(self.choices[()].V.mean())
 
+    def usage(self) -> dict[str, float]:
+        """Means over the training rows, each asked by models that did not see it: features used, and their cost.
+
+        The cost is in the unit of ``costs``, without ``lam``.
+        """
+        lattice = self.lattice
+        known, paid = np.zeros(len(lattice.table.y)), np.zeros(len(lattice.table.y))
+        for z, choice in self.choices.items():
+            ends = self.reach[z] & (choice.go < 0)
+            known[ends] = (~np.isnan(lattice.table.X[np.ix_(ends, lattice.nodes[z].features)])).sum(axis=1)
+            for k, (j, _, _) in enumerate(choice.children):
+                paid[self.reach[z] & (choice.go == k)] += lattice.moves.price(z, j)
+        return {"features": float(known.mean()), "cost": float(paid.mean())}
+
     def room(self, node: Node) -> NDArray[np.float64]:
         """What better children of a node could save its rows at most, float64 (n_samples,)."""
         z = node.subset

@@ -227,7 +227,7 @@ def _best_cut(histogram, n_bins, columns, least, l2, feature, cut, v):
         G += histogram[0, b, 0]
         H += histogram[0, b, 1]
         W += histogram[0, b, 2]
-    if W < 2 * least:
+    if W - least < least:
         return
     best = G * G / (H + l2) + 1e-9
     for f in range(len(columns)):
