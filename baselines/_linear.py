@@ -38,6 +38,14 @@ def signed_targets(codes: NDArray[np.int64]) -> NDArray[np.float64]:
     return signs[:, 1:] if signs.shape[1] == 2 else signs
 
 
+def answers(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """The index of each row's class: by the sign of scores (n_samples,), or the largest of (n_samples, n_classes).
+
+    Ties go to the first class.
+    """
+    return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+
+
 def scaled_table(
     X: ArrayLike, y: ArrayLike, scaling: Callable[[NDArray], Scaling] = Scaling.fit
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -57,6 +65,26 @@ def standard(X: NDArray) -> Scaling:
     shift = np.divide(Z.mean(axis=0), whole.scale, out=np.zeros_like(width), where=whole.scale > 0)
     scale = np.divide(whole.scale, width, out=np.zeros_like(width), where=whole.scale > 0)
     return Scaling(whole.offset + shift, scale)
+
+
+def counts_up_to(most: int, n_settings: int) -> list[int]:
+    """At most ``n_settings`` whole numbers from 1 to ``most``, at about equal ratios.
+
+    >>> counts_up_to(30, 5)
+    [1, 2, 5, 13, 30]
+    """
+    return np.unique(np.geomspace(1, most, n_settings).round().astype(int)).tolist()
+
+
+def widening(decades: float, n_settings: int) -> NDArray[np.float64]:
+    """Factors from 1 to ``10 ** decades``, (n_settings,), the steps of their logarithm growing evenly.
+
+    Where the first features enter, the path of a penalty is crowded.
+
+    >>> widening(2.0, 3).round(2).tolist()
+    [1.0, 3.16, 100.0]
+    """
+    return 10.0 ** (decades * np.linspace(0.0, 1.0, n_settings) ** 2)
 
 
 def _tamed(X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -106,8 +134,7 @@ class SparseLinearMixin:
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class of each row, shape (n_samples,); ties go to the first class."""
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = answers(self.decision_function(X))
         return self.classes_[codes]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:

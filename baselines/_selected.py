@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import _fit_context, clone
+from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import _apply, _tamed, class_codes, scaled_table, validate_data
+from baselines._linear import _apply, _tamed, class_codes, counts_up_to, scaled_table, validate_data
 from fsgym.dataset import Scaling
 from fsgym.threads import one_blas_thread
 
@@ -18,12 +19,13 @@ _LARGEST = 1e30  # of a scaled value: squares and sums over a row stay finite, a
 
 
 class SelectedMixin:
-    """Ranking by ``_rank``, a classifier from ``_learner`` on the first ``n_selected`` features.
+    """Ranking by ``_rank``, and a classifier from ``_learner`` on the first ``n_selected`` features.
 
     Features are scaled to [-1, 1] over the training rows. Only the columns in ``selected_`` are ever read.
     """
 
     n_selected: int
+    classifier: Any
     classes_: NDArray
     ranking_: NDArray[np.int64]
     selected_: NDArray[np.int64]
@@ -35,12 +37,20 @@ class SelectedMixin:
         raise NotImplementedError
 
     def _learner(self) -> Any:
-        """An unfitted classifier for the selected columns."""
-        raise NotImplementedError
+        """An unfitted classifier for the selected columns: the user's, or a support vector machine."""
+        return SVC() if self.classifier is None else clone(self.classifier)
 
     def _read(self, classifier: Any, selected: NDArray[np.int64]) -> NDArray[np.int64]:
         """The columns among ``selected`` that the fitted classifier looks at."""
         return selected
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
+
+        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        """
+        return self._fitted(X, y, [self.n_selected])[0]
 
     def fit_path(self, X: ArrayLike, y: ArrayLike, n_selected: Sequence[int]) -> list[Any]:
         """Fitted copies of this estimator, one for each of the numbers ``n_selected``; the features are ranked once.
@@ -101,8 +111,7 @@ class SelectedMixin:
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, int]]:
         """At most ``n_settings`` values of ``n_selected``, from none to all, at about equal ratios."""
         n_features = scaled_table(X, y)[0].shape[1]
-        counts = np.unique(np.geomspace(1, n_features, n_settings - 1).round().astype(int))
-        return [{"n_selected": int(k)} for k in (0, *counts)]
+        return [{"n_selected": k} for k in (0, *counts_up_to(n_features, n_settings - 1))]
 
 
 def _like(fitted: Any) -> Any:

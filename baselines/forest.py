@@ -6,8 +6,8 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils._param_validation import Interval
 
@@ -84,14 +84,6 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> ForestSelectionClassifier:
-        """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
-
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
-        """
-        return self._fitted(X, y, [self.n_selected])[0]
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         columns = np.flatnonzero(varying(Z))

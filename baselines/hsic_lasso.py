@@ -7,11 +7,10 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
-from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
@@ -93,17 +92,6 @@ class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         self.n_repeats = n_repeats
         self.classifier = classifier
         self.random_state = random_state
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> HSICLassoClassifier:
-        """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
-
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
-        """
-        return self._fitted(X, y, [self.n_selected])[0]
-
-    def _learner(self) -> Any:
-        return SVC() if self.classifier is None else clone(self.classifier)
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         columns = np.flatnonzero(varying(Z))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.fixes import parse_version
 
-from baselines._linear import SparseLinearMixin, scaled_table, signed_targets, standard
-from baselines.l1_svm import _first_C
+from baselines._liblinear import LiblinearMixin
+from baselines._linear import signed_targets, standard, widening
 
 
-class L1LogisticClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
+class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     """L1-penalised logistic regression; one-vs-rest for more than two classes.
 
     Features are scaled to mean 0 and standard deviation 1 over the training rows. A feature counts as used when any
@@ -67,13 +65,6 @@ class L1LogisticClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     """
 
     _scale = staticmethod(standard)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
 
     def __init__(
         self,
@@ -118,14 +109,11 @@ class L1LogisticClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
         )
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """Settings of ``C`` from "nothing is used" to "nearly everything", equal steps of its logarithm.
+        """Settings of ``C`` from "nothing is used" to "nearly everything", most of them where few are used.
 
-        They span four decades from just below the smallest C at which a feature of ``X`` is used.
+        They span four decades from just below the smallest C at which a feature of ``X`` is used; the steps of their
+        logarithm grow evenly.
         """
-        Z, codes = scaled_table(X, y, standard)
         # At zero coefficients the share of the second class that the intercept alone predicts is as linear in 1 / C
         # as the intercept of the squared hinge loss, and every slope is a quarter of it.
-        start = 4.0 * min(_first_C(Z, t, self.intercept_scaling) for t in signed_targets(codes).T)
-        if not np.isfinite(start):
-            return [{"C": self.C}]
-        return [{"C": float(C)} for C in 0.99 * start * np.geomspace(1.0, 10_000.0, n_settings)]
+        return self._settings(X, y, widening(4.0, n_settings), slope=4.0)

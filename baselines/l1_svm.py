@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.svm import LinearSVC
-from sklearn.utils._param_validation import Interval
 
-from baselines._linear import SparseLinearMixin, scaled_table, signed_targets
+from baselines._liblinear import LiblinearMixin
+from baselines._linear import signed_targets
 
 
-class L1SVMClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
+class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     """L1-penalised linear SVM with squared hinge loss; one-vs-rest for more than two classes.
 
     Features are scaled to [-1, 1] over the training rows. A feature counts as used when any of the
@@ -61,14 +58,6 @@ class L1SVMClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     (2, True)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scaling": [Interval(Real, 0, None, closed="neither")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-
     def __init__(
         self,
         C: float = 1.0,
@@ -109,27 +98,4 @@ class L1SVMClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
 
         They span three decades from just below the smallest C at which a feature of ``X`` is used.
         """
-        Z, codes = scaled_table(X, y)
-        start = min(_first_C(Z, t, self.intercept_scaling) for t in signed_targets(codes).T)
-        if not np.isfinite(start):
-            return [{"C": self.C}]
-        return [{"C": float(C)} for C in 0.99 * start * np.geomspace(1.0, 1000.0, n_settings)]
-
-
-def _first_C(Z: NDArray, target: NDArray, intercept_scaling: float) -> float:
-    """The C at which the first coefficient leaves zero, for one classifier with targets +1 and -1.
-
-    While all coefficients are zero every margin is violated, so the squared hinge loss is quadratic in the
-    intercept b = soft(mean(target), 1 / (2 C n s)), s being its scaling, and feature j enters where
-    2 C |z_j' (target - b)| = 1.
-    """
-    n, mean = len(target), target.mean()
-    with np.errstate(divide="ignore"):
-        without_b = 0.5 / np.abs(Z.T @ target).max()
-        b_enters = 0.5 / (n * intercept_scaling * abs(mean))
-        if without_b <= b_enters:
-            return float(without_b)
-        slope = Z.T @ (target - mean)
-        pull = np.sign(slope) * np.sign(mean) * Z.mean(axis=0) / intercept_scaling
-        candidates = np.maximum(1.0 - pull, 0.0) / (2.0 * np.abs(slope))
-    return float(max(candidates.min(), b_enters))
+        return self._settings(X, y, np.geomspace(1.0, 1000.0, n_settings))

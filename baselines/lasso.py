@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lasso_path
 from sklearn.utils._param_validation import Interval
 
-from baselines._linear import SparseLinearMixin, scaled_table, signed_targets
+from baselines._linear import SparseLinearMixin, counts_up_to, scaled_table, signed_targets
 
 
 class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
@@ -94,8 +94,7 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """At most ``n_settings`` values of ``max_features``, from none to all, at about equal ratios."""
         n_features = scaled_table(X, y)[0].shape[1]
-        counts = np.unique(np.geomspace(1, n_features, n_settings - 1).round().astype(int))
-        return [{"alpha": 0.0, "max_features": int(k)} for k in (0, *counts)]
+        return [{"alpha": 0.0, "max_features": k} for k in (0, *counts_up_to(n_features, n_settings - 1))]
 
 
 class _Path(NamedTuple):

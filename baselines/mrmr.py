@@ -6,9 +6,8 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
-from sklearn.svm import SVC
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from baselines._selected import SelectedMixin, varying
@@ -69,17 +68,6 @@ class MRMRClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         self.n_selected = n_selected
         self.n_bins = n_bins
         self.classifier = classifier
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> MRMRClassifier:
-        """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
-
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
-        """
-        return self._fitted(X, y, [self.n_selected])[0]
-
-    def _learner(self) -> Any:
-        return SVC() if self.classifier is None else clone(self.classifier)
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
         columns = np.flatnonzero(varying(Z))

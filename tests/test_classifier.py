@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import DatumWiseClassifier
 from fsgym import Dataset, Rules, evaluate, loss_scorer
@@ -40,6 +41,11 @@ def plain(cancer):
     """Fitted without names; (model, X, y)."""
     X, y = (np.array(v) for v in cancer)
     return DatumWiseClassifier(lam=0.02, **QUICK).fit(X[:285], y[:285]), X, y
+
+
+@parametrize_with_checks([DatumWiseClassifier(budget=2, random_state=0)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
 
 
 def same(one, other):

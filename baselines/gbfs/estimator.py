@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 
-from baselines._linear import check_X_y, class_codes
+from baselines._linear import answers, check_X_y, class_codes
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
 from baselines.gbfs.model import GBFSModel
 
@@ -164,8 +164,7 @@ class GBFSClassifier(ClassifierMixin, GBFSModel):
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class of each row, (n_samples,); ties go to the first class."""
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = answers(self.decision_function(X))
         return self.classes_[codes]
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:

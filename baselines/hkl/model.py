@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from baselines._linear import answers
 from baselines.hkl.booleanizer import Booleanizer, checked_table
 from baselines.hkl.lattice import Node, truth
 
@@ -58,8 +59,7 @@ class RuleModel(ClassifierMixin, TransformerMixin):
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class of each row, shape (n_samples,); ties go to the first class."""
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = answers(self.decision_function(X))
         return self.classes_[codes]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:

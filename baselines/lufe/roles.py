@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import _tamed, check_X_y, class_codes, validate_data
+from baselines._linear import _tamed, check_X_y, class_codes, counts_up_to, validate_data
 from baselines.lufe.order import SELECTORS, feature_order
 from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import View
@@ -154,8 +154,7 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
         class_codes(labels)
         if table.shape[1] < 2:
             self._n_selected(table.shape[1])
-        numbers = np.geomspace(1, table.shape[1] - 1, n_settings).round().astype(int)
-        return [{"n_features_to_select": int(k)} for k in np.unique(numbers)]
+        return [{"n_features_to_select": k} for k in counts_up_to(table.shape[1] - 1, n_settings)]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from baselines._linear import SparseLinearMixin, scaled_table, signed_targets, standard
+from baselines._linear import SparseLinearMixin, scaled_table, signed_targets, standard, widening
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.logistic import LogisticSolution, lambda_max, solve_logistic
 
@@ -125,9 +125,11 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
         return solve_logistic(Z, target, lam1, lam2, groups, tol=self.tol, max_iter=self.max_iter)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """Settings of ``alpha`` from 1, which uses nothing, to a thousandth, at equal ratios.
+        """Settings of ``alpha`` from 1, which uses nothing, to a thousandth, most of them where few are used.
+
+        The steps of their logarithm grow evenly.
 
         Raises ValueError for bad tables and for fewer than two classes.
         """
         scaled_table(X, y, standard)
-        return [{"alpha": float(a)} for a in np.geomspace(1.0, 1e-3, n_settings)]
+        return [{"alpha": float(a)} for a in 1.0 / widening(3.0, n_settings)]

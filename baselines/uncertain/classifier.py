@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import check_X_y, class_codes, signed_targets, validate_data
+from baselines._linear import answers, check_X_y, class_codes, signed_targets, validate_data
 from baselines.sparse_group_lasso import sgl_lambda_max
 from baselines.uncertain.expander import UncertainExpander
 from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel
@@ -171,8 +171,7 @@ class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class of each row, shape (n_samples,); ties go to the first class."""
-        scores = self.decision_function(X)
-        codes = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        codes = answers(self.decision_function(X))
         return self.classes_[codes]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
