@@ -66,7 +66,7 @@ def estimate_loss(classifier: AgentClassifier, X: ArrayLike, y: ArrayLike, cv: A
                 f"every class needs rows in all folds, {labels[strange][0]!s} has none to learn from in one; "
                 "use fewer folds"
             )
-        folds.append(evaluate(model, Dataset(rows, labels, classes=model.classes_), model.rules_))
+        folds.append(evaluate(model.policy_, Dataset(rows, labels, classes=model.classes_), model.rules_))
         np.add.at(total, left_out, folds[-1].losses)
         np.add.at(judged, left_out, 1)
     losses = np.full(n, np.nan)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from rcpi_twin import problem
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
-from agents import LatticeClassifier
+from agents import DatumWiseClassifier, LatticeClassifier
 from agents.lattice.classifier import in_threads
 from agents.lattice.heads import Table, stratified_folds
 from agents.lattice.learn import learn
 from agents.lattice.target import Target, check_target, search
-from fsgym import Dataset, Rules, evaluate
+from fsgym import Dataset, Rules, evaluate, loss_scorer
 
 # The search
 
@@ -140,8 +141,24 @@ def test_the_estimate_is_that_of_refits_in_each_fold():
     assert estimate.loss == pytest.approx(estimate.error + 0.05 * estimate.n_features)
     assert (estimate.error_cost, estimate.cost) == pytest.approx((estimate.error, estimate.n_features))
     assert not hasattr(model, "policy_")
+    table = pd.DataFrame(X, columns=["alcohol", "flavanoids", "colour"])
+    again = (
+        clone(model).set_params(costs={"alcohol": 1, "flavanoids": 1, "colour": 1}).estimate_loss(table, names, cv=3)
+    )
+    np.testing.assert_array_equal(again.losses, estimate.losses)
     with pytest.raises(ValueError, match="rose has none to learn from"):
         model.estimate_loss(X, names, cv=[(np.flatnonzero(y != 1), np.flatnonzero(y == 1))])
+
+
+def test_other_agents_estimate_their_loss_too():
+    agent = DatumWiseClassifier(lam=0.02, n_iterations=2, random_state=0)
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    estimate = agent.estimate_loss(X, y, cv=3)
+    losses = [
+        -loss_scorer(f.rules)(clone(agent).fit(X.iloc[a], y.iloc[a]), X.iloc[b], y.iloc[b])
+        for f, (a, b) in zip(estimate.folds, StratifiedKFold(3).split(X, y))
+    ]
+    assert [f.loss for f in estimate.folds] == pytest.approx(losses)
 
 
 def test_the_estimate_does_not_flatter_where_the_training_loss_does():
