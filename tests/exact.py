@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from agents.lattice.classifier import in_threads
-from agents.lattice.learn import learn, make_table
+from agents.lattice.learn import final, learn, make_table
 from fsgym import Dataset, Rules
 from fsgym.evaluation import Trajectories, price_orders
 
@@ -78,8 +78,8 @@ def losses(joint: np.ndarray, options: dict[str, dict[str, Any]], n_rows: int) -
     found = {}
     for name, chosen in options.items():
         rules = Rules(X.shape[1], joint.shape[-1], **chosen)
-        policy, _ = learn(table, rules, in_threads(1), heads=heads.setdefault(rules.groups, {}))
-        done = policy.trajectories(all_rows(X.shape[1]))
+        learnt = learn(table, rules, in_threads(1), heads=heads.setdefault(rules.groups, {}))
+        done = final(learnt.policy, in_threads(1)).trajectories(all_rows(X.shape[1]))
         found[name] = expected_loss(done, joint, rules), optimum(joint, rules)
     return found
 
