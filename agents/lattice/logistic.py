@@ -14,7 +14,7 @@ def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64
 
     Bohning's (1992) bound on the curvature, one Cholesky factor a model, and Nesterov's (1983) momentum, taken back
     where the objective's slope says so (O'Donoghue and Candes, 2015). The ridge is 1 on each column (2 classes: on
-    the difference of their coefficients), none on the intercept.
+    the difference of their coefficients), .3 with more classes, none on the intercept.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64
     n_models, n_classes = len(weights), Y.shape[1]
     A = np.column_stack([np.ones(len(H)), H])
     p = A.shape[1]
-    ridge = np.full(p, 2.0 if n_classes == 2 else 1.0)
+    ridge = np.full(p, 2.0 if n_classes == 2 else 0.3)
     ridge[0] = 1e-3
     bound = np.stack([0.5 * (A.T * w) @ A for w in weights])
     bound[:, np.arange(p), np.arange(p)] += ridge
