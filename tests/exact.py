@@ -125,6 +125,7 @@ def parity(n: int) -> np.ndarray:
 
 
 PROBLEMS = {"naive Bayes": naive_bayes, "decision list": decision_list, "multiplexer": multiplexer, "parity": parity}
+KINDS = ("base", "budget", "prices and errors", "groups", "relational")  # of rules, for large samples
 
 
 def rules_of(n: int) -> dict[str, dict[str, Any]]:
