@@ -137,8 +137,8 @@ def shorten(lattice: Lattice, policy: Policy, most: int = 12) -> None:
                 made += 1
 
 
-def grow(lattice: Lattice, policy: Policy, n_nodes: int = 10, n_next: int = 3) -> None:
-    """More subsets beyond those where the policy loses most."""
+def grow(lattice: Lattice, policy: Policy, n_nodes: int = 10, n_next: int = 2) -> None:
+    """More subsets beyond those where the policy loses most; the next two at once, where one alone changes nothing."""
     potential = []
     for z, node in lattice.nodes.items():
         if node.fit is not None and policy.reach[z].any():
@@ -150,6 +150,8 @@ def grow(lattice: Lattice, policy: Policy, n_nodes: int = 10, n_next: int = 3) -
             order = promising(lattice, lattice.nodes[z], gap)
             fresh = [j for j in order if with_(z, (j,)) not in policy.reach]
             lattice.reach(z, fresh[:n_next])
+            if len(order) > 1:
+                lattice.jump(z, order[:2])
 
 
 def promising(lattice: Lattice, node: Node, weight: NDArray[np.float64]) -> list[int]:
