@@ -72,7 +72,7 @@ def _interactions(lattice: Lattice) -> None:
 def _contexts(lattice: Lattice, z: Subset = (), n_contexts: int = 3, n_next: int = 2) -> None:
     """Questions that tell which question to ask next, with the best ones to follow; several may have to tell it."""
     table, rules = lattice.table, lattice.rules
-    if table.columns.size * rules.n_acquisitions * table.n_classes > 4e8 or lattice.nodes[z].fit is None:
+    if table.columns.size * rules.n_acquisitions * table.n_classes > 1.5e8 or lattice.nodes[z].fit is None:
         return
     P = _P(lattice.nodes[z])
     times = screening.contexts(table, rules, P)

@@ -14,7 +14,7 @@ from agents.lattice.moves import Moves, Subset, with_
 from fsgym.rules import Rules
 
 MOST_NODES = 250
-MOST_OPERATIONS = 220_000_000  # of all heads, a few seconds; of more than 5000 rows in proportion
+MOST_OPERATIONS = 190_000_000  # of all heads, a few seconds; of more than 5000 rows in proportion
 
 
 @dataclass(eq=False)
