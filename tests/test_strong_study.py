@@ -132,20 +132,20 @@ def test_claims_that_hold():
     claims = claims_of(made_up())
     assert len(claims) == 5 + 1 + 2
     assert all(c.holds for c in claims)
-    cart = by_text(claims, "It loses less than CART at every price (mean over 3 data sets)")
+    cart = by_text(claims, "The lattice loses less than CART at every price (mean over 3 data sets)")
     found = strong_tables.points(made_up(), strong.PRICES)
     pair = strong_tables.difference(found, "CART", 0.01)
     assert pair is not None
     assert f"0.01: {pair.text}" in cart.here
-    best = by_text(claims, "It loses less than the best peer")
+    best = by_text(claims, "The lattice loses less than the best peer")
     assert best.here.startswith("less at 15 of 15 (100%), the same at 0, more at 0; mean difference -0.02")
 
 
 def test_claims_that_do_not_hold():
     claims = claims_of(made_up(lead=-0.05, seconds=10.5))
     assert not any(c.holds for c in claims)
-    assert by_text(claims, "It loses less than the best peer").here.startswith("less at 0 of 15 (0%)")
-    assert by_text(claims, "A fit takes at most 10").here == "10.5 over 15 fits"
+    assert by_text(claims, "The lattice loses less than the best peer").here.startswith("less at 0 of 15 (0%)")
+    assert by_text(claims, "A fit of it takes at most 10").here == "10.5 over 15 fits"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_claims_that_do_not_hold():
 def test_the_best_peer_is_chosen_for_each_data_set_and_price(lead, holds):
     """Two of three data sets are 67 %; where the best loses as much, the lattice does not lose less."""
     claims = claims_of(made_up(lead=lead))
-    assert by_text(claims, "It loses less than the best peer").holds is holds
+    assert by_text(claims, "The lattice loses less than the best peer").holds is holds
 
 
 def test_pairs_are_complete():

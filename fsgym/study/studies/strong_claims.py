@@ -40,7 +40,7 @@ def below(found: pd.DataFrame, peer: str) -> Claim:
     whole = bool(pairs) and len(pairs) == found["lam"].nunique()
     sets = f" (mean over {max(p.sets for p in pairs.values())} data sets)" if pairs else ""
     return Claim(
-        f"It loses less than {peer} at every price{sets}", "",
+        f"The lattice loses less than {peer} at every price{sets}", "",
         ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or UNTOLD,
         all(p.mean < 0 for p in pairs.values()) if whole else None,
     )  # fmt: skip
@@ -57,8 +57,8 @@ def below_best(found: pd.DataFrame) -> Claim:
         share = f"less at {won} of {len(cells)} ({won / len(cells):.0%}), the same at {even}, more at {behind}"
         here = f"{share}; mean difference {less.mean():+.4f} ± {error:.4f}"
     return Claim(
-        "It loses less than the best peer, chosen for each data set and price by its loss on the same test rows (at "
-        f"{WON:.0%} of them or more)", "", here, won >= WON * len(cells) if len(cells) else None,
+        "The lattice loses less than the best peer, chosen for each data set and price by its loss on the same test "
+        f"rows (at {WON:.0%} of them or more)", "", here, won >= WON * len(cells) if len(cells) else None,
     )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ def fast(table: pd.DataFrame) -> list[Claim]:
     told = len(seconds) > 0
     return [
         Claim(
-            f"A fit takes at most {limit:g} processor seconds {word}", "",
+            f"A fit of it takes at most {limit:g} processor seconds {word}", "",
             f"{value:.1f} over {len(seconds)} fits" if told else UNTOLD, bool(value <= limit) if told else None,
         )
         for word, limit, value in (
