@@ -91,7 +91,9 @@ def test_quick_cells_are_cells_of_the_whole_study(monkeypatch):
     rows = pd.DataFrame([p.row for p in strong.plan(True, None)])
     counts = rows.groupby("method")["dataset"].nunique()
     assert counts[OURS] == counts[TITLES[CART]] == len(strong.SOURCES) == 14
-    assert (rows.groupby(["dataset", "method"]).size()[:, OURS] == 3).all()
+    sizes = rows.groupby(["dataset", "method"]).size()
+    assert (sizes[:, OURS] == 3).all()
+    assert (sizes[:, TITLES[PPO]] == 2).all()
     assert set(strong.DEEP[False]) < set(strong.DEEP[True]) < {s.title for s in strong.SOURCES}
     assert set(strong.QUICK) < {s.title for s in strong.SOURCES}
 
@@ -171,6 +173,9 @@ def test_pairs_are_complete():
     less = (both[OURS] - both[deep]).groupby("dataset").mean()
     assert pair.mean == pytest.approx(less.mean())
     assert pair.error_sets == pytest.approx(less.std(ddof=1) / np.sqrt(2))
+    best = strong_tables.against_best(found).set_index(["dataset", "lam"]).loc[("one", 0.1)]
+    assert best["peer"] == deep
+    assert [best["ours"], best["best"]] == pytest.approx(both.loc["one"].iloc[0].tolist())
 
 
 def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():

@@ -87,21 +87,24 @@ def standard_error(values: pd.Series) -> float:
 
 
 def against_best(found: pd.DataFrame) -> pd.DataFrame:
-    """Mean losses of the lattice and of the peer that has the lowest one on the test rows, by data set and price.
+    """Mean losses of the lattice and of the peer that is most ahead of it on the test rows, by data set and price.
+
+    Both are means over the splits that the two have.
 
     Returns
     -------
     DataFrame, columns dataset, lam, ours, best, peer; data sets in their order, prices ascending
     """
-    means = losses(found).groupby(["dataset", "lam"], sort=False).mean()
-    names = [p for p in peers(found) if p in means]
-    if OURS not in means or not names:
-        return pd.DataFrame(columns=["dataset", "lam", "ours", "best", "peer"])
-    means = means.dropna(subset=[OURS]).dropna(subset=names, how="all")
-    rows = means[[OURS]].rename(columns={OURS: "ours"}).assign(best=means[names].min(axis=1))
-    rows["peer"] = means[names].idxmin(axis=1)
-    order = {d: k for k, d in enumerate(found["dataset"].unique())}
-    return rows.reset_index().sort_values(["dataset", "lam"], key=lambda c: c.map(order) if c.name == "dataset" else c)
+    rows, table, names = [], losses(found), peers(found)
+    if OURS in table and names:
+        ahead = table[names].rsub(table[OURS], axis=0).groupby(["dataset", "lam"]).mean().dropna(how="all")
+        for dataset in found["dataset"].unique():
+            for lam in sorted(found["lam"].unique()):
+                if (dataset, lam) in ahead.index:
+                    peer = ahead.loc[(dataset, lam)].idxmax()
+                    ours, best = table.loc[(dataset, lam), [OURS, peer]].dropna().mean()
+                    rows.append({"dataset": dataset, "lam": lam, "ours": ours, "best": best, "peer": peer})
+    return pd.DataFrame(rows, columns=["dataset", "lam", "ours", "best", "peer"])
 
 
 def by_data_set(found: pd.DataFrame) -> Table:
