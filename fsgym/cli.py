@@ -55,8 +55,8 @@ def compare(
         list[str] | None,
         typer.Option(
             help="Price of one unit of costs, in units of the error costs: what price-aware methods are swept over and "
-            "where the loss is reported. Repeat it, or separate by commas. Default: 0,.001,.01,.05,.1,.15,.2,.3 over "
-            "the mean cost; with --error-costs 0,.03,.1,.3,1,3,10.",
+            "where the loss is reported. Repeat it, or separate by commas. Default: 0,.001,.003,.01,.02,.03,.05,.1,.15,"
+            ".2,.3 over the mean cost; with --error-costs 0,.03,.1,.3,1,3,10.",
             show_default=False,
         ),
     ] = None,
