@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
 
 from fsgym import Dataset
 
@@ -61,6 +62,16 @@ def make_data(missing: bool, seed: int = 0, rows: int = 40) -> Dataset:
 
 
 DATA = {"complete": make_data(False), "missing": make_data(True)}
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
 
 
 @pytest.fixture(params=list(DATA))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fsgym
@@ -106,16 +106,6 @@ def test_gbfs_agrees_with_lightgbm_where_lightgbm_is_right(seed, depth, mu):
     )
     np.testing.assert_allclose(model.predict(X), booster.predict(X), atol=1e-7)
     np.testing.assert_array_equal(model.support_, booster.feature_importance() > 0)
-
-
-@pytest.fixture(scope="module")
-def cancer():
-    return load_breast_cancer(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(return_X_y=True)
 
 
 QUICK = CEGBClassifier(n_estimators=20, cv=2, random_state=0)

@@ -14,22 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from baselines import GBFSClassifier, GBFSRegressor, gbfs_path
-
-
-@pytest.fixture(scope="module")
-def cancer():
-    return load_breast_cancer(return_X_y=True)
-
-
-@pytest.fixture(scope="module")
-def wine():
-    return load_wine(return_X_y=True)
-
 
 QUICK = GBFSClassifier(n_iter=30, random_state=0)
 

@@ -33,8 +33,6 @@ def told_by_one(n=90, d=4, seed=0):
 @pytest.mark.parametrize("method", [LATTICE, RCPI, CART, CEGB, STATIC])
 def test_a_cell_has_the_figures_of_every_price(method):
     """Where a feature costs .01 the one that tells is asked for; where it costs more than an error, nothing is."""
-    if method == CEGB:
-        pytest.importorskip("lightgbm")
     cell = strong_cell.at_prices(told_by_one(), method=method, prices=PRICES, part=PART, seed=0)
     assert (cell["n_train"], cell["n_test"]) == (62, 28)
     for k, price in enumerate(PRICES):
