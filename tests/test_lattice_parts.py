@@ -13,11 +13,12 @@ from agents.lattice import screening
 from agents.lattice.basis import columns_of, fit_basis
 from agents.lattice.classifier import in_threads
 from agents.lattice.heads import Table, cross_fit, fit_head, stratified_folds
+from agents.lattice.learn import make_table
 from agents.lattice.logistic import fit_logistic, softmax
 from agents.lattice.moves import Moves, with_
 from agents.lattice.nodes import Lattice
 from agents.lattice.sweep import Policy
-from fsgym import Rules
+from fsgym import Dataset, Rules
 from fsgym.kernels.boosting import boost
 
 
@@ -32,8 +33,10 @@ def test_one_tree_is_the_best_of_all_cuts():
     codes, y = rng.integers(0, 6, (3, 200)).astype(np.uint8), rng.integers(0, 2, 200)
     y[codes[1] > 3] = 1
     weight = rng.uniform(0.5, 2, 200)
-    rows, scores = np.arange(0, 200, 2), np.full((200, 1), 0.3)
-    forest = boost(codes, y, rows, weight, scores, np.array([[0, 1, 2]]), depth=1, rate=0.1)
+    drawn = rng.random((1, 200)) < 0.7
+    learnt, scores = np.arange(0, 200, 2), np.full((200, 1), 0.3)
+    forest = boost(codes, y, learnt, weight, scores, np.array([[0, 1, 2]]), drawn, depth=1, rate=0.1)
+    rows = learnt[drawn[0, learnt]]
     p = 1 / (1 + np.exp(-0.3))
     g, h = weight * (y - p), weight * p * (1 - p)
 
@@ -55,8 +58,8 @@ def test_boosting_scores_rows_that_it_does_not_learn_from_as_its_trees_do(n_clas
     codes, y = rng.integers(0, 20, (4, 150)).astype(np.uint8), rng.integers(0, n_classes, 150)
     n_outputs = 1 if n_classes == 2 else n_classes
     scores = np.zeros((150, n_outputs))
-    draws = np.tile(np.arange(4), (6 * n_outputs, 1))
-    forest = boost(codes, y, np.arange(100), np.ones(150), scores, draws, depth=3, rate=0.3)
+    draws, drawn = np.tile(np.arange(4), (6 * n_outputs, 1)), rng.random((6, 150)) < 0.6
+    forest = boost(codes, y, np.arange(100), np.ones(150), scores, draws, drawn, depth=3, rate=0.3)
     again = np.zeros_like(scores)
     for t in range(len(draws)):
         for i in range(150):
@@ -68,7 +71,7 @@ def test_boosting_scores_rows_that_it_does_not_learn_from_as_its_trees_do(n_clas
     changed = y.copy()
     changed[100:] = 0
     other = np.zeros_like(scores)
-    boost(codes, changed, np.arange(100), np.ones(150), other, draws, depth=3, rate=0.3)
+    boost(codes, changed, np.arange(100), np.ones(150), other, draws, drawn, depth=3, rate=0.3)
     np.testing.assert_array_equal(other, scores)
 
 
@@ -187,6 +190,19 @@ def test_what_is_legal_at_a_subset_is_what_the_twin_says(variant):
             assert all(twin.may(k, 0, list(way[0][:i])) for i, k in enumerate(way[0]))
 
 
+def test_a_way_leads_over_what_makes_its_end_cheaper():
+    chain = abs(np.subtract.outer(range(4), range(4))) == 1
+    relations = {"related": chain, "empty_is_related": False}
+    moves = Moves(Rules(4, 2, lam=1.0, costs=[1, 2, 1, 9], unrelated_costs=[2, 8, 3, 30], **relations))
+    assert moves.path((), 0) == ((0,), 2)
+    assert moves.path((), 1) == ((0, 1), 4)
+    assert moves.path((0,), 2) == ((2,), 3)  # as dear over 1, and shorter
+    assert moves.path((), 3) == ((2, 3), 12)
+    forbidden = Moves(Rules(4, 2, lam=1.0, unrelated_costs="forbid", related=chain))
+    assert forbidden.path((0,), 2) == ((1, 2), 2)
+    assert forbidden.path((0,), 3) is None  # one more would be needed
+
+
 def test_values_of_a_sweep_are_the_losses_of_following_it():
     X, y = load_wine(return_X_y=True)
     table, rules = table_of(X, y), Rules(13, 3, lam=0.02)
@@ -195,14 +211,15 @@ def test_values_of_a_sweep_are_the_losses_of_following_it():
     lattice.reach((12,), range(13))
     lattice.jump((6,), [0, 9, 12])
     policy = Policy(lattice, Policy(lattice, None).reach)
-    losses = np.zeros(len(y))
+    losses, second = np.zeros(len(y)), cross_fit(table, np.arange(13)).P
     for row in range(len(y)):
         z = ()
         while policy.choices[z].go[row] >= 0:
             _, z, price = policy.choices[z].children[policy.choices[z].go[row]]
             losses[row] += price
         P = lattice.nodes[z].fit.P[row]
-        losses[row] += 0.5 * (P.argmax() != y[row]) + 0.5 * (1 - P.max())
+        doubts = 1 - P.max(), 1 - second[row, P.argmax()]
+        losses[row] += 0.5 * (P.argmax() != y[row]) + 0.5 * np.dot((0.75, 0.25), doubts)
         assert policy.reach[z][row]
     np.testing.assert_allclose(policy.choices[()].V, losses)
     assert policy.loss < 0.3
@@ -230,7 +247,7 @@ def test_the_compiled_walk_answers_as_the_heads_do():
     policy, done = model.policy_, model.trajectories(X)
     shares = model.predict_proba(X)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    table = table_of(X, y)
+    table = make_table(Dataset(X, y), np.random.default_rng(0))  # as the model's
     for v in np.unique(policy.taken, axis=0)[:4]:
         features = np.flatnonzero(v)
         rows = (done.acquired == v).all(axis=1)

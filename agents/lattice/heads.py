@@ -15,7 +15,24 @@ from fsgym.kernels.boosting import SmallForest, boost
 BLENDS = (0.25, 0.5, 0.75)  # share of the trees
 TEMPERATURES = (0.6, 0.75, 0.9, 1.0, 1.15, 1.35, 1.6, 1.8)
 COLUMNS = 16  # that a tree may ask for
+LEAST = 3.0  # weight of a leaf
 RARE = 0.05  # weight of rows that cannot come to a subset, since one of its values is missing
+
+
+class Trees(NamedTuple):
+    """How the trees of a head are grown: each round leaves one of ``parts`` equal parts of the rows out."""
+
+    rounds: int
+    depth: int
+    rate: float
+    parts: int
+
+
+def trees_for(n_samples: int, n_classes: int) -> Trees:
+    """Halves and small steps for little data, where more would fit noise."""
+    if n_classes > 2:
+        return Trees(30, 4, 0.3, 3)
+    return Trees(40, 3, 0.12 if n_samples <= 1000 else 0.2, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +43,7 @@ class Table:
     ----------
     X : float32 (n_samples, n_features); y : int64 (n_samples,)
     fold : int64 (n_samples,), stratified
-    seed : int, of the columns that trees draw
+    seed : int, of the rows and columns that trees draw
     """
 
     X: NDArray[np.float32]
@@ -38,12 +55,16 @@ class Table:
     columns: NDArray[np.float64] = field(init=False)
     codes: NDArray[np.uint8] = field(init=False)
     onehot: NDArray[np.float64] = field(init=False)
+    trees: Trees = field(init=False)
+    drawn: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         basis = fit_basis(self.X)
         columns, codes = columns_of(basis, self.X)
+        trees = trees_for(len(self.y), self.n_classes)
         for name, value in (
             ("basis", basis), ("columns", columns), ("codes", codes), ("onehot", np.eye(self.n_classes)[self.y]),
+            ("trees", trees), ("drawn", _drawn(len(self.y), trees, self.seed)),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
@@ -89,10 +110,19 @@ def stratified_folds(y: NDArray[np.int64], n_folds: int, rng: np.random.Generato
     return fold
 
 
+def _drawn(n_samples: int, trees: Trees, seed: int) -> NDArray[np.bool_]:
+    """The rows of each round, bool (n_rounds, n_samples)."""
+    rng, part = np.random.default_rng(seed), np.arange(n_samples) % trees.parts
+    parts = [rng.permutation(part) for _ in range(0, trees.rounds, trees.parts)]
+    return np.stack([parts[r // trees.parts] != r % trees.parts for r in range(trees.rounds)])
+
+
 def operations(table: Table, n_features: int) -> int:
-    """What the cross-fitted head of a subset costs, in a unit that does not depend on the machine."""
-    work = 60 + 20 * n_features if table.n_classes == 2 else table.n_classes * (32 + 10 * n_features)
-    return len(table.y) * (table.n_folds + 1) * work
+    """What the cross-fitted head of a subset costs, about the nanoseconds that it takes on one machine."""
+    n, d, trees = len(table.y), n_features, table.trees
+    one = 17 * n + 5000 + 115 * 2**trees.depth * min(d, COLUMNS)
+    logistic = 30 * n * table.n_classes * (23 + 2 * d)
+    return table.n_folds * (trees.rounds * table.n_outputs * one + logistic)
 
 
 def cross_fit(table: Table, features: NDArray[np.int64]) -> CrossFit:
@@ -143,7 +173,7 @@ def _hinges(table: Table, features: NDArray[np.int64]) -> tuple[NDArray[np.float
 
 def _draws(table: Table, features: NDArray[np.int64]) -> NDArray[np.int64]:
     """The columns of each tree, int64 (n_trees, at most 16), as places in ``features``."""
-    n_trees = 80 if table.n_classes == 2 else 40 * table.n_classes
+    n_trees = table.trees.rounds * table.n_outputs
     d = len(features)
     if d <= COLUMNS:
         return np.tile(np.arange(d), (n_trees, 1))
@@ -157,8 +187,9 @@ def _boosted(table, features, rows, weight, draws) -> tuple[NDArray[np.float64],
     shares = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum()
     start = np.log(shares) if table.n_classes > 2 else np.log(shares[1:] / shares[:1])
     scores = np.tile(start, (len(table.y), 1))
-    depth, rate = (3, 0.12) if table.n_classes == 2 else (4, 0.3)
-    forest = boost(table.codes[features], table.y, rows, weight, scores, draws, depth=depth, rate=rate)
+    _, depth, rate, _ = table.trees
+    codes = table.codes[features]
+    forest = boost(codes, table.y, rows, weight, scores, draws, table.drawn, depth=depth, rate=rate, least=LEAST)
     return scores, start, forest
 
 

@@ -39,9 +39,22 @@ class Moves:
         return float(self._known[z][1][j])
 
     def path(self, z: Subset, j: int) -> tuple[Subset, float] | None:
-        """The acquisitions that lead from z to j, prerequisites first, and their price; None where there is no way."""
-        steps, price = [], 0.0
-        for k in [*self._needs(z, j), j]:
+        """The acquisitions that lead from z to j, prerequisites first, and their price; None where there is no way.
+
+        Under relational prices it may be cheaper to acquire something else first that j is related to.
+        """
+        direct = self._walk(z, (), j)
+        if self.rules.related is None:
+            return direct
+        stones = (k for k in range(self.rules.n_acquisitions) if k != j and k not in z)
+        ways = [w for w in (direct, *(self._walk(z, (k,), j) for k in stones)) if w is not None]
+        return min(ways, key=lambda w: w[1], default=None)
+
+    def _walk(self, z: Subset, first: Subset, j: int) -> tuple[Subset, float] | None:
+        """The way from z to j that begins with ``first``."""
+        steps: list[int] = []
+        price = 0.0
+        for k in [*first, *self._needs(with_(z, first), j), j]:
             here = with_(z, steps)
             legal, prices = self.at(here)
             if not legal[k]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,9 @@ from agents.lattice.heads import CrossFit, Table, cross_fit, operations
 from agents.lattice.moves import Moves, Subset, with_
 from fsgym.rules import Rules
 
-MOST_NODES = 250
-MOST_OPERATIONS = 190_000_000  # of all heads, a few seconds; of more than 5000 rows in proportion
+MOST_NODES = {1000: 120, np.inf: 250}  # with heads, up to so many rows: of many subsets the luckiest seem the best
+SECOND = 0.25  # weight of the classifier of all features in what an answer is expected to cost
+MOST_OPERATIONS = 3_500_000_000  # of all heads, some seconds; of more than 5000 rows in proportion
 
 
 @dataclass(eq=False)
@@ -55,11 +55,21 @@ class Lattice:
         self.heads = {} if heads is None else heads
         self.nodes: dict[Subset, Node] = {}
         self.spent_operations = 0
+        self.most_nodes = next(most for rows, most in MOST_NODES.items() if len(table.y) <= rows)
         self.most_operations = MOST_OPERATIONS * max(len(table.y), 5000) // 5000
         missing = np.isnan(table.X)
         self.can_be_had = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
         self.passes = bool(self.can_be_had.all())  # nobody has to answer on the way
+        self.complete = ~missing.any(axis=1)
+        self.second = self._head(tuple(range(rules.n_acquisitions))).P if beta > 0 else None
         self.grow([()])
+
+    def _head(self, z: Subset) -> CrossFit:
+        """The head of a subset, outside the lattice."""
+        self.spent_operations += operations(self.table, len(self.features(z)))
+        if z not in self.heads:
+            self.heads[z] = cross_fit(self.table, self.features(z))
+        return self.heads[z]
 
     def features(self, z: Subset) -> NDArray[np.int64]:
         return np.array(sorted(i for j in z for i in self.rules.groups[j]), dtype=np.int64)
@@ -73,7 +83,7 @@ class Lattice:
             cost = operations(self.table, len(self.features(z)))
             if self.nodes and self.spent_operations + cost > share * self.most_operations:
                 break
-            if sum(v.fit is not None for v in self.nodes.values()) + len(accepted) >= MOST_NODES:
+            if sum(v.fit is not None for v in self.nodes.values()) + len(accepted) >= self.most_nodes:
                 break
             self.spent_operations += cost
             accepted.append(z)
@@ -158,8 +168,15 @@ class Lattice:
         return found
 
     def _errors(self, P: NDArray[np.float64]) -> NDArray[np.float64]:
-        expected = P @ self.rules.error_costs.T
+        """What answering by P costs each row, float64 (n_samples,): the realised cost, and for ``beta`` the expected.
+
+        Of hundreds of subsets those are chosen that seem to err least, often because they are too sure of themselves.
+        So the classifier of all features is asked as well what it expects of the same answers.
+        """
+        costs, rows = self.rules.error_costs, np.arange(len(P))
+        expected = P @ costs.T
         answer = expected.argmin(axis=1)
-        rows: Any = np.arange(len(P))
-        realised = self.rules.error_costs[answer, self.table.y]
-        return (1 - self.beta) * realised + self.beta * expected[rows, answer]
+        believed = expected[rows, answer]
+        if self.second is not None:
+            believed += SECOND * self.complete * ((self.second @ costs.T)[rows, answer] - believed)
+        return (1 - self.beta) * costs[answer, self.table.y] + self.beta * believed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from agents.lattice.heads import Table
@@ -24,14 +25,30 @@ def scores(table: Table, rules: Rules, P: NDArray[np.float64], weight: NDArray[n
     if total <= 0:
         return np.zeros(rules.n_acquisitions)
     w = weight / total
-    R, V = (table.onehot - P) * w[:, None], P * (1 - P) * w[:, None]
+    one = P[:, : table.n_outputs]  # of two classes the second tells the same
+    R, V = (table.onehot[:, : table.n_outputs] - one) * w[:, None], one * (1 - one) * w[:, None]
     H = table.columns.reshape(len(P), -1)
+    U, first, second = np.zeros((3, table.n_outputs, H.shape[1]))
+    _moments(H, R, V, U, first, second)
     m = w @ H
-    U = H.T @ R - np.outer(m, R.sum(axis=0))
-    D = (H * H).T @ V - 2 * m[:, None] * (H.T @ V) + np.outer(m * m, V.sum(axis=0))
-    ratio = (U * U / (np.maximum(D, 0) + 1.0 / total)).sum(axis=1)
+    U -= np.outer(R.sum(axis=0), m)
+    D = second - 2 * m * first + np.outer(V.sum(axis=0), m * m)
+    ratio = (U * U / (np.maximum(D, 0) + 1.0 / total)).sum(axis=0) * (table.n_classes / table.n_outputs)
     statistic = ratio.reshape(-1, table.columns.shape[2]).max(axis=1)
     return np.array([statistic[list(g)].max() for g in rules.groups])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _moments(H, R, V, U, first, second):
+    """Sums over the rows of H times R, H times V and its square times V, (n_outputs, n_columns), in one passage."""
+    for i in range(len(H)):
+        for k in range(R.shape[1]):
+            r, v = R[i, k], V[i, k]
+            for c in range(H.shape[1]):
+                h = H[i, c]
+                U[k, c] += h * r
+                first[k, c] += h * v
+                second[k, c] += h * h * v
 
 
 def by_cells(

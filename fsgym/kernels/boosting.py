@@ -40,13 +40,16 @@ def boost(
     weight: NDArray[np.float64],
     scores: NDArray[np.float64],
     columns: NDArray[np.int64],
+    drawn: NDArray[np.bool_],
     *,
     depth: int,
     rate: float,
     least: float = 5.0,
     l2: float = 1.0,
 ) -> SmallForest:
-    """Newton boosting of the log loss (Friedman, 2001; second order as in Chen and Guestrin, 2016).
+    """Newton boosting of the log loss, each tree from some of the rows (Friedman, 2001 and 2002).
+
+    Second order as in Chen and Guestrin (2016).
 
     Parameters
     ----------
@@ -62,6 +65,8 @@ def boost(
         all rows, those left out too.
     columns : ndarray of shape (n_trees, k), int64
         The features that each tree may ask for.
+    drawn : ndarray of shape (n_rounds, n_samples), bool
+        The rows that the trees of each round are grown on, of those in ``rows``; their leaves are added to all scores.
     depth : int
         Questions on each path.
     rate, least, l2 : float
@@ -72,7 +77,8 @@ def boost(
     >>> import numpy as np
     >>> codes, y = np.array([[0, 0, 1, 1] * 5], np.uint8), np.array([0, 0, 1, 1] * 5)
     >>> scores = np.zeros((20, 1))
-    >>> forest = boost(codes, y, np.arange(20), np.ones(20), scores, np.zeros((9, 1), np.int64), depth=1, rate=0.5)
+    >>> forest = boost(codes, y, np.arange(20), np.ones(20), scores, np.zeros((9, 1), np.int64),
+    ...     np.ones((9, 20), bool), depth=1, rate=0.5)
     >>> bool((np.sign(scores[:, 0]) == 2 * y - 1).all()), forest.cut[0, 0]
     (True, np.uint8(0))
     """
@@ -89,7 +95,7 @@ def boost(
     learnt, others = scores[rows], scores[rest]
     n_bins = codes.max(axis=1, initial=0).astype(np.int64) + 1
     buffers = (
-        np.empty((n, 4)), np.empty(learnt.shape), np.empty((2, n), np.int64), np.empty((2, n_nodes + 2), np.int64),
+        rows, drawn, np.empty((n, 4)), np.empty(learnt.shape), np.empty((2, n), np.int64), np.empty((2, n_nodes + 2), np.int64),
         np.empty((2, 2 ** max(depth - 1, 0), k, MOST_BINS, 4)),
     )  # fmt: skip
     _boost(by_row[rows], n_bins, y[rows], weight[rows], learnt, columns, depth, rate, least, l2, *forest, *buffers)
@@ -101,23 +107,27 @@ def boost(
 @njit(cache=True, nogil=True, _nrt=False)
 def _boost(
     codes, n_bins, y, weight, scores, columns, depth, rate, least, l2,
-    feature, cut, value, statistics, shares, order, first, histogram,
+    feature, cut, value, rows, drawn, statistics, shares, order, first, histogram,
 ):  # fmt: skip
     n_outputs = scores.shape[1]
     for t in range(len(columns)):
         k = t % n_outputs
         if k == 0:
             _shares(scores, shares)
+        n = 0
         for i in range(len(y)):
+            if not drawn[t // n_outputs, rows[i]]:
+                continue
             p = shares[i, k]
             truth = 1.0 if y[i] == (1 if n_outputs == 1 else k) else 0.0
             statistics[i, 0] = weight[i] * (truth - p)
             statistics[i, 1] = weight[i] * max(p * (1.0 - p), 1e-6)
             statistics[i, 2] = weight[i]
             statistics[i, 3] = 1.0
-            order[0, i] = i
-        first[0, 0], first[0, 1] = 0, len(y)  # rows of open node v: order[first[v]:first[v + 1]]
-        _count(codes, n_bins, columns[t], order[0], 0, len(y), statistics, histogram[0, 0])
+            order[0, n] = i
+            n += 1
+        first[0, 0], first[0, 1] = 0, n  # rows of open node v: order[first[v]:first[v + 1]]
+        _count(codes, n_bins, columns[t], order[0], 0, n, statistics, histogram[0, 0])
         for level in range(depth):
             old, new = level % 2, 1 - level % 2
             for v in range(2**level):
@@ -138,20 +148,25 @@ def _boost(
                 g += statistics[order[0, r], 0]
                 h += statistics[order[0, r], 1]
             value[t, v] = rate * g / (h + l2)
-            for r in range(leaves[v], leaves[v + 1]):
-                scores[order[0, r], k] += value[t, v]
+        _add(codes, feature[t], cut[t], value[t], scores[:, k])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _score(codes, feature, cut, value, scores):
     """Add the trees to the scores of rows."""
-    n_nodes = feature.shape[1]
+    for t in range(len(feature)):
+        _add(codes, feature[t], cut[t], value[t], scores[:, t % scores.shape[1]])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _add(codes, feature, cut, value, scores):
+    """Add a tree to the scores of rows."""
+    n_nodes = len(feature)
     for i in range(len(scores)):
-        for t in range(len(feature)):
-            v = 0
-            while v < n_nodes:
-                v = 2 * v + 1 + (codes[i, feature[t, v]] > cut[t, v])
-            scores[i, t % scores.shape[1]] += value[t, v - n_nodes]
+        v = 0
+        while v < n_nodes:
+            v = 2 * v + 1 + (codes[i, feature[v]] > cut[v])
+        scores[i] += value[v - n_nodes]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
