@@ -61,7 +61,8 @@ class LatticeClassifier(AgentClassifier):
         Standard errors by which a choice that looks at the case has to be better than a fixed one.
     beta : float from 0 to 1, optional
         Share of the expected error cost in the loss learnt from, the rest being the realised one; by default 1 up to
-        600 rows, else a half: errors of few rows are a noisy loss.
+        600 rows, else a half: errors of few rows are a noisy loss. A quarter of what is expected is the expectation
+        of the classifier of all features.
     n_jobs : int, optional
         Threads, as in scikit-learn. Results do not depend on it.
     random_state : int, numpy Generator or RandomState, optional

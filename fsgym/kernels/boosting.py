@@ -95,8 +95,8 @@ def boost(
     learnt, others = scores[rows], scores[rest]
     n_bins = codes.max(axis=1, initial=0).astype(np.int64) + 1
     buffers = (
-        rows, drawn, np.empty((n, 4)), np.empty(learnt.shape), np.empty((2, n), np.int64), np.empty((2, n_nodes + 2), np.int64),
-        np.empty((2, 2 ** max(depth - 1, 0), k, MOST_BINS, 4)),
+        rows, drawn, np.empty((n, 4)), np.empty(learnt.shape), np.empty((2, n), np.int64),
+        np.empty((2, n_nodes + 2), np.int64), np.empty((2, 2 ** max(depth - 1, 0), k, MOST_BINS, 4)),
     )  # fmt: skip
     _boost(by_row[rows], n_bins, y[rows], weight[rows], learnt, columns, depth, rate, least, l2, *forest, *buffers)
     _score(by_row[rest], *forest, others)

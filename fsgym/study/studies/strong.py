@@ -41,7 +41,7 @@ DEEP = {
 }  # where the deep agent is trained
 PRICES = (0.001, 0.003, 0.01, 0.03, 0.1)
 SPLITS = {False: 2, True: 3}
-DEEP_SPLITS = {False: 1, True: 2}  # the first of them
+DEEP_SPLITS = {False: 1, True: 3}  # the first of them
 SHARE = 0.7
 REFERENCE = (
     DWSM_REFERENCE
@@ -116,16 +116,16 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
 def protocol(full: bool) -> str:
     sets = "Fourteen data sets" if full else f"{', '.join(QUICK).capitalize()}"
     prices, deep = (", ".join(words) for words in ((f"{p:g}" for p in PRICES), DEEP[full]))
+    first = "" if DEEP_SPLITS[full] == SPLITS[full] else f", and there on the first {DEEP_SPLITS[full]} of the splits"
     return (
         f"{sets}, {SPLITS[full]} random stratified splits with {SHARE:.0%} of the rows for training; a feature costs "
         f"lam = {prices}, a wrong answer 1, and the loss is the mean of both over the test rows. The lattice agent "
         "(agents.LatticeClassifier) has its default settings everywhere, and so have RCPI, the policy of 2012, and "
-        f"MaskablePPO, which is trained at each price anew, on {deep} only, and there on the first {DEEP_SPLITS[full]} "
-        "of the splits. Of the others every setting is chosen at each price, by the loss on stratified inner folds of "
-        "the training part (five up to 1,000 rows, else three): CART's cost-complexity pruning and fewest rows in a "
-        "leaf; of CEGB, cost-efficient boosting with a lazy price for each value, penalty, number (up to 80), rate and "
-        "depth of the trees; of a static selection the number of features that mRMR ranks first, and C of the logistic "
-        "regression on them."
+        f"MaskablePPO, which is trained at each price anew, on {deep} only{first}. Of the others every setting is "
+        "chosen at each price, by the loss on stratified inner folds of the training part (five up to 1,000 rows, else "
+        "three): CART's cost-complexity pruning and fewest rows in a leaf; of CEGB, cost-efficient boosting with a "
+        "lazy price for each value, penalty, number (up to 80), rate and depth of the trees; of a static selection the "
+        "number of features that mRMR ranks first, and C of the logistic regression on them."
     )
 
 
