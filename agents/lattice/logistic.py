@@ -22,27 +22,29 @@ def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64
     Y : float64 (n_samples, n_classes), one-hot
     weights : float64 (n_models, n_samples), >= 0
     """
-    n_models, n_classes = len(weights), Y.shape[1]
+    n_models, two = len(weights), Y.shape[1] == 2
+    if two:  # the difference of the coefficients, half of it for the second class
+        Y = np.ascontiguousarray(Y[:, 1:])
     A = np.column_stack([np.ones(len(H)), H])
-    p = A.shape[1]
-    ridge = np.full(p, 2.0 if n_classes == 2 else 0.3)
-    ridge[0] = 1e-3
-    bound = np.stack([0.5 * (A.T * w) @ A for w in weights])
+    p, n_outputs = A.shape[1], Y.shape[1]
+    ridge = np.full(p, 1.0 if two else 0.3)
+    ridge[0] = 5e-4 if two else 1e-3
+    bound = np.stack([(0.25 if two else 0.5) * (A.T * w) @ A for w in weights])
     bound[:, np.arange(p), np.arange(p)] += ridge
     inverse = np.linalg.inv(bound)
-    theta = np.zeros((n_models, p, n_classes))
+    theta = np.zeros((n_models, p, n_outputs))
     ahead, momentum = theta, np.ones(n_models)
     for _ in range(ITERATIONS):
         residual = A @ ahead.transpose(1, 0, 2).reshape(p, -1)
-        _residual(residual, Y, weights)
-        slope = (A.T @ residual).reshape(p, n_models, n_classes).transpose(1, 0, 2) - ridge[:, None] * ahead
+        (_residual_of_two if two else _residual)(residual, Y, weights)
+        slope = (A.T @ residual).reshape(p, n_models, n_outputs).transpose(1, 0, 2) - ridge[:, None] * ahead
         new = ahead + inverse @ slope
         step = new - theta
         momentum = np.where((slope * step).sum(axis=(1, 2)) < 0, 1.0, momentum)
         following = 0.5 + np.sqrt(0.25 + momentum**2)
         ahead = new + ((momentum - 1) / following)[:, None, None] * step
         theta, momentum = new, following
-    return theta
+    return np.concatenate([-0.5 * theta, 0.5 * theta], axis=2) if two else theta
 
 
 def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -67,3 +69,11 @@ def _residual(scores, Y, weights):
                 total += scores[i, k]
             for k in range(n_classes):
                 scores[i, first + k] = weights[m, i] * (Y[i, k] - scores[i, first + k] / total)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _residual_of_two(scores, Y, weights):
+    """Replace log-odds (n_samples, n_models) by what is weighted and not yet explained."""
+    for i in range(len(scores)):
+        for m in range(len(weights)):
+            scores[i, m] = weights[m, i] * (Y[i, 0] - 1.0 / (1.0 + np.exp(-scores[i, m])))

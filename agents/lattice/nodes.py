@@ -66,7 +66,7 @@ class Lattice:
 
     def _head(self, z: Subset) -> CrossFit:
         """The head of a subset, outside the lattice."""
-        self.spent_operations += operations(self.table, len(self.features(z)))
+        self.spent_operations += operations(self.table, self.features(z))
         if z not in self.heads:
             self.heads[z] = cross_fit(self.table, self.features(z))
         return self.heads[z]
@@ -80,7 +80,7 @@ class Lattice:
         for z in dict.fromkeys(wanted):
             if z in self.nodes and self.nodes[z].fit is not None:
                 continue
-            cost = operations(self.table, len(self.features(z)))
+            cost = operations(self.table, self.features(z))
             if self.nodes and self.spent_operations + cost > share * self.most_operations:
                 break
             if sum(v.fit is not None for v in self.nodes.values()) + len(accepted) >= self.most_nodes:
