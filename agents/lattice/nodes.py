@@ -14,7 +14,7 @@ from fsgym.rules import Rules
 
 MOST_NODES = {1000: 120, np.inf: 250}  # with heads, up to so many rows: of many subsets the luckiest seem the best
 SECOND = 0.25  # weight of the classifier of all features in what an answer is expected to cost
-MOST_OPERATIONS = 3_000_000_000  # of all heads, some seconds; of more than 5000 rows in proportion
+MOST_OPERATIONS = 3_250_000_000  # of all heads, some seconds; of more than 5000 rows in proportion
 
 
 @dataclass(eq=False)
