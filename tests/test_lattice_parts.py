@@ -225,6 +225,18 @@ def test_values_of_a_sweep_are_the_losses_of_following_it():
     assert policy.loss < 0.3
 
 
+def test_of_thousands_of_features_no_head_is_made_that_has_them_all():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3000)), np.arange(60) % 2
+    table, rules = table_of(X + y[:, None] * (np.arange(3000) == 7), y), Rules(3000, 2, lam=1e-6)
+    lattice = Lattice(table, rules, 1.0, in_threads(1))
+    assert lattice.second is None
+    assert lattice.jump((), range(3000)) is None
+    few = Lattice(table_of(X[:, :20], y), Rules(20, 2), 1.0, in_threads(1))
+    np.testing.assert_array_equal(few.second, few.heads[tuple(range(20))].P)
+    assert len(few.nodes) == 1
+
+
 def test_a_row_is_never_told_by_a_model_that_saw_its_label():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.arange(90) % 2

@@ -61,15 +61,19 @@ class Lattice:
         self.can_be_had = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
         self.passes = bool(self.can_be_had.all())  # nobody has to answer on the way
         self.complete = ~missing.any(axis=1)
-        self.second = self._head(tuple(range(rules.n_acquisitions))).P if beta > 0 else None
+        self.second = self._second_opinion() if beta > 0 else None
         self.grow([()])
 
-    def _head(self, z: Subset) -> CrossFit:
-        """The head of a subset, outside the lattice."""
-        self.spent_operations += operations(self.table, self.features(z))
-        if z not in self.heads:
-            self.heads[z] = cross_fit(self.table, self.features(z))
-        return self.heads[z]
+    def _second_opinion(self) -> NDArray[np.float64] | None:
+        """Cross-fitted probabilities given all features, None where they would take much of the time."""
+        full = tuple(range(self.rules.n_acquisitions))
+        cost = operations(self.table, self.features(full))
+        if cost > self.most_operations // 10:
+            return None
+        self.spent_operations += cost
+        if full not in self.heads:
+            self.heads[full] = cross_fit(self.table, self.features(full))
+        return self.heads[full].P
 
     def features(self, z: Subset) -> NDArray[np.int64]:
         return np.array(sorted(i for j in z for i in self.rules.groups[j]), dtype=np.int64)
