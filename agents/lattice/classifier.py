@@ -45,7 +45,7 @@ class LatticeClassifier(AgentClassifier):
         Instead of ``lam``: how many features may be used for a case on average. Either target is a limit: the price is
         searched for whose policy uses most without a mean above it, over the training rows, each asked by models that
         did not see it. The mean of new cases scatters around that. A target that is never used up is no limit. The
-        search takes as long as a ``path`` of about ten prices.
+        search takes as long as a ``path`` of about ten to fourteen prices.
     budget : int, optional
         Largest number of acquisitions for a datum.
     budget_cost : float, optional

@@ -15,6 +15,7 @@ MOST_TRIALS = 14
 NEAR = 0.97  # share of the target that is near enough
 CLOSE = 1.05  # ratio of two prices between which no other is tried
 STEP = 4.0  # between prices while only one side is known
+WIDER = 1.1  # between prices beyond a jump
 
 
 class Target(NamedTuple):
@@ -38,7 +39,8 @@ def check_target(target_cost: Any, target_features: Any) -> Target | None:
 def search(target: Target, rules: Rules, learn_at: Callable[[float], Learnt]) -> Learnt:
     """What is learnt at the price whose policy uses most of what it may.
 
-    The mean is no continuous function of the price: it jumps where a policy changes. Of the policies tried the one of
+    The mean is no continuous function of the price: it jumps where a policy changes, and may be higher again at a
+    somewhat higher price, so that beyond a jump over the target some more are tried. Of the policies tried the one of
     the largest mean not above the target is taken, since a budget is a limit. The mean is over the training rows, each
     asked by models that did not see it; its own loss is not what is looked at, so it is hardly flattered.
 
@@ -58,11 +60,12 @@ def search(target: Target, rules: Rules, learn_at: Callable[[float], Learnt]) ->
     best: tuple[float, Learnt] | None = None
     below: float | None = None  # the largest price known to use too much
     above: float | None = None  # the smallest known to use no more than it may
+    beyond = 0  # prices tried beyond a jump
     for _ in range(MOST_TRIALS):
         learnt = learn_at(lam)
         found = learnt.policy.usage()[target.what]
         if found <= target.most:
-            above = lam
+            above = above if beyond else lam
             if best is None or found >= best[0]:
                 best = found, learnt
             if lam == low or found >= NEAR * target.most:
@@ -70,10 +73,14 @@ def search(target: Target, rules: Rules, learn_at: Callable[[float], Learnt]) ->
         elif lam == high:
             break
         else:
-            below = lam
+            below = below if beyond else lam
         if below is not None and above is not None and above / below < CLOSE:
-            break
-        lam = _next(below, above, lam, low, high)
+            beyond += 1
+            lam = above * WIDER**beyond
+            if lam > high:
+                break
+        else:
+            lam = _next(below, above, lam, low, high)
     if best is None:
         raise ValueError(
             f"target_{target.what}={target.most:g} cannot be kept to: what costs nothing is asked for anyway, "
