@@ -125,7 +125,7 @@ def operations(table: Table, features: NDArray[np.int64]) -> int:
     step = n * (23 + 0.6 * columns)
     factor = columns**3 // 5 if columns > 300 else 0  # of the curvature; beside the rest no time for fewer
     one_fold = table.n_outputs * (trees.rounds * tree + ITERATIONS * step) + factor
-    return int(table.n_folds * one_fold) + 1_000_000 + 2_000 * n  # the last of sweeps over it
+    return int(table.n_folds * one_fold) + 1_000_000 + 2_000 * n  # and sweeps over it
 
 
 def cross_fit(table: Table, features: NDArray[np.int64]) -> CrossFit:

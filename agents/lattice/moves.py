@@ -44,11 +44,12 @@ class Moves:
         Under relational prices it may be cheaper to acquire something else first that j is related to.
         """
         direct = self._walk(z, (), j)
-        if self.rules.related is None:
+        related = self.rules.related
+        if related is None:
             return direct
-        stones = (k for k in range(self.rules.n_acquisitions) if k != j and k not in z)
-        ways = [w for w in (direct, *(self._walk(z, (k,), j) for k in stones)) if w is not None]
-        return min(ways, key=lambda w: w[1], default=None)
+        near = np.flatnonzero(related[[*self._needs(z, j), j]].any(axis=0)).tolist()
+        ways = [direct, *(self._walk(z, (k,), j) for k in near if k != j and k not in z)]
+        return min((w for w in ways if w is not None), key=lambda w: w[1], default=None)
 
     def _walk(self, z: Subset, first: Subset, j: int) -> tuple[Subset, float] | None:
         """The way from z to j that begins with ``first``."""

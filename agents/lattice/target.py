@@ -65,15 +65,16 @@ def search(target: Target, rules: Rules, learn_at: Callable[[float], Learnt]) ->
         learnt = learn_at(lam)
         found = learnt.policy.usage()[target.what]
         if found <= target.most:
-            above = above if beyond else lam
+            if not beyond:
+                above = lam
             if best is None or found >= best[0]:
                 best = found, learnt
             if lam == low or found >= NEAR * target.most:
                 break
         elif lam == high:
             break
-        else:
-            below = below if beyond else lam
+        elif not beyond:
+            below = lam
         if below is not None and above is not None and above / below < CLOSE:
             beyond += 1
             lam = above * WIDER**beyond

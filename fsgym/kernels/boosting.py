@@ -95,10 +95,11 @@ def boost(
     learnt, others = scores[rows], scores[rest]
     n_bins = codes.max(axis=1, initial=0).astype(np.int64) + 1
     buffers = (
-        rows, drawn, np.empty((n, 4)), np.empty(learnt.shape), np.empty((2, n), np.int64),
-        np.empty((2, n_nodes + 2), np.int64), np.empty((2, 2 ** max(depth - 1, 0), k, MOST_BINS, 4)),
+        np.empty((n, 4)), np.empty(learnt.shape), np.empty((2, n), np.int64), np.empty((2, n_nodes + 2), np.int64),
+        np.empty((2, 2 ** max(depth - 1, 0), k, MOST_BINS, 4)),
     )  # fmt: skip
-    _boost(by_row[rows], n_bins, y[rows], weight[rows], learnt, columns, depth, rate, least, l2, *forest, *buffers)
+    table = by_row[rows], n_bins, y[rows], weight[rows], drawn.take(rows, axis=1)
+    _boost(*table, learnt, columns, depth, rate, least, l2, *forest, *buffers)
     _score(by_row[rest], *forest, others)
     scores[rows], scores[rest] = learnt, others
     return forest
@@ -106,8 +107,8 @@ def boost(
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _boost(
-    codes, n_bins, y, weight, scores, columns, depth, rate, least, l2,
-    feature, cut, value, rows, drawn, statistics, shares, order, first, histogram,
+    codes, n_bins, y, weight, drawn, scores, columns, depth, rate, least, l2,
+    feature, cut, value, statistics, shares, order, first, histogram,
 ):  # fmt: skip
     n_outputs = scores.shape[1]
     for t in range(len(columns)):
@@ -116,7 +117,7 @@ def _boost(
             _shares(scores, shares)
         n = 0
         for i in range(len(y)):
-            if not drawn[t // n_outputs, rows[i]]:
+            if not drawn[t // n_outputs, i]:
                 continue
             p = shares[i, k]
             truth = 1.0 if y[i] == (1 if n_outputs == 1 else k) else 0.0
