@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from agents import model_file
-from agents.classifier import DatumWiseClassifier
 from agents.deep import SB3Classifier
 from agents.lattice import LatticeClassifier
+from agents.rcpi.classifier import DatumWiseClassifier
 
 KINDS: dict[str, type[DatumWiseClassifier] | type[LatticeClassifier] | type[SB3Classifier]] = {
     "linear": DatumWiseClassifier, "lattice": LatticeClassifier, "network": SB3Classifier,

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from agents.kernels import NEVER, add_acquisition, best_legal, padded
-from fsgym import rules as mdp
-from fsgym.dataset import Scaling
-from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules, Tables
-
-# Scores must stay far from NEVER and from infinity: no sum of these reaches 1e27.
-LARGEST_WEIGHT, LARGEST_VALUE = np.float32(1e12), np.float32(1e9)
+from fsgym.rules import kernels as mdp
 
 
 class Policy(Protocol):
@@ -27,119 +20,6 @@ class Policy(Protocol):
     ) -> NDArray[np.int64]:
         """Actions, int64 (n,), from z (n, n_features), the values where known, and what is legal (n, n_actions)."""
         ...
-
-
-@dataclass(frozen=True, eq=False)
-class LinearPolicy:
-    """Greedy for linear scores s(x, z, a) = <theta_a, [1, z, mu(x, z)]> (Dulac-Arnold et al., 2012, section 3.4).
-
-    Ties go to the lowest action. The scaling it was trained with is part of it: values come and go as they are.
-
-    Attributes
-    ----------
-    weights : float32 (n_features, 2, n_actions), of z and of the scaled value of each feature
-    intercepts : float32 (n_actions,)
-    scaling : Scaling
-    rules : Rules
-
-    Raises
-    ------
-    ValueError
-        Where the arrays do not fit the rules, or hold numbers that are not finite or above 1e12.
-    """
-
-    weights: NDArray[np.float32]
-    intercepts: NDArray[np.float32]
-    scaling: Scaling
-    rules: Rules
-
-    def __post_init__(self) -> None:
-        n, J, A = self.rules.n_features, self.rules.n_acquisitions, self.rules.n_actions
-        for name, array, kind, shape, most in (
-            ("weights", self.weights, np.float32, (n, 2, A), LARGEST_WEIGHT),
-            ("intercepts", self.intercepts, np.float32, (A,), LARGEST_WEIGHT),
-            ("offset", self.scaling.offset, np.float64, (n,), np.inf),
-            ("scale", self.scaling.scale, np.float64, (n,), np.inf),
-        ):
-            fits = array.shape == shape and array.dtype == kind
-            if fits and name == "intercepts":  # of an acquisition that was never legal
-                array = np.append(np.where(array[:J] == NEVER, 0, array[:J]), array[J:])
-            if not fits or not np.isfinite(array).all() or np.abs(array).max() > most:
-                raise ValueError(f"{name} must be finite {kind.__name__} of shape {shape}, at most {most:g} in size")
-
-    def scaled(self, X: NDArray) -> NDArray[np.float32]:
-        """Scaled values, float32; only what would overflow the scores is cut off, at 1e9 times the training range."""
-        return np.clip(self.scaling.apply(X), -LARGEST_VALUE, LARGEST_VALUE, dtype=np.float32)
-
-    def scores(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scores of all actions, float32 (n, n_actions)."""
-        z = (acquired & ~np.isnan(values)).astype(np.float32)
-        mu = self.scaled(np.where(z, values, 0)) * z
-        scores = self.intercepts + z @ self.weights[:, 0] + mu @ self.weights[:, 1]
-        return scores.astype(np.float32, copy=False)
-
-    def actions(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """The legal action of the largest score, int64 (n,)."""
-        return np.where(legal, self.scores(acquired, values), -np.inf).argmax(axis=1)
-
-    def trajectories(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
-        """Classify the rows of ``X`` (n_samples, n_features), each feature looked at only when acquired.
-
-        Scores are kept and the row of the new feature added: O(n_actions) for an acquired feature (section 5.1).
-        ``rules`` replaces the rules it was trained with, for another budget, say; groups and classes must agree.
-        Raises ValueError where ``X`` has another shape, or missing values that the rules refuse.
-        """
-        rules = rules or self.rules
-        if rules.groups != self.rules.groups or rules.n_classes != self.rules.n_classes:
-            raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
-        with np.errstate(over="ignore"):
-            X = np.ascontiguousarray(X, dtype=np.float32)
-        if X.ndim != 2 or X.shape[1] != rules.n_features:
-            raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {X.shape}")
-        if rules.missing == "error" and np.isnan(X).any():
-            raise ValueError("X has missing values and missing='error' refuses them")
-        W, b = padded(self.weights, 0)[None], padded(self.intercepts, float(NEVER))[None]
-        return walk(self.scaled(X), X, W, b, rules)
-
-
-def walk(
-    values: NDArray[np.float32], X: NDArray[np.float32], W: NDArray[np.float32], b: NDArray[np.float32], rules: Rules
-) -> Trajectories:
-    """Trajectories of one linear policy, from scaled ``values`` and padded weights (1, n_features, 2, width)."""
-    n, J = len(X), rules.n_acquisitions
-    most = J if rules.budget is None else min(J, rules.budget)
-    order, acquired = np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool)
-    answers = np.zeros(n, np.int64)
-    state = np.empty((1, b.shape[1]), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
-    buffers = np.empty((1, b.shape[1]), np.float32), np.empty(b.shape[1], np.float32)
-    _walk(values, X, W, b, order, acquired, answers, *state, *buffers, *rules.tables)
-    longest = int((order >= 0).sum(axis=1).max(initial=0))
-    return Trajectories(order[:, :longest], acquired, answers, np.zeros(n, bool))
-
-
-@njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
-def _walk(values, X, W, b, order, acquired, answers, legal, status, touching, scores, allowed, *tables):
-    t = Tables(*tables)
-    J = t.costs.size
-    for row in range(len(X)):
-        mdp.start(t, X, row, 0, legal, status, touching)
-        for a in range(scores.shape[1]):
-            scores[0, a] = b[0, a]
-        n_taken, spent = 0, 0.0
-        while True:
-            action = best_legal(scores, 0, legal, 0, allowed)
-            if action >= J:
-                answers[row] = action - J
-                break
-            spent += mdp.acquire(t, action, 0, legal, status, touching, n_taken, spent)
-            order[row, n_taken] = action
-            n_taken += 1
-            add_acquisition(t, action, values, row, W, 0, scores, 0)
-            for k in range(t.member_first[action], t.member_first[action + 1]):
-                i = t.member[k]
-                acquired[row, i] = not np.isnan(X[row, i])
 
 
 def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:

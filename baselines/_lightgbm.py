@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from fsgym.extras import require
-from fsgym.kernels import Tree
-from fsgym.kernels.tree import KINDS
+from fsgym.trees import Tree
+from fsgym.trees.tree import KINDS
 
 
 def engine() -> Any:

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines._lightgbm import engine, trees_of
 from baselines._linear import class_codes, validate_data
-from fsgym.kernels import Forest, Tree
 from fsgym.rules import Rules
 from fsgym.threads import n_threads
+from fsgym.trees import Forest, Tree
 
 _ENDLESS = 1e30  # a penalty that nothing is worth
 
@@ -64,7 +64,7 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
     rules_ : fsgym.Rules
     penalty_ : ndarray of shape (n_features,), float64
         What LightGBM is given, in units of its gain, for a row (lazy) or a model (coupled).
-    trees_ : fsgym.kernels.Forest
+    trees_ : fsgym.trees.Forest
         The trees, an iteration's in class order; LightGBM is not needed to use them.
     init_ : ndarray of shape (n_outputs,), float64
         Where scores begin: logarithms of the classes' odds or shares.

@@ -21,10 +21,10 @@ from stable_baselines3 import DQN
 
 import fsgym
 from agents import RCPI, DatumWiseClassifier, SB3Classifier
-from agents.sb3 import SETTINGS, alone, make_model, training
+from agents.deep.sb3 import SETTINGS, alone, make_model, training
 from fsgym import Dataset, Rules
 from fsgym.registration import VARIANTS
-from fsgym.study.conclusion import replace_section
+from fsgym_studies.common.render import replace_section
 
 SEEDS, PRICES = (0, 1, 2), (0.01, 0.03, 0.1)
 NAMES = {"rcpi": "RCPI", "maskable_ppo": "MaskablePPO", "dqn": "masked DQN", "plain": "DQN without masks"}

@@ -18,13 +18,12 @@ from matplotlib.figure import Figure
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from exact import all_rows, draw, expected_loss, optimum
-
 from agents import DatumWiseClassifier, LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Rules
+from fsgym.comparison.figures import COLOURS, STYLE, looks
 from fsgym.evaluation import Trajectories
-from fsgym.study.figures import COLOURS, STYLE, looks
+from support.exact import all_rows, draw, expected_loss, optimum
 
 BLOCKS, WIDE, RIGHT, N = 3, 3, 0.85, 12
 GROUPS = [list(range(BLOCKS)), *([i] for i in range(BLOCKS, N))]

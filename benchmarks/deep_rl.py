@@ -15,7 +15,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor
 
 import fsgym  # noqa: F401  registers the ids
-from agents.sb3 import DatumWiseVecEnv, alone
+from agents.deep.sb3 import DatumWiseVecEnv, alone
 
 NUM_ENVS, STEPS, ROUNDS, LEAST = 256, 65_536, 5, 1.4
 # Few passes over large batches, as one sets it to train fast; with more passes the environment matters less.

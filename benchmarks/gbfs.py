@@ -23,7 +23,7 @@ from baselines import GBFSClassifier
 from baselines.gbfs.boosting import boost
 from baselines.gbfs.losses import Logistic
 from baselines.gbfs.prices import Market, phi_of
-from fsgym.kernels import TreeGrower, bin_table
+from fsgym.trees import TreeGrower, bin_table
 
 SIZES = ((30_000, 100), (200_000, 100), (1_000_000, 50))
 DEPTH, ITERATIONS = 4, 6

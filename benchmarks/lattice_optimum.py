@@ -13,8 +13,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from exact import KINDS, PROBLEMS, losses, rules_of
 from joblib import Parallel, delayed
+
+from support.exact import KINDS, PROBLEMS, losses, rules_of
 
 LIMIT = 0.01
 

@@ -13,7 +13,7 @@ import time
 import numpy as np
 from numba import njit
 
-from agents.kernels import NEVER, NOWHERE, _first, _larger, padded, width
+from agents.rcpi.kernels import NEVER, NOWHERE, _first, _larger, padded, width
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states

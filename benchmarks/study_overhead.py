@@ -17,7 +17,7 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from fsgym.study.tasks import Task, run_tasks
+from fsgym.runner import Task, run_tasks
 
 CELLS, SECONDS, ROUNDS = 80, 0.05, 3
 LEAST_SPEED, MOST_STORE = 1.7, 0.002

@@ -12,7 +12,7 @@ from pathlib import Path
 import gymnasium as gym
 
 import fsgym
-from agents.sb3 import SETTINGS, alone, make_model
+from agents.deep.sb3 import SETTINGS, alone, make_model
 from fsgym.registration import VARIANTS
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import warnings
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from fsgym.dataset import Dataset, Scaling
@@ -13,10 +14,10 @@ from fsgym.rules import Rules
 from fsgym.vector_env import DatumWiseVectorEnv
 
 if TYPE_CHECKING:
+    from fsgym.comparison import compare, summarise
     from fsgym.datasets import list_datasets, load_costs, load_dataset
-    from fsgym.study import compare, summarise
 
-__version__ = "0.1.0"
+__version__ = version("fsgym")
 __all__ = [
     "Dataset", "DatumWiseEnv", "DatumWiseVectorEnv", "Evaluation", "Rules", "Scaling", "Trajectories", "compare",
     "evaluate", "list_datasets", "load_costs", "load_dataset", "loss_scorer", "summarise",
@@ -24,7 +25,7 @@ __all__ = [
 
 # Imported when first used: nothing of this is needed to make an environment.
 _LATER = {
-    "compare": "fsgym.study", "summarise": "fsgym.study",
+    "compare": "fsgym.comparison", "summarise": "fsgym.comparison",
     "list_datasets": "fsgym.datasets", "load_costs": "fsgym.datasets", "load_dataset": "fsgym.datasets",
 }  # fmt: skip
 

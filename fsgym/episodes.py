@@ -8,10 +8,10 @@ import numpy as np
 from numba import njit, typeof
 from numpy.typing import NDArray
 
-from fsgym import rules as mdp
 from fsgym.dataset import Dataset
 from fsgym.observation import reveal
 from fsgym.rules import Rules, Tables
+from fsgym.rules import kernels as mdp
 
 
 # Compiled without reference counts (_nrt=False): nothing is allocated inside, and counting them took ten

@@ -11,10 +11,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym import rules as mdp
 from fsgym.dataset import Dataset
 from fsgym.episodes import Ends, Episodes
 from fsgym.rules import Rules
+from fsgym.rules import kernels as mdp
 
 BATCH = 4096
 

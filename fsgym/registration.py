@@ -13,7 +13,7 @@ from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.grids import blocks, contiguous
 from fsgym.rules import Rules
-from fsgym.rules_input import RuleOptions
+from fsgym.rules.checks import RuleOptions
 from fsgym.vector_env import DatumWiseVectorEnv
 
 # Invented prices for the thirty features of breast cancer: a mean over the nuclei costs 1, its standard error 2,

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fsgym.kernels.boosting import MOST_BINS
+from fsgym.trees.boosting import MOST_BINS
 
 HINGES = 4  # columns of a feature: x, (x - q25)+, (x - q50)+, (x - q75)+
 FAR = 6.0  # columns are cut off at so many standard deviations

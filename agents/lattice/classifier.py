@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents import model_file
-from agents.face import AgentClassifier, pricing_of
+from agents.base import AgentClassifier, pricing_of
 from agents.lattice.heads import CrossFit
 from agents.lattice.learn import Learnt, final, learn, make_table
 from agents.lattice.moves import Subset

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.lattice.basis import Basis, columns_of, fit_basis
 from agents.lattice.logistic import ITERATIONS, fit_logistic, softmax
-from fsgym.kernels.boosting import SmallForest, boost
+from fsgym.trees.boosting import SmallForest, boost
 
 BLENDS = (0.25, 0.5, 0.75)  # share of the trees
 TEMPERATURES = (0.6, 0.75, 0.9, 1.0, 1.15, 1.35, 1.6, 1.8)

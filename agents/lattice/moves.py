@@ -7,8 +7,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.policy import state_of
-from fsgym import rules as mdp
 from fsgym.rules import Rules, Tables
+from fsgym.rules import kernels as mdp
 
 Subset = tuple[int, ...]  # acquisitions, ascending
 

@@ -12,8 +12,8 @@ from agents.lattice.describe import n_beliefs, n_cells, n_values
 from agents.lattice.heads import Head
 from agents.lattice.sweep import ADAPTIVE, STOP
 from agents.lattice.walk import Plan
-from fsgym.kernels.boosting import MOST_BINS
 from fsgym.rules import Rules
+from fsgym.trees.boosting import MOST_BINS
 
 LARGEST = 1e12  # number in a plan
 WHOLE = {

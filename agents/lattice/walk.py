@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from agents.lattice.basis import HINGES, bin_of, expand
 from agents.lattice.describe import beliefs, known
 from agents.lattice.sweep import ADAPTIVE, STOP
-from fsgym import rules as mdp
+from fsgym.rules import kernels as mdp
 
 
 class Plan(NamedTuple):

@@ -13,8 +13,9 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from agents import model_file
-from agents.kernels import NEVER, padded
-from agents.policy import LinearPolicy, legal_from
+from agents.policy import legal_from
+from agents.rcpi.kernels import NEVER, padded
+from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states

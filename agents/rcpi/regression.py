@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve  # here, not when used: a library loaded later would miss the limit on threads
 
-from agents.kernels import NEVER, blocks
+from agents.rcpi.kernels import NEVER, blocks
 from agents.rcpi.sampling import States
 from fsgym.rules import Rules
 

@@ -10,11 +10,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.kernels import add_acquisition, advance, below, best_legal, blocks, padded, stream, unit
+from agents.rcpi.kernels import add_acquisition, advance, below, best_legal, blocks, padded, stream, unit
 from agents.rcpi.sampling import States
-from fsgym import rules as mdp
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules, Tables
+from fsgym.rules import kernels as mdp
 
 BLOCK = 256  # states a task
 

@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.kernels import advance, below, stream
-from fsgym import rules as mdp
+from agents.rcpi.kernels import advance, below, stream
 from fsgym.rules import NO_BUDGET, Rules, Tables
+from fsgym.rules import kernels as mdp
 
 
 class States(NamedTuple):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import Market
-from fsgym.kernels import BinnedTable, Tree, TreeGrower, add_binned
+from fsgym.trees import BinnedTable, Tree, TreeGrower, add_binned
 
 Vector = NDArray[np.float64]
 

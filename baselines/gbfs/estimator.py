@@ -92,7 +92,7 @@ class GBFSClassifier(ClassifierMixin, GBFSModel):
     best_iteration_ : int
     train_loss_, validation_loss_ : ndarray of shape (n_iterations,), float64
         Weighted mean loss after each iteration; the second is empty where nothing was held out.
-    trees_ : fsgym.kernels.Forest
+    trees_ : fsgym.trees.Forest
         The trees up to ``best_iteration_``, an iteration's in class order, already shrunk.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names

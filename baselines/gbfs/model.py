@@ -21,8 +21,8 @@ from baselines.gbfs.boosting import Boosted, Held, boost, first_gains
 from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import Market, phi_of
 from fsgym.checks import price_list
-from fsgym.kernels import BinnedTable, Forest, TreeGrower, bin_table
 from fsgym.threads import n_threads
+from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
 
 FEWEST = 200  # rows from which some are held out: fewer stop at an accident
 

@@ -1,0 +1,6 @@
+"""Deep reinforcement learning. Training (``agents.deep.sb3``) needs the extra ``rl``, the rest only NumPy."""
+
+from agents.deep.classifier import SB3Classifier
+from agents.deep.network import NetworkPolicy
+
+__all__ = ["NetworkPolicy", "SB3Classifier"]

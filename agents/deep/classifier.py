@@ -1,0 +1,189 @@
+"""The scikit-learn face of deep reinforcement learning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from agents import model_file
+from agents.base import AgentClassifier, pricing_of
+from agents.deep.network import NetworkPolicy, read_network, scaled, write_network
+from fsgym.checks import generator_of
+from fsgym.dataset import Dataset, Scaling
+from fsgym.env import DatumWiseEnv
+
+
+class SB3Classifier(AgentClassifier):
+    """A classifier that asks for the features of each datum one by one, trained by deep reinforcement learning.
+
+    Learns by an algorithm of Stable-Baselines3 on the environment that the data and prices make, with values scaled to
+    z-scores; classifies by the legal action of the largest output. To learn, it needs the extra ``rl``; a fitted or
+    loaded one needs neither PyTorch nor Stable-Baselines3.
+
+    Parameters
+    ----------
+    lam : float, default 0.01
+        Price of one unit of ``costs``, in units of ``error_costs``.
+    algorithm : {"maskable_ppo", "dqn", "ppo", "a2c"}, default "maskable_ppo"
+        Proximal policy optimisation with masks (Huang and Ontañón, 2022), deep Q-learning over legal actions (Mnih et
+        al., 2015; van Hasselt et al., 2016), or two that learn what is legal by forfeiting.
+    budget : int, optional
+        Largest number of acquisitions for a datum.
+    budget_cost : float, optional
+        Largest price of all acquisitions for a datum, in the unit of ``costs``.
+    costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
+        Price of each acquisition; default one each. Names are the columns', or ``x0, x1, ...``.
+    error_costs : array-like of shape (n_classes, n_classes), optional
+        ``error_costs[answer, truth]``, classes in sorted order; default 1 for a wrong answer.
+    groups, related, relation, unrelated_costs, empty_is_related, prerequisites, missing
+        As in ``fsgym.Rules``.
+    total_timesteps : int, optional
+        Steps of training; whole rollouts of all episodes are made. By default those of ``agents.deep.sb3.SETTINGS``.
+    num_envs : int, optional
+        Episodes side by side.
+    hidden : sequence of int, default (64, 64)
+        Widths of the hidden layers.
+    options : mapping, optional
+        Arguments of the algorithm's class in Stable-Baselines3 that replace those of ``agents.deep.sb3.SETTINGS``,
+        such as ``{"ent_coef": 0.02}``.
+    progress_bar : bool, default False
+    random_state : int, numpy Generator or RandomState, optional
+        The same int gives the same network, byte by byte, on one kind of CPU.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of str, where ``X`` had column names
+    rules_ : Rules
+    policy_ : NetworkPolicy
+
+    Raises
+    ------
+    ValueError, TypeError
+        For data or parameters that do not fit, in one sentence.
+    ImportError
+        By ``fit`` and ``export`` without the extra ``rl``, with the line that installs it.
+
+    References
+    ----------
+    S. Huang and S. Ontañón. A closer look at invalid action masking in policy gradient algorithms. FLAIRS, 2022.
+    H. van Hasselt, A. Guez and D. Silver. Deep reinforcement learning with double Q-learning. AAAI, 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import SB3Classifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = SB3Classifier(lam=0.01, total_timesteps=20_000, random_state=0).fit(X, y)
+    >>> used = model.features_used(X)
+    >>> used.shape, bool(used.sum(axis=1).mean() < 8), bool(model.score(X, y) > 0.85)
+    ((178, 13), True, True)
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.01,
+        *,
+        algorithm: Literal["maskable_ppo", "dqn", "ppo", "a2c"] = "maskable_ppo",
+        budget: int | None = None,
+        budget_cost: float | None = None,
+        costs: Any = None,
+        error_costs: Any = None,
+        groups: Any = None,
+        related: Any = None,
+        relation: Literal["any", "all"] = "any",
+        unrelated_costs: Any = None,
+        empty_is_related: bool = True,
+        prerequisites: Any = None,
+        missing: Literal["unavailable", "error"] = "unavailable",
+        total_timesteps: int | None = None,
+        num_envs: int | None = None,
+        hidden: Any = (64, 64),
+        options: Mapping[str, Any] | None = None,
+        progress_bar: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.algorithm: Literal["maskable_ppo", "dqn", "ppo", "a2c"] = algorithm
+        self.budget = budget
+        self.budget_cost = budget_cost
+        self.costs = costs
+        self.error_costs = error_costs
+        self.groups = groups
+        self.related = related
+        self.relation = relation
+        self.unrelated_costs = unrelated_costs
+        self.empty_is_related = empty_is_related
+        self.prerequisites = prerequisites
+        self.missing = missing
+        self.total_timesteps = total_timesteps
+        self.num_envs = num_envs
+        self.hidden = hidden
+        self.options = options
+        self.progress_bar = progress_bar
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> SB3Classifier:
+        """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
+        dataset, rules = self._task(X, y)
+        scaling = Scaling.standard(dataset.X)
+        shown = Dataset(scaled(dataset.X, scaling), dataset.y, classes=np.arange(dataset.n_classes))
+        hidden, seed = _widths(self.hidden), int(generator_of(self.random_state).integers(2**31))
+        from agents.deep.sb3 import trained  # after the checks: it needs the extra
+
+        arrays = trained(
+            self.algorithm, DatumWiseEnv(shown, rules), total_timesteps=self.total_timesteps, num_envs=self.num_envs,
+            hidden=hidden, options=self.options, seed=seed, progress_bar=self.progress_bar,
+        )  # fmt: skip
+        self.classes_, self.rules_ = dataset.classes, rules
+        self.policy_ = NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules)
+        return self
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write network, rules, scaling, labels and names to a model file (safetensors with a JSON header)."""
+        header = self._labels()
+        write_network(path, self.policy_, header)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> SB3Classifier:
+        """A fitted classifier from a model file; nothing in the file is executed, and PyTorch is not needed.
+
+        Its rules are its parameters again; how it was trained (``options``, ...) is not in the file.
+
+        Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
+        """
+        policy, header = read_network(path)
+        model = cls(algorithm=policy.algorithm, hidden=policy.hidden, **pricing_of(policy.rules))  # type: ignore[arg-type]
+        try:
+            model._learnt(policy, header)
+        except model_file.DAMAGES as error:
+            raise model_file.damaged(path, error) from None
+        return model
+
+    def export(self, path: str | os.PathLike) -> None:
+        """Write a zip for ``load`` of the algorithm's own class in Stable-Baselines3.
+
+        The model in it takes observations of scaled values (``policy_.scaled``). For export only: that ``load``
+        unpickles, so never give it a file that somebody else made. This package has ``save`` and ``load`` instead.
+        """
+        check_is_fitted(self, "policy_")
+        from agents.deep.sb3 import rebuilt
+
+        rebuilt(self.policy_).save(path)
+
+
+def _widths(hidden: Any) -> tuple[int, ...]:
+    """Widths of the hidden layers, checked."""
+    try:
+        widths = tuple(hidden)
+    except TypeError:
+        widths = ("none",)
+    if not all(isinstance(w, int | np.integer) and not isinstance(w, bool) and 1 <= w <= 65536 for w in widths):
+        raise ValueError(f"hidden must be widths of layers, whole numbers from 1 to 65536, got {hidden!r}")
+    return tuple(int(w) for w in widths)

@@ -1,0 +1,22 @@
+"""Deep reinforcement learning through Stable-Baselines3: what needs the extra ``rl``."""
+
+from fsgym.extras import require
+
+require("rl", "agents.deep.sb3")
+
+from agents.deep.sb3.dqn import MaskedDQN, MaskedReplayBuffer  # noqa: E402
+from agents.deep.sb3.training import SETTINGS, Settings, alone, make_model, rebuilt, trained  # noqa: E402
+from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards  # noqa: E402
+
+__all__ = [
+    "SETTINGS",
+    "DatumWiseVecEnv",
+    "MaskedDQN",
+    "MaskedReplayBuffer",
+    "ScaledRewards",
+    "Settings",
+    "alone",
+    "make_model",
+    "rebuilt",
+    "trained",
+]

@@ -1,0 +1,135 @@
+"""Deep Q-learning that knows which actions are legal."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sb3_contrib.common.maskable.utils import get_action_masks
+from stable_baselines3 import DQN
+from stable_baselines3.common.buffers import ReplayBuffer
+from torch.nn.functional import smooth_l1_loss
+
+IMPOSSIBLE = -torch.inf
+
+
+class MaskedSamples(NamedTuple):
+    """Transitions (s, a, s', whether s' is an end, r), and what is legal in s'."""
+
+    observations: torch.Tensor
+    actions: torch.Tensor
+    next_observations: torch.Tensor
+    dones: torch.Tensor
+    rewards: torch.Tensor
+    next_masks: torch.Tensor
+
+
+class MaskedReplayBuffer(ReplayBuffer):
+    """A replay buffer that keeps what is legal in the next state of each transition, ``next_masks``."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.next_masks = np.ones((self.buffer_size, self.n_envs, int(self.action_space.n)), bool)  # type: ignore[attr-defined]
+
+    def _get_samples(self, batch_inds: NDArray, env: Any = None) -> MaskedSamples:  # type: ignore[override]
+        where = batch_inds, np.random.randint(0, self.n_envs, size=len(batch_inds))  # noqa: NPY002 (seeded by Stable-Baselines3)
+        arrays = (
+            self.observations[where], self.actions[where], self.next_observations[where],
+            self.dones[where][:, None], self.rewards[where][:, None], self.next_masks[where],
+        )  # fmt: skip
+        return MaskedSamples(*(self.to_torch(array) for array in arrays))
+
+
+class MaskedDQN(DQN):
+    """Deep Q-learning (Mnih et al., 2015) that chooses, explores and bootstraps over legal actions only.
+
+    Stable-Baselines3's DQN knows no masks: it learns by forfeiting, and its target is the maximum over actions that
+    could not be taken. Here the greedy action, the random one and that maximum are of the legal ones, and each
+    environment throws its own coin. Parameters and the rest are those of ``stable_baselines3.DQN``; the environment
+    needs ``action_masks()``, which those of this package have.
+
+    References
+    ----------
+    V. Mnih et al. Human-level control through deep reinforcement learning. Nature 518, 529-533, 2015.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> from agents.deep.sb3 import MaskedDQN
+    >>> env = gymnasium.make("DatumWise-v0", lam=0.05)
+    >>> model = MaskedDQN("MlpPolicy", env, gamma=1.0, learning_starts=50, seed=0, device="cpu").learn(100)
+    >>> fsgym.evaluate(model, env).illegal
+    0.0
+    """
+
+    replay_buffer: MaskedReplayBuffer  # type: ignore[assignment]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"replay_buffer_class": MaskedReplayBuffer, **kwargs})
+
+    def predict(  # type: ignore[override]
+        self,
+        observation: NDArray,
+        state: Any = None,
+        episode_start: NDArray | None = None,
+        deterministic: bool = False,
+        action_masks: NDArray | None = None,
+    ) -> tuple[NDArray, Any]:
+        """As ``DQN.predict``, over the actions that ``action_masks``, bool (n, n_actions), allows."""
+        if action_masks is None:
+            return super().predict(observation, state, episode_start, deterministic)
+        self.policy.set_training_mode(False)
+        observations, many = self.policy.obs_to_tensor(observation)
+        legal = np.atleast_2d(action_masks).astype(bool)
+        with torch.no_grad():
+            values = self.q_net(observations).masked_fill(self._refused(legal), IMPOSSIBLE)
+        actions = values.argmax(dim=1).cpu().numpy()
+        if not deterministic:
+            actions = _explored(actions, legal, self.exploration_rate)
+        return (actions if many else actions[0]), state
+
+    def train(self, gradient_steps: int, batch_size: int = 100) -> None:
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        losses = []
+        for _ in range(gradient_steps):
+            batch: Any = self.replay_buffer.sample(batch_size)
+            with torch.no_grad():  # r + gamma Q'(s', a'), a' the legal action of the largest Q(s', .)
+                scores = self.q_net(batch.next_observations).masked_fill(batch.next_masks == 0, IMPOSSIBLE)
+                best = scores.argmax(dim=1, keepdim=True)
+                values = self.q_net_target(batch.next_observations).gather(1, best)
+                targets = batch.rewards + (1 - batch.dones) * self.gamma * values
+            loss = smooth_l1_loss(self.q_net(batch.observations).gather(1, batch.actions.long()), targets)
+            self.policy.optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.max_grad_norm)
+            self.policy.optimizer.step()
+            losses.append(loss.item())
+        self._n_updates += gradient_steps
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        self.logger.record("train/loss", float(np.mean(losses)))
+
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        legal = get_action_masks(self.env)  # type: ignore[arg-type]
+        if self.num_timesteps < learning_starts:
+            actions = _explored(np.zeros(n_envs, np.int64), legal, 1.0)
+        else:
+            actions, _ = self.predict(self._last_obs, action_masks=legal)  # type: ignore[arg-type]
+        return actions, actions
+
+    def _store_transition(self, replay_buffer: Any, *rest: Any, **named: Any) -> None:
+        replay_buffer.next_masks[replay_buffer.pos] = get_action_masks(self.env)  # type: ignore[arg-type]
+        super()._store_transition(replay_buffer, *rest, **named)
+
+    def _refused(self, legal: NDArray[np.bool_]) -> torch.Tensor:
+        return torch.as_tensor(~legal, device=self.device)
+
+
+def _explored(actions: NDArray, legal: NDArray[np.bool_], rate: float) -> NDArray[np.int64]:
+    """The actions, each with probability ``rate`` replaced by a legal one drawn uniformly."""
+    chance = np.random.random  # what Stable-Baselines3 seeds
+    return np.where(chance(len(legal)) < rate, (chance(legal.shape) * legal).argmax(axis=1), actions)

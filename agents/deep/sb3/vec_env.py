@@ -1,0 +1,133 @@
+"""The native vector environment as Stable-Baselines3 takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
+
+from fsgym.checks import brief
+from fsgym.vector_env import DatumWiseVectorEnv
+
+
+class DatumWiseVecEnv(VecEnv):
+    """A ``VecEnv`` of Stable-Baselines3 over one ``DatumWiseVectorEnv``: a step of all episodes is one compiled call.
+
+    Stable-Baselines3 refuses Gymnasium's vector environments, and its own loop over single ones in Python. Ended
+    episodes begin anew in the same step; what they ended with stands in their info, with ``terminal_observation``,
+    ``TimeLimit.truncated`` (never) and ``is_success`` (the answer was right), of which the log shows the mean.
+
+    Parameters
+    ----------
+    envs : DatumWiseVectorEnv
+        Made with ``autoreset_mode="SameStep"``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another environment, or another mode.
+
+    Notes
+    -----
+    All episodes share their rules and one random generator, which is seeded with the first seed. Attributes are
+    those of the whole; ``action_masks`` is the one method that is called by episode.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> from agents.deep.sb3 import DatumWiseVecEnv
+    >>> envs = gymnasium.make_vec("DatumWise-v0", 4, "vector_entry_point", autoreset_mode="SameStep")
+    >>> venv = DatumWiseVecEnv(envs)
+    >>> venv.reset().shape, len(venv.env_method("action_masks"))
+    ((4, 60), 4)
+    """
+
+    def __init__(self, envs: DatumWiseVectorEnv) -> None:
+        inner = getattr(envs, "unwrapped", envs)
+        if not isinstance(inner, DatumWiseVectorEnv):
+            raise TypeError(f"envs must be a vector environment of fsgym, got {brief(envs)}")
+        if inner.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(
+                f"envs must begin ended episodes in the same step, got mode {inner.autoreset_mode.value!r}; "
+                "make them with autoreset_mode='SameStep'"
+            )
+        self.envs = inner
+        self._actions = np.zeros(inner.num_envs, np.int64)
+        super().__init__(inner.num_envs, inner.single_observation_space, inner.single_action_space)
+
+    def reset(self) -> NDArray[np.float32]:
+        rows = [options.get("index") for options in self._options]
+        options = {} if all(row is None for row in rows) else {"index": rows}
+        observations, infos = self.envs.reset(seed=self._seeds[0], options=options)
+        self.reset_infos = [
+            {"action_mask": mask, "spent": spent} for mask, spent in zip(infos["action_mask"], infos["spent"].tolist())
+        ]
+        self._reset_seeds()
+        self._reset_options()
+        return observations
+
+    def step_async(self, actions: NDArray) -> None:
+        self._actions = actions
+
+    def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        observations, rewards, ended, _, told = self.envs.step(self._actions)
+        infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
+        if "final_info" in told:
+            final = {k: v for k, v in told["final_info"].items() if not k.startswith("_")}
+            final["terminal_observation"], final["is_success"] = told["final_obs"], final["correct"]
+            for e in np.flatnonzero(ended):
+                infos[e] |= {key: values[e] for key, values in final.items()}
+        return observations, rewards.astype(np.float32), ended, infos
+
+    def close(self) -> None:
+        self.envs.close()
+
+    def get_images(self) -> Sequence[NDArray[np.uint8]]:
+        return self.envs.render() or ()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        return [getattr(self.envs, attr_name)] * self._count(indices)
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        if self._count(indices) != self.num_envs:
+            raise ValueError(f"the episodes share {attr_name!r}; set it without indices")
+        setattr(self.envs, attr_name, value)
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        if method_name != "action_masks":
+            raise AttributeError(f"episodes of a native vector environment have no method {method_name!r}")
+        masks = self.envs.action_masks()
+        return list(masks if indices is None else masks[list(self._get_indices(indices))])
+
+    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Any = None) -> list[bool]:
+        return [False] * self._count(indices)
+
+    def _count(self, indices: Any) -> int:
+        chosen: Iterable[int] = self._get_indices(indices)
+        return sum(1 for _ in chosen)
+
+
+class ScaledRewards(VecEnvWrapper):
+    """Rewards times a constant: which policy is best stays the same, and losses of hundreds break no network.
+
+    Parameters
+    ----------
+    venv : VecEnv
+    factor : float
+    """
+
+    def __init__(self, venv: VecEnv, factor: float) -> None:
+        super().__init__(venv)
+        self.factor = np.float32(factor)
+
+    def reset(self) -> Any:
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        observations, rewards, ended, infos = self.venv.step_wait()
+        return observations, rewards * self.factor, ended, infos

@@ -1,0 +1,148 @@
+"""The scikit-learn face of RCPI."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, cast
+
+from numpy.typing import ArrayLike
+
+from agents import model_file
+from agents.base import AgentClassifier, pricing_of
+from agents.rcpi.policy import LinearPolicy
+from agents.rcpi.rcpi import RCPI, read_policy, write_policy
+from fsgym.env import DatumWiseEnv
+
+
+class DatumWiseClassifier(AgentClassifier):
+    """A classifier that asks for the features of each datum one by one, and stops when the next is not worth its price.
+
+    Trained by Rollouts Classification Policy Iteration (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012).
+
+    Parameters
+    ----------
+    lam : float, default 0.01
+        Price of one unit of ``costs``, in units of ``error_costs``.
+    budget : int, optional
+        Largest number of acquisitions for a datum.
+    budget_cost : float, optional
+        Largest price of all acquisitions for a datum, in the unit of ``costs``.
+    costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
+        Price of each acquisition; default one each. Names are the columns', or ``x0, x1, ...``.
+    error_costs : array-like of shape (n_classes, n_classes), optional
+        ``error_costs[answer, truth]``, classes in sorted order; default 1 for a wrong answer.
+    groups, related, relation, unrelated_costs, empty_is_related, prerequisites, missing
+        As in ``fsgym.Rules``.
+    n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, n_jobs, random_state
+        As in ``agents.RCPI``.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : array of str, where ``X`` had column names
+    rules_ : Rules
+    policy_ : LinearPolicy
+    history_ : list of dict, the numbers of each iteration
+
+    Raises
+    ------
+    ValueError, TypeError
+        For data or parameters that do not fit, in one sentence.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from agents import DatumWiseClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DatumWiseClassifier(lam=0.01, random_state=0).fit(X[:300], y[:300])
+    >>> used = model.features_used(X[300:])
+    >>> used.shape, bool(used.sum(axis=1).mean() < 20), bool(model.score(X[300:], y[300:]) > 0.85)
+    ((269, 30), True, True)
+    """
+
+    def __init__(
+        self,
+        lam: float = 0.01,
+        *,
+        budget: int | None = None,
+        budget_cost: float | None = None,
+        costs: Any = None,
+        error_costs: Any = None,
+        groups: Any = None,
+        related: Any = None,
+        relation: Literal["any", "all"] = "any",
+        unrelated_costs: Any = None,
+        empty_is_related: bool = True,
+        prerequisites: Any = None,
+        missing: Literal["unavailable", "error"] = "unavailable",
+        n_iterations: int = 10,
+        states_per_sample: float = 10,
+        alpha: float = 0.7,
+        ridge: float = 1e-3,
+        mixture: Literal["trajectory", "decision"] = "trajectory",
+        n_rollouts: int = 1,
+        select: Literal["best", "last"] = "best",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.lam = lam
+        self.budget = budget
+        self.budget_cost = budget_cost
+        self.costs = costs
+        self.error_costs = error_costs
+        self.groups = groups
+        self.related = related
+        self.relation = relation
+        self.unrelated_costs = unrelated_costs
+        self.empty_is_related = empty_is_related
+        self.prerequisites = prerequisites
+        self.missing = missing
+        self.n_iterations = n_iterations
+        self.states_per_sample = states_per_sample
+        self.alpha = alpha
+        self.ridge = ridge
+        self.mixture: Literal["trajectory", "decision"] = mixture
+        self.n_rollouts = n_rollouts
+        self.select: Literal["best", "last"] = select
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> DatumWiseClassifier:
+        """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
+        dataset, rules = self._task(X, y)
+        agent = RCPI(
+            DatumWiseEnv(dataset, rules),
+            n_iterations=self.n_iterations, states_per_sample=self.states_per_sample, alpha=self.alpha,
+            ridge=self.ridge, mixture=self.mixture, n_rollouts=self.n_rollouts, select=self.select,
+            n_jobs=self.n_jobs, random_state=self.random_state,
+        )  # fmt: skip
+        agent.learn()
+        self.classes_, self.rules_ = dataset.classes, rules
+        self.policy_ = cast(LinearPolicy, agent.policy)
+        self.history_ = agent.history
+        return self
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the fitted policy to a model file (safetensors with a JSON header)."""
+        labels = self._labels()
+        write_policy(path, self.policy_, labels)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> DatumWiseClassifier:
+        """A fitted classifier from a model file; nothing in the file is executed.
+
+        Its rules are its parameters again; how it was trained (``alpha``, ``n_iterations``, ...) is not in the file.
+
+        Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
+        """
+        policy, header = read_policy(path)
+        if "classes" not in header:
+            raise ValueError(f"{path} holds an agent without labels; open it with RCPI.load")
+        model = cls(**pricing_of(policy.rules))
+        try:
+            model._learnt(policy, header)
+        except model_file.DAMAGES as error:
+            raise model_file.damaged(path, error) from None
+        model.history_ = []
+        return model

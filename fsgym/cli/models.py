@@ -1,0 +1,139 @@
+"""The commands about one model: train it, evaluate it."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+
+if TYPE_CHECKING:
+    from fsgym.dataset import Dataset
+    from fsgym.evaluation import Evaluation
+
+AGENTS = ("rcpi", "lattice", "maskable_ppo", "dqn")  # names of METHODS that can be saved
+Split = Annotated[
+    str, typer.Option(help="train, test or all: the official parts, else 70 % and 30 %, drawn with seed 0.")
+]
+
+
+def train(
+    data: options.Data,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write the model to.")],
+    agent: Annotated[str, typer.Option(help=f"One of {', '.join(AGENTS)}; the last two need the extra rl.")] = "rcpi",
+    lam: Annotated[
+        float | None, typer.Option(help="Price of one unit of costs; default .01, with error costs 1.")
+    ] = None,
+    budget: options.Budget = None,
+    budget_cost: options.BudgetCost = None,
+    costs: options.Costs = None,
+    error_costs: options.ErrorCosts = None,
+    groups: options.Groups = None,
+    related: options.Related = None,
+    relation: options.Relation = "any",
+    unrelated_costs: options.UnrelatedCosts = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Length of the training: iterations of rcpi (10), else steps (100000).")
+    ] = None,
+    split: Split = "train",
+    target: options.Target = None,
+    drop: options.Drop = None,
+    data_dir: options.DataDir = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+) -> None:
+    """Train an agent that asks for features one by one, and write it to a model file."""
+    import pandas as pd
+
+    from fsgym.comparison.compare import writable_folder
+    from fsgym.comparison.protocol import planning_options
+    from fsgym.evaluation import evaluate
+    from fsgym.methods import METHODS, load_class
+    from fsgym.rules import Rules
+
+    if agent not in AGENTS:
+        close = difflib.get_close_matches(agent, AGENTS, n=1)
+        raise ValueError(
+            f"--agent must be one of {', '.join(AGENTS)}, got {agent!r}"
+            + (f"; did you mean {close[0]!r}?" if close else "")
+        )
+    method = METHODS[agent]
+    cls = load_class(method)
+    writable_folder(output.parent)
+    dataset = options.read_data(data, groups, data_dir=data_dir, target=target, drop=drop, split=split)
+    prices = options.read_prices(dataset, costs, error_costs, related, unrelated_costs, data_dir)
+    price = (0.01 if error_costs is None else 1.0) if lam is None else lam
+    rules = Rules.for_dataset(
+        dataset,
+        lam=price,
+        budget=budget,
+        budget_cost=budget_cost,
+        relation=relation,
+        **prices,  # type: ignore[arg-type]
+    )
+    model = cls(price, **method.preset, **planning_options(rules), random_state=seed)
+    if steps is not None:
+        if agent == "lattice":
+            raise ValueError(
+                "--steps is for rcpi and the deep agents; lattice has a fixed number of sweeps, leave it out"
+            )
+        model.set_params(**{"n_iterations" if agent == "rcpi" else "total_timesteps": steps})
+    if "progress_bar" in model.get_params():
+        model.set_params(progress_bar=sys.stderr.isatty())
+    began = time.perf_counter()
+    model.fit(pd.DataFrame(dataset.X, columns=list(dataset.feature_names)), dataset.classes[dataset.y])
+    seconds = time.perf_counter() - began
+    model.save(output)
+    _tell(
+        f"{method.title}, {seconds:.1f} s, on the rows it was trained on",
+        evaluate(model.policy_, dataset, model.rules_),
+    )
+    print(f"Model: {output}    On other rows: fsgym evaluate {output} {data}")
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="A file that `fsgym train` or a classifier's save wrote.")],
+    data: options.Data,
+    split: Split = "test",
+    groups: options.Groups = None,
+    target: options.Target = None,
+    drop: options.Drop = None,
+    data_dir: options.DataDir = None,
+) -> None:
+    """Evaluate a model file on a data set, under the rules that it was trained with."""
+    load_classifier: Any = import_module("agents").load_classifier
+    from fsgym.evaluation import evaluate as judge
+
+    classifier = load_classifier(model)
+    dataset = options.read_data(data, groups, data_dir=data_dir, target=target, drop=drop, split=split)
+    _tell(
+        f"{type(classifier).__name__} of {model}",
+        judge(classifier.policy_, _fitting(dataset, classifier), classifier.rules_),
+    )
+
+
+def _fitting(dataset: Dataset, classifier: Any) -> Dataset:
+    """The data set with the classes of the classifier, whose columns it must have."""
+    from fsgym.dataset import Dataset
+
+    known = getattr(classifier, "feature_names_in_", dataset.feature_names)
+    if list(known) != list(dataset.feature_names):
+        lost = [name for name in known if name not in dataset.feature_names]
+        why = f"{dataset.name!r} has no {lost[0]!r}" if lost else f"{dataset.name!r} has others, or another order"
+        raise ValueError(f"the model needs the {len(known)} columns that it was trained with; {why}")
+    return Dataset(
+        dataset.X, dataset.classes[dataset.y], classes=classifier.classes_, feature_names=dataset.feature_names,
+        groups=dataset.groups, group_names=dataset.group_names, name=dataset.name,
+    )  # fmt: skip
+
+
+def _tell(title: str, result: Evaluation) -> None:
+    """The figures in the terminal."""
+    print(f"{title}: {result.dataset.n_samples} rows of {result.dataset.name}, {result.rules}")
+    for name in ("accuracy", "balanced_accuracy", "n_features", "n_acquisitions", "spent", "error_cost", "loss"):
+        print(f"  {name.replace('_', ' '):<20}{getattr(result, name):10.4f}")

@@ -1,0 +1,209 @@
+"""Deep agents: Stable-Baselines3's contract, legal actions only, known optima."""
+
+from __future__ import annotations
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from sklearn.base import clone
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import VecMonitor
+
+from agents import SB3Classifier
+from agents.deep.sb3 import SETTINGS, DatumWiseVecEnv, make_model
+from fsgym import DatumWiseEnv, DatumWiseVectorEnv, Rules
+from support.deep_training import SHORT, native, telling
+from support.problems import VARIANTS as RULES
+from support.problems import make_data
+from support.rcpi_twin import problem
+
+
+@pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
+@pytest.mark.parametrize("name", RULES)
+def test_the_adapter_plays_what_the_single_environment_plays(name, missing):
+    dataset = make_data(missing)
+    rules = Rules.for_dataset(dataset, **RULES[name])
+    venv = native(dataset, rules)
+    rng = np.random.default_rng(0)
+    for first in range(0, 12, 4):
+        rows = np.arange(first, first + 4)
+        singles = [DatumWiseEnv(dataset, rules) for _ in rows]
+        begun = [env.reset(options={"index": int(row)}) for env, row in zip(singles, rows)]
+        venv.set_options([{"index": int(row)} for row in rows])
+        np.testing.assert_array_equal(venv.reset(), [observation for observation, _ in begun])
+        for told, (_, info) in zip(venv.reset_infos, begun):
+            np.testing.assert_array_equal(told["action_mask"], info["action_mask"])
+            assert told["spent"] == info["spent"]
+        live = np.ones(4, bool)
+        while live.any():
+            masks = get_action_masks(venv)
+            actions = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
+            observations, rewards, ended, infos = venv.step(actions)
+            assert rewards.dtype == observations.dtype == np.float32
+            for e in np.flatnonzero(live):
+                observation, reward, over, _, info = singles[e].step(actions[e])
+                assert rewards[e] == np.float32(reward)
+                assert ended[e] == over
+                assert infos[e]["TimeLimit.truncated"] is False
+                if over:
+                    live[e] = False
+                    np.testing.assert_array_equal(infos[e]["terminal_observation"], observation)
+                    assert infos[e]["is_success"] == info["correct"]
+                    for key in ("prediction", "label", "n_acquired", "acquisition_cost", "error_cost"):
+                        assert infos[e][key] == info[key]
+                else:
+                    np.testing.assert_array_equal(observations[e], observation)
+                    np.testing.assert_array_equal(get_action_masks(venv)[e], singles[e].action_masks())
+                    assert infos[e].keys() == {"TimeLimit.truncated"}
+            assert not observations[ended].any()  # begun anew: nothing is known
+
+
+def test_the_adapter_keeps_to_the_contract_of_stable_baselines():
+    dataset, rules = problem("costs", False)
+    venv = native(dataset, rules, render_mode="rgb_array")
+    monitored = VecMonitor(venv)
+    assert is_masking_supported(monitored)
+    assert monitored.get_attr("rules") == [rules] * 4
+    assert monitored.get_attr("dataset", [1, 2]) == [dataset] * 2
+    assert venv.env_is_wrapped(Monitor) == [False] * 4
+    assert len(venv.env_method("action_masks", indices=[0, 3])) == 2
+    assert not venv.has_attr("nonsense")
+    venv.set_attr("spec", None)
+    with pytest.raises(ValueError, match="share 'spec'; set it without indices"):
+        venv.set_attr("spec", None, indices=0)
+    with pytest.raises(AttributeError, match="no method 'render_all'"):
+        venv.env_method("render_all")
+
+    def play(seed):
+        monitored.seed(seed)
+        seen, answers = [monitored.reset()], np.full(4, rules.n_acquisitions)
+        for step in range(6):
+            seen.append(monitored.step(np.array([step % 3] * 4) if step % 4 != 3 else answers)[0])
+        return np.array(seen)
+
+    np.testing.assert_array_equal(play(3), play(3))
+    assert (play(3) != play(4)).any()
+    assert venv.render().shape[-1] == 3
+    monitored.close()
+
+    env = gym.make("DatumWise-v0")
+    check_env(env.unwrapped, warn=False)
+
+
+def test_logged_returns_are_minus_the_losses():
+    dataset, rules = problem("costs", False)
+    venv = VecMonitor(native(dataset, rules, 8))
+    venv.reset()
+    rng, n_ended = np.random.default_rng(0), 0
+    for _ in range(30):
+        _, _, ended, infos = venv.step([rng.choice(np.flatnonzero(mask)) for mask in get_action_masks(venv)])
+        for e in np.flatnonzero(ended):
+            loss = infos[e]["acquisition_cost"] + infos[e]["error_cost"]
+            assert infos[e]["episode"]["r"] == pytest.approx(-loss, abs=1e-5)
+            n_ended += 1
+    assert n_ended > 10
+
+
+def test_what_cannot_be_adapted_gets_a_sentence():
+    dataset, rules = problem("base", False)
+    with pytest.raises(ValueError, match="autoreset_mode='SameStep'"):
+        DatumWiseVecEnv(DatumWiseVectorEnv(dataset, rules, 2))
+    with pytest.raises(TypeError, match="must be a vector environment of fsgym"):
+        DatumWiseVecEnv(gym.make_vec("CartPole-v1", 2))
+    with pytest.raises(TypeError, match="needs an environment of fsgym"):
+        make_model("dqn", gym.make("CartPole-v1"))
+
+
+@pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])
+@pytest.mark.parametrize("variant", ["everything", "needle", "prerequisites, budget"])
+def test_no_illegal_action_is_ever_tried_in_training(algorithm, variant):
+    dataset, rules = problem(variant, missing=True)
+    venv = native(dataset, rules, 8, illegal_action="raise")
+    settings = SETTINGS[algorithm]
+    options = {**settings.options, **SHORT[algorithm]["options"]}
+    model = settings.algorithm("MlpPolicy", VecMonitor(venv), device="cpu", seed=0, **options)
+    assert model.learn(800).num_timesteps >= 800
+
+
+def test_plain_deep_q_learning_does_try_illegal_actions():
+    from stable_baselines3 import DQN
+
+    dataset, rules = problem("everything", missing=True)
+    venv = VecMonitor(native(dataset, rules, 8, illegal_action="raise"))
+    with pytest.raises(ValueError, match=r"is not allowed now|already acquired|no value"):
+        DQN("MlpPolicy", venv, device="cpu", seed=0, learning_starts=50, target_update_interval=8).learn(400)
+
+
+def test_the_target_is_the_maximum_over_legal_actions():
+    dataset, rules = problem("everything", missing=True)
+    model = make_model("dqn", DatumWiseEnv(dataset, rules), num_envs=8, seed=0, options={"learning_starts": 10**6})
+    model.learn(400)
+    with torch.no_grad():
+        for parameter in model.q_net_target.parameters():
+            parameter += 0.3 * torch.randn_like(parameter)
+    batch = model.replay_buffer.sample(64)
+    losses, differ = [], 0
+    for k in range(64):
+        after, target = (net(batch.next_observations)[k].detach().numpy() for net in (model.q_net, model.q_net_target))
+        legal = np.flatnonzero(batch.next_masks[k].numpy())
+        best = legal[np.argmax(after[legal])]
+        differ += best != np.argmax(after)
+        goal = batch.rewards[k].item() + (0.0 if batch.dones[k].item() else target[best])
+        error = abs(model.q_net(batch.observations)[k, int(batch.actions[k])].item() - goal)
+        losses.append(error**2 / 2 if error < 1 else error - 0.5)
+    assert differ > 10
+    model.replay_buffer.sample = lambda size: batch
+    model.train(1, 64)
+    assert model.logger.name_to_value["train/loss"] == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+def test_the_replay_buffer_keeps_the_masks_of_the_next_states():
+    dataset, rules = problem("budget", False)
+
+    class Watch(BaseCallback):
+        masks: list = []  # noqa: RUF012
+
+        def _on_step(self):
+            self.masks.append(get_action_masks(self.training_env))
+            return True
+
+    watch = Watch()
+    model = make_model("dqn", DatumWiseEnv(dataset, rules), num_envs=4, seed=0).learn(80, callback=watch)
+    buffer = model.replay_buffer
+    np.testing.assert_array_equal(buffer.next_masks[:20], watch.masks)
+    J = rules.n_acquisitions
+    over = (buffer.next_observations[:20, :, :J].sum(axis=2) >= 3) & (buffer.dones[:20] == 0)
+    assert over.any()
+    assert not buffer.next_masks[:20][over][:, :J].any()
+
+
+def test_exploration_draws_every_legal_action_alike():
+    dataset, rules = problem("base", False)
+    model = make_model("dqn", DatumWiseEnv(dataset, rules), seed=0)
+    model.exploration_rate = 1.0
+    legal = np.array([True, False, True, False, False, False, True, False, True])
+    seen = np.zeros((4000, 12), np.float32)
+    drawn, _ = model.predict(seen, action_masks=np.tile(legal, (4000, 1)))
+    counts = np.bincount(drawn, minlength=9)
+    assert (counts[~legal] == 0).all()
+    assert (abs(counts[legal] - 1000) < 120).all()
+    greedy, _ = model.predict(seen[0], action_masks=legal, deterministic=True)
+    assert greedy.shape == ()
+    assert legal[greedy]
+
+
+@pytest.mark.parametrize(("algorithm", "steps"), [("maskable_ppo", 30_000), ("dqn", 20_000)])
+def test_a_task_of_one_telling_feature_is_solved(algorithm, steps):
+    X, y = telling()
+    model = SB3Classifier(0.1, algorithm=algorithm, total_timesteps=steps, random_state=0).fit(X, y)
+    fresh, truth = telling(400, seed=1)
+    used = model.features_used(fresh)
+    assert used[:, 0].mean() > 0.95
+    assert used[:, 1:].mean() < 0.02
+    assert model.score(fresh, truth) > 0.95
+    dear = clone(model).set_params(lam=10.0, total_timesteps=8000).fit(X, y)
+    assert not dear.features_used(fresh).any()

@@ -1,0 +1,314 @@
+"""Deep agents as classifiers: scikit-learn's contract, honesty, networks that come back byte by byte."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import subprocess
+import sys
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+import torch
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from agents import NetworkPolicy, SB3Classifier, model_file
+from agents.deep.network import ALGORITHMS, read_network
+from agents.deep.sb3 import SETTINGS, make_model, rebuilt, training
+from fsgym import Rules, Scaling, compare, evaluate
+from fsgym.registration import VARIANTS as IDS
+from support.deep_training import SHORT, quick, telling
+from support.rcpi_twin import VARIANTS, problem
+
+ENOUGH = {
+    "total_timesteps": 768, "num_envs": 32,
+    "options": {"n_steps": 4, "batch_size": 128, "learning_rate": 1e-2, "ent_coef": 0.0},
+}  # fmt: skip
+
+
+@parametrize_with_checks([quick(**ENOUGH), quick("dqn")])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_arrays_decide_as_the_network_of_stable_baselines(algorithm, tmp_path):
+    dataset, _ = problem("everything", missing=True, n=60)
+    model = quick(algorithm, hidden=(16, 8), **VARIANTS["everything"]).fit(dataset.X, dataset.y)
+    policy, rules = model.policy_, model.rules_
+    rng = np.random.default_rng(1)
+    acquired = rng.random((500, 6)) < 0.5
+    values = rng.normal(0, 3, (500, 6)).astype(np.float32)
+    legal = rng.random((500, rules.n_actions)) < 0.5
+    legal[:, -1] = True
+    seen = np.concatenate([acquired, policy.scaled(values) * acquired], axis=1).astype(np.float32)
+
+    model.export(tmp_path / "model.zip")
+    for theirs in (rebuilt(policy), SETTINGS[algorithm].algorithm.load(tmp_path / "model.zip", device="cpu")):
+        with torch.no_grad():
+            inner = torch.as_tensor(seen)
+            if algorithm == "dqn":
+                outputs = theirs.q_net(inner).numpy()
+            else:
+                outputs = theirs.policy.get_distribution(inner).distribution.logits.numpy()
+        ours = policy.scores(acquired, values)
+        if algorithm != "dqn":  # their logits are normalised
+            ours = ours - np.log(np.exp(ours).sum(axis=1, keepdims=True))
+        np.testing.assert_allclose(ours, outputs, rtol=1e-4, atol=1e-5)
+        if algorithm in ("maskable_ppo", "dqn"):
+            actions, _ = theirs.predict(seen, deterministic=True, action_masks=legal)
+            np.testing.assert_array_equal(policy.actions(acquired, values, legal), actions)
+    assert legal[np.arange(500), policy.actions(acquired, values, legal)].all()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_not_looked_at_does_not_matter(variant):
+    dataset, _ = problem(variant, missing=True, n=60)
+    model = quick(**VARIANTS[variant]).fit(dataset.X, dataset.y)
+    done = model.trajectories(dataset.X)
+    free = ~done.acquired & ~np.isnan(dataset.X)
+    assert free.any()
+    rng = np.random.default_rng(1)
+    for huge in (1.0, 1e6, 3e38):
+        again = model.trajectories(np.where(free, rng.uniform(-huge, huge, dataset.X.shape), dataset.X))
+        for one, other in zip((again.order, again.answers, again.acquired), (done.order, done.answers, done.acquired)):
+            np.testing.assert_array_equal(one, other)
+    assert not done.forfeited.any()
+    result = evaluate(model, dataset, model.rules_)
+    assert result.admissible == 1
+    assert result.n_features == done.acquired.sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])
+def test_the_same_seed_gives_the_same_file_and_the_process_stays_as_it_was(algorithm, tmp_path):
+    X, y = telling()
+    random.seed(5), np.random.seed(5), torch.manual_seed(5)  # noqa: NPY002
+    before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
+    torch.set_num_threads(2)
+    try:
+        for name in ("one", "two"):
+            np.random.random(3), torch.rand(3)  # noqa: NPY002  what was drawn elsewhere does not matter
+            np.random.seed(5), torch.manual_seed(5)  # noqa: NPY002
+            quick(algorithm).fit(X, y).save(tmp_path / name)
+        assert torch.get_num_threads() == 2
+        assert torch.distributions.Distribution._validate_args
+    finally:
+        torch.set_num_threads(1)
+    after = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
+    assert before == after
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    quick(algorithm).set_params(random_state=1).fit(X, y).save(tmp_path / "three")
+    assert (tmp_path / "one").read_bytes() != (tmp_path / "three").read_bytes()
+
+
+def test_trainings_in_threads_do_not_disturb_each_other():
+    X, y = telling()
+    makers = [quick("dqn"), quick("maskable_ppo"), quick("dqn", random_state=1), quick("a2c")]
+    alone = [clone(model).fit(X, y).policy_.arrays for model in makers]
+    together = Parallel(n_jobs=4, require="sharedmem")(delayed(clone(model).fit)(X, y) for model in makers)
+    for arrays, model in zip(alone, together):
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(model.policy_.arrays[name], array)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_saved_classifier_comes_back_whole(algorithm, tmp_path, monkeypatch):
+    import pandas as pd
+
+    X, y = telling()
+    frame, labels = pd.DataFrame(X, columns=list("abcde")), np.where(y, "well", "ill")
+    model = quick(algorithm, hidden=(8,), costs=[1, 2, 3, 4, 5], budget_cost=7.0).fit(frame, labels)
+    model.save(tmp_path / "model")
+
+    def forbidden(*_, **__):
+        raise SystemExit("unpickled")
+
+    with monkeypatch.context() as patch:
+        for name in ("load", "loads", "Unpickler"):
+            patch.setattr(pickle, name, forbidden)
+        patch.setattr(torch, "load", forbidden)
+        again = SB3Classifier.load(tmp_path / "model")
+        np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    assert (again.algorithm, again.hidden) == (algorithm, (8,))
+    assert again.classes_.tolist() == ["ill", "well"]
+    assert again.feature_names_in_.tolist() == list("abcde")
+    np.testing.assert_array_equal(again.features_used(frame), model.features_used(frame))
+    again.save(tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
+    anew = again.set_params(random_state=0, **SHORT[algorithm]).fit(frame, labels)  # its rules are its parameters
+    np.testing.assert_array_equal(anew.predict(frame), model.predict(frame))
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("network") / "model"
+    quick(hidden=(4,)).fit(*telling(40)).save(path)
+    return path
+
+
+def refused(path, match="damaged"):
+    with pytest.raises((ValueError, OSError), match=match) as caught:
+        SB3Classifier.load(path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_damaged_networks_are_refused(file, tmp_path):
+    arrays, header = model_file.read(file, "network")
+    path = tmp_path / "bad"
+
+    def written(changed=(), drop=None, **entries):
+        kept = {k: v for k, v in {**arrays, **dict(changed)}.items() if k != drop}
+        model_file.write(path, "network", kept, {**header, **entries})
+        return path
+
+    SB3Classifier.load(written())
+    for name in [k for k in arrays if k.startswith("network.")] + ["offset", "scale"]:
+        refused(written(drop=name))
+        for value in (np.nan, np.inf):
+            spoilt = arrays[name].copy()
+            spoilt.flat[0] = value
+            refused(written({name: spoilt}), "must be finite")
+        refused(written({name: arrays[name].astype(np.float16)}), "must be finite")
+        refused(written({name: arrays[name][..., None]}), "must be finite")
+    refused(written({"network.stranger": np.zeros(1, np.float32)}), "has no 'stranger'")
+    for hidden in (None, [], [5], [4, 4], [-4], [True], [4.0], ["4"], [10**12], [10**400], "4"):
+        refused(written(hidden=hidden))
+    for algorithm in (None, "", "sarsa", "dqn", ["ppo"], {}):
+        refused(written(algorithm=algorithm))
+    for entry in ({"classes": ["a"]}, {"feature_names": 3}, {"rules": "{"}, {"classes_dtype": "V8"}):
+        refused(written(**entry))
+    data = file.read_bytes()
+    for cut in (0, 7, 8, 100, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:cut])
+        refused(path, ".")
+    refused(tmp_path / "nowhere", "no model file")
+    model_file.write(path, "linear", arrays, header)
+    refused(path, "another kind of model")
+    assert model_file.kind_of(file) == "network"
+
+
+def test_weights_as_large_as_can_be_lead_to_legal_actions_and_no_warning(file):
+    policy, _ = read_network(file)
+    huge = {name: np.full_like(array, 3e38) for name, array in policy.arrays.items()}
+    wild = NetworkPolicy(policy.algorithm, policy.hidden, huge, policy.scaling, policy.rules)
+    done = wild.trajectories(telling(20)[0])
+    assert not done.forfeited.any()
+    with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 5\)"):
+        wild.trajectories(np.zeros((3, 4)))
+    with pytest.raises(ValueError, match="groups and classes that it was trained with"):
+        wild.trajectories(np.zeros((3, 5)), Rules(5, 3))
+
+
+@pytest.mark.parametrize(("option", "value", "word"), [
+    ("algorithm", "sac", "algorithm must be one of maskable_ppo"), ("algorithm", None, "algorithm must be"),
+    ("lam", -1, "lam"), ("total_timesteps", 0, "total_timesteps"), ("total_timesteps", 1.5, "total_timesteps"),
+    ("num_envs", 0, "num_envs"), ("num_envs", "4", "num_envs"), ("hidden", 64, "hidden must be widths"),
+    ("hidden", (0,), "hidden must be widths"), ("hidden", (True,), "hidden must be widths"), ("hidden", None, "hidden"),
+    ("options", {"nonsense": 1}, "no option 'nonsense'"), ("options", {"env": 1}, "no option 'env'"),
+    ("options", 3, "options must be a mapping"), ("options", {"policy_kwargs": {}}, "use hidden"),
+    ("random_state", "x", "random_state"), ("random_state", -1, "random_state"), ("budget", 1.5, "budget"),
+])  # fmt: skip
+def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
+    with pytest.raises((ValueError, TypeError), match=word) as caught:
+        quick(**{option: value}).fit(*telling(30))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_classifier_that_was_not_fitted_says_so(tmp_path):
+    for call in (SB3Classifier().save, SB3Classifier().export):
+        with pytest.raises(NotFittedError):
+            call(tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_all_ids_train_with_all_algorithms(name, algorithm):
+    options = SHORT[algorithm].get("options")
+    model = make_model(algorithm, gym.make(name), num_envs=8, options=options, seed=0).learn(256)
+    result = evaluate(model, gym.make(name, split="test"))
+    assert np.isfinite(result.loss)
+    if algorithm in ("maskable_ppo", "dqn"):
+        assert result.illegal == 0
+        assert result.admissible == 1
+
+
+def test_error_costs_of_hundreds_are_learnt_as_well_as_ones():
+    X, y = telling()
+    small = SB3Classifier(0.1, total_timesteps=4096, random_state=0).fit(X, y)
+    large = SB3Classifier(100.0, error_costs=[[0, 1000], [1000, 0]], total_timesteps=4096, random_state=0).fit(X, y)
+    for name, array in small.policy_.arrays.items():
+        np.testing.assert_allclose(large.policy_.arrays[name], array, rtol=0.05, atol=0.02)
+    np.testing.assert_array_equal(small.predict(X), large.predict(X))
+
+
+def test_both_are_methods_of_the_comparison(monkeypatch):
+    def short(name):
+        options = {**SETTINGS[name].options, **SHORT[name]["options"]}
+        return SETTINGS[name]._replace(num_envs=8, total_timesteps=SHORT[name]["total_timesteps"], options=options)
+
+    monkeypatch.setattr(training, "SETTINGS", {name: short(name) for name in ("maskable_ppo", "dqn")})
+    results = compare("wine", ["maskable_ppo", "dqn"], splits=1, lam=[0.01, 0.1], budget=3)
+    assert results["error"].isna().all()
+    assert results["method"].tolist() == ["maskable_ppo", "maskable_ppo", "dqn", "dqn"]
+    assert (results["admissible"] == 1).all()
+    first, second = (results[results["method"] == m]["n_features"].tolist() for m in ("maskable_ppo", "dqn"))
+    assert first != second
+
+
+def test_z_scores_ignore_what_is_missing():
+    X = np.array([[1.0, np.nan, 3.0, np.nan], [2.0, 5.0, 3.0, np.nan], [6.0, 7.0, 3.0, np.nan]])
+    scaling = Scaling.standard(X)
+    np.testing.assert_allclose(scaling.offset, [3, 6, 3, 0])
+    np.testing.assert_allclose(scaling.scale, [1 / np.std([1, 2, 6]), 1, 0, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(Scaling.standard(np.full((3, 2), 3e38)).scale).all()
+
+
+def test_without_the_extra_there_is_one_sentence_with_the_line_that_installs_it(file, tmp_path):
+    code = f"""
+import sys
+for name in ("stable_baselines3", "sb3_contrib"):
+    sys.modules[name] = None
+import numpy as np
+import fsgym
+from agents import SB3Classifier
+from fsgym import cli
+
+def said(function):
+    try:
+        function()
+    except ImportError as error:
+        print(error)
+
+def command(*arguments):
+    try:
+        cli.main(list(arguments))
+    except SystemExit as end:
+        assert end.code == 2, end.code
+
+X, y = np.random.default_rng(0).normal(size=(20, 5)), np.arange(20) % 2
+model = SB3Classifier.load({str(file)!r})
+assert model.predict(X).shape == (20,)
+said(lambda: SB3Classifier().fit(X, y))
+said(lambda: SB3Classifier(algorithm="dqn").fit(X, y))
+said(lambda: model.export({str(tmp_path / "zip")!r}))
+said(lambda: __import__("agents.deep.sb3"))
+said(lambda: __import__("agents.deep.sb3.dqn"))
+said(lambda: __import__("agents.deep.sb3.vec_env"))
+said(lambda: fsgym.compare("wine", ["maskable_ppo"]))
+sys.stderr = sys.stdout
+command("compare", "wine", "--methods", "cart,dqn")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 8
+    for line in lines:
+        assert line.endswith("needs stable_baselines3, sb3_contrib: pip install 'fsgym[rl]'")

@@ -1,0 +1,63 @@
+"""The lattice agent against the exact optimum of small tasks, found by dynamic programming."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fsgym import Rules
+from support.exact import KINDS, PROBLEMS, losses, optimum, rules_of
+
+
+def test_the_optimum_of_the_tests_is_that_of_a_hand_worked_task():
+    joint = np.zeros((2, 2, 2))  # the first bit is the class in nine of ten cases, the second says nothing
+    joint[0, :, 0] = joint[1, :, 1] = 0.225
+    joint[0, :, 1] = joint[1, :, 0] = 0.025
+    assert optimum(joint, Rules(2, 2, lam=0.1)) == pytest.approx(0.2)
+    assert optimum(joint, Rules(2, 2, lam=0.5)) == pytest.approx(0.5)
+    assert optimum(joint, Rules(2, 2, lam=0.1, prerequisites=[[0, 1], [0, 0]])) == pytest.approx(0.3)
+    assert optimum(joint, Rules(2, 2, lam=0.1, groups=[[0, 1]])) == pytest.approx(0.2)
+    assert optimum(joint, Rules(2, 2, lam=0.1, budget=0)) == pytest.approx(0.5)
+    # after a 0 answering 0 costs .1 * 4, after a 1 answering 1 costs .1; half of the time each
+    assert optimum(joint, Rules(2, 2, lam=0.1, error_costs=[[0, 4], [1, 0]])) == pytest.approx(0.1 + 0.2 + 0.05)
+
+
+# Within so much of the optimum; the first questions of the last two tell nothing by themselves.
+OFTEN = ["budget", "budget_cost", "prices and errors", "groups", "relational", "prerequisites"]
+SMALL = {
+    "naive Bayes": dict.fromkeys(OFTEN, 0.015),
+    "decision list": dict.fromkeys(OFTEN, 0.015),
+    "multiplexer": {"groups": 0.01, "prerequisites": 0.01},
+    "parity": {"budget": 0.005, "groups": 0.005},
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_small_tasks_are_solved(name):
+    targets, rules = SMALL[name], rules_of(8)
+    for kind, (loss, best) in losses(PROBLEMS[name](8), {k: rules[k] for k in targets}, 1500).items():
+        assert best - 1e-9 <= loss <= best + targets[kind], kind
+
+
+def test_a_context_is_asked_first_where_looking_one_ahead_fails(tmp_path):
+    script = runpy.run_path(str(Path(__file__).resolve().parents[3] / "benchmarks" / "context.py"))
+    found = script["main"](1000, prices=(0.02, 0.1), folder=tmp_path)
+    best, lattice, ahead = (np.array(found[name]) for name in ("optimum", "lattice", "one ahead"))
+    np.testing.assert_allclose(best, [0.12585, 0.35])  # two of a block and the third where they disagree; one
+    np.testing.assert_allclose(ahead, [1.15 / 3 + 0.02, 1.15 / 3 + 0.1])
+    assert (lattice <= best + 0.03).all()
+    for name in ("RCPI", "CART"):
+        assert (np.array(found[name]) > lattice + 0.02).all()
+    assert "| 0.1 | 0.3500 |" in (tmp_path / "context.md").read_text()
+    assert (tmp_path / "context.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_large_samples_of_twelve_features_come_close_to_the_optimum(name):
+    rules = rules_of(12)
+    for kind, (loss, best) in losses(PROBLEMS[name](12), {k: rules[k] for k in KINDS}, 20_000).items():
+        assert best - 1e-9 <= loss <= best + 0.01, kind

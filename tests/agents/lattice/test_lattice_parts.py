@@ -1,0 +1,282 @@
+"""The parts of the lattice agent against plain twins: boosting, logistic regression, basis, screening, sweep, walk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.datasets import load_wine
+
+from agents import LatticeClassifier
+from agents.lattice import screening
+from agents.lattice.basis import columns_of, fit_basis
+from agents.lattice.classifier import in_threads
+from agents.lattice.heads import Table, cross_fit, fit_head, stratified_folds
+from agents.lattice.learn import make_table
+from agents.lattice.logistic import fit_logistic, softmax
+from agents.lattice.moves import Moves, with_
+from agents.lattice.nodes import Lattice
+from agents.lattice.sweep import Policy
+from fsgym import Dataset, Rules
+from fsgym.trees.boosting import boost
+from support.rcpi_twin import VARIANTS, problem
+
+
+def table_of(X, y, seed=0, n_folds=3) -> Table:
+    y = np.asarray(y)
+    folds = stratified_folds(y, n_folds, np.random.default_rng(seed))
+    return Table(np.asarray(X, np.float32), y.astype(np.int64), int(y.max()) + 1, folds, seed)
+
+
+def test_one_tree_is_the_best_of_all_cuts():
+    rng = np.random.default_rng(0)
+    codes, y = rng.integers(0, 6, (3, 200)).astype(np.uint8), rng.integers(0, 2, 200)
+    y[codes[1] > 3] = 1
+    weight = rng.uniform(0.5, 2, 200)
+    drawn = rng.random((1, 200)) < 0.7
+    learnt, scores = np.arange(0, 200, 2), np.full((200, 1), 0.3)
+    forest = boost(codes, y, learnt, weight, scores, np.array([[0, 1, 2]]), drawn, depth=1, rate=0.1)
+    rows = learnt[drawn[0, learnt]]
+    p = 1 / (1 + np.exp(-0.3))
+    g, h = weight * (y - p), weight * p * (1 - p)
+
+    def worth(where):
+        part = np.intersect1d(rows, np.flatnonzero(where))
+        return g[part].sum() ** 2 / (h[part].sum() + 1), g[part].sum() / (h[part].sum() + 1)
+
+    gains = {(f, b): worth(codes[f] <= b)[0] + worth(codes[f] > b)[0] for f in range(3) for b in range(5)}
+    best = max(gains, key=lambda k: gains[k])
+    assert (forest.feature[0, 0], forest.cut[0, 0]) == best
+    left, right = (worth(w)[1] for w in (codes[best[0]] <= best[1], codes[best[0]] > best[1]))
+    np.testing.assert_allclose(forest.value[0], [0.1 * left, 0.1 * right])
+    np.testing.assert_allclose(scores[:, 0], 0.3 + np.where(codes[best[0]] <= best[1], 0.1 * left, 0.1 * right))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_boosting_scores_rows_that_it_does_not_learn_from_as_its_trees_do(n_classes):
+    rng = np.random.default_rng(1)
+    codes, y = rng.integers(0, 20, (4, 150)).astype(np.uint8), rng.integers(0, n_classes, 150)
+    n_outputs = 1 if n_classes == 2 else n_classes
+    scores = np.zeros((150, n_outputs))
+    draws, drawn = np.tile(np.arange(4), (6 * n_outputs, 1)), rng.random((6, 150)) < 0.6
+    forest = boost(codes, y, np.arange(100), np.ones(150), scores, draws, drawn, depth=3, rate=0.3)
+    again = np.zeros_like(scores)
+    for t in range(len(draws)):
+        for i in range(150):
+            v = 0
+            while v < 7:
+                v = 2 * v + 1 + int(codes[forest.feature[t, v], i] > forest.cut[t, v])
+            again[i, t % n_outputs] += forest.value[t, v - 7]
+    np.testing.assert_allclose(scores, again)
+    changed = y.copy()
+    changed[100:] = 0
+    other = np.zeros_like(scores)
+    boost(codes, changed, np.arange(100), np.ones(150), other, draws, drawn, depth=3, rate=0.3)
+    np.testing.assert_array_equal(other, scores)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_logistic_regression_reaches_the_optimum_of_a_general_solver(n_classes):
+    rng = np.random.default_rng(0)
+    H, y = rng.normal(size=(120, 4)), rng.integers(0, n_classes, 120)
+    H[:, 0] += y
+    Y, weights = np.eye(n_classes)[y], np.stack([np.ones(120), np.arange(120) % 3 > 0]).astype(float)
+    theta = fit_logistic(H, Y, weights)
+    ridge = np.repeat([1e-3, 2.0 if n_classes == 2 else 0.3], [1, 4])[:, None]
+
+    def objective(flat, w):
+        t = flat.reshape(5, n_classes)
+        P = softmax(t[0] + H @ t[1:])
+        return -(w * np.log(P[np.arange(120), y])).sum() + 0.5 * (ridge * t * t).sum()
+
+    for t, w in zip(theta, weights):
+        best = minimize(objective, np.zeros(5 * n_classes), args=(w,)).fun
+        assert objective(t.ravel(), w) <= best + 1e-3
+
+
+def test_hinges_and_bins_are_those_of_a_plain_twin():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=300), rng.integers(0, 2, 300), np.full(300, 7.0), rng.integers(0, 9, 300)])
+    X = X.astype(np.float32)
+    X[::7, 0] = np.nan
+    basis = fit_basis(X)
+    columns, codes = columns_of(basis, X)
+    for i in (0, 3):
+        x = X[:, i].astype(float)
+        z = (x - np.nanmean(x)) / np.nanstd(x)
+        for k, q in enumerate((None, 0.25, 0.5, 0.75)):
+            h = z if q is None else np.maximum(z - np.nanquantile(z, q), 0)
+            known = ~np.isnan(h)
+            expected = np.clip((h - np.nanmean(h)) / np.nanstd(h), -6, 6)
+            np.testing.assert_allclose(columns[known, i, k], expected[known], atol=1e-6)
+    assert np.abs(columns[::7, 0, 0]).max() < 1e-12  # missing: the mean
+    assert not columns[:, 1, 1:].any()
+    assert not columns[:, 2].any()
+    assert basis.n_bins.tolist() == [24, 2, 1, 9]
+    np.testing.assert_array_equal(codes[3], X[:, 3])
+    assert np.bincount(codes[0][~np.isnan(X[:, 0])]).min() > 5
+
+
+def test_scores_of_columns_are_the_score_test():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 5)), rng.integers(0, 2, 400)
+    X[:, 3] += y
+    table, rules = table_of(X, y), Rules(5, 2)
+    P = np.tile(table.shares(), (400, 1))
+    found = screening.scores(table, rules, P, np.ones(400))
+    x = table.columns[:, 3, 0]
+    u = ((y - y.mean()) * x).sum() / 400
+    information = y.mean() * (1 - y.mean()) * ((x - x.mean()) ** 2).mean()
+    assert found.argmax() == 3
+    assert found[3] >= 2 * u * u / (information + 1 / 400) * (1 - 1e-9)
+    assert found[[0, 1, 2, 4]].max() < 0.3 * found[3]
+
+
+def test_a_context_is_found_though_it_tells_nothing_by_itself():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 8))
+    X[:, 5] = rng.integers(0, 2, 2000)
+    y = np.where(X[:, 5] == 1, X[:, 0] > 0, X[:, 1] > 0).astype(int)
+    table, rules = table_of(X, y), Rules(8, 2)
+    P = np.tile(table.shares(), (2000, 1))
+    assert screening.scores(table, rules, P, np.ones(2000))[5] < 0.02
+    assert screening.contexts(table, rules, P).argmax() == 5
+    X[:, 6] = 1 - X[:, 5]  # one category in two columns
+    table, rules = table_of(X, y), Rules(8, 2, groups=[[0], [1], [2], [3], [4], [5, 6], [7]])
+    assert screening.contexts(table, rules, P).argmax() == 5
+
+
+def test_pairs_and_triples_that_tell_something_only_together_are_found():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, (1000, 7)), rng.normal(size=(1000, 3))]).astype(float)
+    noise = rng.random(1000) < 0.1
+    P = np.full((1000, 2), 0.5)
+
+    def found(y, **options):
+        return screening.interactions(table_of(X, y ^ noise), Rules(10, 2, **options), P)
+
+    parity = X[:, [1, 4, 6]].sum(axis=1) % 2 == 1
+    assert found(parity) == [(1, 4, 6)]
+    assert found(parity, groups=[[0, 1, 4], [2, 3], [5, 6], [7, 8, 9]]) == [(0, 2)]
+    assert found(parity, groups=[[0, 1, 4, 6], [2, 3], [5], [7, 8, 9]]) == []
+    assert found(X[:, 7] * X[:, 8] > 0) == [(7, 8)]
+    assert found(X[:, 2] == 1) == []  # no better together than alone
+    assert found(rng.random(1000) < 0.5) == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_is_legal_at_a_subset_is_what_the_twin_says(variant):
+    from rcpi_twin import Twin
+
+    dataset, rules = problem(variant, False)
+    moves, twin = Moves(rules), Twin(dataset, rules)
+    waiting, seen = [()], set()
+    while waiting:
+        order = waiting.pop()
+        z = with_((), order)
+        if z in seen or not rules.order_free:
+            continue
+        seen.add(z)
+        legal, prices = moves.at(z)
+        np.testing.assert_array_equal(legal, twin.legal(0, list(order))[: rules.n_acquisitions])
+        for j in np.flatnonzero(legal).tolist():
+            assert prices[j] == pytest.approx(rules.lam * twin.price(j, list(order)))
+            waiting.append((*order, j))
+    for j in range(rules.n_acquisitions):
+        way = moves.path((), j)
+        if way is not None:
+            price = sum(twin.price(k, list(way[0][:i])) for i, k in enumerate(way[0]))
+            assert way[1] == pytest.approx(rules.lam * price)
+            assert all(twin.may(k, 0, list(way[0][:i])) for i, k in enumerate(way[0]))
+
+
+def test_a_way_leads_over_what_makes_its_end_cheaper():
+    chain = abs(np.subtract.outer(range(4), range(4))) == 1
+    relations = {"related": chain, "empty_is_related": False}
+    moves = Moves(Rules(4, 2, lam=1.0, costs=[1, 2, 1, 9], unrelated_costs=[2, 8, 3, 30], **relations))
+    assert moves.path((), 0) == ((0,), 2)
+    assert moves.path((), 1) == ((0, 1), 4)
+    assert moves.path((0,), 2) == ((2,), 3)  # as dear over 1, and shorter
+    assert moves.path((), 3) == ((2, 3), 12)
+    forbidden = Moves(Rules(4, 2, lam=1.0, unrelated_costs="forbid", related=chain))
+    assert forbidden.path((0,), 2) == ((1, 2), 2)
+    assert forbidden.path((0,), 3) is None  # one more would be needed
+
+
+def test_values_of_a_sweep_are_the_losses_of_following_it():
+    X, y = load_wine(return_X_y=True)
+    table, rules = table_of(X, y), Rules(13, 3, lam=0.02)
+    lattice = Lattice(table, rules, 0.5, in_threads(1))
+    lattice.reach((), range(13))
+    lattice.reach((12,), range(13))
+    lattice.jump((6,), [0, 9, 12])
+    policy = Policy(lattice, Policy(lattice, None).reach)
+    losses, second = np.zeros(len(y)), cross_fit(table, np.arange(13)).P
+    for row in range(len(y)):
+        z = ()
+        while policy.choices[z].go[row] >= 0:
+            _, z, price = policy.choices[z].children[policy.choices[z].go[row]]
+            losses[row] += price
+        P = lattice.nodes[z].fit.P[row]
+        doubts = 1 - P.max(), 1 - second[row, P.argmax()]
+        losses[row] += 0.5 * (P.argmax() != y[row]) + 0.5 * np.dot((0.75, 0.25), doubts)
+        assert policy.reach[z][row]
+    np.testing.assert_allclose(policy.choices[()].V, losses)
+    assert policy.loss < 0.3
+
+
+def test_of_thousands_of_features_no_head_is_made_that_has_them_all():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3000)), np.arange(60) % 2
+    table, rules = table_of(X + y[:, None] * (np.arange(3000) == 7), y), Rules(3000, 2, lam=1e-6)
+    lattice = Lattice(table, rules, 1.0, in_threads(1))
+    assert lattice.second is None
+    assert lattice.jump((), range(3000)) is None
+    few = Lattice(table_of(X[:, :20], y), Rules(20, 2), 1.0, in_threads(1))
+    np.testing.assert_array_equal(few.second, few.heads[tuple(range(20))].P)
+    assert len(few.nodes) == 1
+
+
+def test_a_row_is_never_told_by_a_model_that_saw_its_label():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.arange(90) % 2
+    folds = np.arange(90) // 2 % 3
+    out = folds == 1
+    fits = []
+    for labels in (y, np.where(out, 1 - y, y)):
+        table = Table(X.astype(np.float32), labels, 2, folds, 0)
+        scores = fit_logistic(table.columns[:, 0], table.onehot, np.where(out, 0.0, 1.0)[None])
+        fits.append((scores, cross_fit(table, np.array([0]))))
+    np.testing.assert_array_equal(fits[0][0], fits[1][0])
+    one, other = (f[1] for f in fits)
+    if (one.blend, one.temperature) == (other.blend, other.temperature):
+        np.testing.assert_array_equal(one.P[out], other.P[out])
+
+
+def test_the_compiled_walk_answers_as_the_heads_do():
+    X, y = load_wine(return_X_y=True)
+    model = LatticeClassifier(lam=0.03, random_state=0).fit(X, y)
+    policy, done = model.policy_, model.trajectories(X)
+    shares = model.predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    table = make_table(Dataset(X, y), np.random.default_rng(0))  # as the model's
+    for v in np.unique(policy.taken, axis=0)[:4]:
+        features = np.flatnonzero(v)
+        rows = (done.acquired == v).all(axis=1)
+        if not rows.any() or not len(features):
+            continue
+        place = int((policy.taken == v).all(axis=1).argmax())
+        mixed = cross_fit(table, features)._replace(
+            blend=float(policy.plan.blend[place]), temperature=float(policy.plan.temperature[place])
+        )
+        head = fit_head(table, features, mixed)
+        H = table.columns[:, features].reshape(len(X), -1)
+        linear, scores = softmax(head.coefficients[0] + H @ head.coefficients[1:]), np.tile(head.start, (len(X), 1))
+        for t, value in enumerate(head.forest.value):
+            node = np.zeros(len(X), int)
+            for _ in range(4):
+                codes = table.codes[features[head.forest.feature[t, node]], np.arange(len(X))]
+                node = 2 * node + 1 + (codes > head.forest.cut[t, node])
+            scores[:, t % 3] += value[node - 15]
+        P = head.blend * softmax(scores) + (1 - head.blend) * linear
+        np.testing.assert_allclose(shares[rows], softmax(np.log(P) / head.temperature)[rows], atol=1e-9)

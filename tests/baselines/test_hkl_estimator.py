@@ -1,0 +1,131 @@
+"""Disjunctions as a scikit-learn estimator: contract, classes, rules, honesty, settings and mistakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from baselines import Booleanizer, DisjunctionClassifier
+from support.hkl_problems import NOISY
+
+
+@parametrize_with_checks(
+    [
+        DisjunctionClassifier(p=1.5, connective="and", stop="sufficient", max_literals=2),
+        Booleanizer(),
+        Booleanizer(2, negations=True),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+THREE = load_wine(return_X_y=True)
+
+
+def test_more_than_two_classes_are_one_against_the_rest():
+    X, y = THREE
+    model = DisjunctionClassifier(10).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.coef_.shape == (3, len(model.disjunctions_))
+    assert (len(model.status_), model.dual_gap_.shape) == (3, (3,))
+    for k in range(3):
+        one = DisjunctionClassifier(10).fit(X, y == k)
+        assert one.objective_ == model.objective_[k]
+        np.testing.assert_allclose(one.decision_function(X), model.decision_function(X)[:, k], atol=1e-9)
+    assert model.describe().count("where its sum is largest") == 3
+
+
+def test_answers_are_weighted_rules():
+    X, y = THREE
+    for connective in ("or", "and"):
+        model = DisjunctionClassifier(10, connective=connective).fit(X, y)
+        np.testing.assert_allclose(model.decision_function(X), model.transform(X) @ model.coef_.T + model.intercept_)
+        literals = model.booleanizer_.transform(X).astype(bool)
+        join = np.any if connective == "or" else np.all
+        expected = np.column_stack([join(literals[:, list(rule)], axis=1) for rule in model.disjunctions_])
+        np.testing.assert_array_equal(model.transform(X), expected)
+        names = model.get_feature_names_out()
+        assert len(names) == expected.shape[1]
+        assert any(f" {connective} " in name for name in names)
+
+
+@pytest.mark.parametrize(
+    "method", [DisjunctionClassifier(1.0), DisjunctionClassifier(1.0, connective="and"), DisjunctionClassifier(1e-4)]
+)
+@pytest.mark.parametrize("table", ["binary", "three", "Boolean"])
+def test_what_is_not_used_is_not_looked_at(method, table):
+    X, y = {"binary": load_breast_cancer(return_X_y=True), "three": THREE, "Boolean": NOISY}[table]
+    X = np.hstack([X, np.random.default_rng(0).random((len(X), 2)).round()])
+    model = clone(method).set_params(max_literals=2, max_active=12).fit(X, y)
+    used, answers = model.features_used(X), model.predict(X)
+    assert used.shape == X.shape
+    assert not used.all()
+    for huge in (1.0, 1e30, 1.7e308):
+        corrupted = np.where(used, X, np.random.default_rng(1).uniform(-0.5, 0.5, X.shape) * huge)
+        np.testing.assert_array_equal(model.predict(corrupted), answers)
+        np.testing.assert_array_equal(model.features_used(corrupted), used)
+    read = {model.booleanizer_.literals_[l].column for rule in model.disjunctions_ for l in rule}
+    assert set(np.flatnonzero(used[0])) == read
+
+
+def test_a_model_that_no_row_could_change_uses_nothing():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = DisjunctionClassifier(1e-4).fit(X, y)
+    assert not model.features_used(X).any()
+    assert set(model.predict(X)) == {1}
+    assert model.transform(X).shape == (len(X), 0)
+
+
+def test_sweep_goes_from_nothing_to_much():
+    X, y = load_breast_cancer(return_X_y=True)
+    grid = DisjunctionClassifier().sparsity_grid(X, y)
+    assert grid == DisjunctionClassifier().sparsity_grid(X, y)
+    counts = [DisjunctionClassifier(**g).fit(X, y).features_used(X[:1]).sum() for g in (grid[0], grid[2], grid[-1])]
+    assert counts[0] == 0
+    assert 0 < counts[1] < counts[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"C": 0.0}, "'C' parameter of DisjunctionClassifier"),
+        ({"beta": 0.0}, "'beta' parameter of DisjunctionClassifier"),
+        ({"beta": -1.0}, "'beta' parameter of DisjunctionClassifier"),
+        ({"p": 1.0}, r"'p' parameter of DisjunctionClassifier must be a float in the range \(1.0, 2.0\]"),
+        ({"p": 2.5}, "'p' parameter of DisjunctionClassifier"),
+        ({"stop": "never"}, "'stop' parameter"),
+        ({"max_literals": 0}, "'max_literals' parameter"),
+        ({"prior": [1.0, 2.0]}, "prior must be 13 finite numbers above 0, one a feature of X"),
+        ({"prior": [0.0] * 13}, "prior must be 13 finite numbers above 0"),
+        ({"groups": [0, 1]}, "groups must give one group number for each of the 13 features, got 2"),
+        ({"booleanize": None}, "X must hold only 0 and 1 where booleanize=None, got"),
+        ({"booleanize": Booleanizer(0)}, "'n_thresholds' parameter of Booleanizer"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(options, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        DisjunctionClassifier(**options).fit(*THREE)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_labels_and_rows_are_told_in_a_sentence():
+    X, y = NOISY
+    with pytest.raises(ValueError, match=r"at least two classes, got 1 class \(1\)"):
+        DisjunctionClassifier().fit(X, np.ones(len(X), dtype=int))
+    with pytest.raises(ValueError, match=r"leave rows of every class, but class 1.0 has none"):
+        DisjunctionClassifier().fit(X, y, sample_weight=(y < 0).astype(float))
+    model = DisjunctionClassifier(booleanize=None).fit(X, y)
+    with pytest.raises(ValueError, match="only 0 and 1 where booleanize=None, got"):
+        model.predict(X + 0.25)
+
+
+def test_names_come_from_pandas():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = DisjunctionClassifier(10).fit(X, y)
+    assert any(name.startswith("alcohol ") for name in model.get_feature_names_out())
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X.rename(columns={"alcohol": "spirit"}))

@@ -1,0 +1,223 @@
+"""The command line: what it takes, what it prints, and one sentence for every mistake."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fsgym
+from fsgym import cli
+from fsgym.cli import files as inputs
+from fsgym.comparison import cell as runner
+
+WINE = fsgym.load_dataset("wine")
+
+
+def call(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as left:
+        cli.main([str(a) for a in arguments])
+    said = capsys.readouterr()
+    return left.value.code, said.out, said.err
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A CSV file of the user's own, with an identifier and a category."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "patient": [f"p{i}" for i in range(60)], "age": rng.integers(20, 80, 60), "fever": rng.normal(38, 1, 60),
+        "sex": rng.choice(["f", "m", "x"], 60),
+    })  # fmt: skip
+    frame["ill"] = np.where(frame["fever"] > 38, "yes", "no")
+    frame.to_csv(tmp_path / "ward.csv", index=False)
+    return tmp_path / "ward.csv"
+
+
+def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
+    (tmp_path / "prices.csv").write_text("name,price\nage,1\nfever,5\nsex,1\n")
+    (tmp_path / "errors.csv").write_text(",no,yes\nno,0,50\nyes,10,0\n")
+    out = tmp_path / "out"
+    code, said, error = call(
+        capsys, "compare", table, "--target", "ill", "--drop", "patient", "--methods", "cart,lars", "--splits", 2,
+        "--costs", tmp_path / "prices.csv", "--error-costs", tmp_path / "errors.csv", "--lam", "1", "--jobs", 1,
+        "--out", out,
+    )  # fmt: skip
+    assert (code, error) == (0, "")
+    assert "CART" in said
+    assert "Loss at lambda" in said
+    assert str(out / "report.html") in said
+    results = pd.read_csv(out / "results.csv")
+    assert set(results["price"]) == {1.0}
+    assert results["spent"].max() <= 7  # the category counts once
+    reached = results[results["n_acquisitions"] > 0]
+    np.testing.assert_allclose(reached["loss"], reached["error_cost"] + reached["spent"])
+    assert "--target ill --drop patient --methods cart,lars" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1)[0] == 0
+    assert sorted(p.name for p in (tmp_path / "fsgym-results" / "wine").iterdir()) == [
+        "curves.png", "histogram.png", "report.html", "results.csv", "results.sqlite", "timings.sqlite", "usage.png",
+    ]  # fmt: skip
+
+
+def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
+    groups = {"colours": ["hue", "color_intensity"], "rest": [n for n in WINE.feature_names if "hue" not in n]}
+    groups["rest"].remove("color_intensity")
+    (tmp_path / "groups.json").write_text(json.dumps(groups))
+    (tmp_path / "related.json").write_text("[]")
+    arguments = (
+        "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path / "out",
+        "--groups", tmp_path / "groups.json", "--related", tmp_path / "related.json",
+    )  # fmt: skip
+    assert call(capsys, *arguments, "--unrelated-costs", "forbid")[0] == 0
+    results = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert results["n_acquisitions"].max() == 2
+    assert set(results.loc[results["n_acquisitions"] == 2, "admissible"]) == {0.0}
+    assert call(capsys, *arguments, "--unrelated-costs", "9")[0] == 0
+    assert pd.read_csv(tmp_path / "out" / "results.csv")["spent"].max() == 10
+    code, _, error = call(capsys, *arguments)
+    assert code == 2
+    assert "related needs unrelated_costs" in error
+
+
+def test_failing_fits_are_told_and_the_exit_is_not_zero(capsys, tmp_path, monkeypatch):
+    def failing(policy, dataset, rules):
+        raise ValueError("the machine is tired")
+
+    monkeypatch.setattr(runner, "evaluate", failing)
+    code, _, error = call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path)
+    assert code == 1
+    assert "fits failed, the first of lars: ValueError: the machine is tired" in error
+    assert (tmp_path / "report.html").exists()
+
+
+def test_ctrl_c_says_what_is_kept(capsys, tmp_path, monkeypatch):
+    def stopped(**cell):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "run_cell", stopped)
+    code, _, error = call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path)
+    assert code == 130
+    assert error.startswith("fsgym: stopped after 0 of ")
+    assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["compare", "wien"], "did you mean 'wine'"),
+        (["compare", "wine", "--methods", "rcpi,carrt"], "did you mean 'cart'"),
+        (["compare", "wine", "--methods", ","], "at least one of"),
+        (["compare", "wine", "--splits", "0"], "splits must be"),
+        (["compare", "wine", "--splits", "x"], "--splits"),
+        (["compare", "wine", "--lam", "0.1,b"], "--lam must be numbers"),
+        (["compare", "wine", "--lam=-1"], "not negative"),
+        (["compare", "wine", "--train-share", "2"], "train_share must lie"),
+        (["compare", "wine", "--budget", "-1"], "budget must be"),
+        (["compare", "wine", "--budget-cost", "0.5"], "nothing could be acquired"),
+        (["compare", "wine", "--seed", "-3"], "seed must be"),
+        (["compare", "wine", "--jobs", "0"], "n_jobs must be"),
+        (["compare", "wine", "--relation", "some"], "relation must be"),
+        (["compare", "wine", "--costs", "/nowhere.json"], "/nowhere.json"),
+        (["compare", "wine", "--groups", "/nowhere.json"], "cannot read /nowhere.json"),
+        (["compare", "wine", "--error-costs", "/nowhere.csv"], "cannot read /nowhere.csv"),
+        (["compare", "wine", "--related", "/nowhere.csv"], "cannot read /nowhere.csv"),
+        (["compare", "wine", "--unrelated-costs", "3"], "needs related"),
+        (["compare", "wine", "--unrelated-costs", "/nowhere.csv"], "/nowhere.csv"),
+        (["compare", "wine", "--target", "x"], "target only serves"),
+        (["compare", "wine", "--drop", "nothing"], "has no feature 'nothing'"),
+        (["compare", "/nowhere.csv"], "/nowhere.csv"),
+        (["compare", "wine", "--out", "/dev/null/x"], "cannot write to the folder"),
+        (["compare", "wine", "--nope"], "--nope"),
+        (["compare"], "Missing argument"),
+        (["comapre", "wine"], "comapre"),
+        (["datasets", "--data-dir", "/nowhere"], "/nowhere"),
+    ],
+)
+def test_mistakes_are_one_sentence_on_stderr(arguments, says, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "run_cell", lambda *_: pytest.fail("work has begun"))
+    code, said, error = call(capsys, *arguments)
+    assert (code, said) == (2, "")
+    assert says in error
+    assert error.startswith("fsgym: ")
+    assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("e.csv", "", "lacks"),
+        ("e.csv", ",class_0,class_1\nclass_0,0,1\nclass_1,1,0\n", "lacks 'class_2'"),
+        ("e.csv", ",class_0,class_1,maybe\n", "has 'maybe'"),
+        ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1,0\nclass_2,1,1,0\n", "must"),
+        ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1,x,0\nclass_2,1,1,0\n", "must hold numbers"),
+        ("e.json", "{", "is not JSON"),
+        ("e.json", "[1]", "must map each answer"),
+        ("e.json", '{"class_0": {"class_0": 1}}', "for each of the truths"),
+        ("e.csv", "\udcff", "not text in UTF-8"),
+    ],
+)
+def test_damaged_error_costs_are_refused(name, text, says, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ValueError, match=says) as caught:
+        inputs.read_error_costs(path, WINE)
+    assert str(path) in str(caught.value)
+
+
+def test_error_costs_in_any_order_and_both_formats(tmp_path):
+    wanted = [[0, 1, 2], [3, 0, 4], [5, 6, 0]]
+    (tmp_path / "e.csv").write_text(
+        "answer,class_2,class_0,class_1\nclass_1,4,3,0\nclass_0,2,0,1\nclass_2,0,5,6\n", encoding="utf-8"
+    )
+    names = [f"class_{k}" for k in range(3)]
+    costs = {a: dict(zip(names, row, strict=True)) for a, row in zip(names, wanted, strict=True)}
+    (tmp_path / "e.json").write_text(json.dumps(costs))
+    for name in ("e.csv", "e.json"):
+        np.testing.assert_array_equal(inputs.read_error_costs(tmp_path / name, WINE), wanted)
+
+
+def test_relations_in_both_formats(tmp_path):
+    data = fsgym.Dataset(np.eye(3), [0, 1, 0], feature_names=["a", "b", "c"])
+    (tmp_path / "r.json").write_text('[["a", "c"]]')
+    (tmp_path / "r.csv").write_text(",a,b,c\na,0,0,1\nb,0,0,0\nc,1,0,0\n")
+    for name in ("r.json", "r.csv"):
+        np.testing.assert_array_equal(
+            inputs.read_related(tmp_path / name, data), np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool)
+        )
+    (tmp_path / "r.json").write_text('[["a", "d"]]')
+    with pytest.raises(ValueError, match="'d', which is no acquisition"):
+        inputs.read_related(tmp_path / "r.json", data)
+    (tmp_path / "g.json").write_text('{"a": "b"}')
+    with pytest.raises(ValueError, match="lists of feature names"):
+        inputs.read_groups(tmp_path / "g.json")
+
+
+def test_datasets_are_listed(capsys):
+    code, said, _ = call(capsys, "datasets")
+    assert code == 0
+    rows = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
+    assert rows["wine"][:4] == ["embedded", "178", "13", "3"]
+
+
+def test_module_prints_its_version_and_needs_little_for_it():
+    code = "import sys, fsgym.__main__ as m\ntry: m.main(['--version'])\nexcept SystemExit: print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert done.stdout.startswith(f"fsgym {fsgym.__version__}\n")
+    for heavy in ("pandas", "sklearn", "matplotlib", "torch", "scipy.stats", "jinja2"):
+        assert f"'{heavy}'" not in done.stdout
+
+
+def test_import_is_light():
+    names = ["matplotlib", "jinja2", "typer", "torch", "fsgym.comparison", "fsgym.datasets"]
+    code = f"import fsgym, agents, baselines, sys; print([m for m in {names} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert done.stdout.strip() == "[]"

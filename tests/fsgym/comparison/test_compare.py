@@ -1,0 +1,354 @@
+"""The comparison: same splits, same prices, nothing chosen on test data, the same table for any number of processes."""
+
+import json
+import os
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier
+
+import fsgym
+from baselines import CARTClassifier
+from fsgym import Dataset, Rules, compare, evaluate, summarise
+from fsgym.comparison import cell as runner
+from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, with_groups
+from fsgym.methods import METHODS, find_method, foreign, load_class
+
+OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
+
+
+class Broken(ClassifierMixin, BaseEstimator):
+    """Fails in fit."""
+
+    def fit(self, X, y):
+        raise ValueError("this one never works\nat all")
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+    def features_used(self, X):
+        return np.zeros(np.shape(X), bool)
+
+
+def holed(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 4)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    return Dataset(X, y, name="holed")
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return compare("wine", ["l1_svm", "lars", "cart"], splits=2)
+
+
+def test_one_row_for_each_split_method_and_setting(wine):
+    assert not wine.duplicated(["split", "method", "setting"]).any()
+    assert wine["error"].isna().all()
+    for _, rows in wine.groupby("method"):
+        first, second = (rows[rows["split"] == k]["params"].tolist() for k in (0, 1))
+        assert first == second
+        assert len(first) >= 5
+    figures = fsgym.Evaluation.FIGURES
+    assert wine[[*figures, *(f"validation_{f}" for f in figures)]].notna().all(axis=None)
+
+
+def test_a_row_can_be_made_by_hand(wine):
+    row = wine[(wine["method"] == "cart") & (wine["split"] == 1)].iloc[-1]
+    data = fsgym.load_dataset("wine")
+    train, test = data.split(0.5, 1)
+    fit, validation = train.split(0.75, 1)
+    rules = Rules.for_dataset(data, lam=row["price"])
+    seed = make_protocol(data, splits=2, train_share=0.5, seed=0, lam=None, options=OPTIONS).seed_of(1, "cart")
+    model = CARTClassifier(**json.loads(row["params"]), random_state=seed)
+    for part, judged, prefix in ((fit, validation, "validation_"), (train, test, "")):
+        for name, value in evaluate(model.fit(part.X, data.classes[part.y]), judged, rules).figures().items():
+            assert row[prefix + name] == value
+
+
+def test_the_table_does_not_depend_on_the_number_of_processes():
+    from agents import DatumWiseClassifier
+
+    quick = [DatumWiseClassifier(lam=v, n_iterations=2, states_per_sample=2) for v in (0.0, 0.05)]
+    methods = {"quick": quick, "l1_svm": "l1_svm", "cart": "cart"}
+    alone = compare("wine", methods, splits=2, n_jobs=1)
+    together = compare("wine", methods, splits=2, n_jobs=2)
+    assert alone["error"].isna().all()
+    pd.testing.assert_frame_equal(alone, together, check_exact=True)
+
+
+def test_another_seed_gives_other_splits(wine):
+    other = compare("wine", ["lars"], splits=1, seed=5)
+    mine = wine[(wine["method"] == "lars") & (wine["split"] == 0)]
+    assert not np.array_equal(other["accuracy"], mine["accuracy"])
+
+
+def test_rcpi_sweeps_the_prices_it_is_given():
+    results = compare("wine", "rcpi", splits=1, lam=[10.0, 0.01], budget=2)
+    assert results["params"].tolist() == ['{"lam": 0.01}', '{"lam": 10.0}']
+    assert (results["n_acquisitions"] <= 2).all()
+    assert (results["admissible"] == 1).all()
+    assert results["n_acquisitions"].iloc[0] > results["n_acquisitions"].iloc[1] == 0
+    assert results.attrs["reported"] == (0.01, 10.0)
+
+
+def test_default_prices():
+    base, dear = Rules(2, 2), Rules(2, 2, costs=[10, 30])
+    assert prices_of(None, base, False) == (PAPER_PRICES, (0.01, 0.05, 0.1))
+    assert prices_of(None, dear, False)[1] == (0.0005, 0.0025, 0.005)
+    assert prices_of(None, dear, True) == (UNIT_PRICES, (1.0,))
+    assert prices_of(0.3, dear, True) == ((0.3,), (0.3,))
+    with pytest.raises(TypeError, match="one or several numbers"):
+        prices_of("cheap", base, False)
+    with pytest.raises(ValueError, match="at least one"):
+        prices_of([], base, False)
+
+
+def test_settings_are_chosen_on_validation_figures_only(wine):
+    summary = summarise(wine, within=[3], lam=[0.05])
+    changed = wine.assign(accuracy=0.0, loss=9.0)
+    blind = summarise(changed, within=[3], lam=[0.05])
+    pd.testing.assert_series_equal(summary.within["n_features"], blind.within["n_features"])
+    pd.testing.assert_series_equal(summary.losses["spent"], blind.losses["spent"])
+    rows = wine[(wine["method"] == "cart") & (wine["validation_n_features"] <= 3)]
+    rows = rows.sort_values(["validation_accuracy", "validation_n_features", "setting"], ascending=[False, True, True])
+    told = summary.within.set_index("method").loc["cart"]
+    assert told["accuracy"] == pytest.approx(rows.groupby("split")["accuracy"].first().mean())
+    losses = wine["validation_error_cost"] + 0.05 * wine["validation_spent"]
+    chosen = wine.loc[losses[wine["method"] == "lars"].groupby(wine["split"]).idxmin()]
+    assert summary.losses.set_index("method").loc["lars", "loss"] == pytest.approx(
+        (chosen["error_cost"] + 0.05 * chosen["spent"]).mean()
+    )
+
+
+def test_summary_of_a_table_by_hand():
+    rows = [
+        # split, setting, validation (features, accuracy, allowed), test (features, accuracy)
+        (0, 0, 1.0, 0.7, 1.0, 1.5, 0.60),
+        (0, 1, 3.0, 0.9, 1.0, 3.0, 0.80),
+        (0, 2, 2.0, 0.99, 0.5, 2.0, 0.99),
+        (1, 0, 1.0, 0.8, 1.0, 1.0, 0.70),
+        (1, 1, 3.0, 0.8, 1.0, 3.0, 0.90),
+    ]
+    made = []
+    for split, setting, vn, va, allowed, n, a in rows:
+        row = {"method": "m", "split": split, "setting": setting, "params": "{}", "error": None}
+        row |= {"validation_n_features": vn, "validation_accuracy": va, "validation_admissible": allowed}
+        row |= {"validation_error_cost": 1 - va, "validation_spent": vn, "n_features": n, "accuracy": a, "spent": n}
+        row |= {"balanced_accuracy": a, "sparsity": 0.5, "n_acquisitions": n, "error_cost": 1 - a, "admissible": 1.0}
+        made.append(row)
+    summary = summarise(pd.DataFrame(made), within=[0.5, 1, 3], lam=[0.01])
+    nothing, one, three = summary.within.to_dict("records")
+    assert np.isnan(nothing["accuracy"])
+    assert (one["accuracy"], one["n_features"]) == (pytest.approx(0.65), pytest.approx(1.25))
+    # Split 0: the better setting; split 1: a tie, which the sparser one wins; the setting that overspends is out.
+    assert (three["accuracy"], three["n_features"]) == (pytest.approx(0.75), pytest.approx(2.0))
+    assert three["accuracy_std"] == pytest.approx(0.05)
+    (loss,) = summary.losses.to_dict("records")
+    assert loss["loss"] == pytest.approx(np.mean([0.2 + 0.03, 0.3 + 0.01]))
+    assert summary.settings["splits"].tolist() == [2, 2, 1]
+
+
+def test_own_estimators_policies_and_callables():
+    data = fsgym.load_dataset("wine").scaled()
+    fitted = CARTClassifier(max_depth=1)
+
+    def first_two(observations, masks):
+        return np.where(masks[:, 0], 0, np.where(masks[:, 1], 1, 13 + 2))
+
+    results = compare(
+        data,
+        {"stumps": [CARTClassifier(max_depth=1), CARTClassifier(max_depth=2)], "one": fitted, "script": first_two},
+        splits=2,
+    )
+    assert results["error"].isna().all()
+    by_method = results.groupby("method")
+    assert by_method["setting"].nunique().to_dict() == {"one": 1, "script": 1, "stumps": 2}
+    assert by_method.get_group("stumps")["params"].unique().tolist() == ['{"max_depth": 1}', '{"max_depth": 2}']
+    assert (by_method.get_group("script")["n_features"] == 2).all()
+    assert not hasattr(fitted, "classes_")  # a clone was fitted
+
+
+def test_missing_values_are_imputed_for_methods_that_refuse_them_and_not_paid_for():
+    results = compare(holed(), {"lars": "lars", "cart": "cart"}, splits=1)
+    assert results["error"].isna().all()
+    everything = results[results["method"] == "lars"].iloc[-1]
+    assert everything["n_features"] == pytest.approx(3.2, abs=0.3)  # of 4, a fifth being missing
+    assert everything["spent"] == everything["n_features"]
+
+
+def test_groups_by_name_are_priced_as_wholes():
+    names = fsgym.load_dataset("wine").feature_names
+    groups = {"first": list(names[:5]), "rest": list(names[5:])}
+    results = compare("wine", ["lars"], splits=1, groups=groups, costs={"first": 2.0, "rest": 3.0})
+    assert results.attrs["counted"] == "n_acquisitions"
+    assert results.iloc[-1]["spent"] == 5.0
+    with pytest.raises(ValueError, match="is in none"):
+        compare("wine", ["lars"], groups={"first": list(names[:5])})
+    with pytest.raises(ValueError, match="no feature of 'wine'"):
+        compare("wine", ["lars"], groups={"first": ["alcohool"]})
+
+
+def test_groups_of_categories_may_be_named_by_the_category():
+    data = Dataset(np.eye(4), [0, 1, 0, 1], groups=[[0, 1], [2], [3]], group_names=["colour", "x2", "size"])
+    grouped = with_groups(data, {"look": ["colour", "size"], "other": ["x2"]})
+    assert grouped.groups == ((0, 1, 3), (2,))
+
+
+def test_a_failing_method_is_recorded_and_the_others_go_on():
+    with pytest.warns(UserWarning, match="2 of .* fits failed, the first of 'broken': ValueError: this one never"):
+        results = compare("wine", {"broken": Broken(), "lars": "lars"}, splits=2)
+    broken = results[results["method"] == "broken"]
+    assert broken["error"].tolist() == ["ValueError: this one never works at all"] * 2
+    assert broken["accuracy"].isna().all()
+    assert results.loc[results["method"] == "lars", "error"].isna().all()
+    assert summarise(results).within["method"].unique().tolist() == ["broken", "lars"]
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path, monkeypatch):
+    original, seen, whole = runner.run_cell, [], compare("wine", ["cart"], splits=2, out=tmp_path / "straight")
+
+    def interrupted(**cell):
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        seen.append(cell)
+        return original(**cell)
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "run_cell", interrupted)
+        with pytest.raises(KeyboardInterrupt, match=r"stopped after 3 of \d+ fits; their rows are in .*results.csv"):
+            compare("wine", ["cart"], splits=2, out=out)
+    assert pd.read_csv(out / "results.csv")["setting"].tolist() == [0, 1, 2]
+    assert not (out / "report.html").exists()
+
+    def counted(**cell):
+        seen.append(cell)
+        return original(**cell)
+
+    monkeypatch.setattr(runner, "run_cell", counted)
+    pd.testing.assert_frame_equal(compare("wine", ["cart"], splits=2, out=out), whole, check_exact=True)
+    assert len(seen) == len(whole)  # the three are not fitted again
+    for name in ("results.csv", "results.sqlite"):
+        assert (out / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
+
+
+class Dying(Broken):
+    """Takes its process with it."""
+
+    def fit(self, X, y):
+        os._exit(1)
+
+
+def test_a_method_that_kills_its_process_is_recorded_and_the_others_go_on(tmp_path):
+    with pytest.warns(UserWarning, match="1 of .* fits failed, the first of 'dying': its process died twice"):
+        results = compare("wine", {"lars": "lars", "dying": Dying()}, splits=1, n_jobs=2, out=tmp_path)
+    assert results.loc[results["error"].notna(), "method"].tolist() == ["dying"]
+    assert results.loc[results["method"] == "dying", ["n_train", "n_test"]].to_numpy().tolist() == [[89, 89]]
+    lars = compare("wine", ["lars"], splits=1)
+    kept = results[results["method"] == "lars"].drop(columns="error")
+    pd.testing.assert_frame_equal(kept, lars.drop(columns="error"), check_exact=True)
+
+
+def test_a_folder_keeps_fits_apart_by_all_that_decides_them(tmp_path, monkeypatch):
+    original, seen = runner.run_cell, []
+
+    def counted(**cell):
+        seen.append(cell)
+        return original(**cell)
+
+    monkeypatch.setattr(runner, "run_cell", counted)
+    data = fsgym.load_dataset("wine")
+    settings = {
+        "first": {"methods": {"stump": CARTClassifier(max_depth=1)}},
+        "more splits": {"methods": {"stump": CARTClassifier(max_depth=1)}, "splits": 2},
+        "parameter": {"methods": {"stump": CARTClassifier(max_depth=2)}},
+        "seed": {"methods": {"stump": CARTClassifier(max_depth=1)}, "seed": 1},
+        "share": {"methods": {"stump": CARTClassifier(max_depth=1)}, "train_share": 0.6},
+        "rules": {"methods": {"stump": CARTClassifier(max_depth=1)}, "lam": 0.2},
+        "name": {"methods": {"tree": CARTClassifier(max_depth=1)}},
+        "values": {"methods": {"stump": CARTClassifier(max_depth=1)}, "dataset": data.scaled()},
+    }
+    for said, more in settings.items():
+        arguments = {"dataset": data, "splits": 1, "out": tmp_path, **more}
+        before = len(seen)
+        result = compare(**arguments)
+        pd.testing.assert_frame_equal(compare(**arguments), result, check_exact=True)
+        assert len(seen) - before == 1, said  # one new cell, and none again
+        alone = compare(**{**arguments, "out": None})
+        pd.testing.assert_frame_equal(alone, result, check_exact=True)
+        seen[before + 1 :] = []
+
+
+def test_a_class_of_two_rows_is_still_compared():
+    y = [0] * 20 + [1] * 20 + [2] * 2
+    data = Dataset(np.arange(42.0)[:, None], y)
+    assert compare(data, ["cart"], splits=1)["error"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"methods": ["carrt"]}, ValueError, "did you mean 'cart'"),
+        ({"methods": []}, ValueError, "at least one of rcpi"),
+        ({"methods": [CARTClassifier()]}, TypeError, "give CARTClassifier a name"),
+        ({"methods": {"d": DummyClassifier()}}, TypeError, "must have features_used"),
+        ({"methods": {"d": [lambda o, m: m]}}, TypeError, "is no scikit-learn estimator"),
+        ({"methods": {"d": []}}, ValueError, "at least one estimator"),
+        ({"methods": {"d": 3}}, TypeError, "must be an estimator"),
+        ({"methods": 3}, TypeError, "methods must be names"),
+        ({"splits": 0}, ValueError, "splits must be"),
+        ({"splits": 1.5}, ValueError, "splits must be"),
+        ({"train_share": 1.0}, ValueError, "train_share must lie"),
+        ({"seed": -1}, ValueError, "seed must be"),
+        ({"lam": -0.1}, ValueError, "not negative"),
+        ({"within": [-1]}, ValueError, "within must be"),
+        ({"within": 3}, TypeError, "within must be"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be"),
+        ({"backend": "slurm"}, ValueError, "backend must be one of loky, dask, ray"),
+        ({"backend": "dask"}, ValueError, "needs scheduler"),
+        ({"scheduler": "tcp://here:1"}, ValueError, "give backend='dask' or backend='ray'"),
+        ({"costs": [1, 2]}, ValueError, "shape"),
+        ({"budget_cost": 0.1}, ValueError, "nothing could be acquired"),
+        ({"dataset": "wien"}, ValueError, "did you mean 'wine'"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence_before_the_work(arguments, error, says, monkeypatch):
+    monkeypatch.setattr(runner, "run_cell", lambda **_: pytest.fail("work has begun"))
+    with pytest.raises(error, match=says) as caught:
+        compare(**{"dataset": "wine", "methods": ["cart"], **arguments})
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unwritable_folder_is_told_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "run_cell", lambda **_: pytest.fail("work has begun"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="cannot write to the folder"):
+        compare("wine", ["cart"], out=tmp_path / "file" / "below")
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_table_of_methods(name):
+    method = find_method(name)
+    cls = load_class(method)
+    assert hasattr(cls, "features_used")
+    assert method.prices or hasattr(cls, "sparsity_grid")
+    assert "lam" in cls().get_params() or not method.prices
+
+
+def test_a_foreign_package_is_told(tmp_path, monkeypatch):
+    assert foreign("agents") is None
+    assert "cannot be found" in foreign("agents_of_nobody")
+    (tmp_path / "strangers").mkdir()
+    (tmp_path / "strangers" / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert "is not the one that comes with fsgym" in foreign("strangers")
+    monkeypatch.setitem(sys.modules, "stand_in", types.ModuleType("stand_in"))
+    assert foreign("stand_in") is None
+    with pytest.raises(ImportError, match="is not the one"):
+        load_class(METHODS["cart"]._replace(where="strangers:Tree"))

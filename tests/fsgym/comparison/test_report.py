@@ -1,0 +1,191 @@
+"""The report: one file that stands alone, in which nothing of the data is markup; and its figures."""
+
+import base64
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import fsgym
+from agents import DatumWiseClassifier
+from fsgym import Dataset, compare
+from fsgym.comparison import figures
+from fsgym.comparison.summary import mean_text, settings_text
+
+NASTY = "<script>alert('$x$')</script>"
+
+
+class Markup(HTMLParser):
+    """All tags and attributes of a page, and its text."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.links, self.text = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def read(path):
+    markup = Markup()
+    markup.feed(path.read_text(encoding="utf-8"))
+    return markup, " ".join(" ".join(markup.text).split())
+
+
+def nasty_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] > 0, "<b>yes</b>", "no & no")
+    return Dataset(X, y, feature_names=[NASTY, "b_{1}$", "名前"], name="<i>odd</i>")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    quick = [DatumWiseClassifier(lam=v, n_iterations=2, states_per_sample=3) for v in (0.0, 0.05)]
+    results = compare(
+        nasty_data(),
+        {"rcpi": quick, "<u>own</u>": "cart", "lars": "lars"},
+        splits=2,
+        costs=[2.0, 1.0, 1.0],
+        out=folder,
+        command="fsgym compare '<p>'",
+    )
+    return folder, results
+
+
+def test_files_are_there_and_the_table_is_the_one_returned(made):
+    folder, results = made
+    read_again = pd.read_csv(folder / "results.csv")
+    numbers = results.columns.drop(["error", "warning"])
+    pd.testing.assert_frame_equal(read_again[numbers], results[numbers], check_dtype=False)
+    assert results["error"].isna().all()
+    for stem in ("curves", "costs", "histogram", "usage", "lambda"):
+        assert (folder / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_report_is_self_contained(made):
+    folder, _ = made
+    markup, _ = read(folder / "report.html")
+    assert "script" not in markup.tags
+    assert "link" not in markup.tags
+    assert len(markup.links) == 5
+    for link in markup.links:
+        kind, data = link.split(",")
+        assert kind == "data:image/png;base64"
+        assert base64.b64decode(data).startswith(b"\x89PNG")
+    assert not re.search(r"url\(|@import", (folder / "report.html").read_text(encoding="utf-8"))
+
+
+def test_names_of_the_data_are_text(made):
+    folder, _ = made
+    markup, text = read(folder / "report.html")
+    assert not {"i", "u"} & set(markup.tags)
+    assert NASTY in text  # in the example trajectories: the first column decides
+    assert "<b>yes</b>" in text
+    assert "<i>odd</i>" in text
+    assert "<u>own</u>" in text
+    assert "fsgym compare '<p>'" in text
+
+
+def test_report_says_how_it_was_made(made):
+    folder, results = made
+    _, text = read(folder / "report.html")
+    for said in (f"fsgym {fsgym.__version__}", f"numpy {np.__version__}", "Seed 0", "python 3.", "gymnasium", "numba"):
+        assert said in text
+    summary = fsgym.summarise(results)
+    for row in summary.within.to_dict("records"):
+        assert mean_text(row, "accuracy") in text
+    for row in summary.losses.to_dict("records"):
+        assert mean_text(row, "loss") in text
+
+
+def test_examples_show_original_values_and_prices(made):
+    folder, _ = made
+    _, text = read(folder / "report.html")
+    values = re.findall(re.escape(NASTY) + r" = (-?[\d.]+) price ([\d.]+)", text)
+    column = {f"{v:.5g}" for v in nasty_data().X[:, 0]}
+    assert values
+    assert all(v in column and price == "2" for v, price in values)
+
+
+def test_failures_overspending_and_missing_values_are_told(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 4))
+    y = (X.sum(axis=1) > 0).astype(int)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    compare(Dataset(X, y, name="holed"), ["lars"], splits=1, budget=1, out=tmp_path)
+    _, text = read(tmp_path / "report.html")
+    assert "overspends" in text
+    assert "A missing value is not paid for" in text
+    with pytest.warns(UserWarning, match="fits failed"):
+        compare(Dataset(X, y), {"bad": DatumWiseClassifier(alpha=7.0)}, splits=1, out=tmp_path)
+    _, text = read(tmp_path / "report.html")
+    assert "What failed" in text
+    assert "alpha" in text
+
+
+SETTINGS = pd.DataFrame({
+    "method": ["a", "a", "b"], "sparsity": [0.2, 0.9, 0.5], "sparsity_std": [0.1, 0.0, 0.05],
+    "accuracy": [0.9, 0.7, 0.8], "accuracy_std": [0.01, 0.02, 0.03], "lam": [0.0, 0.1, np.nan],
+})  # fmt: skip
+
+
+def test_curves_show_means_with_bars_both_ways():
+    ax = Figure().add_subplot()
+    assert figures.curves(SETTINGS, {"a": "A", "b": "B"}, chance=0.6, ax=ax) is ax
+    first, second = ax.containers
+    np.testing.assert_allclose(first[0].get_xydata(), [[0.2, 0.9], [0.9, 0.7]])
+    assert first.has_xerr
+    assert first.has_yerr
+    bars = first[2][0].get_segments()
+    np.testing.assert_allclose(bars[0], [[0.1, 0.9], [0.3, 0.9]])
+    np.testing.assert_allclose(second[0].get_xydata(), [[0.5, 0.8]])
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["largest class, nothing asked", "A", "B"]
+    assert ax.get_xlabel()
+    assert ax.get_ylabel()
+
+
+def test_price_figure_shows_swept_methods_only():
+    ax = figures.price_against_sparsity(SETTINGS, {"a": "A", "b": "B"})
+    (only,) = ax.containers
+    np.testing.assert_allclose(only[0].get_xydata(), [[0.0, 0.2], [0.1, 0.9]])
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "0.1"]
+
+
+def test_histogram_shows_shares():
+    ax = figures.used_counts({"a": [1, 3, 0, 0], "b": [0, 0, 2, 0]}, {"a": "A", "b": "B"})
+    heights = [[bar.get_height() for bar in container] for container in ax.containers]
+    assert heights == [[0.25, 0.75, 0.0], [0.0, 0.0, 1.0]]
+
+
+def test_usage_shows_the_most_used_of_many_features():
+    usage = np.linspace(0, 1, 50)
+    ax = figures.used_features({"a": usage}, [f"f{j}" for j in range(50)], {"a": "A"})
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    assert names == [f"f{j}" for j in range(20, 50)]
+    np.testing.assert_allclose([bar.get_width() for bar in ax.containers[0]], usage[20:])
+
+
+def test_methods_are_told_apart_by_colour_and_marker():
+    looks = figures.looks(list("abcdefgh"))
+    assert len({look["color"] for look in looks.values()}) == 8
+    assert len({look["marker"] for look in looks.values()}) == 8
+
+
+def test_texts():
+    row = {"accuracy": 0.9537, "accuracy_std": 0.0104, "loss": np.nan, "loss_std": np.nan}
+    assert mean_text(row, "accuracy") == "0.954 ± 0.010"
+    assert mean_text(row, "accuracy", short=True) == "0.954±.010"
+    assert mean_text(row, "loss") == "–"
+    assert settings_text('{"lam": 0.01}') == "lam 0.01"
+    assert settings_text('{"alpha": 0.0, "max_features": 3}') == "max_features 3"
+    assert settings_text("{}") == "as given"
+    assert figures.short("x" * 40) == "x" * 27 + "…"

@@ -1,0 +1,84 @@
+"""Price lists from files, and those that do not fit."""
+
+import json
+
+import pytest
+
+from fsgym import Dataset
+from fsgym.datasets import load_costs, load_dataset
+from support.problems import FOLDER, needs_folder
+from support.refusals import refused
+
+
+@pytest.fixture
+def data(mixed):
+    return load_dataset(mixed, drop=["id"])
+
+
+def test_prices_in_three_formats(tmp_path, data):
+    prices = {"age": 1.0, "sex": 1.0, "city": 2.5, "score": 17.61}
+    plain, entry, table = tmp_path / "p.json", tmp_path / "costs.json", tmp_path / "p.csv"
+    plain.write_text(json.dumps(prices))
+    extra = {**prices, "id": None}
+    entry.write_text(json.dumps({"mixed": {"unit": "EUR", "costs": extra}, "other": {"costs": {"u": 1}}}))
+    table.write_text("".join(f"{k},{v}\n" for k, v in prices.items()))
+    assert load_costs(plain) == load_costs(table) == prices
+    assert load_costs(plain, data) == load_costs(table, data) == load_costs(entry, data) == prices
+    assert load_costs("other", data_dir=tmp_path) == load_costs(entry, "other") == {"u": 1.0}
+    priced = Dataset(data.X, data.y, groups=data.groups, group_names=data.group_names, costs=load_costs(entry, data))
+    assert priced.costs.tolist() == [1.0, 1.0, 2.5, 17.61]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind", "match"),
+    [
+        ("p.json", '{"age": null}', ValueError, r"no price for 'age' \(null\)"),
+        ("p.json", '{"age": -1}', ValueError, "'age' a price"),
+        ("p.json", '{"age": NaN}', ValueError, "'age' a price"),
+        ("p.json", '{"age": true}', ValueError, "'age' a price"),
+        ("p.json", '{"age": "dear"}', ValueError, "'age' a price"),
+        ("p.json", '{"age": [1]}', ValueError, "'age' a price"),
+        ("p.json", '{"age"', ValueError, "p.json is damaged"),
+        ("p.json", "[1, 2]", ValueError, "must map"),
+        ("p.json", "{}", ValueError, "must map"),
+        ("p.json", '{"a": {"costs": {}}, "b": {"costs": {}}}', ValueError, r"choose one with dataset=.*a, b"),
+        ("p.json", '{"a": {"costs": 3}}', ValueError, "'a' of .*p.json must map"),
+        ("p.csv", "age,1,2\n", ValueError, "two columns"),
+        ("p.csv", "age,1\nage,2\n", ValueError, "'age' twice"),
+        ("p.csv", "age,1\nsex,\n", ValueError, "no price for 'sex'"),
+        ("p.csv", "age,1\nsex,dear\n", ValueError, "'sex' a price"),
+        ("p.csv", "name,price\n", ValueError, "no prices"),
+        ("p.csv", "", ValueError, "no prices"),
+    ],
+)
+def test_bad_prices(tmp_path, name, text, kind, match):
+    (tmp_path / name).write_text(text)
+    refused(kind, match, tmp_path / name, call=load_costs)
+
+
+def test_prices_that_do_not_fit(tmp_path, data, no_folder):
+    path = tmp_path / "p.json"
+    path.write_text('{"age": 1, "weight": 2}')
+    refused(ValueError, "prices 'weight', which is none of", path, data, call=load_costs)
+    path.write_text('{"age": 1}')
+    refused(ValueError, "no price for 'sex'", path, data, call=load_costs)
+    path.write_text('{"a": {"costs": {"x": 1}}, "b": {"costs": {"x": 1}}}')
+    refused(ValueError, "no prices of 'c'; it has those of a, b", path, "c", call=load_costs)
+    refused(FileNotFoundError, "no file", tmp_path / "none.json", call=load_costs)
+    refused(FileNotFoundError, "'pima' need a folder", "pima", call=load_costs)
+    refused(FileNotFoundError, "costs.json", "pima", data_dir=tmp_path, call=load_costs)
+    refused(TypeError, "path or a name", 3, call=load_costs)
+    refused(TypeError, "name or a Dataset", path, 3, call=load_costs)
+
+
+@needs_folder
+def test_prices_of_the_folder():
+    pima = load_dataset("pima_diabetes", data_dir=FOLDER)
+    prices = load_costs("pima_diabetes", pima, data_dir=FOLDER)
+    assert prices["plas"] == 17.61
+    assert tuple(prices) == pima.acquisition_names
+    heart = load_dataset("heart_statlog", data_dir=FOLDER)
+    assert load_costs("heart_statlog", heart, data_dir=FOLDER)["thal"] == 102.9
+    refused(ValueError, r"no price for 'FTI' \(null\)", "thyroid_ann", data_dir=FOLDER, call=load_costs)
+    thyroid = load_dataset("thyroid_ann", data_dir=FOLDER, drop=["FTI"])
+    assert len(load_costs("thyroid_ann", thyroid, data_dir=FOLDER)) == 20

@@ -1,0 +1,280 @@
+"""The compiled rules against their plain twin, identities, and prices of sets."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsgym import Dataset, Rules
+from fsgym.episodes import Ends, Episodes
+from fsgym.rules import Tables
+from support.problems import CHAIN, DATA, LINE, PRICES, VARIANTS, C, N
+from support.reference import Twin
+
+
+def walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tuple]:
+    """Mask, spent, reward and observation after each action, until the end."""
+    episodes = Episodes(data, Rules.for_dataset(data, **options), 1)
+    episodes.begin(np.zeros(1, np.int64), np.array([row]))
+    reward, ended, ends = np.zeros(1), np.zeros(1, bool), Ends.blank(1)
+    told = [(episodes.legal[0].tolist(), 0.0, 0.0, episodes.observation[0].tolist())]
+    for action in actions:
+        episodes.step(np.array([action]), reward, ended, ends)
+        told.append((episodes.legal[0].tolist(), episodes.spent[0], reward[0], episodes.observation[0].tolist()))
+        if ended[0]:
+            break
+    return told
+
+
+def twin_walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tuple]:
+    twin = Twin(data.X[row], int(data.y[row]), data.n_classes, options)
+    told = [(twin.mask(), 0.0, 0.0, twin.observation())]
+    for action in actions:
+        reward = twin.step(action)
+        told.append((twin.mask(), twin.spent, reward, twin.observation()))
+        if twin.answer is not None:
+            break
+    return told
+
+
+def same(one: list[tuple], other: list[tuple]) -> None:
+    assert len(one) == len(other)
+    for (mask, spent, reward, seen), (mask2, spent2, reward2, seen2) in zip(one, other, strict=True):
+        assert mask == mask2
+        assert spent == pytest.approx(spent2)
+        assert reward == pytest.approx(reward2)
+        assert seen == seen2
+
+
+def legal_first(data: Dataset, options: dict, row: int, rng: np.random.Generator) -> list[int]:
+    """Random legal acquisitions in the twin, as many as it allows, then an answer."""
+    twin, actions = Twin(data.X[row], 0, data.n_classes, options), []
+    while (left := np.flatnonzero(twin.mask()[: twin.J])).size and rng.random() < 0.9:
+        actions.append(int(rng.choice(left)))
+        twin.step(actions[-1])
+    return [*actions, twin.J + int(rng.integers(data.n_classes))]
+
+
+def test_compiled_rules_are_the_twin(data, options):
+    rng = np.random.default_rng(1)
+    J = Rules.for_dataset(data, **options).n_acquisitions
+    for row in range(data.n_samples):
+        actions = legal_first(data, options, row, rng)
+        same(walk(data, options, row, actions), twin_walk(data, options, row, actions))
+        wild = rng.integers(J + C, size=J + 1).tolist()
+        same(walk(data, options, row, wild), twin_walk(data, options, row, wild))
+
+
+@st.composite
+def any_rules(draw):
+    """Options of ``Rules`` on N features, C classes."""
+    numbers = draw(st.lists(st.integers(0, 3), min_size=N, max_size=N))
+    kept = sorted(set(numbers))
+    groups = draw(st.sampled_from([None, [[i for i in range(N) if numbers[i] == k] for k in kept]]))
+    J = N if groups is None else len(groups)
+    price = st.integers(0, 12).map(lambda v: v / 4)
+    matrix = st.lists(st.lists(st.integers(0, 1), min_size=J, max_size=J), min_size=J, max_size=J)
+    options = {
+        "lam": draw(st.sampled_from([0.0, 0.1, 1.0])),
+        "costs": draw(st.lists(price, min_size=J, max_size=J)),
+        "budget": draw(st.none() | st.integers(0, J)),
+    }
+    if groups is not None:
+        options["groups"] = groups
+    if draw(st.booleans()):
+        options["related"] = draw(matrix)
+        unrelated = st.just("forbid") | price | st.lists(price, min_size=J, max_size=J)
+        options["unrelated_costs"] = draw(unrelated)
+        options["relation"] = draw(st.sampled_from(["any", "all"]))
+        options["empty_is_related"] = draw(st.booleans())
+    if draw(st.booleans()):
+        full = draw(matrix)  # an order of the acquisitions, kept, makes cycles impossible
+        options["prerequisites"] = [[full[j][i] if i < j else 0 for i in range(J)] for j in range(J)]
+    if draw(st.booleans()):
+        options["budget_cost"] = draw(st.sampled_from([3.0, 4.5, 7.0]))
+    if draw(st.booleans()):
+        number = st.integers(-9, 9).map(float)
+        options["error_costs"] = draw(st.lists(st.lists(number, min_size=C, max_size=C), min_size=C, max_size=C))
+    return options
+
+
+@settings(max_examples=150, deadline=None)
+@given(options=any_rules(), name=st.sampled_from(list(DATA)), seed=st.integers(0, 10**6))
+def test_any_compiled_rules_are_the_twin(options, name, seed):
+    data, rng = DATA[name], np.random.default_rng(seed)
+    row = int(rng.integers(data.n_samples))
+    try:
+        Rules.for_dataset(data, **options)
+    except ValueError as error:
+        assert "nothing could be acquired" in str(error)  # noqa: PT017
+        return
+    actions = legal_first(data, options, row, rng)
+    same(walk(data, options, row, actions), twin_walk(data, options, row, actions))
+
+
+IDENTITIES = {
+    "infinite budget": ({}, {"budget": N}),
+    "infinite purse": ({"costs": PRICES}, {"costs": PRICES, "budget_cost": 1e9}),
+    "immense budget": ({}, {"budget": 10**30}),
+    "groups of one": ({}, {"groups": [[i] for i in range(N)]}),
+    "numbered groups of one": ({}, {"groups": list(range(N))}),
+    "costs of one": ({}, {"costs": 1.0}),
+    "price named": ({"costs": PRICES}, {"costs": dict(zip("abcdef", PRICES, strict=True))}),
+    "unrelated costs the same": ({"costs": PRICES}, {"costs": PRICES, "unrelated_costs": PRICES, "related": LINE}),
+    "all related": (
+        {"costs": PRICES},
+        {"costs": PRICES, "unrelated_costs": 9.0, "related": np.ones((N, N)), "relation": "all"},
+    ),
+    "forbidden, all related": (
+        {"costs": PRICES}, {"costs": PRICES, "unrelated_costs": "forbid", "related": np.ones((N, N))}
+    ),
+    "no prerequisites": ({}, {"prerequisites": np.zeros((N, N))}),
+    "errors of one": ({}, {"error_costs": 1 - np.eye(C)}),
+    "scale": ({"lam": 0.5, "costs": 2.0}, {"lam": 1.0, "costs": 1.0}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(IDENTITIES))
+def test_identities(name, data):
+    one, other = IDENTITIES[name]
+    rng = np.random.default_rng(2)
+    for row in range(10):
+        actions = rng.integers(N + C, size=N + 1).tolist()
+        a, b = (walk(data, {"lam": 0.1} | options, row, actions) for options in (one, other))
+        for (mask, spent, *rest), (mask2, spent2, *rest2) in zip(a, b, strict=True):
+            assert mask == mask2
+            assert rest == rest2
+            assert spent == spent2 or name == "scale"
+
+
+def in_order(data: Dataset, options: dict, row: int, order) -> tuple[float, bool]:
+    """What the twin pays for acquisitions in this order, and whether each was legal."""
+    twin, allowed = Twin(data.X[row], 0, C, options), True
+    for j in order:
+        allowed &= twin.is_legal(j)
+        twin.spent += twin.price(j)
+        twin.taken.append(j)
+    return twin.spent, allowed
+
+
+def test_price_sets_against_all_orders(data, options):
+    rules = Rules.for_dataset(data, **options)
+    rng, J = np.random.default_rng(3), rules.n_acquisitions
+    rows = rng.integers(data.n_samples, size=12)
+    wanted = rng.random((12, J)) < 0.5
+    wanted[:, 4:] = False  # 24 orders are enough
+    spent, admissible, taken = rules.price_sets(wanted, data.X[rows])
+    for i, row in enumerate(rows):
+        bought = np.flatnonzero(taken[i])
+        can = [j for j in range(J) if Twin(data.X[row], 0, C, options).available(j)]
+        assert set(bought) >= set(np.flatnonzero(wanted[i])) & set(can)
+        assert set(bought) <= set(can)
+        found = [in_order(data, options, row, order) for order in itertools.permutations(bought)]
+        prices = [p for p, _ in found]
+        assert min(prices) - 1e-9 <= spent[i] <= max(prices) + 1e-9
+        if rules.order_free:
+            assert spent[i] == pytest.approx(prices[0])
+            assert admissible[i] == any(ok for _, ok in found)
+        else:  # a greedy order is one of the orders
+            assert any(ok == admissible[i] and p == pytest.approx(spent[i]) for p, ok in found)
+
+
+def test_price_sets_is_greedy_and_steps_agree(data, options):
+    rules = Rules.for_dataset(data, **options)
+    rng, J = np.random.default_rng(4), rules.n_acquisitions
+    wanted = rng.random((data.n_samples, J)) < 0.4
+    spent, admissible, taken = rules.price_sets(wanted, data.X)
+    for row in range(data.n_samples):
+        twin, left, allowed = Twin(data.X[row], 0, C, options), set(np.flatnonzero(taken[row])), True
+        while left:  # the cheapest of the legal, else the cheapest
+            j = min(left, key=lambda j: (not twin.is_legal(j), twin.price(j), j))
+            allowed &= twin.is_legal(j)
+            twin.spent += twin.price(j)
+            twin.taken.append(j)
+            left.remove(j)
+        assert spent[row] == pytest.approx(twin.spent)
+        assert admissible[row] == allowed
+        if allowed:
+            told = walk(data, options, row, [*twin.taken, J])
+            assert told[-1][1] == pytest.approx(spent[row])
+
+
+def test_prerequisites_are_bought_too():
+    rules = Rules(N, C, prerequisites=CHAIN)
+    spent, admissible, taken = rules.price_sets([[0, 0, 1, 0, 0, 0]])
+    assert (spent[0], admissible[0], taken[0].tolist()) == (2.0, True, [False, True, True, False, False, False])
+
+
+def test_missing_prerequisite_makes_what_needs_it_unavailable():
+    X = np.zeros((2, N))
+    X[0, 1] = np.nan
+    data = Dataset(X, [0, 1])
+    assert walk(data, {"prerequisites": CHAIN}, 0, [0])[-1][0][:N] == [0, 0, 0, 1, 0, 1]
+    rules = Rules.for_dataset(data, prerequisites=CHAIN)
+    assert rules.price_sets([[0, 0, 1, 0, 0, 0]], data.X[:1])[1].tolist() == [False]
+
+
+def test_taken_from():
+    rules = Rules(4, 2, groups=[[3, 1], [0], [2]])
+    assert rules.taken_from([[0, 1, 0, 0], [1, 0, 1, 0]]).tolist() == [[True, False, False], [False, True, True]]
+    swapped = Rules(2, 2, groups=[[1], [0]])
+    assert swapped.taken_from([[1, 0]]).tolist() == [[False, True]]
+
+
+def equal(one: Rules, other: Rules) -> None:
+    assert repr(one) == repr(other)
+    assert one.names == other.names
+    assert (one.error_costs == other.error_costs).all()
+    for a, b in zip(one.tables, other.tables, strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_round_trips(options):
+    rules = Rules(N, C, **options)
+    arrays, text = rules.state()
+    equal(rules, Rules.from_state({k: v.copy() for k, v in arrays.items()}, text))
+    equal(rules, pickle.loads(pickle.dumps(rules)))
+    assert copy.deepcopy(rules) is rules
+    assert not rules.costs.flags.writeable
+    assert isinstance(rules.tables, Tables)
+
+
+def masks_of(seed: int) -> bytes:
+    """A random walk under rules that use all of the compiled code."""
+    rng = np.random.default_rng(seed)
+    data, told = DATA["missing"], []
+    for options in (VARIANTS["base"], VARIANTS["everything"], VARIANTS["panel with a needle"]):
+        for row in range(20):
+            actions = rng.integers(3 if "groups" in options else N, size=4).tolist()
+            told.append(walk(data, options, row, actions))
+    return repr(told).encode()
+
+
+def test_a_forked_worker_and_two_threads():
+    expected = [masks_of(seed) for seed in (5, 6)]
+    found: dict[int, bytes] = {}
+    threads = [threading.Thread(target=lambda s=s: found.update({s: masks_of(s)})) for s in (5, 6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[5], found[6]] == expected
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:  # no pytest in the child: answer and be gone
+        try:
+            os.write(write, b"same" if masks_of(5) == expected[0] else b"other")
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        assert pipe.read() == b"same"
+    assert os.waitpid(child, 0)[1] == 0

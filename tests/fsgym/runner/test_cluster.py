@@ -1,0 +1,207 @@
+"""The same bytes on a cluster as in one process, whichever of its processes die."""
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+
+import pandas as pd
+import pytest
+
+import fsgym
+from fsgym import compare
+from fsgym.runner import Task, run_tasks
+from fsgym.runner import executors as crew
+
+DATA = fsgym.load_dataset("wine")
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([*(p for p in sys.path if p)])}
+
+
+def scores(n, **more):
+    return [Task("support.study_cells:score", {"seed": k, **more}, {"data": DATA}) for k in range(n)]
+
+
+def bytes_of(folder):
+    return (folder / "results.sqlite").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = importlib.import_module("distributed")  # in the extra `test`: never skipped
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def dask(cluster):
+    try:
+        cluster.wait_for_workers(2, timeout=30)  # a worker that was killed has been replaced
+    except TimeoutError:  # its nanny has given up, which a busy machine makes it do
+        cluster.scale(len(cluster.workers) + 1)
+        cluster.wait_for_workers(2, timeout=60)
+    return {"backend": "dask", "scheduler": cluster.scheduler_address}
+
+
+def test_dask_gives_the_bytes_of_one_process(tmp_path, dask):
+    cells = [*scores(12), Task("support.study_cells:threads", {})]
+    there = run_tasks(cells, tmp_path / "dask" / "results.sqlite", **dask)
+    run_tasks(cells, tmp_path / "here" / "results.sqlite")
+    assert bytes_of(tmp_path / "dask") == bytes_of(tmp_path / "here")
+    assert there.results[-1] == {"most": 1, "omp": "1"}
+    assert len(there.timings) == 13
+    assert there.timings["peak_mib"].min() > 10
+
+
+def test_data_are_sent_once(dask, monkeypatch):
+    pickled = []
+    monkeypatch.setattr(fsgym.Dataset, "__reduce__", lambda self, plain=fsgym.Dataset.__reduce__: (
+        pickled.append(self), plain(self)
+    )[1])  # fmt: skip
+    assert run_tasks(scores(10, seconds=0), None, **dask).errors == [None] * 10
+    assert 1 <= len(pickled) <= 2
+
+
+def test_compare_on_dask_returns_the_same_table(tmp_path, dask):
+    here = compare("wine", ["cart", "lars"], splits=1)
+    there = compare("wine", ["cart", "lars"], splits=1, out=tmp_path, **dask)
+    pd.testing.assert_frame_equal(here, there, check_exact=True)
+
+
+def test_a_worker_of_dask_killed_in_the_middle_loses_nothing(tmp_path, dask):
+    log = tmp_path / "log"
+    log.write_text("")
+
+    def kill():
+        while len(log.read_text().splitlines()) < 8:
+            time.sleep(0.01)
+        os.kill(int(log.read_text().split()[-1]), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    cells = scores(24, log=str(log), seconds=0.05)
+    run = run_tasks(cells, tmp_path / "killed" / "results.sqlite", **dask)
+    killer.join()
+    assert run.errors == [None] * 24
+    assert sum(Counter(line.split()[0] for line in log.read_text().splitlines()).values()) > 24  # some ran elsewhere
+    run_tasks(cells, tmp_path / "here" / "results.sqlite")
+    assert bytes_of(tmp_path / "killed") == bytes_of(tmp_path / "here")
+
+
+def test_a_cell_that_kills_its_worker_of_dask_fails_alone(tmp_path, dask):
+    log = tmp_path / "log"
+    tasks = [Task("support.study_cells:deadly", {"seed": k, "log": str(log), "kills": [4]}) for k in range(8)]
+    run = run_tasks(tasks, tmp_path / "results.sqlite", **dask)
+    assert [k for k, e in enumerate(run.errors) if e] == [4]
+    assert run.errors[4].startswith("its process died twice")
+    assert [line.split()[0] for line in log.read_text().splitlines()].count("4") == 2
+
+
+def test_a_cell_that_dask_gives_up_is_not_awaited_without_end(tmp_path, dask, cluster):
+    cluster.scheduler.allowed_failures, before = 0, cluster.scheduler.allowed_failures
+    try:
+        arguments = {"log": str(tmp_path / "log"), "kills": [1]}
+        run = run_tasks([Task("support.study_cells:deadly", {"seed": k, **arguments}) for k in range(3)], None, **dask)
+    finally:
+        cluster.scheduler.allowed_failures = before
+    assert [e is None for e in run.errors] == [True, False, True]
+
+
+def test_a_scheduler_that_goes_ends_the_run_with_a_sentence(tmp_path):
+    at = tmp_path / "scheduler.json"
+    begin = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--dashboard-address", ":0")
+    begin = (*begin, "--host", "127.0.0.1", "--scheduler-file", str(at))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": ENVIRONMENT}
+    scheduler = subprocess.Popen(begin, **quiet)
+    begin = (
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_worker",
+        "--scheduler-file",
+        str(at),
+        "--dashboard-address",
+        ":0",
+    )
+    worker = subprocess.Popen((*begin, "--nthreads", "2", "--no-nanny"), **quiet)
+    log, store = tmp_path / "log", tmp_path / "results.sqlite"
+    try:
+        while not at.exists():
+            time.sleep(0.05)
+        address = json.loads(at.read_text())["address"]
+        tasks = [Task("support.study_cells:draw", {"seed": k, "log": str(log), "seconds": 0.1}) for k in range(200)]
+
+        def kill():
+            while not log.exists() or len(log.read_text().splitlines()) < 8:
+                time.sleep(0.01)
+            scheduler.kill()
+
+        threading.Thread(target=kill, daemon=True).start()
+        with pytest.raises(OSError, match="has gone; what was finished is kept"):
+            run_tasks(tasks, store, backend="dask", scheduler=address)
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+    done = run_tasks(tasks[:2], store)
+    assert len(log.read_text().splitlines()) < 40
+    assert done.errors == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"backend": "threads"}, ValueError, "backend must be one of loky, dask, ray, got 'threads'"),
+        ({"backend": "dask"}, ValueError, "backend 'dask' needs scheduler"),
+        ({"backend": "dask", "scheduler": "tcp://127.0.0.1:9"}, OSError, "no dask scheduler answers at tcp://127"),
+        ({"backend": "dask", "scheduler": "nonsense://"}, OSError, "no dask scheduler answers at nonsense"),
+        ({"scheduler": "tcp://127.0.0.1:9"}, ValueError, "scheduler is the address of a cluster"),
+    ],
+)
+def test_mistakes_are_told_in_one_sentence(arguments, error, says, tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "PATIENCE", 1)
+    with pytest.raises(error, match=says) as caught:
+        run_tasks(scores(1), tmp_path / "results.sqlite", **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_worker_of_another_version_is_refused():
+    here = crew.versions()
+    crew._agree("here", [here, here])
+    crew._agree("here", [{name: v for name, v in here.items() if name != "torch"}])  # is needed by few cells
+    with pytest.raises(ValueError, match=r"every worker of here must have fsgym .*; one has"):
+        crew._agree("here", [here, here | {"numpy": "1.0"}])
+    with pytest.raises(ValueError, match="one has No module named 'fsgym'"):
+        crew._agree("here", ["No module named 'fsgym'"])
+
+
+@pytest.fixture(scope="module")
+def ray_cluster():
+    ray = pytest.importorskip("ray", reason="Ray is large and no part of the test extra")
+    os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {
+        "PYTHONPATH": ENVIRONMENT["PYTHONPATH"]
+    }})  # fmt: skip
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("ray_cluster")
+@pytest.mark.filterwarnings("default")
+def test_ray_gives_the_bytes_of_one_process_even_when_one_of_its_own_dies(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("")
+    run_tasks(scores(12), tmp_path / "ray" / "results.sqlite", backend="ray")
+    run_tasks(scores(12), tmp_path / "here" / "results.sqlite")
+    assert bytes_of(tmp_path / "ray") == bytes_of(tmp_path / "here")
+    tasks = [
+        Task("support.study_cells:deadly_once", {"seed": k, "log": str(log), "mark": str(log) + "0"}) for k in range(8)
+    ]
+    assert [r["seed"] for r in run_tasks(tasks, None, backend="ray").results] == list(range(8))
+    tasks = [Task("support.study_cells:deadly", {"seed": k, "log": str(log), "kills": [2]}) for k in range(4)]
+    assert [e is None for e in run_tasks(tasks, None, backend="ray").errors] == [True, True, False, True]

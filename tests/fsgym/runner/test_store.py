@@ -1,0 +1,231 @@
+"""The file of finished cells: what it refuses, and that nothing committed is lost when writing fails."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from fsgym import Dataset, Rules
+from fsgym.runner import Task, TaskResult, run_tasks
+from fsgym.runner import store as stores
+from fsgym.runner.fingerprint import describe, digest
+from fsgym.runner.store import opened
+
+CARD = {"call": "builtins:dict", "arguments": {"a": 1}}
+
+
+def tasks(n):
+    return [Task("builtins:dict", {"seed": k, "half": k / 7}) for k in range(n)]
+
+
+@pytest.fixture
+def path(tmp_path):
+    run_tasks(tasks(3), tmp_path / "results.sqlite")
+    return tmp_path / "results.sqlite"
+
+
+def refused(path, error, says):
+    """The sentence, and that the file is as it was."""
+    before = path.read_bytes() if path.is_file() else None
+    with pytest.raises(error, match=says) as caught:
+        run_tasks(tasks(4), path)
+    assert "\n" not in str(caught.value)
+    assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def change(path, *statements):
+    base = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        base.execute(statement)
+    base.close()
+
+
+def test_results_are_whole_numbers_for_whole_numbers_and_floats_to_the_last_bit(path):
+    values = [r["half"] for r in run_tasks(tasks(3), path).results]
+    assert values == [k / 7 for k in range(3)]
+    base = sqlite3.connect(path)
+    rows = base.execute("SELECT key, call, arguments, data, result FROM results").fetchall()
+    base.close()
+    assert [r[0] for r in rows] == sorted(t.key for t in tasks(3))
+    assert {r[1:4] for r in rows} >= {("builtins:dict", '{"half":0.0,"seed":0}', "{}")}
+
+
+def test_timings_have_a_table_of_their_own(path):
+    base = sqlite3.connect(path.with_name("timings.sqlite"))
+    names = [r[0] for r in base.execute("SELECT name FROM sqlite_master")]
+    rows = base.execute("SELECT cpu_seconds, wall_seconds, peak_mib FROM timings").fetchall()
+    base.close()
+    assert names == ["timings"]
+    assert len(rows) == 3
+    assert all(c >= 0 and w > 0 and m > 10 for c, w, m in rows)
+
+
+def test_reading_a_finished_file_leaves_its_bytes(path):
+    before = path.read_bytes()
+    run_tasks(tasks(3), path)
+    run_tasks([], path)
+    assert path.read_bytes() == before
+
+
+def test_another_version_is_refused(path):
+    change(path, "UPDATE made_with SET version = '0.0.1' WHERE name = 'fsgym'")
+    refused(path, ValueError, r"was begun with fsgym 0\.0\.1, here is .*, and no table mixes them")
+    change(path, "PRAGMA user_version = 7")
+    refused(path, ValueError, "has format 7 and this fsgym writes format 1")
+
+
+def test_what_is_installed_on_demand_is_known_from_then_on(tmp_path, monkeypatch):
+    path, torch = tmp_path / "results.sqlite", []
+
+    def version(name):
+        if name != "torch":
+            return "1.0"
+        if not torch:
+            raise stores.PackageNotFoundError(name)
+        return torch[-1]
+
+    monkeypatch.setattr(stores, "version", version)
+    run_tasks(tasks(2), path)
+    torch.append("2.1")
+    run_tasks(tasks(3), path)
+    torch.append("2.2")
+    refused(path, ValueError, r"was begun with torch 2\.1, here is 2\.2, and no table mixes them")
+    torch.clear()
+    assert len(run_tasks(tasks(4), path).results) == 4
+    torch.append("2.1")
+    run_tasks(tasks(4), tmp_path / "straight" / "results.sqlite")
+    assert path.read_bytes() == (tmp_path / "straight" / "results.sqlite").read_bytes()
+
+
+def test_a_file_of_somebody_else_is_refused(tmp_path):
+    change(tmp_path / "songs.sqlite", "CREATE TABLE songs (name TEXT)")
+    refused(tmp_path / "songs.sqlite", ValueError, "is a SQLite file, but none of fsgym's")
+    (tmp_path / "notes.txt").write_text("not a data base, but long enough to be read as one " * 20)
+    refused(tmp_path / "notes.txt", OSError, "is damaged or no SQLite file")
+
+
+@pytest.mark.parametrize("at", [0, 30, 105, "value", "half"])
+def test_a_damaged_file_is_refused(path, at):
+    content = bytearray(path.read_bytes())
+    if at == "half":
+        del content[len(content) // 2 :]
+    elif at == "value":
+        where = content.index(b'"half": 0.2') + 8
+        content[where : where + 1] = b"3"
+    else:
+        content[at : at + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    with pytest.raises((OSError, ValueError)) as caught:
+        run_tasks(tasks(4), path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_second_run_is_refused_while_the_first_goes_on(path):
+    code = f"from test_store import tasks, run_tasks; run_tasks(tasks(3), {str(path)!r})"
+    place = {"PYTHONPATH": ":".join([*(p for p in sys.path if p)])}
+    with opened(path) as store:
+        with pytest.raises(OSError, match="is in use by another run"), opened(path):
+            pass
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=place)
+        assert "is in use by another run" in other.stderr.splitlines()[-1]
+        store.put(Task(**CARD), TaskResult('{"a": 1}', None))
+    with opened(path) as store:
+        assert store.finished() == {t.key for t in [Task(**CARD), *tasks(3)]}
+
+
+def test_a_file_where_a_folder_should_be_and_the_other_way_round(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    refused(tmp_path / "file" / "results.sqlite", OSError, "cannot write to .*; choose another folder")
+    refused(tmp_path / "file" / "deep" / "results.sqlite", OSError, "cannot write to .*; choose another folder")
+    (tmp_path / "folder").mkdir()
+    refused(tmp_path / "folder", OSError, "cannot write to")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+LIMITED = """
+import resource, sys
+from fsgym.runner import Task, TaskResult, run_tasks
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    run_tasks([Task("builtins:dict", {"seed": k, "text": "x" * 2000}) for k in range(60)], sys.argv[1])
+except OSError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("limit", [6_000, 120_000])
+def test_a_full_disk_is_told_in_a_sentence_and_keeps_what_was_committed(tmp_path, limit):
+    store, long = (
+        tmp_path / "results.sqlite",
+        [Task("builtins:dict", {"seed": k, "text": "x" * 2000}) for k in range(60)],
+    )
+    place = {"PYTHONPATH": ":".join(p for p in sys.path if p)}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LIMITED, store, str(limit)],
+        capture_output=True, text=True, env=place,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    (sentence,) = done.stdout.splitlines()
+    assert sentence.startswith(f"cannot write to {store}: ")
+    assert not list(tmp_path.glob("*.new"))
+    copy = tmp_path / "copy" / "results.sqlite"
+    copy.parent.mkdir()
+    for file in tmp_path.glob("results.sqlite*"):
+        shutil.copy(file, copy.parent)
+    with opened(copy) as kept:
+        finished = kept.finished()
+    assert (len(finished) > 0) == (limit > 6_000)
+    assert finished == {t.key for t in long[: len(finished)]}  # whole cells, and all up to where it stopped
+    run = run_tasks(long, store)
+    assert run.errors == [None] * 60
+    run_tasks(long, tmp_path / "straight" / "results.sqlite")
+    assert store.read_bytes() == (tmp_path / "straight" / "results.sqlite").read_bytes()
+
+
+def test_writing_anew_may_fail_and_loses_nothing(path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(stores.os, "fsync", full)
+    with pytest.raises(OSError, match=r"cannot write to .*No space left on device"):
+        run_tasks(tasks(5), path)
+    monkeypatch.undo()
+    with opened(path) as store:
+        assert len(store.finished()) == 5
+
+
+def test_what_decides_a_result_decides_the_key():
+    X, y = np.arange(12.0).reshape(6, 2), [0, 1] * 3
+    data = Dataset(X, y)
+    base = Task("m:f", {"lam": 0.1, "seed": 3}, {"data": data})
+    assert base.key == Task("m:f", {"seed": 3, "lam": 0.1}, {"data": Dataset(X.copy(), y)}).key
+    others = [
+        Task("m:g", {"lam": 0.1, "seed": 3}, {"data": data}),
+        Task("m:f", {"lam": 0.1, "seed": 4}, {"data": data}),
+        Task("m:f", {"lam": 0.1, "seed": 3, "more": None}, {"data": data}),
+        Task("m:f", {"lam": 0.1, "seed": 3}, {"table": data}),
+        Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Dataset(np.add(X, [0, 1e-6]), y)}),
+        Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Dataset(X, y[::-1])}),
+        Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Dataset(X, y, feature_names=["a", "b"])}),
+        Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Dataset(X, y, name="other")}),
+        Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Dataset(X, y, costs=[1, 2])}),
+        Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Rules(2, 2)}),
+        Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Rules(2, 2, budget=1)}),
+    ]
+    assert len({t.key for t in [base, *others]}) == 12
+    assert digest(np.zeros(3)) != digest(np.zeros((3, 1))) != digest(np.zeros(3, np.float32))
+    assert digest(np.array(["a", "b"])) != digest(np.array(["a", "c"]))
+    assert describe(np.float64(0.1)) == 0.1
+    with pytest.raises(TypeError, match="generator must be picklable"):
+        digest(k for k in range(3))
+
+
+def test_tasks_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match=r"call must be 'package\.module:function', got 'dict'"):
+        Task("dict", {})
+    with pytest.raises(ValueError, match="'a' must be among the arguments or the data, not both"):
+        Task("m:f", {"a": 1}, {"a": 2})

@@ -1,0 +1,248 @@
+"""The table: what it keeps, what it hands out, and one sentence for every bad input."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fsgym import Dataset, Scaling
+from fsgym.checks import partition, price_list
+from support.refusals import one_sentence
+
+X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0], [2.0, np.nan, 5.0], [4.0, 2.0, 5.0]])
+Y = ["no", "yes", "no", "yes"]
+
+
+def test_values_are_copied_and_read_only():
+    source = X.astype(np.float32)
+    data = Dataset(source, Y)
+    source[0, 0] = 99.0
+    assert data.X[0, 0] == 0.0
+    assert data.X.dtype == np.float32
+    assert data.y.tolist() == [0, 1, 0, 1]
+    assert data.classes.tolist() == ["no", "yes"]
+    for array in (data.X, data.y, data.classes, *data.bounds):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = array[1]
+    with pytest.raises(AttributeError):
+        data.X = source  # type: ignore[misc]
+
+
+def test_bounds_ignore_missing_values_and_survive_rows():
+    data = Dataset(X, Y)
+    assert data.bounds[0].tolist() == [0, 1, 5]
+    assert data.bounds[1].tolist() == [4, 3, 5]
+    part = data.rows([0, 1])
+    assert part.bounds[1].tolist() == [4, 3, 5]
+    assert part.n_classes == 2
+    assert data.rows(np.array([True, False, False, True])).y.tolist() == [0, 1]
+
+
+def test_column_without_any_value_has_bounds_zero():
+    data = Dataset([[np.nan, 1.0], [np.nan, 2.0]], [0, 1])
+    assert [b[0] for b in data.bounds] == [0.0, 0.0]
+
+
+def test_copies_are_the_same_object_and_pickles_are_equal():
+    data = Dataset(X, Y, groups=[[0, 2], [1]], group_names=["a", "b"], costs={"a": 2.0, "b": 3.0}, name="d")
+    assert copy.copy(data) is data
+    assert copy.deepcopy(data) is data
+    again = pickle.loads(pickle.dumps(data))
+    assert again.X.tobytes() == data.X.tobytes()
+    assert (again.groups, again.group_names, again.name) == (((0, 2), (1,)), ("a", "b"), "d")
+    assert again.costs.tolist() == [2.0, 3.0]
+    assert not again.X.flags.writeable
+    assert data != again
+
+
+def test_scaled_to_unit_range_by_other_rows():
+    data = Dataset(X, Y)
+    by = data.rows([0, 1])
+    scaled = data.scaled(by)
+    np.testing.assert_allclose(scaled.X[:, 0], [-1, 1, 3, 7])
+    np.testing.assert_allclose(scaled.X[:, 1], [-1, 1, np.nan, 0])
+    assert (scaled.X[:, 2] == 0).all()
+    known = ~np.isnan(scaled.X)
+    assert ((scaled.bounds[0] <= scaled.X) | ~known).all()
+    assert ((scaled.bounds[1] >= scaled.X) | ~known).all()
+    same = data.scaled(Scaling.fit(by.X))
+    assert same.X.tobytes() == scaled.X.tobytes()
+
+
+def test_split_is_stratified_disjoint_and_repeatable():
+    rng = np.random.default_rng(0)
+    data = Dataset(np.arange(200.0)[:, None], rng.permutation([0] * 150 + [1] * 50))
+    train, test = data.split(0.7, seed=3)
+    assert sorted(np.r_[train.X[:, 0], test.X[:, 0]].tolist()) == list(range(200))
+    assert np.bincount(train.y).tolist() == [105, 35]
+    assert train.X.tobytes() == data.split(0.7, seed=3)[0].X.tobytes()
+    assert train.X.tobytes() != data.split(0.7, seed=4)[0].X.tobytes()
+
+
+def test_split_of_a_part_that_lacks_a_class():
+    data = Dataset(np.arange(12.0)[:, None], [0, 1, 2] * 4)
+    train, test = data.rows(data.y != 2).split(0.5)
+    assert train.n_classes == test.n_classes == 3
+
+
+def test_partition_from_lists_and_from_numbers():
+    assert partition([[2, 0], [1]], 3) == ((2, 0), (1,))
+    assert partition(np.array([1, 0, 1]), 3) == ((1,), (0, 2))
+    assert partition([np.array([0]), np.array([1, 2])], 3) == ((0,), (1, 2))
+
+
+def test_price_list_from_scalar_array_and_names():
+    assert price_list(2, ["a", "b"]).tolist() == [2.0, 2.0]
+    assert price_list([1, 3], ["a", "b"]).tolist() == [1.0, 3.0]
+    assert price_list({"b": 1, "a": 4}, ["a", "b"]).tolist() == [4.0, 1.0]
+
+
+BAD = [
+    ({"X": [[1, 2], [3]]}, TypeError, "table of numbers"),
+    ({"X": [["a", "b", "c"]] * 4}, TypeError, "encode text"),
+    ({"X": X.astype(complex)}, TypeError, "table of numbers"),
+    ({"X": X[0]}, ValueError, "shape"),
+    ({"X": np.zeros((4, 0))}, ValueError, "at least one"),
+    ({"X": [[10**400, 1, 1]] * 4}, ValueError, "shape|finite"),
+    ({"X": [[np.inf, 1, 1]] * 4}, ValueError, "finite"),
+    ({"X": [[1e300, 1, 1]] * 4}, ValueError, "finite"),
+    ({"y": ["a"] * 4}, ValueError, "two classes"),
+    ({"y": ["a", "b"]}, ValueError, "one label a row"),
+    ({"y": [0, 1, np.nan, 1]}, ValueError, "NaN"),
+    ({"y": ["a", None, "b", "a"]}, ValueError, "missing"),
+    ({"y": np.array([1, "a", 2, 3], dtype=object)}, TypeError, "sorted"),
+    ({"y": [[0], [1, 2], [0], [1]]}, TypeError, "plain lists"),
+    ({"classes": ["yes", "no"]}, ValueError, "sorted list"),
+    ({"classes": []}, ValueError, "two classes"),
+    ({"classes": ["maybe", "no"]}, ValueError, "'?yes'?, which is not"),
+    ({"classes": [0, 1]}, ValueError, "label no, which is not"),
+    ({"feature_names": "abc"}, TypeError, "sequence"),
+    ({"feature_names": 3}, TypeError, "sequence"),
+    ({"feature_names": ["a", "b"]}, ValueError, "name 3"),
+    ({"feature_names": ["a", "b", "a"]}, ValueError, "'a' twice"),
+    ({"groups": 5}, TypeError, "lists"),
+    ({"groups": "abc"}, TypeError, "lists"),
+    ({"groups": [[0, 1], [2], []]}, ValueError, "group 2 is empty"),
+    ({"groups": [[0, 1]]}, ValueError, "feature 2 is in none"),
+    ({"groups": [[0, 1], [1, 2]]}, ValueError, "feature 1 is in more"),
+    ({"groups": [[0, 1], [2, 3]]}, ValueError, "feature 3"),
+    ({"groups": [[0.5, 1], [2]]}, TypeError, "lists"),
+    ({"groups": [0, 10**9, 1]}, ValueError, "without a gap"),
+    ({"groups": [0, 2, 2]}, ValueError, "group 1 is empty"),
+    ({"groups": [0, 1]}, ValueError, "each of the 3"),
+    ({"group_names": ["a"]}, ValueError, "needs groups"),
+    ({"groups": [0, 0, 1], "group_names": ["a"]}, ValueError, "name 2"),
+    ({"costs": [1, 2]}, ValueError, r"shape \(3,\), got \(2,\)"),
+    ({"costs": [1, 2, np.nan]}, ValueError, "finite"),
+    ({"costs": [1, 2, -1]}, ValueError, "negative"),
+    ({"costs": [1, 2, 10**400]}, TypeError, "numbers"),
+    ({"costs": ["1", "2", "3"]}, TypeError, "numbers"),
+    ({"costs": {"x0": 1, "x1": 2}}, ValueError, "no price for 'x2'"),
+    ({"costs": {"x9": 1}}, ValueError, "'x9', which is not"),
+    ({"image_shape": (2, 2)}, ValueError, "3 pixels"),
+    ({"image_shape": (-1, -3)}, ValueError, "3 pixels"),
+    ({"image_shape": 3}, TypeError, "two integers"),
+    ({"bounds": [0, 1, 2]}, TypeError, "two arrays"),
+    ({"bounds": ([0, 0], [1, 1])}, ValueError, r"shape \(3,\)"),
+    ({"bounds": ([0, 0, 9], [1, 1, 1])}, ValueError, "not above"),
+]
+
+
+@pytest.mark.parametrize(("change", "kind", "match"), BAD)
+def test_bad_input_is_one_sentence(change, kind, match):
+    arguments = {"X": X, "y": Y, **change}
+    with pytest.raises(kind, match=match) as caught:
+        Dataset(**arguments)
+    assert one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("index", [[7], [0.5], "a", 1, [], [True], None, [[0, 1]]])
+def test_bad_rows(index):
+    with pytest.raises(ValueError, match=r"index must|at least one row") as caught:
+        Dataset(X, Y).rows(index)
+    assert one_sentence(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "match"),
+    [
+        ((1.5,), ValueError, "strictly between"),
+        ((float("nan"),), ValueError, "strictly between"),
+        (("half",), TypeError, "number"),
+        ((0.01,), ValueError, "cannot be split"),
+        ((0.5, "seed"), ValueError, "cannot be split"),
+    ],
+)
+def test_bad_split(arguments, kind, match):
+    with pytest.raises(kind, match=match) as caught:
+        Dataset(X, Y).split(*arguments)
+    assert one_sentence(caught.value)
+
+
+def test_split_names_the_rare_class():
+    with pytest.raises(ValueError, match="class odd of 'd' has a single row"):
+        Dataset(X, ["even", "even", "even", "odd"], name="d").split()
+
+
+def test_scaling_of_other_width():
+    with pytest.raises(ValueError, match="3 features"):
+        Dataset(X, Y).scaled(Scaling.fit(X[:, :2]))
+    with pytest.raises(TypeError, match="Scaling or a Dataset"):
+        Dataset(X, Y).scaled(X)
+
+
+numbers = st.one_of(st.integers(), st.floats(), st.booleans(), st.none(), st.text(max_size=2))
+things = st.recursive(
+    numbers,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=2), inner, max_size=3), st.tuples(inner)
+    ),
+    max_leaves=12,
+)
+
+
+def outcome(call):
+    """What a call returns, or the error it is allowed to raise."""
+    try:
+        return call()
+    except (ValueError, TypeError) as error:
+        return error
+
+
+FIELDS = ["X", "y", "classes", "feature_names", "groups", "group_names", "costs", "image_shape", "bounds"]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(FIELDS), things)
+def test_no_input_gives_anything_but_one_sentence(field, value):
+    arguments = {"X": X, "y": Y, field: value}
+    if field == "group_names":
+        arguments["groups"] = [[0, 1], [2]]
+    data = outcome(lambda: Dataset(**arguments))
+    if isinstance(data, Exception):
+        assert one_sentence(data), data
+    else:
+        assert len(data.X) == 4
+        assert np.isfinite(data.bounds).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(things)
+def test_no_index_gives_anything_but_one_sentence(index):
+    part = outcome(lambda: Dataset(X, Y).rows(index))
+    if isinstance(part, Exception):
+        assert one_sentence(part), part
+    else:
+        assert part.n_features == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.floats(-1e6, 1e6, width=32), min_size=2, max_size=2), min_size=2, max_size=8))
+def test_scaling_reaches_exactly_the_unit_range(rows):
+    data = Dataset(rows, [0, 1] * (len(rows) // 2) + [0] * (len(rows) % 2)).scaled()
+    wide = np.ptp(np.asarray(rows, dtype=np.float32), axis=0) > 0
+    np.testing.assert_allclose(data.X.min(axis=0), np.where(wide, -1, 0), atol=1e-6)
+    np.testing.assert_allclose(data.X.max(axis=0), np.where(wide, 1, 0), atol=1e-6)

@@ -1,0 +1,125 @@
+"""What holds of every method in the table: scikit-learn's contract, honesty, one seed and the same answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fsgym.methods import METHODS, load_class
+from support.method_tables import TABLES, honest_usage
+
+# Parameters that cost time only, of whichever method has them; and what trains a network in a moment.
+QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "maskable_ppo": {
+        "total_timesteps": 768, "num_envs": 32,
+        "options": {"n_steps": 4, "batch_size": 128, "learning_rate": 1e-2, "ent_coef": 0.0},
+    },
+    "dqn": {
+        "total_timesteps": 200, "num_envs": 8, "options": {"learning_starts": 50, "target_update_interval": 8}
+    },
+}  # fmt: skip
+PLAIN = [name for name, method in METHODS.items() if not method.prices]
+
+
+def made(name: str) -> Any:
+    model = load_class(METHODS[name])(**METHODS[name].preset)
+    known = model.get_params()
+    return model.set_params(**{k: v for k, v in QUICK.items() if k in known}, **NETWORKS.get(name, {}))
+
+
+def settings_of(model: Any, name: str, X, y) -> list[dict[str, Any]]:
+    """Some of the settings that a comparison would fit."""
+    return [{"lam": 0.05}] if METHODS[name].prices else model.sparsity_grid(X, y)[::3]
+
+
+@pytest.fixture
+def wine():
+    """Part of it, with names."""
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    return X.iloc[::2, :6], y[::2]
+
+
+@parametrize_with_checks([made(name) for name in METHODS])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("table", ["dependent", "wide"])
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # that nothing is kept, or not all that was asked for reached
+def test_what_is_not_used_is_not_looked_at(name, table):
+    X, y = (v[:100] for v in TABLES[table])
+    model, whole = made(name), []
+    for setting in settings_of(model, name, X, y):
+        used = honest_usage(clone(model).set_params(**setting).fit(X, y), X, largest=3e38)
+        whole.append(used.all())
+    assert not all(whole)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_names_come_from_pandas_and_must_return(name, wine):
+    X, y = wine
+    model = made(name).fit(X, y)
+    assert list(model.feature_names_in_) == list(X.columns)
+    assert model.features_used(X).shape == X.shape
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X.rename(columns={"alcohol": "spirit"}))
+    words = pd.Series(np.array(["red", "white", "rose"])[y])
+    assert set(made(name).fit(X, words).predict(X)) <= {"red", "white", "rose"}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_seed_fixes_everything(name, wine):
+    first, second = (made(name).fit(*wine) for _ in range(2))
+    np.testing.assert_array_equal(first.features_used(wine[0]), second.features_used(wine[0]))
+    np.testing.assert_array_equal(first.predict(wine[0]), second.predict(wine[0]))
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_sparsity_grid_is_a_handful_of_settings_and_changes_nothing(name):
+    for X, y in TABLES.values():
+        model = made(name)
+        before = model.get_params()
+        grid = model.sparsity_grid(X, y)
+        assert 4 <= len(grid) <= 12
+        assert grid == model.sparsity_grid(X, y)
+        assert model.get_params() == before
+        assert not hasattr(model, "classes_")
+        for setting in grid:
+            clone(model).set_params(**setting)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_one_class_is_refused_in_a_sentence(name):
+    X, model = np.arange(12.0).reshape(6, 2), made(name)
+    for call in (model.fit, *([] if METHODS[name].prices else [model.sparsity_grid])):
+        with pytest.raises(ValueError, match=r"at least two classes, got (1|one) class .*a"):
+            call(X, ["a"] * 6)
+        with pytest.raises(ValueError, match="continuous"):
+            call(X, X[:, 0] + 0.5)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # LIBLINEAR does not reach its tolerance on every table
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_any_finite_table_can_be_learnt(name, data):
+    X = data.draw(arrays(np.float64, (8, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
+    y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
+    model = made(name)
+    grid = model.sparsity_grid(X, y)
+    model.set_params(**grid[len(grid) // 2]).fit(X, y)
+    used, answers = model.features_used(X), model.predict(X)
+    corrupted = np.where(used, X, -1.7e308)
+    np.testing.assert_array_equal(model.predict(corrupted), answers)
+    np.testing.assert_array_equal(model.features_used(corrupted), used)

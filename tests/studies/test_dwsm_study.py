@@ -1,0 +1,201 @@
+"""The studies of the datum-wise process: their protocol, and claims on results made up so that they hold or do not."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fsgym.methods import METHODS
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS
+from fsgym_studies.dwsm import binary as dwsm_binary
+from fsgym_studies.dwsm import budget as dwsm_budget
+from fsgym_studies.dwsm import cost as dwsm_cost
+from fsgym_studies.dwsm import groups as dwsm_groups
+from fsgym_studies.dwsm import multiclass as dwsm_multiclass
+from fsgym_studies.dwsm import relational as dwsm_relational
+from fsgym_studies.dwsm import shared as dwsm
+from support.made_up import by_text, claims_of, line, stand_in
+
+
+def test_the_binary_study_is_the_papers_protocol(monkeypatch):
+    """8 data sets, 4 shares, 30 splits, 4 methods; quick: 3 splits, 2 shares."""
+    monkeypatch.setattr(dwsm.Source, "load", stand_in)
+    assert dwsm_binary.SPLITS == {True: 30, False: 3}
+    monkeypatch.setitem(dwsm_binary.SPLITS, True, 1)
+    full, quick = (pd.DataFrame([p.row for p in dwsm_binary.plan(f, None)]) for f in (True, False))
+    assert full["dataset"].nunique() == 9  # breast cancer twice
+    assert set(dwsm_binary.EIGHT) < set(full["dataset"])
+    assert sorted(full["share"].unique()) == [0.1, 0.2, 0.5, 0.9]
+    assert full["split"].nunique() == 1
+    assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART}
+    prices = sorted({json.loads(p)["lam"] for p in full.loc[full["method"] == DWSM, "params"]})
+    assert {0.0, 0.001, 0.01, 0.1, 0.15, 0.2, 0.3} <= set(prices)
+    assert (quick["split"].nunique(), quick["share"].nunique()) == (3, 2)
+
+
+def test_quick_cells_are_cells_of_the_whole_study(monkeypatch):
+    monkeypatch.setattr(dwsm.Source, "load", stand_in)
+    monkeypatch.setattr(dwsm_multiclass, "SPLITS", {False: 1, True: 2})
+    full, quick = ({p.task.key for p in dwsm_multiclass.plan(f, None)} for f in (True, False))
+    assert quick < full
+
+
+def test_random_groups_are_a_partition():
+    groups = dwsm_groups.random_groups(62, 10, 3)
+    assert sorted(j for g in groups for j in g) == list(range(62))
+    assert {len(g) for g in groups} == {6, 7}
+    assert groups == dwsm_groups.random_groups(62, 10, 3)
+    assert groups != dwsm_groups.random_groups(62, 10, 4)
+
+
+def binary(lead):
+    """DWSM's lead over the L1 methods by data set; CART at .9 on the last one."""
+    rows = []
+    for dataset in (*dwsm_binary.EIGHT, dwsm.CANCER):
+        gain = lead.get(dataset, 0.05)
+        for split in (0, 1):
+            rows += line(dataset, DWSM, [(0.5, 0.9 + gain), (0.8, 0.9 + gain)], split)
+            rows += line(dataset, L1_SVM, [(0.5, 0.9), (0.8, 0.88)], split)
+            rows += line(dataset, LARS, [(0.5, 0.9), (0.8, 0.89)], split)
+            rows += line(dataset, CART, [(0.9, 0.91)] if dataset == "splice" else [(0.9, 0.6)], split)
+    return pd.DataFrame(rows)
+
+
+def test_binary_claims_that_hold():
+    table = binary({"splice": -0.05, dwsm.CANCER_ID: 0.06, dwsm.CANCER: 0.06})
+    claims = claims_of(dwsm_binary, table)
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").holds is True
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").here.startswith("7 of 8: australian")
+    assert by_text(claims, "The one exception is splice").holds is True
+    assert by_text(claims, "Breast cancer with id: DWSM").holds is True
+    assert by_text(claims, "Breast cancer without id: DWSM").here == "50%: 0.960 [0.960, 0.960]"
+    assert by_text(claims, "Breast cancer with id: L1-SVM").here == "0.887, 0.893"  # a third of the way from .8 to .5
+    assert by_text(claims, "Breast cancer with id: L1-SVM").holds is True
+    assert by_text(claims, "On some data set CART").holds is True
+    assert by_text(claims, "On some data set CART").here.startswith("splice: CART 0.910")
+    assert by_text(claims, "Breast cancer at sparsity .5").here.startswith("0.60")
+    assert by_text(claims, "Breast cancer at sparsity .5").holds is True
+    assert by_text(claims, "Almost all of its mistakes").holds is True
+    assert by_text(claims, "Policies are stable").holds is True
+    assert by_text(claims, "The higher lambda").holds is True
+
+
+def test_binary_claims_that_do_not_hold():
+    table = binary({"splice": 0.05, "sonar": -0.05, "heart": -0.05, dwsm.CANCER_ID: 0.0, dwsm.CANCER: 0.0})
+    late = [0.5, 0.1] * 5
+    table["history"] = [late] * len(table)
+    table["wrong"] = [[2] + [0] * 10] * len(table)
+    claims = claims_of(dwsm_binary, table)
+    told = by_text(claims, "DWSM is above L1-SVM and LARS")
+    assert told.holds is False
+    assert told.here.startswith("6 of 8: ")
+    assert by_text(claims, "The one exception is splice").holds is False
+    assert by_text(claims, "Breast cancer with id: DWSM").holds is False
+    assert by_text(claims, "Policies are stable").holds is False
+    assert by_text(claims, "Almost all of its mistakes").holds is False
+    assert by_text(claims, "Where lambda is too high").holds is False
+
+
+def test_a_count_is_not_judged_while_data_sets_are_missing():
+    table = binary({})
+    claims = claims_of(dwsm_binary, table[table["dataset"] != "sonar"])
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").holds is None
+    assert by_text(claims, "DWSM is above L1-SVM and LARS").word == "not judged"
+
+
+@pytest.mark.parametrize(("dwsm_at", "svm_at", "holds"), [(0.9, 0.8, (True, True)), (0.85, 0.82, (False, False))])
+def test_multiclass_claims(dwsm_at, svm_at, holds):
+    rows = []
+    for dataset in ("segment", "vehicle", "vowel", "wine"):
+        rows += line(dataset, DWSM, [(0.2, 0.95), (0.8, dwsm_at)])
+        rows += line(dataset, L1_SVM, [(0.1, 0.95), (0.8, svm_at)])
+    claims = dwsm_multiclass.claims(pd.DataFrame(rows))
+    assert by_text(claims, "Wine: DWSM").holds is holds[0]
+    assert by_text(claims, "Wine: L1-SVM").holds is holds[1]
+    assert by_text(claims, "As sparsity decreases").holds is True
+    assert by_text(claims, "The same behaviour").here.startswith("4 of 4")
+
+
+@pytest.mark.parametrize(("at_five", "holds"), [(0.80, True), (0.72, False)])
+def test_budget_claims(at_five, holds):
+    rows = line("heart", dwsm_budget.BUDGET, [(0.9, 0.7), (0.8, at_five)])
+    for row, m in zip(rows, (2, 5)):
+        row["params"] = json.dumps({"lam": 0.0, "budget": m})
+    rows += line("heart", DWSM, [(0.5, 0.78), (0.9, 0.7)])
+    rows += line("heart", LARS, [(0.8, 0.72), (0.9, 0.71)]) + line("heart", L1_SVM, [(0.8, 0.65)])
+    found = dwsm_budget.beside(pd.DataFrame(rows))
+    five = found[found["M"] == 5].iloc[0]
+    methods = [dwsm_budget.BUDGET, DWSM, LARS, L1_SVM]
+    np.testing.assert_allclose(five[methods].astype(float), [at_five, 0.72, 0.72, 0.65])
+    claims = dwsm_budget.claims(found)
+    assert by_text(claims, "M = 5").holds is holds
+    assert by_text(claims, "M = 5").here == f"heart at 0.80: {at_five:.2f} / 0.72 / 0.65"
+
+
+@pytest.mark.parametrize(("cost", "holds"), [(80.0, True), (95.0, False)])
+def test_cost_claims(cost, holds):
+    rows = []
+    for split in range(5):
+        for error in (400.0, 800.0):
+            rows += line(dwsm_cost.label(error), DWSM, [(0.5, 0.76)], split, loss=cost + split - 2, spent=16.0,
+                         error_cost=60.0)  # fmt: skip
+    claims = dwsm_cost.claims(pd.DataFrame(rows))
+    assert by_text(claims, "Error cost 400: mean").holds is holds
+    assert by_text(claims, "Error cost 400: mean").here.startswith(f"{cost:.1f} [")
+    assert by_text(claims, "Error cost 800: mean").holds is True  # below 181 in both cases
+    assert by_text(claims, "Error cost 400: accuracy").holds is True
+
+
+def test_the_cheapest_setting_is_named_whatever_its_parameters():
+    rows = line(dwsm_cost.label(400.0), DWSM, [(0.5, 0.76), (0.6, 0.7)], loss=80.0, spent=16.0)
+    for row in rows:
+        row["params"] = json.dumps({"n_iterations": 20, "mixture": "decision", "alpha": 0.7})
+    found = dwsm_cost.cheapest(pd.DataFrame(rows))
+    assert found["setting"].tolist() == ["n_iterations 20, mixture decision, alpha 0.7"]
+
+
+def test_groups_claims():
+    rows = line("Adult", DWSM, [(0.4, 0.84), (0.9, 0.78)])
+    for row, taken, lam in zip(rows, (8.0, 4.0), (0.0, 0.01)):
+        row |= {"n_acquisitions": taken, "params": json.dumps({"lam": lam})}
+    rows += line("Adult", LARS, [(0.25, 0.83)], n_features=92.0)
+    rows += line("sonar", DWSM, [(0.5, 0.8)]) + line("sonar in 3 random groups", DWSM, [(0.5, 0.74)])
+    rows += line("pcmac in 10 random groups", DWSM, [(0.2, 0.8), (0.5, 0.7)]) + line(
+        "pcmac in 10 random groups", LARS, [(0.97, 0.9)]
+    )
+    for row in rows:
+        if row["method"] == LARS:
+            row["params"] = json.dumps({"max_features": 95})
+    claims = claims_of(dwsm_groups, pd.DataFrame(rows))
+    assert by_text(claims, "Adult at lambda 0:").holds is True
+    assert by_text(claims, "Adult at lambda .005").here == "0.792 with 4.83; a setting with 8.00 reaches 0.79"
+    assert by_text(claims, "Adult at lambda .01").holds is False
+    assert by_text(claims, "Adult: LASSO").holds is True
+    assert by_text(claims, "Sonar in 3").holds is True
+    assert by_text(claims, "which is 5 points").here == "6.0 points below 0.800"
+    assert by_text(claims, "Thousands of features").holds is False  # .10 of accuracy is lost
+    assert by_text(claims, "A LASSO with").holds is True
+
+
+def test_relational_claims():
+    usage = np.full((10, 16), 0.5)
+    usage[1] = 0.05
+    usage[1, [5, 9]] = 1.0
+    usage[5] = 0.9
+    row = {
+        "dataset": dwsm_relational.label(dwsm_relational.PRICES[-1]), "class_usage": usage.tolist(),
+        "class_right": [10] * 10,
+    }  # fmt: skip
+    classes = [str(k) for k in range(10)]
+    claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
+    assert [c.holds for c in claims] == [True] * 5
+    usage[1, [0, 15]] = 1.1
+    usage[3] = 1.0
+    row["class_usage"] = [None if k == 7 else u for k, u in enumerate(usage.tolist())]  # no 7 was answered correctly
+    claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
+    assert [c.holds for c in claims] == [True, False, False, False, True]
+
+
+def test_methods_of_the_studies_are_in_the_table():
+    assert {a.method for a in (dwsm.BASE, *dwsm.OTHERS)} <= set(METHODS)

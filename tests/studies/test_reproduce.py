@@ -1,0 +1,213 @@
+"""``fsgym reproduce``: the list, a tiny study from start to end, what is written, what goes on, what fails."""
+
+import json
+import re
+import shutil
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_report import read
+
+import fsgym_studies as studies
+from fsgym import Dataset, cli
+from fsgym_studies import STUDIES
+from fsgym_studies.common.curves import done, settings_of
+from fsgym_studies.common.plan import CART, DWSM, Arm, Block, lams, shares
+from fsgym_studies.common.render import markdown, replace_section
+from fsgym_studies.common.study import Claim, Conclusion, Study, Table
+from fsgym_studies.dwsm import shared as dwsm
+
+NASTY = "<script>alert('x')</script> | *bold* `code`"
+REFERENCE = "@article{tiny2024,\n  title = {Tiny},\n  year = {2024}\n}\n"
+BROKEN = {"lam": 0.0, "alpha": 7.0}
+
+
+def call(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as left:
+        cli.main([str(a) for a in arguments])
+    said = capsys.readouterr()
+    return left.value.code, said.out, said.err
+
+
+def tiny_plan(full, data_dir):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    data = Dataset(X, np.where(X[:, 0] > 0, "<b>yes</b>", "no"), name=NASTY)
+    arms = [Arm(DWSM, "rcpi", lams((0.0, 0.1), n_iterations=2, states_per_sample=2)), Arm(CART, "cart")]
+    return list(Block(data, arms, shares(0.5, 3 if full else 2)).planned())
+
+
+def broken_plan(full, data_dir):
+    data = tiny_plan(full, data_dir)[0].task.data["data"]
+    return list(Block(data, [Arm(DWSM, "rcpi", (BROKEN, {"n_iterations": 1}))], shares(0.5, 2)).planned())
+
+
+def tiny_conclusion(planned, table, full):
+    table = done(table)
+    settings = settings_of(table)
+    best = table["accuracy"].max()
+    claims = [
+        Claim(f"Something on {NASTY}", "at least .5", f"{best:.3f}", bool(best >= 0.5)),
+        Claim("Nothing can be had", "2.000", f"{best:.3f}", bool(best >= 2)),
+        Claim("Who knows", "–", "–", None),
+    ]
+    tables = [dwsm.settings_table(settings), Table("odd", "Odd", "A note.", pd.DataFrame({NASTY: [1.0, np.nan]}))]
+    pictures = dwsm.curve_pictures(settings, table)
+    return Conclusion("Made up.", claims, tables, pictures, ["Mind <i>this</i>."])
+
+
+TINY = Study("tiny", "A tiny <em>study</em>", REFERENCE, (1.0, 2.0), ("wine",), tiny_plan, tiny_conclusion)
+FAILING = Study("failing", "One that fails", REFERENCE, (1.0, 2.0), ("wine",), broken_plan, tiny_conclusion)
+LOST = Study("lost", "One without data", REFERENCE, (1.0, 2.0), ("wine", "moon_rocks"), tiny_plan, tiny_conclusion)
+
+
+@pytest.fixture(autouse=True)
+def declared(monkeypatch):
+    for name in ("TINY", "FAILING", "LOST"):
+        monkeypatch.setitem(studies.STUDIES, name.lower(), f"{__name__}:{name}")
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    monkeypatch.delenv("FSGYM_DATA", raising=False)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folder of the tiny study, run once."""
+    folder = tmp_path_factory.mktemp("tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(studies.STUDIES, "tiny", f"{__name__}:TINY")
+        with pytest.raises(SystemExit) as left:
+            cli.main(["reproduce", "tiny", "--jobs", "1", "--out", str(folder)])
+    assert left.value.code == 0
+    return folder
+
+
+def test_the_list_has_every_study_with_its_time(capsys):
+    code, said, error = call(capsys, "reproduce")
+    assert (code, error) == (0, "")
+    for name in STUDIES:
+        assert re.search(rf"^{name} +[\d.]+ (min|h) +[\d.]+ (min|h) +\S", said, re.MULTILINE)
+
+
+def test_claims_are_printed_and_files_written(capsys, tmp_path):
+    code, said, error = call(capsys, "reproduce", "tiny", "--quick", "--jobs", 1, "--out", tmp_path)
+    assert (code, error) == (0, "")
+    assert "1 of 2 claims hold here; 1 could not be judged." in said
+    assert "Nothing can be had" in said
+    assert NASTY.split(" |")[0] in " ".join(said.split())
+    assert "Note: Mind <i>this</i>." in said
+    names = {p.name for p in tmp_path.iterdir()}
+    assert {"report.html", "claims.csv", "cells.csv", "settings.csv", "odd.csv", "tables.md", "tiny.bib", "timings.csv",
+            "times.csv", "results.sqlite"} <= names  # fmt: skip
+    assert any(n.startswith("curves_") and n.endswith(".png") for n in names)
+    assert (tmp_path / "tiny.bib").read_text() == REFERENCE
+    cells = pd.read_csv(tmp_path / "cells.csv")
+    assert len(cells) == len(tiny_plan(False, None))
+    assert set(cells["dataset"]) == {NASTY}
+    assert "histogram" not in cells
+    assert pd.read_csv(tmp_path / "claims.csv")["holds"].tolist() == ["yes", "no", "not judged"]
+    times, timings = pd.read_csv(tmp_path / "times.csv"), pd.read_csv(tmp_path / "timings.csv")
+    splits = cells.groupby("method")["split"].nunique()
+    whole = timings.groupby("method")["cpu_seconds"].sum() / splits
+    np.testing.assert_allclose(times[list(splits.index)].iloc[0], whole, atol=0.0051)
+
+
+def test_the_report_escapes_and_stands_alone(made):
+    markup, text = read(made / "report.html")
+    assert not {"script", "i", "em", "link"} & set(markup.tags)
+    assert " ".join(NASTY.split()) in text
+    assert "A tiny <em>study</em>" in text
+    assert "Mind <i>this</i>." in text
+    assert "1 of 2 claims hold here" in text
+    assert markup.links
+    assert all(link.startswith("data:image/png;base64,") for link in markup.links)
+
+
+def test_markdown_escapes():
+    told = markdown(pd.DataFrame({NASTY: ["a|b", "<i>", 0.5, np.nan]}))
+    lines = told.splitlines()
+    assert len(lines) == 6
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 2 for line in lines)
+    assert "<" not in told.replace("\\<", "")
+    assert lines[-2:] == ["| 0.500 |", "| – |"]
+
+
+def test_the_same_command_goes_on_and_ends_with_the_same_bytes(capsys, tmp_path, made, monkeypatch):
+    """All cells are in the store: none is run again, and tables are the same bytes."""
+    again = tmp_path / "again"
+    shutil.copytree(made, again)
+    monkeypatch.setattr(
+        "fsgym_studies.common.cell.fit_and_evaluate", lambda *a, **k: pytest.fail("a finished cell ran again")
+    )
+    code, _, error = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", again)
+    assert (code, error) == (0, "")
+    for name in ("cells.csv", "claims.csv", "settings.csv", "tables.md", "results.sqlite"):
+        assert (again / name).read_bytes() == (made / name).read_bytes()
+
+
+def test_ctrl_c_keeps_what_is_finished(capsys, tmp_path, monkeypatch):
+    from fsgym_studies.common import cell as cells
+
+    whole, count = cells.fit_and_evaluate, iter(range(100))
+
+    def interrupted(data, **arguments):
+        if next(count) == 3:
+            raise KeyboardInterrupt
+        return whole(data, **arguments)
+
+    monkeypatch.setattr(cells, "fit_and_evaluate", interrupted)
+    total = len(tiny_plan(False, None))
+    code, _, error = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tmp_path)
+    assert code == 130
+    assert error == f"fsgym: stopped after 3 of {total} cells; the same command continues\n"
+    assert not (tmp_path / "report.html").exists()
+    code, _, _ = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tmp_path)
+    assert code == 0
+    assert next(count) == total + 1  # one was interrupted and ran again, no other
+
+
+def test_failed_cells_are_listed_and_the_rest_is_told(capsys, tmp_path):
+    code, said, error = call(capsys, "reproduce", "failing", "--jobs", 1, "--out", tmp_path)
+    assert code == 1
+    assert "2 of 4 cells failed; the same command tries them again" in error
+    assert error.count("alpha must") == 2
+    assert "claims hold here" in said
+    assert "What failed" in read(tmp_path / "report.html")[1]
+    assert json.dumps(BROKEN) in error
+
+
+def test_mistakes_are_one_sentence(capsys, tmp_path):
+    for arguments, told in (
+        (["tinny"], "unknown study 'tinny'; did you mean 'tiny'?"),
+        (["lost"], "study 'lost' needs the data sets moon_rocks, which"),
+        (["tiny", "--backend", "dask"], "scheduler"),
+        (["tiny", "--data-dir", tmp_path / "nowhere"], "must name a folder"),
+    ):
+        code, _, error = call(capsys, "reproduce", *arguments, "--out", tmp_path / "out")
+        assert code == 2
+        assert told in error
+        assert error.count("\n") == 1
+    (tmp_path / "file").write_text("")
+    code, _, error = call(capsys, "reproduce", "tiny", "--out", tmp_path / "file")
+    assert (code, error.count("\n")) == (2, 1)
+
+
+def test_the_section_of_a_document_is_replaced(capsys, tmp_path, made):
+    doc = tmp_path / "reproduction.md"
+    doc.write_text("# Reproduction\n\nWritten by hand.\n")
+    for _ in range(2):
+        code, _, _ = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", made, "--doc", doc)
+        assert code == 0
+    text = doc.read_text()
+    assert text.startswith("# Reproduction\n\nWritten by hand.\n")
+    assert text.count("## A tiny") == 1
+    assert "`fsgym reproduce tiny --quick`" in text
+    assert "**1 of 2 claims hold here; 1 could not be judged.**" in text
+    assert "| no |" in text
+    doc.write_text(text + "\nMore by hand.\n")
+    replace_section(doc, "tiny", "## Other \\1 text")
+    assert doc.read_text().endswith("## Other \\1 text\n<!-- tiny: end -->\n\nMore by hand.\n")
+    with pytest.raises(OSError, match="cannot write"):
+        replace_section(tmp_path / "no" / "such.md", "tiny", "")

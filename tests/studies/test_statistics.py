@@ -1,0 +1,123 @@
+"""Statistics of studies against values worked by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fsgym_studies.common import curves
+from fsgym_studies.common.statistics import accuracy_at, area, curve, mean_of, pareto, wins
+
+
+def test_mean_deviation_and_interval():
+    told = mean_of([1.0, 2.0, 3.0, np.nan])
+    assert (told.mean, told.count) == (2.0, 3)
+    assert told.std == pytest.approx(np.sqrt(2 / 3))
+    # Of the 27 equally likely resamples one has mean 1 and one mean 3 (3.7 % each): the 95 % interval reaches both.
+    assert (told.low, told.high) == (1.0, 3.0)
+
+
+def test_interval_is_about_the_normal_one_for_many_values():
+    values = np.random.default_rng(0).normal(0.8, 0.1, 400)
+    told = mean_of(values)
+    half = 1.96 * values.std() / 20
+    assert told.low == pytest.approx(values.mean() - half, abs=0.002)
+    assert told.high == pytest.approx(values.mean() + half, abs=0.002)
+    assert told == mean_of(values)  # the same seed gives the same interval
+
+
+def test_few_values_have_no_interval():
+    assert mean_of([]).count == 0
+    assert np.isnan(mean_of([]).mean)
+    assert mean_of([0.7])[:2] == (0.7, 0.0)
+    assert np.isnan(mean_of([0.7]).low)
+    assert mean_of([0.7, 0.7])[2:] == (0.7, 0.7, 2)
+
+
+def test_wins_ties_losses_and_the_signed_rank_test():
+    first, second = np.array([0.9, 0.8, 0.7, 0.6, 0.75, 0.5]), np.array([0.8, 0.75, 0.69, 0.6005, 0.71, np.nan])
+    told = wins(first, second, tie=0.001)
+    assert told[:3] == (4, 1, 0)
+    # Five pairs, ranks of the differences .0005 (negative) 1, the others positive: W- = 1, p = 2 * 2 / 2^5.
+    assert told.p == pytest.approx(0.125)
+    assert wins([0.9] * 6, [0.8, 0.7, 0.6, 0.5, 0.4, 0.3]).p == pytest.approx(2 / 2**6)
+    nothing = wins([0.5, 0.5], [0.5, 0.5])
+    assert nothing[:3] == (0, 2, 0)
+    assert np.isnan(nothing.p)
+
+
+def test_a_curve_is_straight_between_settings_flat_before_and_ends_at_the_largest_class():
+    sparsity, accuracy = [0.8, 0.4], [0.7, 0.9]
+    wanted = [0.0, 0.4, 0.6, 0.8, 0.9, 1.0]
+    np.testing.assert_allclose(accuracy_at(wanted, sparsity, accuracy, 0.5), [0.9, 0.9, 0.8, 0.7, 0.6, 0.5])
+    # A setting that uses nothing is a point like any other: it takes the place of the largest class.
+    assert accuracy_at(1.0, [0.4, 1.0], [0.9, 0.6], 0.5) == 0.6
+    assert accuracy_at(0.3, [], [], 0.5) == 0.5
+
+
+def test_settings_of_equal_sparsity_are_one_point():
+    s, a = curve([0.5, 0.5 + 1e-12, 0.5, 0.9], [0.6, 0.9, 0.9, 0.5], 0.4)
+    np.testing.assert_allclose(s, [0.5, 0.9, 1.0])
+    np.testing.assert_allclose(a, [0.8, 0.5, 0.4])
+
+
+def test_area_by_hand():
+    # .9 up to .4, then a trapezoid down to .7 at .8, then one down to .5 at 1.
+    assert area([0.8, 0.4], [0.7, 0.9], 0.5) == pytest.approx(0.4 * 0.9 + 0.4 * 0.8 + 0.2 * 0.6)
+    assert area([], [], 0.5) == pytest.approx(0.5)
+
+
+def test_area_is_the_mean_height():
+    rng = np.random.default_rng(1)
+    s, a = rng.random(7), rng.random(7)
+    grid = np.linspace(0, 1, 200_001)
+    assert area(s, a, 0.3) == pytest.approx(accuracy_at(grid, s, a, 0.3).mean(), abs=1e-5)
+
+
+def test_pareto_front_by_hand():
+    sparsity, accuracy = [0.1, 0.3, 0.3, 0.6, 0.9, 0.9], [0.9, 0.95, 0.95, 0.8, 0.7, 0.6]
+    assert pareto(sparsity, accuracy).tolist() == [False, True, True, True, True, False]
+    assert pareto([], []).tolist() == []
+
+
+def cells():
+    """Two data sets, two splits, methods a and b; in split 1 everything is .1 lower."""
+    rows = []
+    for dataset, lead in (("x", 0.1), ("y", -0.05)):
+        for split in (0, 1):
+            for method, gain in (("a", lead), ("b", 0.0)):
+                for setting, (s, accuracy) in enumerate([(0.0, 0.8), (1.0, 0.6)]):
+                    rows.append({
+                        "dataset": dataset, "share": 0.5, "split": split, "method": method, "setting": setting,
+                        "params": "{}", "sparsity": s, "accuracy": accuracy + gain * (s == 0) - 0.1 * split,
+                        "chance": 0.6, "n_acquisitions": 3.0, "sparsity_within": 0.02, "error": None,
+                    })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_figures_of_a_table_of_cells():
+    table = cells()
+    values = curves.areas(table)
+    means = curves.by_dataset(values)
+    assert list(means.index) == ["x", "y"]
+    np.testing.assert_allclose(means["b"], 0.65)  # (.8 + .6) / 2 less .05 on average
+    np.testing.assert_allclose(means["a"], [0.7, 0.625])
+    told = curves.at(table, 0.5, "x", "a")
+    assert told.mean == pytest.approx(0.7)
+    assert told.count == 2
+    lead = curves.differences(values, "a", "b")
+    np.testing.assert_allclose(lead.loc["x"], [0.05] * 3)  # the same in both splits: an interval without width
+    np.testing.assert_allclose(lead.loc["y"], [-0.025] * 3)
+    row = curves.versus(values, "a", ["b", "nobody"]).to_dict("records")
+    assert row == [{"against": "b", "wins": 1, "ties": 0, "losses": 1, "p": 1.0}]
+    settings = curves.settings_of(table)
+    first = settings[(settings["dataset"] == "x") & (settings["method"] == "a") & (settings["setting"] == 0)].iloc[0]
+    assert first["accuracy"] == pytest.approx(0.85)
+    assert first["accuracy_std"] == pytest.approx(0.05)
+    assert first["splits"] == 2
+
+
+def test_failed_cells_are_left_out():
+    table = cells()
+    table.loc[table["split"] == 1, ["accuracy", "error"]] = [np.nan, "it broke"]
+    assert curves.at(table, 0.5, "x", "a").count == 1
+    assert curves.settings_of(table)["splits"].unique().tolist() == [1]

@@ -1,0 +1,38 @@
+"""What the tests of the studies share: results made up so that claims hold or do not, and stand-ins for data sets."""
+
+import json
+
+import numpy as np
+
+from fsgym import Dataset
+from fsgym_studies.common.curves import settings_of
+from fsgym_studies.common.plan import DWSM
+
+
+def by_text(claims, start, *parts):
+    """The one claim that begins so and has these parts."""
+    (found,) = [c for c in claims if c.text.startswith(start) and all(p in c.text for p in parts)]
+    return found
+
+
+def stand_in(source, data_dir=None):
+    rng = np.random.default_rng(0)
+    return Dataset(rng.normal(size=(60, 3)), np.arange(60) % 2, name=source.title)
+
+
+def line(dataset, method, points, split=0, share=0.5, chance=0.55, **more):
+    """Cells of a method: one a point (sparsity, accuracy)."""
+    return [
+        {
+            "dataset": dataset, "share": share, "split": split, "method": method, "setting": k,
+            "params": json.dumps({"lam": 0.01 * k} if method == DWSM else {"knob": k}), "sparsity": s, "accuracy": a,
+            "chance": chance, "sparsity_within": 0.0, "n_acquisitions": 5.0, "n_features": 5.0, "error": None,
+            "histogram": [0, 0, 0, 6] + [0] * 6 + [4], "wrong": [0] * 10 + [2], "usage": [0.5] * 10,
+            "history": [0.5, 0.4, 0.3, 0.2, *[0.1] * 6], **more,
+        }
+        for k, (s, a) in enumerate(points)
+    ]  # fmt: skip
+
+
+def claims_of(study, table):
+    return study.claims(table, settings_of(table, ("accuracy", "sparsity", "n_acquisitions", "n_features")))
