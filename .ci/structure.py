@@ -1,6 +1,6 @@
 """Print what the structure of the code is held to; leave with 1 where a limit is broken.
 
-Circles of files and arrows between packages are import-linter's (``lint-imports``); here are sizes. Public entry points and
+Arrows between packages are held by ``lint-imports``; here are circles and sizes. Public entry points and
 constructors may have more parameters than other functions, since users call them by keyword.
 """
 

@@ -18,9 +18,19 @@ from fsgym.rules import Rules
 
 # What a face hands on to ``Rules``, under the same names.
 PRICING = (
-    "lam", "budget", "budget_cost", "costs", "error_costs", "groups", "related", "relation", "unrelated_costs",
-    "empty_is_related", "prerequisites", "missing",
-)  # fmt: skip
+    "lam",
+    "budget",
+    "budget_cost",
+    "costs",
+    "error_costs",
+    "groups",
+    "related",
+    "relation",
+    "unrelated_costs",
+    "empty_is_related",
+    "prerequisites",
+    "missing",
+)
 
 
 class AgentClassifier(ClassifierMixin, BaseEstimator):
@@ -118,9 +128,10 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "policy_")
         names = getattr(self, "feature_names_in_", None)
         return {
-            "classes": model_file.labels_to_json(self.classes_), "classes_dtype": self.classes_.dtype.str,
+            "classes": model_file.labels_to_json(self.classes_),
+            "classes_dtype": self.classes_.dtype.str,
             "feature_names": None if names is None else [str(v) for v in names],
-        }  # fmt: skip
+        }
 
     def _learnt(self, policy: Any, header: dict[str, Any]) -> None:
         """Be fitted, with the policy and the labels of a model file; one of ``DAMAGES`` where the labels do not fit."""
@@ -143,5 +154,6 @@ def pricing_of(rules: Rules) -> dict[str, Any]:
     """The parameters of a face that make these rules again."""
     unrelated = "forbid" if rules.forbids_unrelated else rules.unrelated_costs
     return {name: getattr(rules, name) for name in PRICING} | {
-        "groups": [list(g) for g in rules.groups], "unrelated_costs": None if rules.related is None else unrelated,
-    }  # fmt: skip
+        "groups": [list(g) for g in rules.groups],
+        "unrelated_costs": None if rules.related is None else unrelated,
+    }

@@ -10,8 +10,10 @@ from agents.lattice import LatticeClassifier
 from agents.rcpi.classifier import DatumWiseClassifier
 
 KINDS: dict[str, type[DatumWiseClassifier] | type[LatticeClassifier] | type[SB3Classifier]] = {
-    "linear": DatumWiseClassifier, "lattice": LatticeClassifier, "network": SB3Classifier,
-}  # fmt: skip
+    "linear": DatumWiseClassifier,
+    "lattice": LatticeClassifier,
+    "network": SB3Classifier,
+}
 
 
 def load_classifier(path: str | os.PathLike) -> DatumWiseClassifier | LatticeClassifier | SB3Classifier:

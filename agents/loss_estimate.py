@@ -74,6 +74,12 @@ def estimate_loss(classifier: Any, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> L
         return float(np.average([getattr(f, name) for f in folds], weights=weight))
 
     return LossEstimate(
-        mean("loss"), float(known.std(ddof=1) / np.sqrt(len(known))), 1 - mean("accuracy"), mean("error_cost"),
-        mean("spent"), mean("n_features"), losses, folds,
-    )  # fmt: skip
+        mean("loss"),
+        float(known.std(ddof=1) / np.sqrt(len(known))),
+        1 - mean("accuracy"),
+        mean("error_cost"),
+        mean("spent"),
+        mean("n_features"),
+        losses,
+        folds,
+    )

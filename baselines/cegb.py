@@ -172,9 +172,14 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
         if self.groups is None:
             names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(n_features)])]
         return Rules(
-            n_features, len(self.classes_), lam=self.lam, costs=self.costs, groups=self.groups,
-            error_costs=self.error_costs, names=names,
-        )  # fmt: skip
+            n_features,
+            len(self.classes_),
+            lam=self.lam,
+            costs=self.costs,
+            groups=self.groups,
+            error_costs=self.error_costs,
+            names=names,
+        )
 
     def _choose(self, X: NDArray[np.float64], codes: NDArray[np.int64], folds: int) -> int:
         """The number of iterations with the least mean loss on rows that were left out."""

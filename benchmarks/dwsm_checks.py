@@ -111,8 +111,11 @@ def draw_blocks(result: Evaluation, path: Path) -> None:
 
 
 CHECKS: dict[str, Callable[[], bool]] = {
-    "breast_cancer": breast_cancer, "pima": pima, "adult": adult, "mnist": mnist,
-}  # fmt: skip
+    "breast_cancer": breast_cancer,
+    "pima": pima,
+    "adult": adult,
+    "mnist": mnist,
+}
 
 if __name__ == "__main__":
     names = sys.argv[1:] or list(CHECKS)

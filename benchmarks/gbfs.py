@@ -90,9 +90,12 @@ def compare(n: int, d: int, threads: int, turns: int) -> list[str]:
         data = lightgbm.Dataset(X, y, params=parameters, free_raw_data=False)
         their_bins = seconds(data.construct, clock)
         figures = (
-            seconds(ours(kept["table"], y, threads), clock), seconds(theirs(data, y, parameters, "none"), clock),
-            seconds(theirs(data, y, parameters, "binary"), clock), bins, their_bins,
-        )  # fmt: skip
+            seconds(ours(kept["table"], y, threads), clock),
+            seconds(theirs(data, y, parameters, "none"), clock),
+            seconds(theirs(data, y, parameters, "binary"), clock),
+            bins,
+            their_bins,
+        )
         if turn:  # the first one compiles
             for name, figure in zip(made, figures):
                 made[name].append(figure)

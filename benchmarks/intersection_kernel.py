@@ -39,14 +39,18 @@ if __name__ == "__main__":
     both, symmetric, distances = best(
         lambda: intersection_kernel(A, B), lambda: intersection_kernel(A), lambda: cdist(A, B, "cityblock")
     )
-    print(f"kernel {both:.4f} s, symmetric {symmetric:.4f} s, cityblock {distances:.4f} s: "
-          f"ratio {both / distances:.2f} (target {TARGET})")  # fmt: skip
+    print(
+        f"kernel {both:.4f} s, symmetric {symmetric:.4f} s, cityblock {distances:.4f} s: "
+        f"ratio {both / distances:.2f} (target {TARGET})"
+    )
     svc = SVC(kernel="precomputed").fit(intersection_kernel(A), A[:, 0] + 0.3 * rng.normal(size=500) > 0.5)
     c, b, support = svc.dual_coef_[0], svc.intercept_[0], A[svc.support_]
     machine = IntersectionMachine.of(support, c, b)
     machine.decide(T)
     fast, slow = best(lambda: machine.decide(T), lambda: intersection_kernel(T, support) @ c + b)
     difference = np.abs(machine.decide(T) - (intersection_kernel(T, support) @ c + b)).max()
-    print(f"2000 predictions {fast:.4f} s, by the kernel {slow:.4f} s ({len(c)} support vectors, "
-          f"difference {difference:.0e}): ratio {fast / slow:.2f}")  # fmt: skip
+    print(
+        f"2000 predictions {fast:.4f} s, by the kernel {slow:.4f} s ({len(c)} support vectors, "
+        f"difference {difference:.0e}): ratio {fast / slow:.2f}"
+    )
     sys.exit(int(both / distances > TARGET))

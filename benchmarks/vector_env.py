@@ -126,12 +126,14 @@ def measure(size: int) -> list[tuple[str, float, float]]:
     sync = SyncVectorEnv([lambda: DatumWiseEnv(DATA, RULES)] * size)
     plan, sync_plan = legal_actions(native, max(300, 40000 // size)), legal_actions(sync, max(3, 800 // size))
     asking = asking_for_all(size, max(10, len(plan) // 32))
-    took = smallest({
-        "any": lambda: replay(native, plan),
-        "asking": lambda: replay(native, asking),
-        "sync": lambda: replay(sync, sync_plan),
-        "copies": lambda: copies(native, len(plan)),
-    })  # fmt: skip
+    took = smallest(
+        {
+            "any": lambda: replay(native, plan),
+            "asking": lambda: replay(native, asking),
+            "sync": lambda: replay(sync, sync_plan),
+            "copies": lambda: copies(native, len(plan)),
+        }
+    )
     print(f"{size:5d} environments: " + ", ".join(f"{k} {v * 1e6:.2f} us" for k, v in took.items()))
     rows = [(f"vector / SyncVectorEnv, {size}", took["sync"] / took["any"], AGAINST_SYNC[size])]
     if size in AGAINST_MEMCPY:

@@ -19,15 +19,30 @@ if TYPE_CHECKING:
 
 __version__ = version("fsgym")
 __all__ = [
-    "Dataset", "DatumWiseEnv", "DatumWiseVectorEnv", "Evaluation", "Rules", "Scaling", "Trajectories", "compare",
-    "evaluate", "list_datasets", "load_costs", "load_dataset", "loss_scorer", "summarise",
-]  # fmt: skip
+    "Dataset",
+    "DatumWiseEnv",
+    "DatumWiseVectorEnv",
+    "Evaluation",
+    "Rules",
+    "Scaling",
+    "Trajectories",
+    "compare",
+    "evaluate",
+    "list_datasets",
+    "load_costs",
+    "load_dataset",
+    "loss_scorer",
+    "summarise",
+]
 
 # Imported when first used: nothing of this is needed to make an environment.
 _LATER = {
-    "compare": "fsgym.comparison", "summarise": "fsgym.comparison",
-    "list_datasets": "fsgym.datasets", "load_costs": "fsgym.datasets", "load_dataset": "fsgym.datasets",
-}  # fmt: skip
+    "compare": "fsgym.comparison",
+    "summarise": "fsgym.comparison",
+    "list_datasets": "fsgym.datasets",
+    "load_costs": "fsgym.datasets",
+    "load_dataset": "fsgym.datasets",
+}
 
 
 def __getattr__(name: str):

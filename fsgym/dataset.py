@@ -258,9 +258,17 @@ class Dataset:
 
     def __reduce__(self):
         return _rebuild, (
-            self.X, self.classes[self.y], self.classes, self.feature_names, self.groups, self.group_names,
-            self.costs, self.image_shape, self.bounds, self.name,
-        )  # fmt: skip
+            self.X,
+            self.classes[self.y],
+            self.classes,
+            self.feature_names,
+            self.groups,
+            self.group_names,
+            self.costs,
+            self.image_shape,
+            self.bounds,
+            self.name,
+        )
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {self.n_classes} classes)"
@@ -268,6 +276,14 @@ class Dataset:
 
 def _rebuild(X, y, classes, feature_names, groups, group_names, costs, image_shape, bounds, name) -> Dataset:
     return Dataset(
-        X, y, classes=classes, feature_names=feature_names, groups=groups, group_names=group_names,
-        costs=costs, image_shape=image_shape, bounds=bounds, name=name,
-    )  # fmt: skip
+        X,
+        y,
+        classes=classes,
+        feature_names=feature_names,
+        groups=groups,
+        group_names=group_names,
+        costs=costs,
+        image_shape=image_shape,
+        bounds=bounds,
+        name=name,
+    )

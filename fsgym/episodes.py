@@ -37,9 +37,21 @@ def _begin_one(t, e, first_legal, incomplete, X, index, observation, legal, stat
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _begin(
-    which, rows, active, first_legal, incomplete, X, index, observation,
-    legal, status, touching, n_taken, spent, *tables,
-):  # fmt: skip
+    which,
+    rows,
+    active,
+    first_legal,
+    incomplete,
+    X,
+    index,
+    observation,
+    legal,
+    status,
+    touching,
+    n_taken,
+    spent,
+    *tables,
+):
     t = Tables(*tables)
     for k in range(which.size):
         e = which[k]
@@ -106,18 +118,40 @@ def _step(
             if active[e] and (a < 0 or a >= n_actions or (strict and legal[e, a] == 0)):
                 return -1 - e
     rest = (
-        actions, rows, first_row, reward, ended,
-        prediction, label, correct, n_acquired, acquisition_cost, error_cost, *fixed[:15],
-    )  # fmt: skip
+        actions,
+        rows,
+        first_row,
+        reward,
+        ended,
+        prediction,
+        label,
+        correct,
+        n_acquired,
+        acquisition_cost,
+        error_cost,
+        *fixed[:15],
+    )
     if t.fixed and t.member.size == t.costs.size:  # the same, but the compiler sees what cannot happen, and drops it
         return _act(
             Tables(
-                t.member, t.member_first, t.costs, t.costs, t.neighbour, t.neighbour_first, t.need, t.need_first,
-                relational=False, all_related=False, empty_is_related=False, forbid=False, fixed=True,
-                budget=t.budget, budget_cost=t.budget_cost,
+                t.member,
+                t.member_first,
+                t.costs,
+                t.costs,
+                t.neighbour,
+                t.neighbour_first,
+                t.need,
+                t.need_first,
+                relational=False,
+                all_related=False,
+                empty_is_related=False,
+                forbid=False,
+                fixed=True,
+                budget=t.budget,
+                budget_cost=t.budget_cost,
             ),
             *rest,
-        )  # fmt: skip
+        )
     return _act(t, *rest)
 
 
@@ -177,14 +211,29 @@ class Episodes:
         complete = np.zeros((1, dataset.n_features), np.float32)
         first_legal = np.zeros((1, rules.n_actions), np.int8)
         mdp.start(
-            rules.tables, complete, 0, 0, first_legal,
-            np.zeros((1, rules.n_acquisitions), np.int8), np.zeros((1, rules.n_acquisitions), np.int32),
-        )  # fmt: skip
+            rules.tables,
+            complete,
+            0,
+            0,
+            first_legal,
+            np.zeros((1, rules.n_acquisitions), np.int8),
+            np.zeros((1, rules.n_acquisitions), np.int32),
+        )
         worst = rules.worst_answers(np.arange(rules.n_classes))
         self._begin_arguments = (
-            self.active, first_legal[0], dataset.incomplete, dataset.X, self.index, self.observation, self.legal,
-            self.status, self.touching, self.n_taken, self.spent, *rules.tables,
-        )  # fmt: skip
+            self.active,
+            first_legal[0],
+            dataset.incomplete,
+            dataset.X,
+            self.index,
+            self.observation,
+            self.legal,
+            self.status,
+            self.touching,
+            self.n_taken,
+            self.spent,
+            *rules.tables,
+        )
         self.step_arguments = (dataset.y, rules.lam, rules.error_costs, worst, *self._begin_arguments)
         whole, number, flag = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
         example = (whole, False, whole, 0, number, flag, *Ends.blank(0), self.step_arguments)

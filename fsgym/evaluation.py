@@ -84,9 +84,18 @@ class Evaluation:
     rules: Rules
 
     FIGURES = (
-        "accuracy", "balanced_accuracy", "sparsity", "n_features", "n_acquisitions", "spent", "acquisition_cost",
-        "error_cost", "loss", "admissible", "illegal",
-    )  # fmt: skip
+        "accuracy",
+        "balanced_accuracy",
+        "sparsity",
+        "n_features",
+        "n_acquisitions",
+        "spent",
+        "acquisition_cost",
+        "error_cost",
+        "loss",
+        "admissible",
+        "illegal",
+    )
 
     def figures(self) -> dict[str, float]:
         """The scalar figures, by name."""

@@ -40,9 +40,11 @@ def _value(episodes: Episodes, i: int) -> str:
 def _rest(episodes: Episodes, most: int = 6) -> str:
     left = np.flatnonzero(episodes.legal[0, : episodes.rules.n_acquisitions])
     names = [episodes.rules.names[j] for j in left[:most]]
-    return f"may ask {', '.join(names)}" + (f" and {len(left) - most} more" if len(left) > most else "") if names else (
-        "nothing left to ask"
-    )  # fmt: skip
+    return (
+        f"may ask {', '.join(names)}" + (f" and {len(left) - most} more" if len(left) > most else "")
+        if names
+        else ("nothing left to ask")
+    )
 
 
 def picture(episodes: Episodes, e: int, ends: Ends | None) -> NDArray[np.uint8]:

@@ -221,11 +221,19 @@ def _ended(ends: Ends, who: NDArray[np.bool_]) -> dict[str, Any]:
     """As ``_masked(ends._asdict(), who)``; written out, since it is made at nearly every step of many episodes."""
     prediction, label, correct, n_acquired, acquisition_cost, error_cost = ends
     return {
-        "prediction": prediction, "_prediction": who, "label": label, "_label": who,
-        "correct": correct, "_correct": who, "n_acquired": n_acquired, "_n_acquired": who,
-        "acquisition_cost": acquisition_cost, "_acquisition_cost": who,
-        "error_cost": error_cost, "_error_cost": who,
-    }  # fmt: skip
+        "prediction": prediction,
+        "_prediction": who,
+        "label": label,
+        "_label": who,
+        "correct": correct,
+        "_correct": who,
+        "n_acquired": n_acquired,
+        "_n_acquired": who,
+        "acquisition_cost": acquisition_cost,
+        "_acquisition_cost": who,
+        "error_cost": error_cost,
+        "_error_cost": who,
+    }
 
 
 def _masked(told: dict[str, Any], who: NDArray[np.bool_]) -> dict[str, Any]:

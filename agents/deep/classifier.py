@@ -138,9 +138,15 @@ class SB3Classifier(AgentClassifier):
         from agents.deep.sb3 import trained  # after the checks: it needs the extra
 
         arrays = trained(
-            self.algorithm, DatumWiseEnv(shown, rules), total_timesteps=self.total_timesteps, num_envs=self.num_envs,
-            hidden=hidden, options=self.options, seed=seed, progress_bar=self.progress_bar,
-        )  # fmt: skip
+            self.algorithm,
+            DatumWiseEnv(shown, rules),
+            total_timesteps=self.total_timesteps,
+            num_envs=self.num_envs,
+            hidden=hidden,
+            options=self.options,
+            seed=seed,
+            progress_bar=self.progress_bar,
+        )
         self.classes_, self.rules_ = dataset.classes, rules
         self.policy_ = NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules)
         return self

@@ -23,9 +23,11 @@ LARGEST_VALUE = 10.0  # z-scores are cut off here, in training as later
 _ACTOR, _CRITIC = ("mlp_extractor.policy_net", "action_net"), ("mlp_extractor.value_net", "value_net")
 _VALUES = ("q_net.q_net", "")
 ALGORITHMS = {
-    "maskable_ppo": (_ACTOR, np.tanh), "ppo": (_ACTOR, np.tanh), "a2c": (_ACTOR, np.tanh),
+    "maskable_ppo": (_ACTOR, np.tanh),
+    "ppo": (_ACTOR, np.tanh),
+    "a2c": (_ACTOR, np.tanh),
     "dqn": (_VALUES, lambda x: np.maximum(x, 0.0)),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, eq=False)

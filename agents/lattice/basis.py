@@ -42,9 +42,13 @@ def fit_basis(X: NDArray[np.float32]) -> Basis:
     """The basis of the values ``X`` (n_samples, n_features), NaN where missing."""
     n = X.shape[1]
     basis = Basis(
-        np.zeros(n), np.zeros(n), np.zeros((n, HINGES)), np.zeros((n, HINGES)), np.zeros((n, HINGES)),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros((n, HINGES)),
+        np.zeros((n, HINGES)),
+        np.zeros((n, HINGES)),
         np.full((n, MOST_BINS - 1), np.inf),
-    )  # fmt: skip
+    )
     for i in range(n):
         x = X[:, i].astype(np.float64)
         x = x[~np.isnan(x)]

@@ -63,9 +63,13 @@ class Table:
         columns, codes = columns_of(basis, self.X)
         trees = trees_for(len(self.y), self.n_classes)
         for name, value in (
-            ("basis", basis), ("columns", columns), ("codes", codes), ("onehot", np.eye(self.n_classes)[self.y]),
-            ("trees", trees), ("drawn", _drawn(len(self.y), trees, self.seed)),
-        ):  # fmt: skip
+            ("basis", basis),
+            ("columns", columns),
+            ("codes", codes),
+            ("onehot", np.eye(self.n_classes)[self.y]),
+            ("trees", trees),
+            ("drawn", _drawn(len(self.y), trees, self.seed)),
+        ):
             object.__setattr__(self, name, value)
 
     @property

@@ -17,9 +17,18 @@ from fsgym.trees.boosting import MOST_BINS
 
 LARGEST = 1e12  # number in a plan
 WHOLE = {
-    "n_bins", "feature", "feature_first", "mode", "child", "acquisition", "child_first", "coefficient_first",
-    "tree_first", "theta_first", "cells",
-}  # fmt: skip
+    "n_bins",
+    "feature",
+    "feature_first",
+    "mode",
+    "child",
+    "acquisition",
+    "child_first",
+    "coefficient_first",
+    "tree_first",
+    "theta_first",
+    "cells",
+}
 KINDS = {name: np.dtype(np.int64 if name in WHOLE else np.float64) for name in Plan._fields}
 KINDS |= {"asked": np.dtype(np.int32), "cut": np.dtype(np.uint8)}
 
@@ -40,19 +49,27 @@ def make_plan(
     none = np.zeros((0, depth_nodes), np.int32), np.zeros((0, depth_nodes), np.uint8), np.zeros((0, depth_nodes + 1))
     asked, cut, value = (np.concatenate([none[k], *(f[k] for f in forests)]) for k in range(3))
     return Plan(
-        *basis, basis.n_bins.astype(np.int64),
-        flat([h.features for h in heads], np.int64), first([len(h.features) for h in heads]),
+        *basis,
+        basis.n_bins.astype(np.int64),
+        flat([h.features for h in heads], np.int64),
+        first([len(h.features) for h in heads]),
         np.array(modes, np.int64),
-        flat([[q for _, q in m] for m in moves], np.int64), flat([[j for j, _ in m] for m in moves], np.int64),
+        flat([[q for _, q in m] for m in moves], np.int64),
+        flat([[j for j, _ in m] for m in moves], np.int64),
         first([len(m) for m in moves]),
-        flat([h.coefficients for h in heads], np.float64), first([h.coefficients.size for h in heads]),
+        flat([h.coefficients for h in heads], np.float64),
+        first([h.coefficients.size for h in heads]),
         np.stack([h.start for h in heads]),
-        asked.astype(np.int32), cut.astype(np.uint8), value.astype(np.float64),
+        asked.astype(np.int32),
+        cut.astype(np.uint8),
+        value.astype(np.float64),
         first([len(h.forest.value) for h in heads]),
-        np.array([h.blend for h in heads]), np.array([h.temperature for h in heads]),
-        flat(thetas, np.float64), first([v.size for v in thetas]),
+        np.array([h.blend for h in heads]),
+        np.array([h.temperature for h in heads]),
+        flat(thetas, np.float64),
+        first([v.size for v in thetas]),
         np.array([n_cells(basis.n_bins[h.features]) for h in heads], np.int64),
-    )  # fmt: skip
+    )
 
 
 def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
@@ -75,10 +92,22 @@ def _check_shapes(plan: Plan, V: int, rules: Rules) -> None:
     nodes = plan.asked.shape[1] if plan.asked.ndim == 2 else 0
     _check(V >= 1 and nodes in (1, 7, 15), "trees")
     shapes = {
-        "mean": (n,), "inverse": (n,), "knots": (n, HINGES), "centre": (n, HINGES), "gain": (n, HINGES), "n_bins": (n,),
-        "thresholds": (n, MOST_BINS - 1), "mode": (V,), "start": (V, 1 if c == 2 else c), "blend": (V,), "cells": (V,),
-        "temperature": (V,), "cut": (trees, nodes), "value": (trees, nodes + 1), "asked": (trees, nodes),
-    }  # fmt: skip
+        "mean": (n,),
+        "inverse": (n,),
+        "knots": (n, HINGES),
+        "centre": (n, HINGES),
+        "gain": (n, HINGES),
+        "n_bins": (n,),
+        "thresholds": (n, MOST_BINS - 1),
+        "mode": (V,),
+        "start": (V, 1 if c == 2 else c),
+        "blend": (V,),
+        "cells": (V,),
+        "temperature": (V,),
+        "cut": (trees, nodes),
+        "value": (trees, nodes + 1),
+        "asked": (trees, nodes),
+    }
     for name, array in plan._asdict().items():
         shape = shapes.get(name, (V + 1,) if name.endswith("_first") else (array.size,))
         numbers = np.where(array == np.inf, 0, array) if name == "thresholds" else array

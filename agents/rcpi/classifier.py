@@ -113,10 +113,16 @@ class DatumWiseClassifier(AgentClassifier):
         dataset, rules = self._task(X, y)
         agent = RCPI(
             DatumWiseEnv(dataset, rules),
-            n_iterations=self.n_iterations, states_per_sample=self.states_per_sample, alpha=self.alpha,
-            ridge=self.ridge, mixture=self.mixture, n_rollouts=self.n_rollouts, select=self.select,
-            n_jobs=self.n_jobs, random_state=self.random_state,
-        )  # fmt: skip
+            n_iterations=self.n_iterations,
+            states_per_sample=self.states_per_sample,
+            alpha=self.alpha,
+            ridge=self.ridge,
+            mixture=self.mixture,
+            n_rollouts=self.n_rollouts,
+            select=self.select,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )
         agent.learn()
         self.classes_, self.rules_ = dataset.classes, rules
         self.policy_ = cast(LinearPolicy, agent.policy)

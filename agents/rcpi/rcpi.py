@@ -182,9 +182,16 @@ class RCPI:
                 seeds = rng.integers(2**63, size=2)
                 states = sample_states(train.X, rules, n_states, int(seeds[0]))
                 returns, legal, _ = rollout_returns(
-                    states, train, values, mixture, rules, seed=int(seeds[1]), n_rollouts=self.n_rollouts,
-                    per_trajectory=self.mixture == "trajectory", run=run,
-                )  # fmt: skip
+                    states,
+                    train,
+                    values,
+                    mixture,
+                    rules,
+                    seed=int(seeds[1]),
+                    n_rollouts=self.n_rollouts,
+                    per_trajectory=self.mixture == "trajectory",
+                    run=run,
+                )
                 weights, intercepts = fit_scores(
                     states, values, train.y, returns, legal, rules, ridge=self.ridge, run=run
                 )
@@ -199,10 +206,16 @@ class RCPI:
                 if self.select == "last" or result.loss < best:
                     self.policy = policy
                 best = min(best, result.loss)
-                self.history.append({
-                    "iteration": t, "loss": result.loss, "accuracy": result.accuracy,
-                    "n_acquisitions": result.n_acquisitions, "best_loss": best, "seconds": time.perf_counter() - began,
-                })  # fmt: skip
+                self.history.append(
+                    {
+                        "iteration": t,
+                        "loss": result.loss,
+                        "accuracy": result.accuracy,
+                        "n_acquisitions": result.n_acquisitions,
+                        "best_loss": best,
+                        "seconds": time.perf_counter() - began,
+                    }
+                )
                 tick()
                 if callback is not None and callback(dict(self.history[-1])) is False:
                     break
@@ -287,9 +300,11 @@ class RCPI:
 def write_policy(path: str | os.PathLike, policy: LinearPolicy, header: dict[str, Any]) -> None:
     """Write a linear policy to a model file, with a header of plain JSON."""
     arrays = {
-        "weights": policy.weights, "intercepts": policy.intercepts, "offset": policy.scaling.offset,
+        "weights": policy.weights,
+        "intercepts": policy.intercepts,
+        "offset": policy.scaling.offset,
         "scale": policy.scaling.scale,
-    }  # fmt: skip
+    }
     model_file.write(path, "linear", *model_file.with_rules(arrays, header, policy.rules))
 
 

@@ -89,15 +89,38 @@ def rollout_returns(
 
     def task(first: int, last: int) -> int:
         buffers = (
-            np.empty((2, wide), np.int8), np.empty((2, J), np.int8), np.zeros((2, J), np.int32),
-            np.empty((P, wide), np.float32), np.empty((P, wide), np.float32), np.empty(P, np.int64),
-            np.empty(P, np.int64), np.empty(J, np.int64), np.empty(wide, np.float32),
-        )  # fmt: skip
+            np.empty((2, wide), np.int8),
+            np.empty((2, J), np.int8),
+            np.zeros((2, J), np.int32),
+            np.empty((P, wide), np.float32),
+            np.empty((P, wide), np.float32),
+            np.empty(P, np.int64),
+            np.empty(P, np.int64),
+            np.empty(J, np.int64),
+            np.empty(wide, np.float32),
+        )
         return _rollouts(
-            first, last, seed, n_rollouts, per_trajectory, rules.lam, rules.error_costs, dataset.X, values, dataset.y,
-            states.rows, states.order, states.lengths, mixture.weights, mixture.intercepts, newest, returns, legal,
-            *buffers, *rules.tables,
-        )  # fmt: skip
+            first,
+            last,
+            seed,
+            n_rollouts,
+            per_trajectory,
+            rules.lam,
+            rules.error_costs,
+            dataset.X,
+            values,
+            dataset.y,
+            states.rows,
+            states.order,
+            states.lengths,
+            mixture.weights,
+            mixture.intercepts,
+            newest,
+            returns,
+            legal,
+            *buffers,
+            *rules.tables,
+        )
 
     return returns, legal, sum(run(task, blocks(n_states, BLOCK)))
 

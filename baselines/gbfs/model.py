@@ -119,9 +119,15 @@ class GBFSModel(SelectorMixin, BaseEstimator):
     def _prepare(self, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> Prepared:
         """Check everything, hold rows out and put the rest in bins."""
         table, labels = validate_data(
-            self, X, y, dtype=[np.float64, np.float32], accept_sparse="csc", ensure_all_finite=False,
-            y_numeric=numeric, ensure_min_samples=2,
-        )  # fmt: skip
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            accept_sparse="csc",
+            ensure_all_finite=False,
+            y_numeric=numeric,
+            ensure_min_samples=2,
+        )
         names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])]
         refuse_infinite(table, names)
         rows, weights = weighed(table, sample_weight)
@@ -169,9 +175,17 @@ class GBFSModel(SelectorMixin, BaseEstimator):
             mu = self.mu_rel * mu_max if self.mu is None else float(self.mu)
             market = Market(mu, costs, phi, frozen=self.phi_update == "tree")
             made = boost(
-                grower, loss, market, start, n_iter=self.n_iter, learning_rate=self.learning_rate, newton=newton,
-                force_first=self.rule == "force_first", held=data.held, early_stopping=self.early_stopping,
-            )  # fmt: skip
+                grower,
+                loss,
+                market,
+                start,
+                n_iter=self.n_iter,
+                learning_rate=self.learning_rate,
+                newton=newton,
+                force_first=self.rule == "force_first",
+                held=data.held,
+                early_stopping=self.early_stopping,
+            )
         self.mu_max_ = mu_max
         self._keep(data.learnt, market, made)
 

@@ -158,9 +158,13 @@ def nothing(rows: Rows) -> Solution:
 
 def told(active: ActiveSet, at: Solution, bound: float, view: View, n_wanted: int) -> dict[str, Any]:
     return {
-        "n_active": len(active.nodes), "objective": at.primal, "restricted_dual": at.dual, "dual": bound,
-        "n_sources": len(view.sources), "n_violators": n_wanted,
-    }  # fmt: skip
+        "n_active": len(active.nodes),
+        "objective": at.primal,
+        "restricted_dual": at.dual,
+        "dual": bound,
+        "n_sources": len(view.sources),
+        "n_violators": n_wanted,
+    }
 
 
 def different_rows(X: Matrix) -> Matrix:

@@ -124,10 +124,11 @@ class Booleanizer(TransformerMixin, BaseEstimator):
             literal
             for j in range(table.shape[1])
             for literal in (
-                [BooleanLiteral(j, "true")] if boolean[j] and j not in nominal and not self.negations
+                [BooleanLiteral(j, "true")]
+                if boolean[j] and j not in nominal and not self.negations
                 else self._of_column(j, column(table, j)[seen], weight[seen], j in nominal)
             )
-        ]  # fmt: skip
+        ]
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:

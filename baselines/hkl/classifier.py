@@ -229,9 +229,14 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
 
     def _search(self) -> Search:
         return Search(
-            self.p, SOLVERS[self.solver], self.stop == "sufficient", self.tol, self.max_active, self.max_add,
+            self.p,
+            SOLVERS[self.solver],
+            self.stop == "sufficient",
+            self.tol,
+            self.max_active,
+            self.max_add,
             self.max_iter,
-        )  # fmt: skip
+        )
 
     def _kept(self, fit: Fit, literals: Matrix, y: Vector, weight: Vector) -> tuple[dict[Node, float], float]:
         """Weights that are not small, and the bias; all weights where leaving out the small ones makes mistakes."""

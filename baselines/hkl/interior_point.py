@@ -115,9 +115,14 @@ def residual(problem: Problem, at: Point, mu: float, eps: float) -> float:
     """Norm of the optimality conditions with target ``mu``; what the steps keep exactly is left out."""
     F = Smooth(problem, at, eps)
     parts = (
-        F.Fw - problem.signed(at.alpha), [problem.y @ at.alpha], F.Fe - at.z + at.nu, [at.eta.sum() - 1.0],
-        at.alpha * at.r - mu, at.beta * at.xi - mu, at.z * at.eta - mu,
-    )  # fmt: skip
+        F.Fw - problem.signed(at.alpha),
+        [problem.y @ at.alpha],
+        F.Fe - at.z + at.nu,
+        [at.eta.sum() - 1.0],
+        at.alpha * at.r - mu,
+        at.beta * at.xi - mu,
+        at.z * at.eta - mu,
+    )
     return float(np.sqrt(sum(np.square(part).sum() for part in map(np.asarray, parts))))
 
 

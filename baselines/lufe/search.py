@@ -208,11 +208,17 @@ def _fold_scores(
                 try:
                     found = [
                         solve_svm_plus(
-                            roles.view, roles.privileged, np.ascontiguousarray(y), lam1, C,
-                            intercept=model.fit_intercept_unselected, tol=INNER_TOL, max_iter=model.max_iter,
+                            roles.view,
+                            roles.privileged,
+                            np.ascontiguousarray(y),
+                            lam1,
+                            C,
+                            intercept=model.fit_intercept_unselected,
+                            tol=INNER_TOL,
+                            max_iter=model.max_iter,
                         )
                         for y in targets.T
-                    ]  # fmt: skip
+                    ]
                 except Infeasible:
                     continue
                 scores = np.asarray(judged @ np.column_stack([s.w for s in found])) + [s.intercept for s in found]

@@ -166,9 +166,19 @@ class _Descent:
         spent = 0.0
         for _ in range(50):
             kernels.descend(
-                problem.XT, problem.groups.first, chosen, self.lam1, self.lam2, problem.gram, problem.gram_first,
-                problem.bound, self.w, self.r, problem.buffers, 10,
-            )  # fmt: skip
+                problem.XT,
+                problem.groups.first,
+                chosen,
+                self.lam1,
+                self.lam2,
+                problem.gram,
+                problem.gram_first,
+                problem.bound,
+                self.w,
+                self.r,
+                problem.buffers,
+                10,
+            )
             problem.correlations(self.r, chosen, z)
             if self.gap(z, chosen)[0] <= max(0.3 * gap, target):
                 return

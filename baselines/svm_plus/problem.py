@@ -155,9 +155,19 @@ def solve_svm(view: View, y: Vector, C: float, *, tol: float = 1e-8, max_iter: i
     objective = 0.5 * w @ w + C * slack.sum()
     dual = alpha.sum() - 0.5 * np.square(view.combine(y * alpha)).sum()
     return Solution(
-        w, intercept, np.zeros(0), 0.0, alpha, C * ended.best.b, slack, float(objective), float(objective - dual),
-        0.0, ended.n_iter, ended.optimal,
-    )  # fmt: skip
+        w,
+        intercept,
+        np.zeros(0),
+        0.0,
+        alpha,
+        C * ended.best.b,
+        slack,
+        float(objective),
+        float(objective - dual),
+        0.0,
+        ended.n_iter,
+        ended.optimal,
+    )
 
 
 def _certified(

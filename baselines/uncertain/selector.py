@@ -148,14 +148,25 @@ class UncertainSGLSelector(SelectorMixin, BaseEstimator):
         table, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
         self.classes_, codes = class_codes(labels)
         self.expander_ = UncertainExpander(
-            self.w, self.s, self.distribution, order=self.order, feature_scale=self.feature_scale, clip=self.clip,
+            self.w,
+            self.s,
+            self.distribution,
+            order=self.order,
+            feature_scale=self.feature_scale,
+            clip=self.clip,
             random_state=self.random_state,
-        )  # fmt: skip
+        )
         draws = np.asfortranarray(self.expander_.fit_transform(table))
         lasso = SparseGroupLasso(
-            self.lam1, self.lam2, self.expander_.s_, group_weights=self.group_weights,
-            fit_intercept=self.fit_intercept, solver=self.solver, tol=self.tol, max_iter=self.max_iter,
-        )  # fmt: skip
+            self.lam1,
+            self.lam2,
+            self.expander_.s_,
+            group_weights=self.group_weights,
+            fit_intercept=self.fit_intercept,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
         fitted = []
         for target in signed_targets(codes).T:
             lasso.fit(draws, target)

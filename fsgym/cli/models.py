@@ -127,9 +127,14 @@ def _fitting(dataset: Dataset, classifier: Any) -> Dataset:
         why = f"{dataset.name!r} has no {lost[0]!r}" if lost else f"{dataset.name!r} has others, or another order"
         raise ValueError(f"the model needs the {len(known)} columns that it was trained with; {why}")
     return Dataset(
-        dataset.X, dataset.classes[dataset.y], classes=classifier.classes_, feature_names=dataset.feature_names,
-        groups=dataset.groups, group_names=dataset.group_names, name=dataset.name,
-    )  # fmt: skip
+        dataset.X,
+        dataset.classes[dataset.y],
+        classes=classifier.classes_,
+        feature_names=dataset.feature_names,
+        groups=dataset.groups,
+        group_names=dataset.group_names,
+        name=dataset.name,
+    )
 
 
 def _tell(title: str, result: Evaluation) -> None:

@@ -51,8 +51,14 @@ def show_comparison(results: pd.DataFrame) -> None:
     more = [] if overspent.empty else ["allowed"]
     settings = table(
         "Each setting on the test parts (mean ± standard deviation over the splits)",
-        "", "accuracy", "balanced", "sparsity", unit, "mean cost", *more,
-    )  # fmt: skip
+        "",
+        "accuracy",
+        "balanced",
+        "sparsity",
+        unit,
+        "mean cost",
+        *more,
+    )
     for method, rows in summary.settings.groupby("method", sort=False):
         settings.add_row(f"[bold]{names[method]}[/bold]")
         for row in rows.to_dict("records"):
@@ -65,10 +71,11 @@ def show_comparison(results: pd.DataFrame) -> None:
     )
     for method, rows in summary.within.groupby("method", sort=False):
         cells = [
-            "–" if row["accuracy"] != row["accuracy"]
+            "–"
+            if row["accuracy"] != row["accuracy"]
             else f"{row['accuracy']:.3f} ({row[counted]:.1f}){'!' if row['admissible'] < 1 else ''}"
             for row in rows.to_dict("records")
-        ]  # fmt: skip
+        ]
         within.add_row(names[method], *cells)
     losses = table("Loss at lambda", "", "lambda", "loss", "accuracy", unit, "mean cost", *more)
     for row in summary.losses.sort_values("lam", kind="stable").to_dict("records"):

@@ -37,9 +37,13 @@ class Cell:
     def arguments(self, protocol: Protocol) -> dict[str, Any]:
         """What decides the result, beside the data set and the rules."""
         return {
-            "candidate": self.candidate, "fitted": self.fitted, "seed": self.seed, "split": self.split,
-            "train_share": protocol.train_share, "split_seed": protocol.seed,
-        }  # fmt: skip
+            "candidate": self.candidate,
+            "fitted": self.fitted,
+            "seed": self.seed,
+            "split": self.split,
+            "train_share": protocol.train_share,
+            "split_seed": protocol.seed,
+        }
 
 
 @dataclass(frozen=True)
@@ -153,9 +157,15 @@ def run_cell(
 
 def _outcome(protocol: Protocol, cell: Cell, result: dict | None, error: str | None) -> Outcome:
     row: dict[str, Any] = {
-        "dataset": protocol.dataset.name, "split": cell.split, "method": cell.method, "setting": cell.setting,
-        "params": json.dumps(cell.params), "price": protocol.rules.lam, "error": error, "warning": None,
-    }  # fmt: skip
+        "dataset": protocol.dataset.name,
+        "split": cell.split,
+        "method": cell.method,
+        "setting": cell.setting,
+        "params": json.dumps(cell.params),
+        "price": protocol.rules.lam,
+        "error": error,
+        "warning": None,
+    }
     if result is None:
         parts = protocol.parts(cell.split)
         return Outcome(row | {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples})

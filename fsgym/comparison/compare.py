@@ -23,9 +23,19 @@ from fsgym.evaluation import Evaluation
 from fsgym.runner.executors import check_backend
 
 COLUMNS = (
-    "dataset", "split", "method", "setting", "params", *Evaluation.FIGURES,
-    *(f"validation_{f}" for f in Evaluation.FIGURES), "price", "n_train", "n_test", "error", "warning",
-)  # fmt: skip
+    "dataset",
+    "split",
+    "method",
+    "setting",
+    "params",
+    *Evaluation.FIGURES,
+    *(f"validation_{f}" for f in Evaluation.FIGURES),
+    "price",
+    "n_train",
+    "n_test",
+    "error",
+    "warning",
+)
 
 
 def compare(
@@ -137,20 +147,33 @@ def compare(
         seed=seed,
         lam=lam,
         options={
-            "groups": groups, "costs": costs, "error_costs": error_costs, "budget": budget, "budget_cost": budget_cost,
-            "related": related, "relation": relation, "unrelated_costs": unrelated_costs,
-            "empty_is_related": empty_is_related, "prerequisites": prerequisites, "missing": missing,
+            "groups": groups,
+            "costs": costs,
+            "error_costs": error_costs,
+            "budget": budget,
+            "budget_cost": budget_cost,
+            "related": related,
+            "relation": relation,
+            "unrelated_costs": unrelated_costs,
+            "empty_is_related": empty_is_related,
+            "prerequisites": prerequisites,
+            "missing": missing,
         },
-    )  # fmt: skip
+    )
     limits = _limits(within)
     check_backend(backend, scheduler, n_jobs)
     entrants = entrants_of(methods, protocol)
     folder = None if out is None else writable_folder(out)
     cells = cells_of(protocol, entrants)
     outcomes, interrupted = run(
-        protocol, cells, n_jobs=n_jobs, backend=backend, scheduler=scheduler, progress=progress,
+        protocol,
+        cells,
+        n_jobs=n_jobs,
+        backend=backend,
+        scheduler=scheduler,
+        progress=progress,
         store=None if folder is None else folder / "results.sqlite",
-    )  # fmt: skip
+    )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(COLUMNS))
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
     if folder is not None:

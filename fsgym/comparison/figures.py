@@ -57,9 +57,17 @@ def curves(
         if points.empty:
             continue
         ax.errorbar(
-            points[x], points[y], xerr=points[f"{x}_std"], yerr=points[f"{y}_std"], label=titles[name],
-            linewidth=1.6, markersize=5.5, elinewidth=0.8, capsize=2, **look,
-        )  # fmt: skip
+            points[x],
+            points[y],
+            xerr=points[f"{x}_std"],
+            yerr=points[f"{y}_std"],
+            label=titles[name],
+            linewidth=1.6,
+            markersize=5.5,
+            elinewidth=0.8,
+            capsize=2,
+            **look,
+        )
     if chance is not None:
         ax.axhline(chance, color="#777777", linewidth=1, linestyle=":", label="largest class, nothing asked")
     ax.set(xlabel=x_label, ylabel=f"{y.replace('_', ' ')} on the test part")
@@ -104,9 +112,16 @@ def price_against_sparsity(
         points = settings[(settings["method"] == name) & settings["lam"].notna()].sort_values("lam")
         if not points.empty:
             ax.errorbar(
-                points["lam"], points["sparsity"], yerr=points["sparsity_std"], label=titles[name], linewidth=1.6,
-                markersize=5.5, elinewidth=0.8, capsize=2, **look,
-            )  # fmt: skip
+                points["lam"],
+                points["sparsity"],
+                yerr=points["sparsity_std"],
+                label=titles[name],
+                linewidth=1.6,
+                markersize=5.5,
+                elinewidth=0.8,
+                capsize=2,
+                **look,
+            )
     positive = settings.loc[settings["lam"] > 0, "lam"]
     if len(positive):
         ax.set_xscale("symlog", linthresh=float(positive.min()))
@@ -139,9 +154,12 @@ def used_counts(
     for i, (name, share) in enumerate(shares.items()):
         shown = share[: last + 1]
         ax.bar(
-            np.arange(len(shown)) + (i - (len(shares) - 1) / 2) * width, shown, width,
-            label=titles[name], color=look[name]["color"],
-        )  # fmt: skip
+            np.arange(len(shown)) + (i - (len(shares) - 1) / 2) * width,
+            shown,
+            width,
+            label=titles[name],
+            color=look[name]["color"],
+        )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=f"number of {unit} used", ylabel="share of the test data")
     ax.legend(loc="best")
@@ -165,9 +183,12 @@ def used_features(
     places = np.arange(len(chosen))
     for i, (name, usage) in enumerate(zip(usages, table)):
         ax.barh(
-            places + (i - (len(usages) - 1) / 2) * height, usage[chosen], height,
-            label=titles[name], color=look[name]["color"],
-        )  # fmt: skip
+            places + (i - (len(usages) - 1) / 2) * height,
+            usage[chosen],
+            height,
+            label=titles[name],
+            color=look[name]["color"],
+        )
     ax.set_yticks(places, [short(names[int(j)]) for j in chosen])
     ax.set(xlim=(0, 1), xlabel="share of the test data that uses it", ylim=(len(chosen) - 0.4, -0.6))
     if len(chosen) < len(names):

@@ -156,9 +156,16 @@ def with_groups(dataset: Dataset, groups: Any) -> Dataset:
         if lost:
             raise ValueError(f"groups must cover every feature, but {lost[0]!r} is in none")
     return Dataset(
-        dataset.X, dataset.classes[dataset.y], classes=dataset.classes, feature_names=dataset.feature_names,
-        groups=groups, group_names=names, image_shape=dataset.image_shape, bounds=dataset.bounds, name=dataset.name,
-    )  # fmt: skip
+        dataset.X,
+        dataset.classes[dataset.y],
+        classes=dataset.classes,
+        feature_names=dataset.feature_names,
+        groups=groups,
+        group_names=names,
+        image_shape=dataset.image_shape,
+        bounds=dataset.bounds,
+        name=dataset.name,
+    )
 
 
 def _members(dataset: Dataset, group: str, names: Any) -> list[int]:

@@ -169,13 +169,14 @@ def examples_of(study: Comparison) -> list[dict[str, Any]]:
         rows = rows if asking.empty else asking
         best = choose(rows, validation_loss(rows, study.protocol.reported[0])).iloc[0]
         outcome = next(
-            o for o in study.outcomes
+            o
+            for o in study.outcomes
             if (o.row["split"], o.row["method"], o.row["setting"]) == (0, entrant.name, best["setting"])
-        )  # fmt: skip
+        )
         if outcome.examples:
-            found.append({
-                "title": entrant.title, "setting": settings_text(outcome.row["params"]), "rows": outcome.examples
-            })  # fmt: skip
+            found.append(
+                {"title": entrant.title, "setting": settings_text(outcome.row["params"]), "rows": outcome.examples}
+            )
     return found
 
 

@@ -13,8 +13,15 @@ from fsgym.comparison.protocol import PAPER_REPORTED
 
 WITHIN = (1, 2, 3, 5, 10)
 TOLD = (
-    "accuracy", "balanced_accuracy", "sparsity", "n_features", "n_acquisitions", "spent", "error_cost", "admissible",
-)  # fmt: skip
+    "accuracy",
+    "balanced_accuracy",
+    "sparsity",
+    "n_features",
+    "n_acquisitions",
+    "spent",
+    "error_cost",
+    "admissible",
+)
 
 
 class Summary(NamedTuple):

@@ -68,9 +68,17 @@ def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
 
 
 COLUMNS = (
-    "name", "source", "n_samples", "n_features", "n_classes", "categorical", "groups", "missing",
-    "official_split", "image",
-)  # fmt: skip
+    "name",
+    "source",
+    "n_samples",
+    "n_features",
+    "n_classes",
+    "categorical",
+    "groups",
+    "missing",
+    "official_split",
+    "image",
+)
 
 
 def _row(*values: Any) -> dict[str, Any]:

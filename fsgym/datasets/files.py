@@ -21,9 +21,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DAMAGE = (
-    ValueError, KeyError, TypeError, EOFError, IndexError, OverflowError, MemoryError, NotImplementedError,
-    SyntaxError, struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+    NotImplementedError,
+    SyntaxError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def first_line(error: BaseException) -> str:

@@ -177,7 +177,14 @@ class Rules(Parameters):
         need, need_first = flat([np.flatnonzero(row) for row in prerequisites])
         limit = np.inf if self.budget_cost is None else self.budget_cost * (1 + 1e-9)
         return Tables(
-            member, member_first, self.costs, self.unrelated_costs, neighbour, neighbour_first, need, need_first,
+            member,
+            member_first,
+            self.costs,
+            self.unrelated_costs,
+            neighbour,
+            neighbour_first,
+            need,
+            need_first,
             relational=self.related is not None,
             all_related=self.relation == "all",
             empty_is_related=self.empty_is_related,
@@ -185,7 +192,7 @@ class Rules(Parameters):
             fixed=self.related is None and self.prerequisites is None and self.budget_cost is None,
             budget=NO_BUDGET if self.budget is None else min(self.budget, NO_BUDGET),
             budget_cost=limit,
-        )  # fmt: skip
+        )
 
     def worst_answers(self, truths: NDArray[np.int64]) -> NDArray[np.int64]:
         """The class whose answer costs most, for each true class: what an illegal action is booked as."""

@@ -50,10 +50,16 @@ class Parameters:
         if self.prerequisites is not None:
             arrays["prerequisites"] = self.prerequisites.astype(np.uint8)
         plain = {
-            "n_features": self.n_features, "n_classes": self.n_classes, "lam": self.lam, "relation": self.relation,
-            "empty_is_related": self.empty_is_related, "budget": self.budget, "budget_cost": self.budget_cost,
-            "missing": self.missing, "names": list(self.names),
-        }  # fmt: skip
+            "n_features": self.n_features,
+            "n_classes": self.n_classes,
+            "lam": self.lam,
+            "relation": self.relation,
+            "empty_is_related": self.empty_is_related,
+            "budget": self.budget,
+            "budget_cost": self.budget_cost,
+            "missing": self.missing,
+            "names": list(self.names),
+        }
         if self.forbids_unrelated:
             plain["unrelated_costs"] = "forbid"
         return arrays, json.dumps(plain)

@@ -67,9 +67,17 @@ def _array(value: np.ndarray) -> Any:
 
 def _dataset(data: Dataset) -> list[Any]:
     return [
-        data.X, data.y, data.classes, data.feature_names, data.groups, data.group_names, data.costs, data.image_shape,
-        data.bounds, data.name,
-    ]  # fmt: skip
+        data.X,
+        data.y,
+        data.classes,
+        data.feature_names,
+        data.groups,
+        data.group_names,
+        data.costs,
+        data.image_shape,
+        data.bounds,
+        data.name,
+    ]
 
 
 def _class(cls: type) -> dict[str, str]:

@@ -84,9 +84,10 @@ def boost(
     """
     n_trees, n_nodes = len(columns), 2**depth - 1
     forest = SmallForest(
-        np.zeros((n_trees, n_nodes), np.int32), np.full((n_trees, n_nodes), 255, np.uint8),
+        np.zeros((n_trees, n_nodes), np.int32),
+        np.full((n_trees, n_nodes), 255, np.uint8),
         np.zeros((n_trees, n_nodes + 1)),
-    )  # fmt: skip
+    )
     n, k = len(rows), columns.shape[1]
     left_out = np.ones(codes.shape[1], bool)
     left_out[rows] = False
@@ -139,9 +140,18 @@ def _boost(
                 first[new, 2 * v], first[new, 2 * v + 1], first[new, 2 * v + 2] = begin, middle, end
                 if level + 1 < depth and end > begin:
                     _count_both(
-                        codes, n_bins, columns[t], order[0], begin, middle, end, statistics,
-                        histogram[old, v], histogram[new, 2 * v], histogram[new, 2 * v + 1],
-                    )  # fmt: skip
+                        codes,
+                        n_bins,
+                        columns[t],
+                        order[0],
+                        begin,
+                        middle,
+                        end,
+                        statistics,
+                        histogram[old, v],
+                        histogram[new, 2 * v],
+                        histogram[new, 2 * v + 1],
+                    )
         leaves = first[depth % 2]
         for v in range(value.shape[1]):
             g, h = 0.0, 0.0

@@ -208,9 +208,19 @@ class TreeGrower:
         feature, cut = leaf.feature, int(leaf.cut[leaf.feature])
         totals, first = np.empty((2, 3)), len(nodes)
         n_left = kernels.partition(
-            self._codes, feature, cut, self.order, self._gradient, self._weights, leaf.start, leaf.stop,
-            self._kept, self._kept_gradient, self._kept_weights, totals,
-        )  # fmt: skip
+            self._codes,
+            feature,
+            cut,
+            self.order,
+            self._gradient,
+            self._weights,
+            leaf.start,
+            leaf.stop,
+            self._kept,
+            self._kept_gradient,
+            self._kept_weights,
+            totals,
+        )
         nodes[leaf.node] = (feature, self.table.thresholds[feature][cut], cut, first, first + 1, nodes[leaf.node][-1])
         nodes += [_node(total, self.l2) for total in totals]
         middle, depth = leaf.start + n_left, leaf.depth + 1

@@ -65,8 +65,9 @@ def fit_and_evaluate(
     return told(result, train) | {
         "history": [float(h["loss"]) for h in getattr(estimator, "history_", [])] or None,
         "warning": f"{telling[0].category.__name__}: {' '.join(str(telling[0].message).split())[:200]}"
-        if telling else None,
-    }  # fmt: skip
+        if telling
+        else None,
+    }
 
 
 def parts_of(data: Dataset, part: Mapping[str, Any]) -> tuple[Dataset, Dataset]:

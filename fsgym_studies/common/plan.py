@@ -51,9 +51,17 @@ class Source:
 def titled(data: Dataset, title: str) -> Dataset:
     """The same data set under another name."""
     return Dataset(
-        data.X, data.classes[data.y], classes=data.classes, feature_names=data.feature_names, groups=data.groups,
-        group_names=data.group_names, costs=data.costs, image_shape=data.image_shape, bounds=data.bounds, name=title,
-    )  # fmt: skip
+        data.X,
+        data.classes[data.y],
+        classes=data.classes,
+        feature_names=data.feature_names,
+        groups=data.groups,
+        group_names=data.group_names,
+        costs=data.costs,
+        image_shape=data.image_shape,
+        bounds=data.bounds,
+        name=title,
+    )
 
 
 def require(names: Sequence[str], study: str, data_dir: DataDir = None) -> None:
@@ -120,13 +128,20 @@ class Block:
                 for setting, params in enumerate(settings):
                     planned = {k: v for k, v in params.items() if k in PLANNED and METHODS[arm.method].prices}
                     arguments = {
-                        "method": arm.method, "params": {k: v for k, v in params.items() if k not in planned},
-                        "rules": {**rules, **planned}, "part": part, "seed": seed_of(label, number, arm.method),
-                    }  # fmt: skip
+                        "method": arm.method,
+                        "params": {k: v for k, v in params.items() if k not in planned},
+                        "rules": {**rules, **planned},
+                        "part": part,
+                        "seed": seed_of(label, number, arm.method),
+                    }
                     row = {
-                        "dataset": label, "share": self._share(part), "split": number, "method": arm.title,
-                        "setting": setting, "params": json.dumps(params),
-                    }  # fmt: skip
+                        "dataset": label,
+                        "share": self._share(part),
+                        "split": number,
+                        "method": arm.title,
+                        "setting": setting,
+                        "params": json.dumps(params),
+                    }
                     yield Planned(Task(CALL, arguments, data), row)
 
     def _share(self, part: Mapping[str, Any]) -> float:

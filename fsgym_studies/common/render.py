@@ -158,17 +158,27 @@ def write(
         report = folder / "report.html"
         report.write_text(
             templates.get_template("study.html.j2").render(
-                study=study, conclusion=conclusion, full=full, command=command, work=work, curves="sparsity" in table,
+                study=study,
+                conclusion=conclusion,
+                full=full,
+                command=command,
+                work=work,
+                curves="sparsity" in table,
                 failures=table.loc[table["error"].notna()].to_dict("records"),
-                tables=[{"told": t, "columns": list(t.frame.columns), "rows": t.frame.to_numpy(object).tolist()}
-                        for t in shown],
-                versions={"python": platform.python_version(), "fsgym": version("fsgym"),
-                          **{p: version(p) for p in PACKAGES}},
+                tables=[
+                    {"told": t, "columns": list(t.frame.columns), "rows": t.frame.to_numpy(object).tolist()}
+                    for t in shown
+                ],
+                versions={
+                    "python": platform.python_version(),
+                    "fsgym": version("fsgym"),
+                    **{p: version(p) for p in PACKAGES},
+                },
                 machine=platform.platform(terse=True),
                 date=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
             ),
             encoding="utf-8",
-        )  # fmt: skip
+        )
     except OSError as error:
         raise OSError(f"cannot write to the folder {folder}: {error.strerror or error}; choose another one") from None
     return report

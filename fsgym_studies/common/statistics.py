@@ -46,9 +46,14 @@ def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: in
     from scipy.stats import bootstrap
 
     found = bootstrap(
-        (known,), np.mean, confidence_level=level, n_resamples=resamples, method="percentile", vectorized=True,
+        (known,),
+        np.mean,
+        confidence_level=level,
+        n_resamples=resamples,
+        method="percentile",
+        vectorized=True,
         random_state=np.random.default_rng(seed),
-    )  # fmt: skip
+    )
     low, high = found.confidence_interval
     return Mean(mean, std, float(low), float(high), len(known))
 

@@ -48,12 +48,13 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
         protocol,
         claims(table, settings),
         [
-            dwsm.area_table(table, names), dwsm.wins_table(table[table["dataset"].isin(EIGHT)], DWSM, names[1:]),
-            dwsm.height_table(table, names), dwsm.settings_table(settings),
+            dwsm.area_table(table, names),
+            dwsm.wins_table(table[table["dataset"].isin(EIGHT)], DWSM, names[1:]),
+            dwsm.height_table(table, names),
+            dwsm.settings_table(settings),
         ],
-        [*dwsm.curve_pictures(settings, table), *usage_pictures(table, settings),
-         *price_picture(settings)],
-    )  # fmt: skip
+        [*dwsm.curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(settings)],
+    )
 
 
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[Claim]:
@@ -69,16 +70,19 @@ def curve_claims(table: pd.DataFrame) -> list[Claim]:
     claims = [
         Claim(
             "DWSM is above L1-SVM and LARS at equal sparsity on 7 of 8 data sets (larger area under the curve than "
-            "both)", "7 of 8",
+            "both)",
+            "7 of 8",
             f"{len(good)} of {len(good) + len(bad)}: {dwsm.named(good)} (at sparsity .5 / .7 / .9: {levels}; "
             f"above {single})",
             len(good) >= 7 if complete else None,
         ),
         Claim(
-            "The one exception is splice (area not above both)", "splice", f"not above both: {dwsm.named(bad)}",
+            "The one exception is splice (area not above both)",
+            "splice",
+            f"not above both: {dwsm.named(bad)}",
             bad == ["splice"] if complete else None,
         ),
-    ]  # fmt: skip
+    ]
     for dataset in (dwsm.CANCER_ID, dwsm.CANCER):
         text = f"{dataset[0].upper()}{dataset[1:]}{'' if 'with' in dataset else ' without id'}: DWSM at sparsity .70"
         claims.append(dwsm.reaches(text, table, dataset, DWSM, 0.7, 0.96))
@@ -88,10 +92,12 @@ def curve_claims(table: pd.DataFrame) -> list[Claim]:
     claims.append(
         Claim(
             "Breast cancer with id: L1-SVM and LARS are at .88 to .90 at sparsity .70 (to within .01, mean over "
-            "shares)", ".88 to .90", ", ".join(f"{v:.3f}" for v in found) or "–",
+            "shares)",
+            ".88 to .90",
+            ", ".join(f"{v:.3f}" for v in found) or "–",
             all(0.87 <= v <= 0.91 for v in found) if len(found) == 2 else None,
         )
-    )  # fmt: skip
+    )
     return claims
 
 
@@ -109,14 +115,18 @@ def tree_claims(table: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             "On some data set CART is at about .90 at sparsity .9, above DWSM and the L1 methods (CART within .03 of "
-            ".90 and above all; shown where it leads most)", ".90", told,
+            ".90 and above all; shown where it leads most)",
+            ".90",
+            told,
             bool(lead[best] > 0 and abs(row[CART] - 0.9) <= 0.03),
         ),
         Claim(
-            "On some data set DWSM is above CART at equal sparsity (larger area)", "shown for one",
-            f"{len(above)} of {len(eight)}: {dwsm.named(above)}", bool(above),
+            "On some data set DWSM is above CART at equal sparsity (larger area)",
+            "shown for one",
+            f"{len(above)} of {len(eight)}: {dwsm.named(above)}",
+            bool(above),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:
@@ -137,13 +147,18 @@ def usage_claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[Claim]:
         claims = [
             Claim(
                 "Breast cancer at sparsity .5: about 60 % of the rows are decided with at most 3 features (to within "
-                ".10)", ".60", f"{few:.2f}{where}", bool(abs(few - 0.6) <= 0.1),
+                ".10)",
+                ".60",
+                f"{few:.2f}{where}",
+                bool(abs(few - 0.6) <= 0.1),
             ),
             Claim(
-                "Almost all of its mistakes are made after all 10 features (at least .8)", "almost all",
-                f"{late:.2f} of {wrong.sum():.0f} mistakes", None if late != late else bool(late >= 0.8),
+                "Almost all of its mistakes are made after all 10 features (at least .8)",
+                "almost all",
+                f"{late:.2f} of {wrong.sum():.0f} mistakes",
+                None if late != late else bool(late >= 0.8),
             ),
-        ]  # fmt: skip
+        ]
     losses = [h for h in table.loc[table["method"] == DWSM, "history"] if isinstance(h, list) and len(h) >= 10]
     if losses:
         steps = np.abs(np.diff(np.array([h[:10] for h in losses]), axis=1)).mean(axis=0)
@@ -151,10 +166,12 @@ def usage_claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[Claim]:
         claims.append(
             Claim(
                 "Policies are stable after 4 to 5 iterations (mean change of the training loss from one iteration to "
-                "the next at most .01 after the fifth)", "stable", f"{late:.4f} after, {early:.4f} before",
+                "the next at most .01 after the fifth)",
+                "stable",
+                f"{late:.4f} after, {early:.4f} before",
                 bool(late <= 0.01),
             )
-        )  # fmt: skip
+        )
     return claims
 
 
@@ -173,14 +190,21 @@ def price_claims(table: pd.DataFrame) -> list[Claim]:
     steps = np.diff(found["sparsity"])
     told = ", ".join(f"{lam:g}: {s:.2f}" for lam, s in found["sparsity"].items())
     return [
-        Claim("The higher lambda, the higher the mean sparsity (never lower by more than .01)", "Fig. 5", told,
-              bool((steps >= -0.01).all())),
+        Claim(
+            "The higher lambda, the higher the mean sparsity (never lower by more than .01)",
+            "Fig. 5",
+            told,
+            bool((steps >= -0.01).all()),
+        ),
         Claim(
             "Where lambda is too high nothing is asked for and the largest class answered (more than half of the fits "
-            "at the highest lambda)", "Fig. 5", f"{found['nothing'].iloc[-1]:.2f} at {found.index[-1]:g}, "
-            f"{found['nothing'].iloc[0]:.2f} at {found.index[0]:g}", bool(found["nothing"].iloc[-1] > 0.5),
+            "at the highest lambda)",
+            "Fig. 5",
+            f"{found['nothing'].iloc[-1]:.2f} at {found.index[-1]:g}, "
+            f"{found['nothing'].iloc[0]:.2f} at {found.index[0]:g}",
+            bool(found["nothing"].iloc[-1] > 0.5),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def usage_pictures(table: pd.DataFrame, settings: pd.DataFrame) -> list[Picture]:
@@ -209,9 +233,9 @@ def price_picture(settings: pd.DataFrame) -> list[Picture]:
         return []
     lam = rows["params"].map(lambda p: json.loads(p)["lam"]).astype(float)
     means = rows.assign(lam=lam).groupby("lam")["sparsity"].agg(["mean", "std"]).reset_index()
-    frame = pd.DataFrame({
-        "method": DWSM, "lam": means["lam"], "sparsity": means["mean"], "sparsity_std": means["std"].fillna(0.0)
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {"method": DWSM, "lam": means["lam"], "sparsity": means["mean"], "sparsity_std": means["std"].fillna(0.0)}
+    )
     with style():
         png = png_of(figures.price_against_sparsity(frame, {DWSM: DWSM}, unit="misclassifications"))
     caption = "Bars: one standard deviation over data sets and shares of training data."
@@ -219,6 +243,11 @@ def price_picture(settings: pd.DataFrame) -> list[Picture]:
 
 
 STUDY = Study(
-    "dwsm-binary", "DWSM: sparse binary classification (section 6.1)", dwsm.REFERENCE, (1.8, 42.0),
-    tuple(dict.fromkeys(s.name for s in SOURCES)), plan, conclude,
-)  # fmt: skip
+    "dwsm-binary",
+    "DWSM: sparse binary classification (section 6.1)",
+    dwsm.REFERENCE,
+    (1.8, 42.0),
+    tuple(dict.fromkeys(s.name for s in SOURCES)),
+    plan,
+    conclude,
+)

@@ -45,12 +45,14 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
     frame = found.rename(columns={"dataset": "data set"})
     tables = [
         Table(
-            "beside", "Each budget beside the others at its own sparsity",
+            "beside",
+            "Each budget beside the others at its own sparsity",
             "Accuracy of the budget model, and the height of the others' curves at the sparsity that it reaches in the "
-            "same split; means over splits and shares of training data.", frame,
+            "same split; means over splits and shares of training data.",
+            frame,
         ),
         dwsm.settings_table(settings),
-    ]  # fmt: skip
+    ]
     return Conclusion(protocol, claims(found), tables, dwsm.curve_pictures(settings, table))
 
 
@@ -60,9 +62,11 @@ def beside(table: pd.DataFrame) -> pd.DataFrame:
     for _, cells in table.groupby(["dataset", "share", "split"], sort=False):
         for cell in cells[cells["method"] == BUDGET].to_dict("records"):
             row = {
-                "dataset": cell["dataset"], "M": json.loads(cell["params"])["budget"], "sparsity": cell["sparsity"],
+                "dataset": cell["dataset"],
+                "M": json.loads(cell["params"])["budget"],
+                "sparsity": cell["sparsity"],
                 BUDGET: cell["accuracy"],
-            }  # fmt: skip
+            }
             for other in OTHERS:
                 own = cells[cells["method"] == other]
                 if len(own):
@@ -90,27 +94,40 @@ def claims(found: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             "M = 5 at sparsity .8: budget model .77, LARS .72, L1-SVM .65 (on some data set where M = 5 gives a "
-            "sparsity of .7 to .9, the budget model is above both by .05)", ".77 / .72 / .65",
-            told or "no data set there", bool(lead.max() >= 0.05) if len(lead) else None,
+            "sparsity of .7 to .9, the budget model is above both by .05)",
+            ".77 / .72 / .65",
+            told or "no data set there",
+            bool(lead.max() >= 0.05) if len(lead) else None,
         ),
         Claim(
             "In many cases a budget gives equal or better accuracy than the model without (at equal sparsity, to "
-            f"within {BINDING:g}; at least half of the cases)", "many cases", f"{equal.sum()} of {len(equal)}",
+            f"within {BINDING:g}; at least half of the cases)",
+            "many cases",
+            f"{equal.sum()} of {len(equal)}",
             bool(equal.mean() >= 0.5),
         ),
         Claim(
             "particularly at high sparsity (M = 2 and 5, sparsity from .7 on; a larger part than of all cases)",
-            "particularly", f"{equal_sparse.sum()} of {len(equal_sparse)}",
+            "particularly",
+            f"{equal_sparse.sum()} of {len(equal_sparse)}",
             bool(equal_sparse.mean() > equal.mean()) if len(sparse) else None,
         ),
         Claim(
             "Low budgets are above DWSM and LARS at high sparsity (M = 2 and 5, sparsity from .7 on; at least half of "
-            "the cases)", "Fig. 7", f"{both.sum()} of {len(both)}", bool(both.mean() >= 0.5) if len(both) else None,
+            "the cases)",
+            "Fig. 7",
+            f"{both.sum()} of {len(both)}",
+            bool(both.mean() >= 0.5) if len(both) else None,
         ),
-    ]  # fmt: skip
+    ]
 
 
 STUDY = Study(
-    "dwsm-budget", "DWSM: hard budget (section 6.3.1)", dwsm.REFERENCE, (2.3, 51.0),
-    tuple(s.name for s in dwsm.BINARY), plan, conclude,
-)  # fmt: skip
+    "dwsm-budget",
+    "DWSM: hard budget (section 6.3.1)",
+    dwsm.REFERENCE,
+    (2.3, 51.0),
+    tuple(s.name for s in dwsm.BINARY),
+    plan,
+    conclude,
+)

@@ -77,12 +77,14 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
     best = cheapest(table)
     tables = [
         Table(
-            "costs", "Mean cost of a decision",
+            "costs",
+            "Mean cost of a decision",
             "Prices of the tests made plus the cost of the answer, mean over the folds with a 95 % bootstrap interval. "
             "Methods other than DWSM know no prices: theirs is the setting that came out cheapest on the test folds, "
-            "which favours them.", best,
+            "which favours them.",
+            best,
         )
-    ]  # fmt: skip
+    ]
     pictures = [picture(table)] if len(table) else []
     return Conclusion(protocol, claims(table), tables, pictures, [f"{n}." for n in told_of_others(table)])
 
@@ -109,12 +111,17 @@ def cheapest(table: pd.DataFrame) -> pd.DataFrame:
         setting = cells.groupby("setting")["loss"].mean().idxmin()
         own = cells[cells["setting"] == setting]
         cost, accuracy = mean_of(own["loss"]), mean_of(own["accuracy"])
-        rows.append({
-            "error cost": str(dataset).rpartition(", ")[2], "method": method,
-            "mean cost": f"{cost.mean:.1f} [{cost.low:.1f}, {cost.high:.1f}]", "accuracy": f"{accuracy.mean:.3f}",
-            "price of tests": f"{own['spent'].mean():.1f}", "features": f"{own['n_features'].mean():.2f}",
-            "setting": settings_text(own["params"].iloc[0]),
-        })  # fmt: skip
+        rows.append(
+            {
+                "error cost": str(dataset).rpartition(", ")[2],
+                "method": method,
+                "mean cost": f"{cost.mean:.1f} [{cost.low:.1f}, {cost.high:.1f}]",
+                "accuracy": f"{accuracy.mean:.3f}",
+                "price of tests": f"{own['spent'].mean():.1f}",
+                "features": f"{own['n_features'].mean():.2f}",
+                "setting": settings_text(own["params"].iloc[0]),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -127,15 +134,18 @@ def claims(table: pd.DataFrame) -> list[Claim]:
         found += [
             Claim(
                 f"Error cost {error:g}: mean cost (at most {NEAR:.0%} above the printed one; Ji and Carin, 2007: "
-                f"{reference})", f"{cost:g}",
+                f"{reference})",
+                f"{cost:g}",
                 "–" if missing else f"{ours.mean:.1f} [{ours.low:.1f}, {ours.high:.1f}]",
                 None if missing else ours.mean <= (1 + NEAR) * cost,
             ),
             Claim(
-                f"Error cost {error:g}: accuracy (to within .03, or above)", f"{accuracy:g}", dwsm.percent(share),
+                f"Error cost {error:g}: accuracy (to within .03, or above)",
+                f"{accuracy:g}",
+                dwsm.percent(share),
                 None if missing else share.mean >= accuracy - 0.03,
             ),
-        ]  # fmt: skip
+        ]
     return found
 
 

@@ -118,12 +118,16 @@ def table7(settings: pd.DataFrame) -> pd.DataFrame:
             continue
         params = json.loads(row["params"])
         what = f"lambda {params['lam']:g}" if "lam" in params else f"at most {params['max_features']} features"
-        rows.append({
-            "data set": row["dataset"], "method": f"{row['method']}, {what}", "from": "here",
-            "sparsity": number(row["sparsity"], 3),
-            "used": f"{row['n_acquisitions']:.2f} groups, {row['n_features']:.0f} features",
-            "accuracy": number(row["accuracy"], 3),
-        })  # fmt: skip
+        rows.append(
+            {
+                "data set": row["dataset"],
+                "method": f"{row['method']}, {what}",
+                "from": "here",
+                "sparsity": number(row["sparsity"], 3),
+                "used": f"{row['n_acquisitions']:.2f} groups, {row['n_features']:.0f} features",
+                "accuracy": number(row["accuracy"], 3),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -144,27 +148,33 @@ def adult_claims(table: pd.DataFrame) -> list[Claim]:
         claims.append(
             Claim(
                 f"Adult at lambda {lam}: {accuracy:g} with {groups:g} of 14 groups (our curve at that number of groups "
-                "is as high)", f"{accuracy:g} with {groups:g}", told, holds,
+                "is as high)",
+                f"{accuracy:g} with {groups:g}",
+                told,
+                holds,
             )
-        )  # fmt: skip
+        )
     lam = own["params"].map(lambda p: json.loads(p)["lam"])
     at_hundredth = own[lam == 0.01]
     claims.append(
         Claim(
-            "Adult at lambda .01: nothing is asked, and the largest class (.76) answered", "0 groups, .76",
+            "Adult at lambda .01: nothing is asked, and the largest class (.76) answered",
+            "0 groups, .76",
             f"{at_hundredth['n_acquisitions'].mean():.2f} groups, {at_hundredth['accuracy'].mean():.3f}"
-            if len(at_hundredth) else "–",
+            if len(at_hundredth)
+            else "–",
             bool(at_hundredth["n_acquisitions"].mean() < 0.05) if len(at_hundredth) else None,
         )
-    )  # fmt: skip
+    )
     best = lasso.loc[lasso["accuracy"].idxmax()] if len(lasso) else None
     claims.append(
         Claim(
-            "Adult: LASSO reaches .83 with 95 of 123 features", ".83 with 95",
+            "Adult: LASSO reaches .83 with 95 of 123 features",
+            ".83 with 95",
             "–" if best is None else f"{best['accuracy']:.3f} with {best['n_features']:.0f}",
             None if best is None else bool(best["accuracy"] >= 0.825 and best["n_features"] <= 95),
         )
-    )  # fmt: skip
+    )
     return claims
 
 
@@ -180,15 +190,18 @@ def sonar_claims(table: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             "Sonar in 3 random groups: the best accuracy is .75 (to within .03; ours is that of the best price on the "
-            "test parts)", ".75", f"{number(grouped)} (in 10 groups {number(ten)})",
+            "test parts)",
+            ".75",
+            f"{number(grouped)} (in 10 groups {number(ten)})",
             bool(abs(grouped - 0.75) <= 0.03) if known else None,
         ),
         Claim(
-            "which is 5 points below the model without groups (at least 2 points below)", "5 points",
+            "which is 5 points below the model without groups (at least 2 points below)",
+            "5 points",
             f"{100 * (base - grouped):.1f} points below {base:.3f}" if known else "–",
             bool(base - grouped >= 0.02) if known else None,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def text_claims(settings: pd.DataFrame) -> list[Claim]:
@@ -205,7 +218,9 @@ def text_claims(settings: pd.DataFrame) -> list[Claim]:
         Claim(
             "Thousands of features in 10 random groups can be learnt, and fewer groups are acquired as lambda grows, "
             "down to about half of them, for at most .05 of accuracy (Gisette; here pcmac; groups never rise by more "
-            "than .1)", "7.4 groups .932 ... 4.5 groups .898", told,
+            "than .1)",
+            "7.4 groups .932 ... 4.5 groups .898",
+            told,
             bool((np.diff(groups) <= 0.1).all() and own["accuracy"].max() - own["accuracy"].iloc[-1] <= 0.05),
         ),
         Claim(
@@ -215,10 +230,15 @@ def text_claims(settings: pd.DataFrame) -> list[Claim]:
             f"{own['accuracy'].max():.3f}, on average {spread.mean:.3f}",
             bool(best["accuracy"] > own["accuracy"].max()),
         ),
-    ]  # fmt: skip
+    ]
 
 
 STUDY = Study(
-    "dwsm-groups", "DWSM: features in groups (section 6.3.3, Table 7)", dwsm.REFERENCE, (4.5, 150.0),
-    (ADULT_TRAIN.name, SONAR.name, TEXTS.name), plan, conclude,
-)  # fmt: skip
+    "dwsm-groups",
+    "DWSM: features in groups (section 6.3.3, Table 7)",
+    dwsm.REFERENCE,
+    (4.5, 150.0),
+    (ADULT_TRAIN.name, SONAR.name, TEXTS.name),
+    plan,
+    conclude,
+)

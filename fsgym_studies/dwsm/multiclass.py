@@ -13,8 +13,11 @@ from fsgym_studies.common.study import Claim, Conclusion, Planned, Study
 from fsgym_studies.dwsm import shared as dwsm
 
 SOURCES = (
-    Source("segment", "segment"), Source("vehicle", "vehicle"), Source("vowel", "vowel"), Source("wine", "wine"),
-)  # fmt: skip
+    Source("segment", "segment"),
+    Source("vehicle", "vehicle"),
+    Source("vowel", "vowel"),
+    Source("wine", "wine"),
+)
 DRAWN = ("wine", "vowel")  # in Fig. 6
 PRICES = (0.0, 0.01, 0.05, 0.1)
 ARMS = (Arm(DWSM, "rcpi", lams(PRICES)), Arm(L1_SVM, "l1_svm"), Arm(CART, "cart"))
@@ -43,9 +46,11 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
         "in the paper here."
     )
     tables = [
-        dwsm.area_table(table, METHODS), dwsm.wins_table(table, DWSM, METHODS[1:]), dwsm.height_table(table, METHODS),
+        dwsm.area_table(table, METHODS),
+        dwsm.wins_table(table, DWSM, METHODS[1:]),
+        dwsm.height_table(table, METHODS),
         dwsm.settings_table(settings),
-    ]  # fmt: skip
+    ]
     return Conclusion(protocol, claims(table), tables, dwsm.curve_pictures(settings, table))
 
 
@@ -60,41 +65,53 @@ def claims(table: pd.DataFrame) -> list[Claim]:
     found.append(
         Claim(
             "Wine: L1-SVM has fallen sharply at sparsity .8 where DWSM has not (at least .05 below DWSM, mean over "
-            "shares)", "L1-SVM well below", f"DWSM {pair[DWSM].iloc[0]:.3f}, L1-SVM {pair[L1_SVM].iloc[0]:.3f}",
+            "shares)",
+            "L1-SVM well below",
+            f"DWSM {pair[DWSM].iloc[0]:.3f}, L1-SVM {pair[L1_SVM].iloc[0]:.3f}",
             None if fell is None else bool(fell >= 0.05),
         )
-    )  # fmt: skip
+    )
     for dataset in DRAWN:
         if dataset in lead[0.5].index:
             told = ", ".join(f"{lead[level][dataset]:+.3f} at {level:g}" for level in (0.5, 0.7))
             found.append(
                 Claim(
                     f"{dataset.capitalize()}: at intermediate sparsities L1-SVM loses more than DWSM (DWSM above at .5 "
-                    "and at .7)", "Fig. 6", f"DWSM − L1-SVM: {told}",
+                    "and at .7)",
+                    "Fig. 6",
+                    f"DWSM − L1-SVM: {told}",
                     bool(lead[0.5][dataset] > 0 and lead[0.7][dataset] > 0),
                 )
-            )  # fmt: skip
+            )
     ends = [float(lead[0.0][d]) for d in DRAWN if d in lead[0.0].index]
     found.append(
         Claim(
             "As sparsity decreases the two converge (on wine and vowel, within .03 of each other at their least "
-            "sparsity)", "converge", ", ".join(f"{v:+.3f}" for v in ends) + " (DWSM − L1-SVM)",
+            "sparsity)",
+            "converge",
+            ", ".join(f"{v:+.3f}" for v in ends) + " (DWSM − L1-SVM)",
             all(abs(v) <= 0.03 for v in ends) if len(ends) == len(DRAWN) else None,
         )
-    )  # fmt: skip
+    )
     whole = by_dataset(areas(table)).dropna(subset=[DWSM, L1_SVM])
     good = [str(d) for d in whole.index if whole.loc[d, DWSM] > whole.loc[d, L1_SVM]]
     found.append(
         Claim(
             "The same behaviour as on binary data: DWSM above L1-SVM at equal sparsity (larger area on all four)",
-            "4 of 4", f"{len(good)} of {len(whole)}: {dwsm.named(good)}",
+            "4 of 4",
+            f"{len(good)} of {len(whole)}: {dwsm.named(good)}",
             len(good) == len(SOURCES) if len(whole) == len(SOURCES) else None,
         )
-    )  # fmt: skip
+    )
     return found
 
 
 STUDY = Study(
-    "dwsm-multiclass", "DWSM: sparse multiclass classification (section 6.2)", dwsm.REFERENCE, (1.0, 24.0),
-    tuple(s.name for s in SOURCES), plan, conclude,
-)  # fmt: skip
+    "dwsm-multiclass",
+    "DWSM: sparse multiclass classification (section 6.2)",
+    dwsm.REFERENCE,
+    (1.0, 24.0),
+    tuple(s.name for s in SOURCES),
+    plan,
+    conclude,
+)

@@ -43,9 +43,12 @@ def plan(full: bool, data_dir: str | os.PathLike | None) -> list[Planned]:
     cells = []
     for related, unrelated in PRICES:
         rules = {
-            "lam": 1.0, "groups": groups, "related": contiguous(GRID, GRID).astype(int).tolist(), "costs": related,
+            "lam": 1.0,
+            "groups": groups,
+            "related": contiguous(GRID, GRID).astype(int).tolist(),
+            "costs": related,
             "unrelated_costs": unrelated,
-        }  # fmt: skip
+        }
         arm = Arm(DWSM, "rcpi", (EFFORT[full],))
         cells += Block(train, (arm,), [{}], rules, test=test, label=label((related, unrelated))).planned()
     return cells
@@ -64,12 +67,20 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
     told = table.set_index("dataset")[figures].reset_index()
     classes = [str(c) for c in planned[0].task.data["test"].classes]
     tables = [
-        Table("results", "Accuracy and blocks", "On the test part.", told.rename(
-            columns={"dataset": "data set and prices", "n_acquisitions": "blocks", "spent": "mean price"})),
-        Table("digits", "Blocks by digit", "Mean number of blocks acquired for the images of each digit that are "
-              "answered correctly, and the two blocks acquired most often (rows and columns from 1).",
-              by_digit(table, classes)),
-    ]  # fmt: skip
+        Table(
+            "results",
+            "Accuracy and blocks",
+            "On the test part.",
+            told.rename(columns={"dataset": "data set and prices", "n_acquisitions": "blocks", "spent": "mean price"}),
+        ),
+        Table(
+            "digits",
+            "Blocks by digit",
+            "Mean number of blocks acquired for the images of each digit that are "
+            "answered correctly, and the two blocks acquired most often (rows and columns from 1).",
+            by_digit(table, classes),
+        ),
+    ]
     pictures = [picture(planned, row) for row in table.to_dict("records")]
     return Conclusion(protocol, claims(table, classes), tables, pictures)
 
@@ -85,13 +96,17 @@ def by_digit(table: pd.DataFrame, classes: Sequence[str]) -> pd.DataFrame:
         usage = usage_of(row)
         for k, name in enumerate(classes):
             most = np.argsort(-usage[k], kind="stable")[:2]
-            rows.append({
-                "data set and prices": row["dataset"], "digit": name, "images": row["class_right"][k],
-                "blocks": float(usage[k].sum()),
-                "most often": "; ".join(
-                    f"row {b // GRID + 1}, column {b % GRID + 1} ({usage[k, b]:.2f})" for b in most
-                ),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "data set and prices": row["dataset"],
+                    "digit": name,
+                    "images": row["class_right"][k],
+                    "blocks": float(usage[k].sum()),
+                    "most often": "; ".join(
+                        f"row {b // GRID + 1}, column {b % GRID + 1} ({usage[k, b]:.2f})" for b in most
+                    ),
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -108,24 +123,36 @@ def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[Claim]:
     where = " and ".join(f"row {b // GRID + 1} column {b % GRID + 1} ({usage[one, b]:.2f})" for b in most)
     return [
         Claim(
-            "The 1 is identified quickly: of all digits it takes the fewest blocks", "just two blocks", told,
+            "The 1 is identified quickly: of all digits it takes the fewest blocks",
+            "just two blocks",
+            told,
             bool(np.nanargmin(total) == one),
         ),
         Claim(
             "The blocks it looks at for a 1 are the central ones (its two most frequent are among the central four)",
-            "the two central ones", where, bool(set(most.tolist()) <= set(CENTRE)),
+            "the two central ones",
+            where,
+            bool(set(most.tolist()) <= set(CENTRE)),
         ),
         Claim(
-            "and few others (at most 4 blocks on average; prices are ours)", "just two", f"{total[one]:.1f}",
+            "and few others (at most 4 blocks on average; prices are ours)",
+            "just two",
+            f"{total[one]:.1f}",
             bool(total[one] <= 4),
         ),
-        Claim("The 5 is a complex digit: of all digits it takes the most blocks", "a more complex digit", told,
-              bool(np.nanargmax(total) == five)),
+        Claim(
+            "The 5 is a complex digit: of all digits it takes the most blocks",
+            "a more complex digit",
+            told,
+            bool(np.nanargmax(total) == five),
+        ),
         Claim(
             "for which all blocks tend to be explored (at least 12 of 16 on average; prices are ours)",
-            "all possible blocks", f"{total[five]:.1f}", bool(total[five] >= 12),
+            "all possible blocks",
+            f"{total[five]:.1f}",
+            bool(total[five] >= 12),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def picture(planned: Sequence[Planned], row: dict) -> Picture:
@@ -142,6 +169,11 @@ def picture(planned: Sequence[Planned], row: dict) -> Picture:
 
 
 STUDY = Study(
-    "dwsm-relational", "DWSM: blocks of an image (section 6.3.3, Fig. 8)", dwsm.REFERENCE, (0.4, 9.0),
-    (TRAIN.name,), plan, conclude,
-)  # fmt: skip
+    "dwsm-relational",
+    "DWSM: blocks of an image (section 6.3.3, Fig. 8)",
+    dwsm.REFERENCE,
+    (0.4, 9.0),
+    (TRAIN.name,),
+    plan,
+    conclude,
+)

@@ -73,9 +73,11 @@ def reaches(
     best = max((m.mean for m in found.values() if m.count), default=float("nan"))
     holds = None if not told else best >= printed - slack
     return Claim(
-        f"{text} (at the best share of training data, to within {slack:g})", f"{printed:g}",
-        told or "–", holds,
-    )  # fmt: skip
+        f"{text} (at the best share of training data, to within {slack:g})",
+        f"{printed:g}",
+        told or "–",
+        holds,
+    )
 
 
 def above(
@@ -108,10 +110,12 @@ def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
                 for m, low, high in lead[["mean", "low", "high"]].to_numpy(float)
             ]
     return Table(
-        "areas", "Area under the accuracy–sparsity curve",
+        "areas",
+        "Area under the accuracy–sparsity curve",
         "The mean accuracy where every sparsity from 0 to 1 counts alike; means over splits and shares of training "
-        "data, and the difference in the same splits with its 95 % bootstrap interval.", frame,
-    )  # fmt: skip
+        "data, and the difference in the same splits with its 95 % bootstrap interval.",
+        frame,
+    )
 
 
 def height_table(table: pd.DataFrame, methods: Sequence[str], levels: Sequence[float] = LEVELS) -> Table:
@@ -123,19 +127,23 @@ def height_table(table: pd.DataFrame, methods: Sequence[str], levels: Sequence[f
     frame = pd.concat(parts).reset_index().rename(columns={"dataset": "data set"})
     frame.insert(1, "sparsity", frame.pop("sparsity"))
     return Table(
-        "accuracy_at", "Accuracy at equal sparsity", "Means over splits and shares of training data.",
+        "accuracy_at",
+        "Accuracy at equal sparsity",
+        "Means over splits and shares of training data.",
         frame.sort_values(["data set", "sparsity"], kind="stable"),
-    )  # fmt: skip
+    )
 
 
 def wins_table(table: pd.DataFrame, first: str, others: Sequence[str]) -> Table:
     """Wins, ties and losses over data sets."""
     frame = versus(areas(table), first, others)
     return Table(
-        "wins", f"{first} over data sets",
+        "wins",
+        f"{first} over data sets",
         f"On how many data sets {first}'s area is larger, equal (to within .001), smaller; p of Wilcoxon's signed rank "
-        "test over the data sets.", frame,
-    )  # fmt: skip
+        "test over the data sets.",
+        frame,
+    )
 
 
 def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]:
@@ -169,6 +177,8 @@ def settings_table(settings: pd.DataFrame, digits: int = 3) -> Table:
         n_acquisitions=[number(float(v), 2) for v in settings["n_acquisitions"]],
     )[["dataset", "share", "method", "params", "accuracy", "sparsity", "n_acquisitions", "splits"]]
     return Table(
-        "settings", "All settings", "Means ± one standard deviation over the splits, on the test parts.",
+        "settings",
+        "All settings",
+        "Means ± one standard deviation over the splits, on the test parts.",
         frame.rename(columns={"dataset": "data set", "n_acquisitions": "acquisitions"}),
-    )  # fmt: skip
+    )

@@ -63,9 +63,11 @@ def curve(
     told: dict[str, Any] = {
         "n_features": [len(c) for c in chosen],
         "test_error": [float((m.predict(test.X) != test.y).mean()) for m in models],
-        "chance": float((test.y != np.bincount(y).argmax()).mean()), "n_train": len(y), "n_test": test.n_samples,
+        "chance": float((test.y != np.bincount(y).argmax()).mean()),
+        "n_train": len(y),
+        "n_test": test.n_samples,
         "warning": f"{said[0].category.__name__}: {str(said[0].message)[:160]}" if said else None,
-    }  # fmt: skip
+    }
     if labels is not None:
         told["bags"] = [len(np.unique(labels[c])) for c in chosen]
     if judge:

@@ -31,14 +31,19 @@ from fsgym_studies.gbfs.tables import (
     quality,
     read,
     versus,
-)  # fmt: skip
+)
 
 CLEARLY = "by more than two standard errors, mean over 1 to 100 features"
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    return [*curve_claims(table), *kernel_claims(table), *quality_claims(table), *bag_claims(table),
-            *synthetic_claims(table)]  # fmt: skip
+    return [
+        *curve_claims(table),
+        *kernel_claims(table),
+        *quality_claims(table),
+        *bag_claims(table),
+        *synthetic_claims(table),
+    ]
 
 
 def counted(found: dict[str, Versus], word: str) -> str:
@@ -64,28 +69,32 @@ def curve_claims(table: pd.DataFrame) -> list[Claim]:
         found = compared(table, first, second)
         made.append(
             Claim(
-                f"{first} clearly outperforms {second} on all data sets ({CLEARLY})", "all", spoken(found),
+                f"{first} clearly outperforms {second} on all data sets ({CLEARLY})",
+                "all",
+                spoken(found),
                 all(v.word == "above" for v in found.values()) if len(found) == len(SETS) else None,
             )
-        )  # fmt: skip
+        )
     found = compared(table, GBFS, RFFS, SMALL)
     made.append(
         Claim(
             f"{GBFS} outperforms or matches {RFFS} on all small and medium data sets (nowhere below {CLEARLY})",
-            "all", spoken(found), all(v.word != "below" for v in found.values()) if len(found) == len(SMALL) else None,
+            "all",
+            spoken(found),
+            all(v.word != "below" for v in found.values()) if len(found) == len(SMALL) else None,
         )
-    )  # fmt: skip
+    )
     few = counts_of(KDD, high=8)
     pair = [versus(table, KDD, GBFS, other, few) for other in (RFFS, L1LR)]
     known = all(v.word != "–" for v in pair)
     made.append(
         Claim(
             f"kddcup99: {GBFS} errs less than {RFFS} and {L1LR} when few features are selected (mean over 1 to 8)",
-            "lower", f"{GBFS} {pair[0].first:.4f}, {RFFS} {pair[0].second:.4f}, {L1LR} {pair[1].second:.4f}"
-            if known else "–",
+            "lower",
+            f"{GBFS} {pair[0].first:.4f}, {RFFS} {pair[0].second:.4f}, {L1LR} {pair[1].second:.4f}" if known else "–",
             all(v.first < v.second for v in pair) if known else None,
         )
-    )  # fmt: skip
+    )
     return made
 
 
@@ -94,14 +103,18 @@ def kernel_claims(table: pd.DataFrame) -> list[Claim]:
     spam, usps = (versus(table, d, GBFS, HSIC, counts_of(d)) for d in (SPAM, USPS))
     return [
         Claim(
-            f"{SPAM}: {GBFS} clearly outperforms {HSIC} ({CLEARLY})", "clearly", errors(spam, GBFS, HSIC),
+            f"{SPAM}: {GBFS} clearly outperforms {HSIC} ({CLEARLY})",
+            "clearly",
+            errors(spam, GBFS, HSIC),
             spam.word == "above" if spam.word != "–" else None,
         ),
         Claim(
-            f"{USPS}: {GBFS} is slightly worse than {HSIC} (by .03 at most, mean over 1 to 100 features)", "slightly",
-            errors(usps, GBFS, HSIC), bool(0 < usps.first - usps.second <= 0.03) if usps.word != "–" else None,
+            f"{USPS}: {GBFS} is slightly worse than {HSIC} (by .03 at most, mean over 1 to 100 features)",
+            "slightly",
+            errors(usps, GBFS, HSIC),
+            bool(0 < usps.first - usps.second <= 0.03) if usps.word != "–" else None,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def errors(found: Versus, first: str, second: str) -> str:
@@ -124,18 +137,24 @@ def quality_claims(table: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             f"{USPS}, one SVM on every selection: {GBFS} has the lowest error with few features (mean over 1 to 20)",
-            "lowest", said(at_few), bool(at_few.idxmin() == GBFS) if known else None,
+            "lowest",
+            said(at_few),
+            bool(at_few.idxmin() == GBFS) if known else None,
         ),
         Claim(
             "As more features are selected all methods converge (at 100 features, within .03 of each other)",
-            "similar", said(at_most), bool(at_most.max() - at_most.min() <= 0.03) if known else None,
+            "similar",
+            said(at_most),
+            bool(at_most.max() - at_most.min() <= 0.03) if known else None,
         ),
         Claim(
             f"{L1LR} slightly outperforms most nonlinear methods when given enough features (at 100, below at least "
-            "three of the four)", "slightly", said(at_most),
+            "three of the four)",
+            "slightly",
+            said(at_most),
             bool((at_most[L1LR] < others).sum() >= 3) if known else None,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def bag_claims(table: pd.DataFrame) -> list[Claim]:
@@ -157,23 +176,31 @@ def bag_claims(table: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             f"{COLON}: {AWARE} selects features of one bag only (at its best setting; at most 1.5 bags a split)",
-            "one bag", f"{own.bags:.1f} bags, {own.features:.0f} features; at least {own.fewest_bags:.1f} bags, "
-            f"where the error is {own.single:.3f}", own.bags <= 1.5,
+            "one bag",
+            f"{own.bags:.1f} bags, {own.features:.0f} features; at least {own.fewest_bags:.1f} bags, "
+            f"where the error is {own.single:.3f}",
+            own.bags <= 1.5,
         ),
         Claim(
             f"{COLON}: {AWARE} and {RFFS} have the lowest error, below {L1LR}, {HSIC} and {GROUPS} (each at its best "
-            "setting; both at most .01 above any of the three)", "lowest", listed,
+            "setting; both at most .01 above any of the three)",
+            "lowest",
+            listed,
             max(own.error, held[RFFS].error) <= min(b.error for m, b in others.items() if m != RFFS) + 0.01,
         ),
         Claim(
-            f"{COLON}: {GROUPS} errs much more than {AWARE} (at least .05)", "much higher",
-            f"{held[GROUPS].error:.3f} and {own.error:.3f}", held[GROUPS].error >= own.error + 0.05,
+            f"{COLON}: {GROUPS} errs much more than {AWARE} (at least .05)",
+            "much higher",
+            f"{held[GROUPS].error:.3f} and {own.error:.3f}",
+            held[GROUPS].error >= own.error + 0.05,
         ),
         Claim(
             f"{COLON}: {RFFS}, {L1LR} and {HSIC} select scattered features from different bags (at least 3 a split)",
-            "scattered", ", ".join(f"{m} {b:.1f}" for m, b in scattered.items()), min(scattered.values()) >= 3.0,
+            "scattered",
+            ", ".join(f"{m} {b:.1f}" for m, b in scattered.items()),
+            min(scattered.values()) >= 3.0,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def synthetic_claims(table: pd.DataFrame) -> list[Claim]:

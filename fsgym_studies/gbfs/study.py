@@ -37,7 +37,7 @@ from fsgym_studies.gbfs.tables import (
     settings_table,
     synthetic_table,
     versus_table,
-)  # fmt: skip
+)
 
 REFERENCE = """\
 @inproceedings{xu2014gradient,
@@ -116,9 +116,10 @@ def official(full: bool, data_dir: DataDir) -> list[tuple[Dataset, Dataset]]:
     adult = [binary(Source("a9a", "adult", split=s).load(data_dir), (1,)) for s in ("train", "test")]
     rows = ROWS[full]
     return [
-        (isolet[0], isolet[1]), (sampled(digits[0], rows.get("mnist")), digits[1]),
+        (isolet[0], isolet[1]),
+        (sampled(digits[0], rows.get("mnist")), digits[1]),
         (sampled(adult[0], rows.get("adult")), adult[1]),
-    ]  # fmt: skip
+    ]
 
 
 def kdd(full: bool, data_dir: DataDir) -> tuple[Dataset, Dataset]:
@@ -139,9 +140,12 @@ def curves(
             # Methods with an SVM of their own are judged by it.
             own = judge if "inner" not in options else 0
             arguments = {
-                "method": method, "options": options, "part": dict(part), "judge": own,
+                "method": method,
+                "options": options,
+                "part": dict(part),
+                "judge": own,
                 "seed": seed_of(data.name, number, method),
-            }  # fmt: skip
+            }
             share = part.get("share", 0.0)
             made.append(Planned(Task(CURVE, arguments, shared), row_of(data.name, title, number, share, options)))
     return made
@@ -149,9 +153,13 @@ def curves(
 
 def row_of(dataset: str, method: str, split: int, share: float, params: Any) -> dict[str, Any]:
     return {
-        "dataset": dataset, "share": share, "split": split, "method": method, "setting": 0,
+        "dataset": dataset,
+        "share": share,
+        "split": split,
+        "method": method,
+        "setting": 0,
         "params": json.dumps(params),
-    }  # fmt: skip
+    }
 
 
 def stages(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[Planned]:
@@ -168,9 +176,13 @@ def colon(full: bool, data_dir: DataDir, arms: Mapping, kernel: Mapping) -> list
     gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": HALVES, "depths": (3,)}
     groups = {"params": {}, "decades": 2, "n_settings": 12, "aware": True}
     methods = {
-        AWARE: ("gbfs", {**gbfs, "aware": True}), GROUPS: ("group_lasso", groups), GBFS: ("gbfs", gbfs),
-        RFFS: arms[RFFS], L1LR: arms[L1LR], HSIC: ("hsic_lasso", kernel),
-    }  # fmt: skip
+        AWARE: ("gbfs", {**gbfs, "aware": True}),
+        GROUPS: ("group_lasso", groups),
+        GBFS: ("gbfs", gbfs),
+        RFFS: arms[RFFS],
+        L1LR: arms[L1LR],
+        HSIC: ("hsic_lasso", kernel),
+    }
     methods = {title: (method, {**options, "bags": BAGS}) for title, (method, options) in methods.items()}
     return curves(binary(data, (2,)), methods, shares(0.8, BAG_SPLITS[full]), 0)
 
@@ -189,10 +201,14 @@ def protocol(full: bool) -> str:
         ROWS[full],
         "0.1, at most 2,000 iterations and 2, 3 or 4" if full else "0.4, at most 250 iterations and 3",
     )
-    part = "all training rows" if full else (
-        f"{rows['mnist']:,} training rows of mnist, {rows['adult']:,} of adult and {rows['kdd']:,} of kddcup99, "
-        f"{KDD_TEST[full]:,} test rows of kddcup99"
-    )  # fmt: skip
+    part = (
+        "all training rows"
+        if full
+        else (
+            f"{rows['mnist']:,} training rows of mnist, {rows['adult']:,} of adult and {rows['kdd']:,} of kddcup99, "
+            f"{KDD_TEST[full]:,} test rows of kddcup99"
+        )
+    )
     return (
         "Error against the number of selected features. spambase, pcmac and uspst (the 2,007 test digits of usps, even "
         "against odd) in random splits with 80 % of the rows for training; isolet (1,560 of its rows for training and "
@@ -210,12 +226,14 @@ def protocol(full: bool) -> str:
 
 def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [
-        versus_table(table), error_table(table), quality_table(table), colon_table(table), synthetic_table(table),
+        versus_table(table),
+        error_table(table),
+        quality_table(table),
+        colon_table(table),
+        synthetic_table(table),
         settings_table(table),
-    ]  # fmt: skip
-    pictures = [
-        synthetic_picture(table), curve_picture(table), quality_picture(table), stages_picture(table)
-    ]  # fmt: skip
+    ]
+    pictures = [synthetic_picture(table), curve_picture(table), quality_picture(table), stages_picture(table)]
     notes = [
         *places_note(table),
         "SMK-CAN-187 and the appendix's further pairs of digits are not run: the first is not at hand.",
@@ -226,7 +244,11 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
 
 
 STUDY = Study(
-    "gbfs", "GBFS: error against number of features (sections 5.1 to 5.4)", REFERENCE, (6.5, 270.0),
+    "gbfs",
+    "GBFS: error against number of features (sections 5.1 to 5.4)",
+    REFERENCE,
+    (6.5, 270.0),
     ("spambase", "usps", "pcmac", "isolet_1560", "isolet5", "mnist", "a9a", "kddcup99_10percent", "colon"),
-    plan, conclude,
-)  # fmt: skip
+    plan,
+    conclude,
+)

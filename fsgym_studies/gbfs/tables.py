@@ -39,12 +39,15 @@ def read(rows: pd.DataFrame, counts: Sequence[int], value: str = "test_error") -
     Without features the error is that of the largest class; beyond the densest setting the curve is flat.
     """
     found = {
-        key: 1.0 - accuracy_at(
-            1.0 - np.asarray(counts) / WIDEST, 1.0 - cells["n_features"].astype(float) / WIDEST,
-            1.0 - cells[value].astype(float), 1.0 - float(cells["chance"].iloc[0]),
+        key: 1.0
+        - accuracy_at(
+            1.0 - np.asarray(counts) / WIDEST,
+            1.0 - cells["n_features"].astype(float) / WIDEST,
+            1.0 - cells[value].astype(float),
+            1.0 - float(cells["chance"].iloc[0]),
         )
         for key, cells in rows.groupby(["dataset", "method", "split"], sort=False)
-    }  # fmt: skip
+    }
     index = pd.MultiIndex.from_tuples(list(found), names=["dataset", "method", "split"])
     return pd.DataFrame(list(found.values()), index=index, columns=list(counts)).sort_index()
 
@@ -104,10 +107,17 @@ def versus_table(table: pd.DataFrame) -> Table:
         places = [(str(k), [k]) for k in TOLD if k <= max(counts_of(dataset))]
         for name, counts in (*places, ("mean", counts_of(dataset))):
             forest, linear = (versus(table, dataset, GBFS, other, counts) for other in (RFFS, L1LR))
-            rows.append({
-                "data set": dataset, "features": name, GBFS: number(forest.first, 4), RFFS: number(forest.second, 4),
-                L1LR: number(linear.second, 4), f"against {RFFS}": forest.word, f"against {L1LR}": linear.word,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "data set": dataset,
+                    "features": name,
+                    GBFS: number(forest.first, 4),
+                    RFFS: number(forest.second, 4),
+                    L1LR: number(linear.second, 4),
+                    f"against {RFFS}": forest.word,
+                    f"against {L1LR}": linear.word,
+                }
+            )
     caption = (
         "Test errors at equal numbers of features, means over splits; mean: over 1 to 100 features, each number of "
         f"{', '.join(map(str, COUNTS))} alike. above: GBFS errs less, by more than two standard errors of a difference "
@@ -216,11 +226,16 @@ def colon_table(table: pd.DataFrame) -> Table:
     for method in (AWARE, GROUPS, GBFS, RFFS, L1LR, HSIC):
         found = best_of(table, method)
         if found is not None:
-            rows.append({
-                "method": method, "least error": number(found.error), "features": number(found.features, 1),
-                "bags": number(found.bags, 1), "fewest bags": number(found.fewest_bags, 1),
-                "error there": number(found.single),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "method": method,
+                    "least error": number(found.error),
+                    "features": number(found.features, 1),
+                    "bags": number(found.bags, 1),
+                    "fewest bags": number(found.fewest_bags, 1),
+                    "error there": number(found.single),
+                }
+            )
     caption = (
         "Each method at its setting of the least mean error over the splits, chosen on the test rows, which favours "
         "all alike; then at the setting whose features come from the fewest bags."
@@ -242,8 +257,11 @@ def synthetic_table(table: pd.DataFrame) -> Table:
     for name, title in (("l1", L1LR), ("gbfs", GBFS)):
         if len(cells):
             sets = cells[f"{name}_selected"].map(lambda v: " ".join(f"x{j}" for j in v) or "none").value_counts()
-            rows.append({
-                "method": title, "test error": number(mean_of(cells[f"{name}_error"]).mean),
-                "selected": "; ".join(f"{s} in {n} of {len(cells)}" for s, n in sorted(sets.items())),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "method": title,
+                    "test error": number(mean_of(cells[f"{name}_error"]).mean),
+                    "selected": "; ".join(f"{s} in {n} of {len(cells)}" for s, n in sorted(sets.items())),
+                }
+            )
     return Table("synthetic", "Three features, one of them redundant", "Over the draws.", pd.DataFrame(rows))

@@ -79,11 +79,17 @@ def nested(
     columns = {booleanizer.literals_[varied[k]].column for k in used}
     largest = np.bincount(train.y).argmax()
     return {
-        "accuracy": float(np.mean(search.predict(B) == test.y)), "chance": float((test.y == largest).mean()),
-        "n_train": train.n_samples, "n_test": test.n_samples, "n_literals": len(varied), "n_features": len(columns),
+        "accuracy": float(np.mean(search.predict(B) == test.y)),
+        "chance": float((test.y == largest).mean()),
+        "n_train": train.n_samples,
+        "n_test": test.n_samples,
+        "n_literals": len(varied),
+        "n_features": len(columns),
         "share_used": len(columns) / data.n_features,
-        "inner": float(search.best_score_), "params": json.dumps(search.best_params_), **told,
-    }  # fmt: skip
+        "inner": float(search.best_score_),
+        "params": json.dumps(search.best_params_),
+        **told,
+    }
 
 
 def approach(
@@ -101,9 +107,10 @@ def approach(
         return DisjunctionClassifier(max_active=max_active), {k: list(v) for k, v in grid.items()}
     score, _, machine = method.rpartition(" + ")
     plain: Any = (
-        SVC(kernel=rbf_kernel) if machine == L2  # its width is the number of features, LIBSVM's default
+        SVC(kernel=rbf_kernel)
+        if machine == L2  # its width is the number of features, LIBSVM's default
         else LinearSVC(penalty="l1", dual=False, intercept_scaling=10.0, max_iter=2000, random_state=seed)
-    )  # fmt: skip
+    )
     steps, settings = [("machine", plain)], {"machine__C": list(WEIGHTS[machine])}
     if score:
         steps.insert(0, ("select", SelectKBest(partial(scores, score))))
@@ -137,7 +144,10 @@ def looked_at(model: Any, method: str, said: list[str]) -> tuple[list[int], dict
     order = np.argsort(-np.abs(weights), kind="stable")[:SHOWN]
     gap, lengths = float(model.dual_gap_), [len(rule) for rule in model.disjunctions_]
     return sorted({l for rule in model.disjunctions_ for l in rule}), {
-        "n_kept": len(weights), "words": float(np.mean(lengths)) if lengths else None,
-        "status": model.status_, "gap": gap if np.isfinite(gap) else None,
-        "rules": [f"{weights[k]:+.2f} {rules[k]}" for k in order], "bias": f"{model.intercept_[0]:+.2f}",
-    }  # fmt: skip
+        "n_kept": len(weights),
+        "words": float(np.mean(lengths)) if lengths else None,
+        "status": model.status_,
+        "gap": gap if np.isfinite(gap) else None,
+        "rules": [f"{weights[k]:+.2f} {rules[k]}" for k in order],
+        "bias": f"{model.intercept_[0]:+.2f}",
+    }

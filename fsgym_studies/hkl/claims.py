@@ -52,10 +52,11 @@ def accuracies(table: pd.DataFrame) -> list[Claim]:
         found.append(
             Claim(
                 f"Table 1, {dataset}: accuracy of the disjunctions in percent (at most {NEAR:g} below)",
-                f"{printed:.2f}", told if own.count else "–",
+                f"{printed:.2f}",
+                told if own.count else "–",
                 bool(own.mean >= printed - NEAR) if own.count else None,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -68,10 +69,12 @@ def comparisons(means: pd.DataFrame) -> list[Claim]:
     found = [
         Claim(
             f"On each data set of Table 1 comparable with the best of all approaches (at most {COMPARABLE:g} points "
-            "below the best of the seven here)", "all ten",
-            ("all ten" if not far else f"not on {', '.join(far)}") if known else "–", not far if known else None,
+            "below the best of the seven here)",
+            "all ten",
+            ("all ten" if not far else f"not on {', '.join(far)}") if known else "–",
+            not far if known else None,
         )
-    ]  # fmt: skip
+    ]
     printed = {L2: ("significant (.05)", L2_PRINTED), L1: ("significant (.005)", L1_PRINTED)}
     for other in (L2, L1):
         said, holds = above(rows[HKL].to_dict(), rows[other].to_dict())
@@ -80,17 +83,21 @@ def comparisons(means: pd.DataFrame) -> list[Claim]:
             Claim(
                 f"Table 2: significantly better than {other} on all features (Wilcoxon's signed rank test over the ten "
                 f"data sets, two-sided, p below {LEVEL:g})",
-                f"{printed[other][0]}; from its Table 1: {theirs}", said, holds,
+                f"{printed[other][0]}; from its Table 1: {theirs}",
+                said,
+                holds,
             )
-        )  # fmt: skip
+        )
     for other in SELECTIONS:
         said, holds = above(rows[HKL].to_dict(), rows[other].to_dict())
         found.append(
             Claim(
                 f"Selections by chi2 and information gain are significantly worse: {other} (the same test)",
-                "significant, left out of its Table 1", said, holds,
+                "significant, left out of its Table 1",
+                said,
+                holds,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -102,10 +109,12 @@ def of_the_print() -> list[Claim]:
         found.append(
             Claim(
                 f"Table 2, computed again from the printed Table 1: of 15 selections with {machine}, how many are "
-                f"significantly worse (the same test; not fewer)", str(count), str(sum(map(bool, better))),
+                f"significantly worse (the same test; not fewer)",
+                str(count),
+                str(sum(map(bool, better))),
                 sum(map(bool, better)) >= count,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -115,11 +124,12 @@ def texts(means: pd.DataFrame) -> list[Claim]:
     known = not row[[HKL, L2, L1]].isna().any()
     return [
         Claim(
-            "Table 3, 20 newsgroups: the disjunctions are above L1-SVM and L2-SVM", "94.55 / 93.14 / 91.38",
+            "Table 3, 20 newsgroups: the disjunctions are above L1-SVM and L2-SVM",
+            "94.55 / 93.14 / 91.38",
             f"{row[HKL]:.2f} / {row[L1]:.2f} / {row[L2]:.2f}" if known else "–",
             bool(row[HKL] > max(row[L1], row[L2])) if known else None,
         )
-    ]  # fmt: skip
+    ]
 
 
 def sparse(table: pd.DataFrame) -> list[Claim]:
@@ -133,16 +143,20 @@ def sparse(table: pd.DataFrame) -> list[Claim]:
         found.append(
             Claim(
                 f"Tables 4 and 5, {dataset}: accuracy of the disjunctions in percent (at most {NEAR:g} below)",
-                f"{accuracy:.2f}", f"{here:.2f}" if known else "–", bool(here >= accuracy - NEAR) if known else None,
+                f"{accuracy:.2f}",
+                f"{here:.2f}" if known else "–",
+                bool(here >= accuracy - NEAR) if known else None,
             )
-        )  # fmt: skip
+        )
         found.append(
             Claim(
                 f"Tables 4 and 5, {dataset}: rules as a share of the Boolean features are fewer than the share of "
-                f"features of the best {other} ({their_share:g}, {their_accuracy:.2f} %)", f"{share:g}",
-                f"{kept:.4f}" if known else "–", bool(kept < their_share) if known else None,
+                f"features of the best {other} ({their_share:g}, {their_accuracy:.2f} %)",
+                f"{share:g}",
+                f"{kept:.4f}" if known else "–",
+                bool(kept < their_share) if known else None,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -166,9 +180,11 @@ def table_one(table: pd.DataFrame) -> Table:
             printed.get(str(d), KEPT[d][0][1] if name == "paper" and d in KEPT else np.nan) for d in frame.index
         ]
     return Table(
-        "accuracy", "Accuracy in percent (Table 1)",
-        "Means ± one standard deviation over the test parts, and what the paper prints.", told,
-    )  # fmt: skip
+        "accuracy",
+        "Accuracy in percent (Table 1)",
+        "Means ± one standard deviation over the test parts, and what the paper prints.",
+        told,
+    )
 
 
 def spelled(mean: float, std: float) -> str:
@@ -189,10 +205,12 @@ def wilcoxon_table(table: pd.DataFrame) -> Table:
         for name, values in printed.items()
     ]
     return Table(
-        "wilcoxon", "Disjunctions against the others over data sets (Table 2)",
+        "wilcoxon",
+        "Disjunctions against the others over data sets (Table 2)",
         "Wins, ties, losses and the two-sided p of Wilcoxon's signed rank test over the ten data sets of Table 1; "
-        "last, the same from the numbers that the paper prints.", pd.DataFrame(told),
-    )  # fmt: skip
+        "last, the same from the numbers that the paper prints.",
+        pd.DataFrame(told),
+    )
 
 
 def kept_table(table: pd.DataFrame) -> Table:
@@ -200,21 +218,26 @@ def kept_table(table: pd.DataFrame) -> Table:
     rows = []
     for (dataset, method), own in table.groupby(["dataset", "method"], sort=False):
         row = {
-            "data set": dataset, "method": method, "accuracy": 100.0 * own["accuracy"].mean(),
-            "rules or Boolean features": own["n_kept"].mean(), "of": own["n_literals"].mean(),
-            "share": share_kept(own).mean(), "share of columns used": own["share_used"].mean(),
-        }  # fmt: skip
+            "data set": dataset,
+            "method": method,
+            "accuracy": 100.0 * own["accuracy"].mean(),
+            "rules or Boolean features": own["n_kept"].mean(),
+            "of": own["n_literals"].mean(),
+            "share": share_kept(own).mean(),
+            "share of columns used": own["share_used"].mean(),
+        }
         if method == HKL:
             row["literals a rule"] = own["words"].astype(float).mean()
             row["certified"] = f"{int((own['status'] == 'certified').sum())} of {len(own)}"
         rows.append(row)
     return Table(
-        "kept", "What is kept (Tables 4 and 5)",
+        "kept",
+        "What is kept (Tables 4 and 5)",
         "Means over the parts: rules of the disjunctions, and Boolean features that the machines use, of those there "
         "are; the share of the data set's columns that are looked at; how many fits are proven to be within 1 % of the "
         "optimum.",
         pd.DataFrame(rows),
-    )  # fmt: skip
+    )
 
 
 def rules_table(table: pd.DataFrame, method: str) -> Table:
@@ -223,13 +246,18 @@ def rules_table(table: pd.DataFrame, method: str) -> Table:
     if "rules" in table:
         own = table[(table["method"] == method) & (table["split"] == 0)]
         rows = [
-            {"data set": r["dataset"], "setting": r["params"], "rules": "; ".join([*r["rules"], f"{r['bias']} always"]),
-             "of": r["n_kept"]}
+            {
+                "data set": r["dataset"],
+                "setting": r["params"],
+                "rules": "; ".join([*r["rules"], f"{r['bias']} always"]),
+                "of": r["n_kept"],
+            }
             for r in own.to_dict("records")
-        ]  # fmt: skip
+        ]
     return Table(
-        "rules", "The rules found",
+        "rules",
+        "The rules found",
         "Weights and rules of the first part of each data set, at most twelve of them, the heaviest first; the class "
         "is the second in sorted order where the sum is above 0.",
         pd.DataFrame(rows, columns=["data set", "setting", "rules", "of"]),
-    )  # fmt: skip
+    )

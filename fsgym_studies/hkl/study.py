@@ -89,13 +89,22 @@ def plan(full: bool, data_dir: str | os.PathLike | None) -> list[Planned]:
         for number, part in enumerate([{}] if bench.official else folds(FOLDS, REPEATS[full])):
             for method in METHODS:
                 arguments = {
-                    "method": method, "literals": literals, "names": names, "grid": bench.grid or GRID[full],
-                    "max_active": bench.max_active, "part": part, "seed": seed_of(bench.source.title, number),
-                }  # fmt: skip
+                    "method": method,
+                    "literals": literals,
+                    "names": names,
+                    "grid": bench.grid or GRID[full],
+                    "max_active": bench.max_active,
+                    "part": part,
+                    "seed": seed_of(bench.source.title, number),
+                }
                 row = {
-                    "dataset": bench.source.title, "share": 1.0 - 1.0 / FOLDS, "split": number, "method": method,
-                    "setting": 0, "params": "",
-                }  # fmt: skip
+                    "dataset": bench.source.title,
+                    "share": 1.0 - 1.0 / FOLDS,
+                    "split": number,
+                    "method": method,
+                    "setting": 0,
+                    "params": "",
+                }
                 cells.append(Planned(Task(CALL, arguments, shared), row))
     return cells
 
@@ -175,6 +184,11 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
 
 
 STUDY = Study(
-    "hkl", "Disjunctions by hierarchical kernel learning", REFERENCE, (3.8, 90.0),
-    tuple(bench.source.name for bench in BENCHES), plan, conclude,
-)  # fmt: skip
+    "hkl",
+    "Disjunctions by hierarchical kernel learning",
+    REFERENCE,
+    (3.8, 90.0),
+    tuple(bench.source.name for bench in BENCHES),
+    plan,
+    conclude,
+)

@@ -169,5 +169,10 @@ def searched(candidates: Sequence[Any], X: NDArray, y: NDArray, prices: Sequence
 
 
 LEARNERS: dict[str, Learner] = {
-    LATTICE: lattice, RCPI: one_by_one(RCPI), CART: cart, CEGB: cegb, STATIC: static, PPO: one_by_one(PPO),
-}  # fmt: skip
+    LATTICE: lattice,
+    RCPI: one_by_one(RCPI),
+    CART: cart,
+    CEGB: cegb,
+    STATIC: static,
+    PPO: one_by_one(PPO),
+}

@@ -40,10 +40,11 @@ def below(found: pd.DataFrame, peer: str) -> Claim:
     whole = bool(pairs) and len(pairs) == found["lam"].nunique()
     sets = f" (mean over {max(p.sets for p in pairs.values())} data sets)" if pairs else ""
     return Claim(
-        f"The lattice loses less than {peer} at every price{sets}", "",
+        f"The lattice loses less than {peer} at every price{sets}",
+        "",
         ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or UNTOLD,
         all(p.mean < 0 for p in pairs.values()) if whole else None,
-    )  # fmt: skip
+    )
 
 
 def below_best(found: pd.DataFrame) -> Claim:
@@ -58,8 +59,11 @@ def below_best(found: pd.DataFrame) -> Claim:
         here = f"{share}; mean difference {less.mean():+.4f} ± {error:.4f}"
     return Claim(
         "The lattice loses less than the best peer, chosen for each data set and price by its loss on the same test "
-        f"rows (at {WON:.0%} of them or more)", "", here, won >= WON * len(cells) if len(cells) else None,
-    )  # fmt: skip
+        f"rows (at {WON:.0%} of them or more)",
+        "",
+        here,
+        won >= WON * len(cells) if len(cells) else None,
+    )
 
 
 def fast(table: pd.DataFrame) -> list[Claim]:
@@ -68,11 +72,13 @@ def fast(table: pd.DataFrame) -> list[Claim]:
     told = len(seconds) > 0
     return [
         Claim(
-            f"A fit of it takes at most {limit:g} processor seconds {word}", "",
-            f"{value:.1f} over {len(seconds)} fits" if told else UNTOLD, bool(value <= limit) if told else None,
+            f"A fit of it takes at most {limit:g} processor seconds {word}",
+            "",
+            f"{value:.1f} over {len(seconds)} fits" if told else UNTOLD,
+            bool(value <= limit) if told else None,
         )
         for word, limit, value in (
             ("on average", MEAN_SECONDS, seconds.mean() if told else 0.0),
             ("each", MOST_SECONDS, seconds.max() if told else 0.0),
         )
-    ]  # fmt: skip
+    ]

@@ -141,6 +141,11 @@ def notes(found: pd.DataFrame) -> list[str]:
 
 
 STUDY = Study(
-    "strong", "The lattice agent beside its peers", REFERENCE, (5.5, 60.0), tuple(s.name for s in SOURCES), plan,
+    "strong",
+    "The lattice agent beside its peers",
+    REFERENCE,
+    (5.5, 60.0),
+    tuple(s.name for s in SOURCES),
+    plan,
     conclude,
-)  # fmt: skip
+)

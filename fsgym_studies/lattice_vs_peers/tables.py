@@ -15,8 +15,13 @@ from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, FIGURES, LATTICE, PPO, RCPI, STATIC
 
 TITLES = {
-    LATTICE: "lattice", RCPI: "RCPI", CART: "CART", CEGB: "CEGB", STATIC: "static selection", PPO: "MaskablePPO",
-}  # fmt: skip
+    LATTICE: "lattice",
+    RCPI: "RCPI",
+    CART: "CART",
+    CEGB: "CEGB",
+    STATIC: "static selection",
+    PPO: "MaskablePPO",
+}
 OURS = TITLES[LATTICE]
 KEYS = ["dataset", "lam", "split"]
 UNTOLD, ALL = "–", "all"
@@ -77,9 +82,14 @@ def difference(found: pd.DataFrame, peer: str, lam: float | None = None) -> Diff
     less = both[OURS] - both[peer]
     sets = less.groupby("dataset").mean()
     return Difference(
-        float(sets.mean()), standard_error(less), standard_error(sets), len(sets), len(less), int((sets < 0).sum()),
+        float(sets.mean()),
+        standard_error(less),
+        standard_error(sets),
+        len(sets),
+        len(less),
+        int((sets < 0).sum()),
         *(float(both[m].groupby("dataset").mean().mean()) for m in (OURS, peer)),
-    )  # fmt: skip
+    )
 
 
 def standard_error(values: pd.Series) -> float:
@@ -134,12 +144,19 @@ def compared(found: pd.DataFrame) -> Table:
         for lam in [*sorted(found["lam"].unique()), None]:
             pair = difference(found, peer, lam)
             if pair is not None:
-                rows.append({
-                    "peer": peer, "lam": ALL if lam is None else f"{lam:g}", "lattice": number(pair.ours, 4),
-                    "peer's loss": number(pair.theirs, 4), "difference": f"{pair.mean:+.4f}",
-                    "s.e. over pairs": number(pair.error, 4), "s.e. over data sets": number(pair.error_sets, 4),
-                    "lower on": f"{pair.better} of {pair.sets}", "pairs": pair.pairs,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "peer": peer,
+                        "lam": ALL if lam is None else f"{lam:g}",
+                        "lattice": number(pair.ours, 4),
+                        "peer's loss": number(pair.theirs, 4),
+                        "difference": f"{pair.mean:+.4f}",
+                        "s.e. over pairs": number(pair.error, 4),
+                        "s.e. over data sets": number(pair.error_sets, 4),
+                        "lower on": f"{pair.better} of {pair.sets}",
+                        "pairs": pair.pairs,
+                    }
+                )
     caption = (
         "Mean loss of the lattice less the peer's, over the data sets that both have, each with all its splits; below "
         "0 the lattice is better. Standard errors over the pairs (data set, price, split) and over the data sets' "
@@ -205,9 +222,16 @@ def picture(found: pd.DataFrame) -> Picture:
             pairs = [difference(found, name, lam) for lam in prices]
             known = [(lam, p) for lam, p in zip(prices, pairs) if p is not None]
             left.errorbar(
-                [lam for lam, _ in known], [-p.mean for _, p in known], yerr=[p.error_sets for _, p in known],
-                label=name, linewidth=1.4, markersize=5, elinewidth=0.8, capsize=2, **looks[name],
-            )  # fmt: skip
+                [lam for lam, _ in known],
+                [-p.mean for _, p in known],
+                yerr=[p.error_sets for _, p in known],
+                label=name,
+                linewidth=1.4,
+                markersize=5,
+                elinewidth=0.8,
+                capsize=2,
+                **looks[name],
+            )
         left.axhline(0, color=looks[OURS]["color"], linewidth=1.4, label=OURS)
         left.set_xscale("log")
         left.set_xticks(prices, [f"{p:g}" for p in prices])

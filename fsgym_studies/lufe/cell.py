@@ -133,13 +133,17 @@ class Cell:
         for seen, judging in splitter.split(train, self.codes[train]):
             rows, judge = train[seen], train[judging]
             roles = self.roles(rows, self.order(rows) if self.inner == "nested" else order)
-            inner.append({
-                name: np.array([
-                    [self.accuracy(role, rows, judge, lam1, C, INNER_TOL) for C in WEIGHTS]
-                    for lam1 in (WEIGHTS if role.privileged is not None else WEIGHTS[:1])
-                ])
-                for name, role in roles
-            })  # fmt: skip
+            inner.append(
+                {
+                    name: np.array(
+                        [
+                            [self.accuracy(role, rows, judge, lam1, C, INNER_TOL) for C in WEIGHTS]
+                            for lam1 in (WEIGHTS if role.privileged is not None else WEIGHTS[:1])
+                        ]
+                    )
+                    for name, role in roles
+                }
+            )
         found, tied = {}, 0
         for name, role in self.roles(train, order):
             means = np.mean([scores[name] for scores in inner], axis=0)

@@ -38,9 +38,11 @@ from fsgym_studies.lufe.tables import (
 )
 
 SOURCES = (
-    Source("news20_atheism_religion_bow", "news20"), Source("pcmac", "pcmac"), Source("basehock", "basehock"),
+    Source("news20_atheism_religion_bow", "news20"),
+    Source("pcmac", "pcmac"),
+    Source("basehock", "basehock"),
     Source("relathe", "relathe"),
-)  # fmt: skip
+)
 TECHTC = "techtc300_"
 DOCUMENTS = 150  # as many as a set of TechTC-300 has
 DRAWS = {False: 6, True: 12}  # of documents from each corpus
@@ -71,14 +73,26 @@ def plan(full: bool, data_dir: str | os.PathLike | None) -> list[Planned]:
                 for selector, K, inner in choices(full):
                     known = (selector, K, inner) == (SELECTORS[0], SIZES[0], NESTED)
                     arguments = {
-                        "sample": sample, "draw": seed_of(source.title, draw), "fold": fold, "folds": FOLDS,
-                        "repeat": seed_of(source.title, draw, repeat), "selector": selector.lower(), "n_selected": K,
-                        "inner": inner, "shares": SHARES if known else (), "controls": inner == NESTED,
-                    }  # fmt: skip
+                        "sample": sample,
+                        "draw": seed_of(source.title, draw),
+                        "fold": fold,
+                        "folds": FOLDS,
+                        "repeat": seed_of(source.title, draw, repeat),
+                        "selector": selector.lower(),
+                        "n_selected": K,
+                        "inner": inner,
+                        "shares": SHARES if known else (),
+                        "controls": inner == NESTED,
+                    }
                     row = {
-                        "corpus": source.title, "dataset": f"{source.title} {draw + 1}" if sample else source.title,
-                        "selector": selector, "K": K, "inner": inner, "repeat": repeat, "fold": fold,
-                    }  # fmt: skip
+                        "corpus": source.title,
+                        "dataset": f"{source.title} {draw + 1}" if sample else source.title,
+                        "selector": selector,
+                        "K": K,
+                        "inner": inner,
+                        "repeat": repeat,
+                        "fold": fold,
+                    }
                     cells.append(Planned(Task(CALL, arguments, {"data": data}), row))
     return cells
 
@@ -102,11 +116,12 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
     shares = by_share(found)
     pictures = [error_picture(found, s, k + 1) for k, s in enumerate(SELECTORS)]
     return Conclusion(
-        protocol(table, full), claims(table),
+        protocol(table, full),
+        claims(table),
         [verdicts(found), table_one(found), share_table(shares), inner_table(table)],
         [*pictures, share_picture(shares)],
         notes(found),
-    )  # fmt: skip
+    )
 
 
 def protocol(table: pd.DataFrame, full: bool) -> str:
@@ -139,10 +154,14 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             beats(f"LUFe-{s} is above ALL", found, s, LUFE, ALL, "; ".join(p.over_all for p in lufe)),
             beats(f"{s} is above ALL", found, s, SELECTION, ALL, "; ".join(p.over_all for p in alone)),
             beats(
-                f"LUFe-{s} is above {s}, where features are selected before the weights are chosen (outer)", outer, s,
-                LUFE, SELECTION, over_selection,
+                f"LUFe-{s} is above {s}, where features are selected before the weights are chosen (outer)",
+                outer,
+                s,
+                LUFE,
+                SELECTION,
+                over_selection,
             ),
-        ]  # fmt: skip
+        ]
     random = beats("The random control is above RFE", found, "RFE", RANDOM, SELECTION, "small improvements")
     return [*told, random, *claims_by_share(found)]
 
@@ -165,21 +184,27 @@ def claims_by_share(found: pd.DataFrame) -> list[Claim]:
     ends = sorted(against, key=lambda p: p.mean)
     return [
         Claim(
-            "LUFe-RFE gains as it sees more of the unselected features (all above the best 10 %)", "Fig. 3",
-            f"{growth.text}: {growth.word}", None if growth.word == UNTOLD else growth.word == "above",
+            "LUFe-RFE gains as it sees more of the unselected features (all above the best 10 %)",
+            "Fig. 3",
+            f"{growth.text}: {growth.word}",
+            None if growth.word == UNTOLD else growth.word == "above",
         ),
         Claim(
-            f"It levels out from 70 % on (70 % within {SOME:g} points of all)", "little difference", levelling.text,
+            f"It levels out from 70 % on (70 % within {SOME:g} points of all)",
+            "little difference",
+            levelling.text,
             None if levelling.word == UNTOLD else abs(levelling.mean) <= SOME,
         ),
         Claim(
             "LUFe-RFE is above RFE-augmented, a plain SVM on the selected features and the same share of the others, "
-            "at every share", "41 of 49 at every share",
+            "at every share",
+            "41 of 49 at every share",
             f"above at {above} of {len(against)} shares, differences of {ends[0].mean:+.2f} to {ends[-1].mean:+.2f}"
-            if against else UNTOLD,
+            if against
+            else UNTOLD,
             above == len(against) if against else None,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def notes(found: pd.DataFrame) -> list[str]:
@@ -192,8 +217,9 @@ def notes(found: pd.DataFrame) -> list[str]:
     sets = [c for c in found["corpus"].unique() if c not in {s.title for s in SOURCES}]
     told.append(
         f"Of TechTC-300: {', '.join(sets)}, whole sets, judged on the fold that is left out."
-        if sets else f"No set of TechTC-300 was in the folder of data sets ({TECHTC}NAME.npz); they are left out."
-    )  # fmt: skip
+        if sets
+        else f"No set of TechTC-300 was in the folder of data sets ({TECHTC}NAME.npz); they are left out."
+    )
     return told
 
 
@@ -211,6 +237,11 @@ def verdict(found: pd.DataFrame, s: str) -> str:
 
 
 STUDY = Study(
-    "lufe", "LUFe: learning using unselected features (section 4)", REFERENCE, (8.2, 1800.0),
-    tuple(s.name for s in SOURCES), plan, conclude,
-)  # fmt: skip
+    "lufe",
+    "LUFe: learning using unselected features (section 4)",
+    REFERENCE,
+    (8.2, 1800.0),
+    tuple(s.name for s in SOURCES),
+    plan,
+    conclude,
+)

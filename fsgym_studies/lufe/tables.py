@@ -139,14 +139,17 @@ def table_one(found: pd.DataFrame) -> Table:
             for arm in (SELECTION, LUFE, RANDOM, IDENTITY):
                 own = UNTOLD if arm == SELECTION else compared(found, selector, arm, SELECTION, K).text
                 printed = PRINTED.get((selector, K, arm))
-                rows.append({
-                    "setting": title(selector, arm, K), "accuracy": _percent(column(found, selector, arm, K)),
-                    "paper": number(printed.accuracy, 2) if printed else UNTOLD,
-                    "against ALL": compared(found, selector, arm, ALL, K).text,
-                    "paper, ALL": printed.over_all if printed else UNTOLD,
-                    "against selection": own,
-                    "paper, selection": printed.over_selection if printed else UNTOLD,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "setting": title(selector, arm, K),
+                        "accuracy": _percent(column(found, selector, arm, K)),
+                        "paper": number(printed.accuracy, 2) if printed else UNTOLD,
+                        "against ALL": compared(found, selector, arm, ALL, K).text,
+                        "paper, ALL": printed.over_all if printed else UNTOLD,
+                        "against selection": own,
+                        "paper, selection": printed.over_selection if printed else UNTOLD,
+                    }
+                )
     caption = (
         "Accuracy in percent, mean over the data sets. Differences in points: mean ± standard error over the data "
         f"sets, then wins/ties/losses (ties: up to {100 * TIE:g} points); the paper's: mean, wins of {PRINTED_SETS}. "
@@ -204,13 +207,16 @@ def inner_table(table: pd.DataFrame) -> Table:
         found = means(table, inner)
         for selector, K in found[["selector", "K"]].drop_duplicates().itertuples(index=False):
             own = told[(told["inner"] == inner) & (told["selector"] == selector) & (told["K"] == K)]
-            rows.append({
-                "inner selection": inner, "setting": f"{selector}-{K}",
-                "selection": _percent(column(found, selector, SELECTION, K)),
-                "LUFe": _percent(column(found, selector, LUFE, K)),
-                "LUFe against selection": compared(found, selector, LUFE, SELECTION, K).text,
-                "best pairs of 49": number(float(own["tied"].mean()), 1),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "inner selection": inner,
+                    "setting": f"{selector}-{K}",
+                    "selection": _percent(column(found, selector, SELECTION, K)),
+                    "LUFe": _percent(column(found, selector, LUFE, K)),
+                    "LUFe against selection": compared(found, selector, LUFE, SELECTION, K).text,
+                    "best pairs of 49": number(float(own["tied"].mean()), 1),
+                }
+            )
     caption = (
         "nested: features are selected anew in each of the five inner folds; outer: on all training documents, before "
         "the weights are chosen, as the paper seems to have done. Accuracies in percent; how many of the 49 pairs of "
@@ -258,9 +264,16 @@ def share_picture(shares: pd.DataFrame) -> Picture:
         for name, look in figures.looks(others).items():
             pairs: list[Pair] = list(shares[name])
             left.errorbar(
-                100 * shares["t"], [p.mean for p in pairs], yerr=[p.error for p in pairs], label=f"over {name}",
-                linewidth=1.4, markersize=5, elinewidth=0.8, capsize=2, **look,
-            )  # fmt: skip
+                100 * shares["t"],
+                [p.mean for p in pairs],
+                yerr=[p.error for p in pairs],
+                label=f"over {name}",
+                linewidth=1.4,
+                markersize=5,
+                elinewidth=0.8,
+                capsize=2,
+                **look,
+            )
             right.plot(100 * shares["t"], [p.wins for p in pairs], label=f"over {name}", linewidth=1.4, **look)
         left.axhline(0, color="#777777", linewidth=0.8)
         x_label = "best share of the unselected features (%)"

@@ -85,9 +85,16 @@ def unselected(
 
 
 def on_grid(
-    data: Dataset, *, distribution: str, w: float, s: int, penalties: Sequence[Penalties], part: Mapping[str, Any],
-    inner: int, seed: int,
-) -> dict[str, Any]:  # fmt: skip
+    data: Dataset,
+    *,
+    distribution: str,
+    w: float,
+    s: int,
+    penalties: Sequence[Penalties],
+    part: Mapping[str, Any],
+    inner: int,
+    seed: int,
+) -> dict[str, Any]:
     """Every pair of penalties on one training part, by 100 steps, and on ``inner`` folds of it.
 
     Returns
@@ -103,10 +110,11 @@ def on_grid(
         for k in range(inner)
     ]
     return {
-        "all": everything, "validation_all": float(np.mean([a for a, _ in inside])),
+        "all": everything,
+        "validation_all": float(np.mean([a for a, _ in inside])),
         **{name: [row[name] for row in selected] for name in ("fnum", "ratio", "accuracy")},
         "validation": [float(np.mean(v)) for v in zip(*([r["accuracy"] for r in rows] for _, rows in inside))],
-    }  # fmt: skip
+    }
 
 
 def _judged(data: Drawn, penalties: Iterable[Penalties]) -> tuple[float, list[dict[str, float]]]:
@@ -122,9 +130,16 @@ def _judged(data: Drawn, penalties: Iterable[Penalties]) -> tuple[float, list[di
 
 
 def at_setting(
-    data: Dataset, *, distribution: str, w: float, s: int, penalties: Penalties, part: Mapping[str, Any], seed: int,
+    data: Dataset,
+    *,
+    distribution: str,
+    w: float,
+    s: int,
+    penalties: Penalties,
+    part: Mapping[str, Any],
+    seed: int,
     n_steps: int = 100,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """One printed setting, after ``n_steps`` (early) and at the minimum (exact).
 
     Returns

@@ -37,9 +37,13 @@ def claims(table: pd.DataFrame) -> list[Claim]:
     found = beside(table)
     return [
         *(fnum_claim(found, noise) for noise in NUMBERS),
-        minimum_claim(found), rank_claim(len(found) > 0), possible_claim(found), everything_claim(found),
-        *accuracy_claims(table), *weight_claims(table),
-    ]  # fmt: skip
+        minimum_claim(found),
+        rank_claim(len(found) > 0),
+        possible_claim(found),
+        everything_claim(found),
+        *accuracy_claims(table),
+        *weight_claims(table),
+    ]
 
 
 def printed_of(row: Any) -> Setting:
@@ -158,12 +162,24 @@ def accuracy_claims(table: pd.DataFrame) -> list[Claim]:
     for way, how in ways:
         means = {noise: _means(found, noise, way, raw) for noise in NUMBERS}
         told += [
-            _compared(f"Uncertain data are classified better than raw ones ({how}; means over the nine data sets, "
-                      "both kinds of noise)", means, ALL, "raw", lambda a, b: a > b),
+            _compared(
+                f"Uncertain data are classified better than raw ones ({how}; means over the nine data sets, "
+                "both kinds of noise)",
+                means,
+                ALL,
+                "raw",
+                lambda a, b: a > b,
+            ),
             _compared(f"A selection improves on all draws ({how}; means as above)", means, FS, ALL, lambda a, b: a > b),
-            _compared(f"A selection of ratio < 0.9 is comparable to all draws ({how}; at most {COMPARABLE:g} point "
-                      "below, means as above)", means, SMALL, ALL, lambda a, b: a >= b - COMPARABLE),
-        ]  # fmt: skip
+            _compared(
+                f"A selection of ratio < 0.9 is comparable to all draws ({how}; at most {COMPARABLE:g} point "
+                "below, means as above)",
+                means,
+                SMALL,
+                ALL,
+                lambda a, b: a >= b - COMPARABLE,
+            ),
+        ]
     return told
 
 

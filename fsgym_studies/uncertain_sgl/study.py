@@ -43,11 +43,16 @@ from fsgym_studies.uncertain_sgl.tables import (
 )
 
 SOURCES = (
-    Source("crx", "Crx"), Source("german_credit", "German"), Source("heart_statlog", "Heart"),
-    Source("hepatitis", "Hepatitis"), Source("horse_colic", "Horse"),
+    Source("crx", "Crx"),
+    Source("german_credit", "German"),
+    Source("heart_statlog", "Heart"),
+    Source("hepatitis", "Hepatitis"),
+    Source("horse_colic", "Horse"),
     Source("ionosphere", "Iono", drop=("a01", "a02")),  # one binary, one constant; the paper has 32 features
-    Source("sonar", "Sonar"), Source("wdbc", "WDBC"), Source("wpbc", "WPBC"),
-)  # fmt: skip
+    Source("sonar", "Sonar"),
+    Source("wdbc", "WDBC"),
+    Source("wpbc", "WPBC"),
+)
 PARTS = folds(10, 1)
 INNER = 3
 SWEEPS = {  # w and s of the grid, for each distribution
@@ -126,7 +131,7 @@ def at_settings(
             told, penalties = {"column": column, "lam1": p.lam1, "lam2": p.lam2}, (p.lam1, p.lam2)
             yield planned(
                 cell.SETTING, kind, data, part, told, distribution=noise, w=p.w, s=p.s, penalties=penalties, **steps
-            )  # fmt: skip
+            )
 
 
 def on_grids(data: Dataset, full: bool) -> Iterator[Planned]:
@@ -136,7 +141,7 @@ def on_grids(data: Dataset, full: bool) -> Iterator[Planned]:
             for part in range(len(PARTS)):
                 yield planned(
                     cell.GRID, GRID, data, part, {}, distribution=noise, w=w, s=s, penalties=PENALTIES, inner=INNER
-                )  # fmt: skip
+                )
 
 
 def drawn(data: Dataset) -> Iterator[Planned]:
@@ -196,6 +201,11 @@ def protocol(full: bool) -> str:
 
 
 STUDY = Study(
-    "uncertain-sgl", "Sparse group LASSO for uncertain data (section 4)", REFERENCE, (5.5, 175.0),
-    tuple(s.name for s in SOURCES), plan, conclude,
-)  # fmt: skip
+    "uncertain-sgl",
+    "Sparse group LASSO for uncertain data (section 4)",
+    REFERENCE,
+    (5.5, 175.0),
+    tuple(s.name for s in SOURCES),
+    plan,
+    conclude,
+)

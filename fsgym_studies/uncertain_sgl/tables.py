@@ -86,11 +86,18 @@ def chosen(table: pd.DataFrame) -> pd.DataFrame:
                 means, own = means[means["ratio"] < LIMIT], own[own["ratio"] < LIMIT]
             ranked = own.sort_values(["split", "validation", "ratio"], ascending=[True, False, True], kind="stable")
             picked = ranked.drop_duplicates("split")
-            found.append({
-                "distribution": distribution, "dataset": dataset, "arm": arm, "best": means["accuracy"].max(),
-                "median": means["accuracy"].median(), "nested": picked["accuracy"].mean(),
-                "ratio": picked["ratio"].mean(), "n_settings": len(means),
-            })  # fmt: skip
+            found.append(
+                {
+                    "distribution": distribution,
+                    "dataset": dataset,
+                    "arm": arm,
+                    "best": means["accuracy"].max(),
+                    "median": means["accuracy"].median(),
+                    "nested": picked["accuracy"].mean(),
+                    "ratio": picked["ratio"].mean(),
+                    "n_settings": len(means),
+                }
+            )
     columns = ["distribution", "dataset", "arm", "best", "median", "nested", "ratio", "n_settings"]
     return pd.DataFrame(found, columns=columns)
 
@@ -107,11 +114,18 @@ def accuracy_table(table: pd.DataFrame) -> Table:
     ours, rows = plain(table), []
 
     def row(distribution: str, column: str, name: str, printed: Any, early: Any, exact: str = "") -> None:
-        rows.append({
-            "noise": distribution, "data set": name, "column": column, "w": printed.w, "s": printed.s,
-            "paper": told(printed.accuracy, printed.std), "here": told(*(100 * v for v in early)),
-            "at the minimum": exact,
-        })  # fmt: skip
+        rows.append(
+            {
+                "noise": distribution,
+                "data set": name,
+                "column": column,
+                "w": printed.w,
+                "s": printed.s,
+                "paper": told(printed.accuracy, printed.std),
+                "here": told(*(100 * v for v in early)),
+                "at the minimum": exact,
+            }
+        )
 
     sides: list[tuple[str, str, dict[str, Plain]]] = [("raw", "raw data", RAW)]
     sides += [(noise, "uncertain data", values) for noise, values in UNCERTAIN.items()]
@@ -124,11 +138,12 @@ def accuracy_table(table: pd.DataFrame) -> Table:
         exact = told(100 * r.exact_accuracy, 100 * r.exact_std)
         row(r.distribution, r.column, r.dataset, printed, (r.early_accuracy, r.early_std), exact)
     return Table(
-        "tables_2_4", "Tables 2 and 4 beside ours",
+        "tables_2_4",
+        "Tables 2 and 4 beside ours",
         "Accuracy in percent, mean ± standard deviation over ten folds, at the amplitude w, number of draws s and "
         "penalties that the paper prints; here: after 100 accelerated steps from zero, and at the minimum of eq. 7.",
         pd.DataFrame(rows),
-    )  # fmt: skip
+    )
 
 
 def selection_table(table: pd.DataFrame) -> Table:
@@ -136,23 +151,38 @@ def selection_table(table: pd.DataFrame) -> Table:
     rows = []
     for r in beside(table).itertuples(index=False):
         p = PRINTED[r.distribution, r.column][r.dataset]
-        rows.append({
-            "noise": r.distribution, "data set": r.dataset, "column": r.column, "lambda1": p.lam1, "lambda2": p.lam2,
-            "w": p.w, "s": p.s, "FNum, paper": p.fnum, "100 steps": round(r.early_fnum, 1),
-            "minimum": round(r.exact_fnum, 1), "ratio, paper": p.ratio, "ratio, 100 steps": round(r.early_ratio, 3),
-            "ratio, minimum": round(r.exact_ratio, 3), "at most": round(r.possible, 3),
-            "at most, by rank": round(most(r.dataset, p.s), 3) if p.lam2 == 0 else None,
-            "gap": f"{r.early_gap:.1e}", "gap of the minimum": f"{r.exact_gap:.0e}", "above": f"{r.above:.2g}",
-        })  # fmt: skip
+        rows.append(
+            {
+                "noise": r.distribution,
+                "data set": r.dataset,
+                "column": r.column,
+                "lambda1": p.lam1,
+                "lambda2": p.lam2,
+                "w": p.w,
+                "s": p.s,
+                "FNum, paper": p.fnum,
+                "100 steps": round(r.early_fnum, 1),
+                "minimum": round(r.exact_fnum, 1),
+                "ratio, paper": p.ratio,
+                "ratio, 100 steps": round(r.early_ratio, 3),
+                "ratio, minimum": round(r.exact_ratio, 3),
+                "at most": round(r.possible, 3),
+                "at most, by rank": round(most(r.dataset, p.s), 3) if p.lam2 == 0 else None,
+                "gap": f"{r.early_gap:.1e}",
+                "gap of the minimum": f"{r.exact_gap:.0e}",
+                "above": f"{r.above:.2g}",
+            }
+        )
     return Table(
-        "tables_3_5", "Tables 3 and 5 beside ours",
+        "tables_3_5",
+        "Tables 3 and 5 beside ours",
         "Features kept (FNum) and share of sub-features kept (ratio), means over ten folds, after 100 accelerated "
         "steps from zero and at the minimum of eq. 7. At most: the share of sub-features that no minimum exceeds, the "
         "others being proven to have weight 0 (gap-safe test; the largest of the folds); by rank: where lambda2 is 0, "
         "as many sub-features as training rows. Gap: the duality gap as a share of half the squared norm of the "
         "targets; above: how far the objective of the 100 steps is above the minimum, as a share of it.",
         pd.DataFrame(rows),
-    )  # fmt: skip
+    )
 
 
 def chosen_table(table: pd.DataFrame) -> Table:
@@ -168,11 +198,13 @@ def chosen_table(table: pd.DataFrame) -> Table:
                 row[f"{r.arm}: {way}"] = told(100 * getattr(r, way))
         rows.append(row)
     return Table(
-        "nested", "The best of the grid, and settings chosen without the test folds",
+        "nested",
+        "The best of the grid, and settings chosen without the test folds",
         "Accuracy in percent over ten folds after 100 steps. Best: of the setting that is best on the test folds "
         "themselves, as the paper has it; median of all settings; nested: of the setting that is best on three inner "
-        "folds of each training part, among equals the one that keeps least.", pd.DataFrame(rows),
-    )  # fmt: skip
+        "folds of each training part, among equals the one that keeps least.",
+        pd.DataFrame(rows),
+    )
 
 
 def weight_pictures(table: pd.DataFrame) -> list[Picture]:
@@ -189,10 +221,15 @@ def weight_pictures(table: pd.DataFrame) -> list[Picture]:
     grid = rows[rows["column"] == "all penalties"].to_dict("records")
     by_penalty = [(f"({r['lam1']:g}, {r['lam2']:g})", r) for r in grid]
     return [
-        _picture("weights_sets", "Weights of the nine data sets (Figs. 2 and 3)", caption,
-                 [(r["dataset"], r) for r in sets], 3),
+        _picture(
+            "weights_sets",
+            "Weights of the nine data sets (Figs. 2 and 3)",
+            caption,
+            [(r["dataset"], r) for r in sets],
+            3,
+        ),
         _picture("weights_penalties", "Weights of Sonar at (lambda1, lambda2) (Figs. 4 and 5)", caption, by_penalty, 4),
-    ]  # fmt: skip
+    ]
 
 
 def _picture(stem: str, title: str, caption: str, cells: Sequence[tuple[str, dict]], across: int) -> Picture:
@@ -219,8 +256,13 @@ def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
     top = float(np.quantile(used, 0.98)) if len(used) else 1.0
     colours = colormaps["RdBu_r"].with_extremes(bad="#c9c9c9")
     ax.imshow(
-        np.ma.masked_equal(w, 0.0), cmap=colours, vmin=-top, vmax=top, aspect="auto", interpolation="nearest",
-    )  # fmt: skip
+        np.ma.masked_equal(w, 0.0),
+        cmap=colours,
+        vmin=-top,
+        vmax=top,
+        aspect="auto",
+        interpolation="nearest",
+    )
     ax.grid(visible=False)
     ax.set_yticks([])
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -179,17 +179,38 @@ def entry(text: str) -> bytes:
     return raw(json.dumps({"__metadata__": {model_file.FORMAT: text}}).encode())
 
 
-@pytest.mark.parametrize("data", [
-    b"", b"\0" * 8, raw(b"{}"), raw(b"[]"), raw(b"null"), raw(b"{"), raw(b"\xff\xfe"), struct.pack("<Q", 2**63) + b"{}",
-    struct.pack("<Q", 2**64 - 1) + b"{}", struct.pack("<Q", 90_000_000) + b"{}",
-    raw(b"[" * 100_000), raw(b'{"__metadata__":' + b'{"a":' * 50_000), entry("[" * 100_000), entry('{"a":' * 100_000),
-    entry("null"), entry("[]"), entry("{}"), entry('{"kind": "tree"}'), entry('{"kind": "linear"}'), entry(""),
-    entry('{"kind": "linear", "rules": null}'), entry('{"kind": "linear", "rules": "' + "[" * 100_000 + '"}'),
-    raw(b'{"w": {"dtype": "F32", "shape": [9223372036854775807, 4], "data_offsets": [0, 16]}}', b"\0" * 16),
-    raw(b'{"w": {"dtype": "F32", "shape": [4], "data_offsets": [16, 0]}}', b"\0" * 16),
-    raw(b'{"w": {"dtype": "BF16", "shape": [8], "data_offsets": [0, 16]}}', b"\0" * 16),
-    raw(b'{"w": {"dtype": "F8_E4M3", "shape": [16], "data_offsets": [0, 16]}}', b"\0" * 16),
-], ids=range(26))  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\0" * 8,
+        raw(b"{}"),
+        raw(b"[]"),
+        raw(b"null"),
+        raw(b"{"),
+        raw(b"\xff\xfe"),
+        struct.pack("<Q", 2**63) + b"{}",
+        struct.pack("<Q", 2**64 - 1) + b"{}",
+        struct.pack("<Q", 90_000_000) + b"{}",
+        raw(b"[" * 100_000),
+        raw(b'{"__metadata__":' + b'{"a":' * 50_000),
+        entry("[" * 100_000),
+        entry('{"a":' * 100_000),
+        entry("null"),
+        entry("[]"),
+        entry("{}"),
+        entry('{"kind": "tree"}'),
+        entry('{"kind": "linear"}'),
+        entry(""),
+        entry('{"kind": "linear", "rules": null}'),
+        entry('{"kind": "linear", "rules": "' + "[" * 100_000 + '"}'),
+        raw(b'{"w": {"dtype": "F32", "shape": [9223372036854775807, 4], "data_offsets": [0, 16]}}', b"\0" * 16),
+        raw(b'{"w": {"dtype": "F32", "shape": [4], "data_offsets": [16, 0]}}', b"\0" * 16),
+        raw(b'{"w": {"dtype": "BF16", "shape": [8], "data_offsets": [0, 16]}}', b"\0" * 16),
+        raw(b'{"w": {"dtype": "F8_E4M3", "shape": [16], "data_offsets": [0, 16]}}', b"\0" * 16),
+    ],
+    ids=range(26),
+)
 def test_hostile_files_are_refused(data, tmp_path):
     path = tmp_path / "hostile"
     path.write_bytes(data)
@@ -230,13 +251,35 @@ def test_numbers_that_are_not_numbers_or_too_large_are_refused(file, name):
     RCPI.load(changed(file))
 
 
-@pytest.mark.parametrize("rules", [
-    {"n_features": -1}, {"n_features": 7}, {"n_features": 10**12}, {"n_features": None}, {"n_classes": 10**12},
-    {"n_classes": 1}, {"lam": -1.0}, {"lam": "much"}, {"lam": float("nan")}, {"budget": -1}, {"budget": 1.5},
-    {"budget_cost": -1}, {"budget_cost": 1e-9}, {"relation": "some"}, {"relation": []}, {"missing": 3},
-    {"names": ["a"]}, {"names": 7}, {"names": {}}, {"surprise": 1}, {"groups": 3},
-    {"dataset": "x"}, {"self": 1},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"n_features": -1},
+        {"n_features": 7},
+        {"n_features": 10**12},
+        {"n_features": None},
+        {"n_classes": 10**12},
+        {"n_classes": 1},
+        {"lam": -1.0},
+        {"lam": "much"},
+        {"lam": float("nan")},
+        {"budget": -1},
+        {"budget": 1.5},
+        {"budget_cost": -1},
+        {"budget_cost": 1e-9},
+        {"relation": "some"},
+        {"relation": []},
+        {"missing": 3},
+        {"names": ["a"]},
+        {"names": 7},
+        {"names": {}},
+        {"surprise": 1},
+        {"groups": 3},
+        {"dataset": "x"},
+        {"self": 1},
+    ],
+    ids=str,
+)
 def test_damaged_rules_are_refused(file, rules):
     if "groups" in rules:
         refused(changed(file, rules=rules, drop=["rules.groups"]), "damaged")
@@ -246,9 +289,9 @@ def test_damaged_rules_are_refused(file, rules):
 
 def test_damaged_tables_are_refused(file):
     arrays = {k: v for k, v in file[3].items() if k.startswith("rules.")}
-    assert set(arrays) == {f"rules.{k}" for k in (
-        "groups", "costs", "unrelated_costs", "error_costs", "related", "prerequisites"
-    )}  # fmt: skip
+    assert set(arrays) == {
+        f"rules.{k}" for k in ("groups", "costs", "unrelated_costs", "error_costs", "related", "prerequisites")
+    }
     for name, array in arrays.items():
         refused(changed(file, **{name: np.zeros((0,), array.dtype)}), "damaged")
         refused(changed(file, **{name: np.zeros((2, 2, 2), array.dtype)}), "damaged")
@@ -283,11 +326,20 @@ def test_an_agents_file_is_no_classifiers_and_the_other_way_round_it_is(file, tm
     same(RCPI.load(tmp_path / "model").trajectories(X), model.trajectories(X))
 
 
-@pytest.mark.parametrize("labels", [
-    np.array(["no", "yes", "ünsure"]), np.array([-3, 0, 7]), np.array([0, 1, 255], np.uint8), np.array([False, True]),
-    np.array([-1.0, 0.0, 2.0]), np.array(["a", "bb", "c"], dtype=object),
-    np.array([2**40, 2**41, 2**53 + 1]), np.array(["", "\n", "\"'"]),
-], ids=lambda v: f"{v.dtype}")  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["no", "yes", "ünsure"]),
+        np.array([-3, 0, 7]),
+        np.array([0, 1, 255], np.uint8),
+        np.array([False, True]),
+        np.array([-1.0, 0.0, 2.0]),
+        np.array(["a", "bb", "c"], dtype=object),
+        np.array([2**40, 2**41, 2**53 + 1]),
+        np.array(["", "\n", "\"'"]),
+    ],
+    ids=lambda v: f"{v.dtype}",
+)
 def test_labels_keep_their_kind(labels, tmp_path):
     rng = np.random.default_rng(0)
     y = np.sort(labels)[np.arange(60) % len(labels)]
@@ -302,14 +354,34 @@ def test_labels_keep_their_kind(labels, tmp_path):
     np.testing.assert_array_equal(again.features_used(X), model.features_used(X))
 
 
-@pytest.mark.parametrize("header", [
-    {"classes": None}, {"classes": []}, {"classes": ["a"]}, {"classes": ["a", "b"]}, {"classes": ["b", "a", "c"]},
-    {"classes": ["a", "a", "b"]}, {"classes": [["a"], ["b"], ["c"]]}, {"classes": [1, "a", 2]}, {"classes": {"a": 1}},
-    {"classes": [None, 1, 2]}, {"classes_dtype": "V8"}, {"classes_dtype": "<M8[s]"}, {"classes_dtype": 3},
-    {"classes_dtype": {"names": ["a"], "formats": ["O"]}}, {"classes_dtype": "<i4"}, {"classes_dtype": "nonsense"},
-    {"classes_dtype": "[" * 1000}, {"feature_names": 3}, {"feature_names": ["a"]}, {"feature_names": [1, 2, 3]},
-    {"feature_names": "abc"}, {"classes": [1e400, 2, 3], "classes_dtype": "<i8"},
-], ids=range(22))  # fmt: skip
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"classes": None},
+        {"classes": []},
+        {"classes": ["a"]},
+        {"classes": ["a", "b"]},
+        {"classes": ["b", "a", "c"]},
+        {"classes": ["a", "a", "b"]},
+        {"classes": [["a"], ["b"], ["c"]]},
+        {"classes": [1, "a", 2]},
+        {"classes": {"a": 1}},
+        {"classes": [None, 1, 2]},
+        {"classes_dtype": "V8"},
+        {"classes_dtype": "<M8[s]"},
+        {"classes_dtype": 3},
+        {"classes_dtype": {"names": ["a"], "formats": ["O"]}},
+        {"classes_dtype": "<i4"},
+        {"classes_dtype": "nonsense"},
+        {"classes_dtype": "[" * 1000},
+        {"feature_names": 3},
+        {"feature_names": ["a"]},
+        {"feature_names": [1, 2, 3]},
+        {"feature_names": "abc"},
+        {"classes": [1e400, 2, 3], "classes_dtype": "<i8"},
+    ],
+    ids=range(22),
+)
 def test_damaged_labels_and_names_are_refused(header, tmp_path):
     X, y = np.random.default_rng(0).normal(size=(30, 3)), np.array(["a", "b", "c"])[np.arange(30) % 3]
     path = tmp_path / "model"

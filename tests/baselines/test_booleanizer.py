@@ -22,9 +22,25 @@ def test_literals_and_their_names():
     booleanizer = Booleanizer(2, negations=True).fit(PEOPLE)
     names = booleanizer.get_feature_names_out().tolist()
     assert names == [
-        "age > 40", "age <= 40", "age > 60", "age <= 60", "smoker", "not smoker", "town=A", "town!=A", "town=B",
-        "town!=B", "town=C", "town!=C", "grade=1", "grade!=1", "grade=2", "grade!=2", "grade=3", "grade!=3",
-    ]  # fmt: skip
+        "age > 40",
+        "age <= 40",
+        "age > 60",
+        "age <= 60",
+        "smoker",
+        "not smoker",
+        "town=A",
+        "town!=A",
+        "town=B",
+        "town!=B",
+        "town=C",
+        "town!=C",
+        "grade=1",
+        "grade!=1",
+        "grade=2",
+        "grade!=2",
+        "grade=3",
+        "grade!=3",
+    ]
     table = pd.DataFrame(booleanizer.transform(PEOPLE), columns=names).astype(bool)
     np.testing.assert_array_equal(table["age > 60"], PEOPLE["age"] > 60)
     np.testing.assert_array_equal(table["not smoker"], PEOPLE["smoker"] == 0)

@@ -98,9 +98,15 @@ def test_gbfs_agrees_with_lightgbm_where_lightgbm_is_right(seed, depth, mu):
     y = np.sin(6 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=2000)
     costs = rng.uniform(0.5, 2.0, 6)
     model = GBFSRegressor(
-        mu, n_iter=40, learning_rate=0.2, max_depth=depth, min_samples_leaf=10, init="zero", feature_costs=costs,
+        mu,
+        n_iter=40,
+        learning_rate=0.2,
+        max_depth=depth,
+        min_samples_leaf=10,
+        init="zero",
+        feature_costs=costs,
         validation_fraction=None,
-    ).fit(X, y)  # fmt: skip
+    ).fit(X, y)
     booster = plain_booster(
         X, y, 40, depth=depth, eta=0.2, least=10, cegb_penalty_feature_coupled=(2 * mu * costs).tolist(), max_bin=255
     )

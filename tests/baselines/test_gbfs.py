@@ -150,14 +150,28 @@ def test_equals_exhaustive_search_in_fractions(seed):
     start = sum(a * b for a, b in zip(y, w)) / sum(w) if p["init"] == "prior" else Fraction(0)
     ledger = twin.Ledger(p["mu"], p["costs"], phi_in_fractions(p), p["frozen"])
     scores = twin.learn(
-        X, [[start] * len(X)], lambda F: [([c * (a - b) for a, b, c in zip(y, F[0], w)], w)], ledger,
-        n_iter=p["n_iter"], eta=Fraction(1, 2), depth=p["depth"], least=p["least"], force=p["force"],
-    )  # fmt: skip
+        X,
+        [[start] * len(X)],
+        lambda F: [([c * (a - b) for a, b, c in zip(y, F[0], w)], w)],
+        ledger,
+        n_iter=p["n_iter"],
+        eta=Fraction(1, 2),
+        depth=p["depth"],
+        least=p["least"],
+        force=p["force"],
+    )
     model = GBFSRegressor(
-        float(p["mu"]), feature_costs=[float(v) for v in p["costs"]], max_depth=p["depth"], min_samples_leaf=p["least"],
-        n_iter=p["n_iter"], learning_rate=0.5, init=p["init"], rule="force_first" if p["force"] else "gain",
-        phi_update="tree" if p["frozen"] else "split", **phi_parameters(p),
-    ).fit(p["X"], p["y"], p["w"])  # fmt: skip
+        float(p["mu"]),
+        feature_costs=[float(v) for v in p["costs"]],
+        max_depth=p["depth"],
+        min_samples_leaf=p["least"],
+        n_iter=p["n_iter"],
+        learning_rate=0.5,
+        init=p["init"],
+        rule="force_first" if p["force"] else "gain",
+        phi_update="tree" if p["frozen"] else "split",
+        **phi_parameters(p),
+    ).fit(p["X"], p["y"], p["w"])
     np.testing.assert_allclose(model.predict(p["X"]), [float(v) for v in scores[0]], rtol=1e-12, atol=1e-12)
     told = [tuple(float(v) for v in line) for line in ledger.log]
     np.testing.assert_allclose(
@@ -192,9 +206,15 @@ def test_classes_equal_exhaustive_search(n_classes, newton, frozen, seed):
     start = [[0.0] * 24] * outputs
     scores = twin.learn(X.tolist(), start, step, ledger, n_iter=4, eta=0.3, depth=3, least=2, tol=1e-11)
     model = GBFSClassifier(
-        mu, n_iter=4, learning_rate=0.3, max_depth=3, min_samples_leaf=2, init="zero",
-        step="newton" if newton else "gradient", phi_update="tree" if frozen else "split",
-    ).fit(X, codes, w)  # fmt: skip
+        mu,
+        n_iter=4,
+        learning_rate=0.3,
+        max_depth=3,
+        min_samples_leaf=2,
+        init="zero",
+        step="newton" if newton else "gradient",
+        phi_update="tree" if frozen else "split",
+    ).fit(X, codes, w)
     np.testing.assert_allclose(model._scores(X), np.transpose(scores), atol=1e-10)
     assert [p[:4] for p in model.purchase_log_] == [p[:4] for p in ledger.log]
     assert len(ledger.log) >= 2

@@ -316,11 +316,14 @@ ENDLESS[2, 2] = -np.inf
         ({"phi": lambda bought: np.full(3, 2.0)}, X3, Y3, None, "between 0 and 1"),
         ({"phi": lambda bought: np.ones(3), "mu_rel": 0.1}, X3, Y3 * X3[:, 0], None, "0 for what was bought"),
         (
-            {"phi": lambda bought: np.where(bought, 0.0, 0.5 + 0.5 * bought.any()), "mu_rel": 0.1}, X3, Y3 * X3[:, 0],
-            None, "must not increase",
+            {"phi": lambda bought: np.where(bought, 0.0, 0.5 + 0.5 * bought.any()), "mu_rel": 0.1},
+            X3,
+            Y3 * X3[:, 0],
+            None,
+            "must not increase",
         ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_told_in_a_sentence(setting, X, y, weights, says):
     with pytest.raises((ValueError, TypeError), match=says):
         GBFSClassifier(n_iter=2).set_params(**setting).fit(X, y, weights)

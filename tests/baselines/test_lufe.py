@@ -183,8 +183,9 @@ def test_identity_is_the_ridge_and_hinge_svm_and_random_comes_near_it():
     scores = np.arange(200.0, 0.0, -1.0)
     base = LUFeClassifier(20, selector=scores, lam2=0.5, secondary="identity", fit_intercept_unselected=False)
     signs = np.where(y == 1, 1, -1)
-    plus = SVMPlusClassifier(1.0, 0.5, False).fit(X[:, :20] * clone(base).fit(X, y).scaling_.scale[:20], signs,
-                                                  X_privileged=np.eye(60))  # fmt: skip
+    plus = SVMPlusClassifier(1.0, 0.5, False).fit(
+        X[:, :20] * clone(base).fit(X, y).scaling_.scale[:20], signs, X_privileged=np.eye(60)
+    )
     np.testing.assert_allclose(clone(base).fit(X, y).coef_, plus.coef_, atol=1e-7)
 
 

@@ -29,8 +29,10 @@ from support.method_tables import TABLES, honest_usage
 from support.sgl_problems import X8, Y8
 
 RANKED = [
-    ForestSelectionClassifier(n_estimators=10, random_state=0), MRMRClassifier(), HSICLassoClassifier(random_state=0)
-]  # fmt: skip
+    ForestSelectionClassifier(n_estimators=10, random_state=0),
+    MRMRClassifier(),
+    HSICLassoClassifier(random_state=0),
+]
 LINEAR = [L1LogisticClassifier(random_state=0), GroupLassoClassifier()]
 name_of = lambda method: type(method).__name__  # noqa: E731
 every_method = pytest.mark.parametrize("method", RANKED + LINEAR, ids=name_of)
@@ -107,8 +109,9 @@ def plain_mrmr(bins, y, k):
         score = {
             j: mutual_info_score(bins[:, j], y)
             - (np.mean([mutual_info_score(bins[:, j], bins[:, i]) for i in chosen]) if chosen else 0.0)
-            for j in range(bins.shape[1]) if j not in chosen
-        }  # fmt: skip
+            for j in range(bins.shape[1])
+            if j not in chosen
+        }
         chosen.append(min(score, key=lambda j: (-round(score[j], 10), j)))
     return chosen
 

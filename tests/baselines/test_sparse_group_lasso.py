@@ -301,9 +301,13 @@ def test_lambda_max_and_path_refuse_in_a_sentence():
 
 @settings(max_examples=60, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12), p=st.integers(1, 10), share=st.floats(1e-4, 1.2),
-    tau=st.floats(0, 1), scale=st.sampled_from([1e-8, 1.0, 1e8]),
-)  # fmt: skip
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 12),
+    p=st.integers(1, 10),
+    share=st.floats(1e-4, 1.2),
+    tau=st.floats(0, 1),
+    scale=st.sampled_from([1e-8, 1.0, 1e8]),
+)
 def test_any_problem_is_solved_to_its_gap(seed, n, p, share, tau, scale):
     rng = np.random.default_rng(seed)
     X, y = scale * rng.integers(-2, 3, (n, p)), rng.normal(size=n)

@@ -324,8 +324,9 @@ def test_privileged_features_are_routed_through_searches(routing):
     folds = StratifiedKFold(3)
     search = GridSearchCV(estimator, {"lam1": [0.01, 1.0], "lam2": [0.1, 1.0]}, cv=folds).fit(X, y, X_privileged=P)
     cell = dict(search.cv_results_["params"][0])
-    scores = cross_val_score(SVMPlusClassifier(**cell).set_fit_request(X_privileged=True), X, y, cv=folds,
-                             params={"X_privileged": P})  # fmt: skip
+    scores = cross_val_score(
+        SVMPlusClassifier(**cell).set_fit_request(X_privileged=True), X, y, cv=folds, params={"X_privileged": P}
+    )
     expected = [fitted(X[a], P[a], y[a], cell["lam1"], cell["lam2"]).score(X[b], y[b]) for a, b in folds.split(X, y)]
     np.testing.assert_allclose(scores, expected)
     assert search.cv_results_["mean_test_score"][0] == pytest.approx(np.mean(expected))

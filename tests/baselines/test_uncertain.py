@@ -28,11 +28,13 @@ CANCER, WINE = load_breast_cancer(return_X_y=True), load_wine(return_X_y=True)
 GROUPED = {"lam1": 0.0, "lam2": 3000.0, "s": 6, "random_state": 0}
 
 
-@parametrize_with_checks([
-    UncertainExpander(s=3, random_state=0),
-    UncertainSGLSelector(s=3, lam1=1.0, lam2=1.0, random_state=0),
-    UncertainHIKClassifier(lam1=0.0, lam2=10.0, s=4, kernel_input="histogram", solver="fista", random_state=0),
-])  # fmt: skip
+@parametrize_with_checks(
+    [
+        UncertainExpander(s=3, random_state=0),
+        UncertainSGLSelector(s=3, lam1=1.0, lam2=1.0, random_state=0),
+        UncertainHIKClassifier(lam1=0.0, lam2=10.0, s=4, kernel_input="histogram", solver="fista", random_state=0),
+    ]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

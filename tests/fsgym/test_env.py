@@ -142,9 +142,13 @@ def test_observations_and_info_by_hand():
     assert str(reward) == "0.0"  # and not -0.0
     ends = {key: info[key] for key in END}
     assert ends == {
-        "prediction": 0, "label": 0, "correct": True, "n_acquired": 1,
-        "acquisition_cost": pytest.approx(0.4), "error_cost": 0.0,
-    }  # fmt: skip
+        "prediction": 0,
+        "label": 0,
+        "correct": True,
+        "n_acquired": 1,
+        "acquisition_cost": pytest.approx(0.4),
+        "error_cost": 0.0,
+    }
     assert [type(ends[k]) for k in ("prediction", "correct", "error_cost")] == [int, bool, float]
 
 

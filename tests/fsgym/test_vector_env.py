@@ -244,9 +244,13 @@ def test_a_copy_goes_its_own_way(duplicate):
 def test_kinds_of_actions():
     plan, runs = [2, N, 0, N + 1], []
     kinds = [
-        lambda a: a, lambda a: a.astype(np.int32), lambda a: a.astype(np.uint8), lambda a: a.tolist(),
-        lambda a: np.repeat(a, 2)[::2], lambda a: np.broadcast_to(a[:1], SIZE),
-    ]  # fmt: skip
+        lambda a: a,
+        lambda a: a.astype(np.int32),
+        lambda a: a.astype(np.uint8),
+        lambda a: a.tolist(),
+        lambda a: np.repeat(a, 2)[::2],
+        lambda a: np.broadcast_to(a[:1], SIZE),
+    ]
     for kind in kinds:
         envs = make(DATA["complete"], VARIANTS["costs"])
         envs.reset(seed=0)

@@ -138,8 +138,9 @@ def test_cost_claims(cost, holds):
     rows = []
     for split in range(5):
         for error in (400.0, 800.0):
-            rows += line(dwsm_cost.label(error), DWSM, [(0.5, 0.76)], split, loss=cost + split - 2, spent=16.0,
-                         error_cost=60.0)  # fmt: skip
+            rows += line(
+                dwsm_cost.label(error), DWSM, [(0.5, 0.76)], split, loss=cost + split - 2, spent=16.0, error_cost=60.0
+            )
     claims = dwsm_cost.claims(pd.DataFrame(rows))
     assert by_text(claims, "Error cost 400: mean").holds is holds
     assert by_text(claims, "Error cost 400: mean").here.startswith(f"{cost:.1f} [")
@@ -184,9 +185,10 @@ def test_relational_claims():
     usage[1, [5, 9]] = 1.0
     usage[5] = 0.9
     row = {
-        "dataset": dwsm_relational.label(dwsm_relational.PRICES[-1]), "class_usage": usage.tolist(),
+        "dataset": dwsm_relational.label(dwsm_relational.PRICES[-1]),
+        "class_usage": usage.tolist(),
         "class_right": [10] * 10,
-    }  # fmt: skip
+    }
     classes = [str(k) for k in range(10)]
     claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
     assert [c.holds for c in claims] == [True] * 5

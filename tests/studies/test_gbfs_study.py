@@ -80,9 +80,14 @@ def test_bags_are_counted_and_told_to_those_that_know_them(method):
     assert len({tuple(labels[4 * k : 4 * k + 4]) for k in range(3)}) == 3
     assert all(len(set(labels[4 * k : 4 * k + 4])) == 1 for k in range(3))
     options = {
-        "params": {"n_iter": 60, "validation_fraction": None} if method == "gbfs" else {}, "mu_rel": [0.5],
-        "depths": [2], "decades": 1, "n_settings": 3, "bags": 3, "aware": True,
-    }  # fmt: skip
+        "params": {"n_iter": 60, "validation_fraction": None} if method == "gbfs" else {},
+        "mu_rel": [0.5],
+        "depths": [2],
+        "decades": 1,
+        "n_settings": 3,
+        "bags": 3,
+        "aware": True,
+    }
     told = gbfs_cell.curve(data, method=method, options=options, part=PART, seed=0)
     used = [(n, b) for n, b in zip(told["n_features"], told["bags"]) if n]
     assert used
@@ -126,9 +131,10 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
     rng = np.random.default_rng(0)
     labels = {"kddcup99_10percent": ["normal", "smurf"], "spambase": ["ham", "spam"], "mnist": [3, 8], "a9a": [-1, 1]}
     monkeypatch.setattr(
-        Source, "load",
+        Source,
+        "load",
         lambda s, d=None: Dataset(rng.normal(size=(60, 3)), np.resize(labels.get(s.name, [1, 2]), 60), name=s.title),
-    )  # fmt: skip
+    )
     monkeypatch.setattr(gbfs, "binary", lambda data, positive: data)
     quick, full = (pd.DataFrame([p.row for p in gbfs.plan(f, None)]) for f in (False, True))
     for rows in (quick, full):
@@ -175,9 +181,15 @@ def test_two_classes_of_many():
 def cell(dataset, method, errors, split=0, n_test=10_000, **more):
     """A cell whose curve has these errors at 1, 10 and 100 features."""
     return {
-        "dataset": dataset, "split": split, "method": method, "n_features": [1, 10, 100], "test_error": errors,
-        "chance": 0.5, "n_test": n_test, **more,
-    }  # fmt: skip
+        "dataset": dataset,
+        "split": split,
+        "method": method,
+        "n_features": [1, 10, 100],
+        "test_error": errors,
+        "chance": 0.5,
+        "n_test": n_test,
+        **more,
+    }
 
 
 def made_up(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
@@ -205,10 +217,16 @@ def made_up(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
             "gbfs_selected": list(selected), "gbfs_error": 0.05, "l1_decisions": [0] * 61**2,
             "gbfs_decisions": [1] * 61**2, "points": [[0.1, 0.2, 0.0], [0.3, 0.4, 1.0]],
         })  # fmt: skip
-    rows.append({
-        "dataset": "kddcup99", "method": "GBFS, stages", "split": 0, "mu_rel": [0.25], "stage_features": [[1, 2]],
-        "stage_error": [[0.1, 0.01]],
-    })  # fmt: skip
+    rows.append(
+        {
+            "dataset": "kddcup99",
+            "method": "GBFS, stages",
+            "split": 0,
+            "mu_rel": [0.25],
+            "stage_features": [[1, 2]],
+            "stage_error": [[0.1, 0.01]],
+        }
+    )
     return pd.DataFrame(rows)
 
 
@@ -229,8 +247,13 @@ def test_claims_that_hold():
 
 def test_claims_that_do_not_hold():
     claims = gbfs_claims.claims(made_up(gain=-0.1, colon=(0.3, 0.1), bags=4.0, selected=(1, 2, 3)))
-    for start in ("GBFS clearly outperforms L1LR", "GBFS outperforms or matches RFFS", "kddcup99", "spambase: GBFS",
-                  "uspst: GBFS is slightly"):  # fmt: skip
+    for start in (
+        "GBFS clearly outperforms L1LR",
+        "GBFS outperforms or matches RFFS",
+        "kddcup99",
+        "spambase: GBFS",
+        "uspst: GBFS is slightly",
+    ):
         assert by_text(claims, start).holds is False
     assert by_text(claims, "GBFS outperforms or matches RFFS").here.startswith(
         "above on 0 of 6; level on 0 of 6; below"

@@ -60,8 +60,12 @@ def test_literals_are_named_by_levels(monkeypatch):
     literals, names = hkl.naming(hkl.Bench(dwsm.Source("people", "people")), codes, None)
     assert literals == {"nominal": [0, 1]}
     assert names == {
-        "town=0": "town=A", "town=1": "town=B", "town=2": "town=C", "smokes=0": "smokes!=yes", "smokes=1": "smokes=yes",
-    }  # fmt: skip
+        "town=0": "town=A",
+        "town=1": "town=B",
+        "town=2": "town=C",
+        "smokes=0": "smokes!=yes",
+        "smokes=1": "smokes=yes",
+    }
 
 
 def test_words_are_those_of_the_training_texts(monkeypatch):

@@ -97,10 +97,18 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
             for K, inner in ((300, "nested"), (500, "nested"), (300, "outer")):
                 spread = {n: 0.001 * ((number + i) % 3 - 1) for i, n in enumerate(sorted(arms | shares))}
                 figures = {n: 0.75 + v + (spread[n] if n != "LUFe" else 0.0) for n, v in (arms | shares).items()}
-                rows.append({
-                    "corpus": "pcmac", "dataset": f"pcmac {number}", "selector": selector, "K": K, "inner": inner,
-                    "tied": 3, "error": None, **figures,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "corpus": "pcmac",
+                        "dataset": f"pcmac {number}",
+                        "selector": selector,
+                        "K": K,
+                        "inner": inner,
+                        "tied": 3,
+                        "error": None,
+                        **figures,
+                    }
+                )
     return pd.DataFrame(rows)
 
 

@@ -99,8 +99,18 @@ def test_claims_are_printed_and_files_written(capsys, tmp_path):
     assert NASTY.split(" |")[0] in " ".join(said.split())
     assert "Note: Mind <i>this</i>." in said
     names = {p.name for p in tmp_path.iterdir()}
-    assert {"report.html", "claims.csv", "cells.csv", "settings.csv", "odd.csv", "tables.md", "tiny.bib", "timings.csv",
-            "times.csv", "results.sqlite"} <= names  # fmt: skip
+    assert {
+        "report.html",
+        "claims.csv",
+        "cells.csv",
+        "settings.csv",
+        "odd.csv",
+        "tables.md",
+        "tiny.bib",
+        "timings.csv",
+        "times.csv",
+        "results.sqlite",
+    } <= names
     assert any(n.startswith("curves_") and n.endswith(".png") for n in names)
     assert (tmp_path / "tiny.bib").read_text() == REFERENCE
     cells = pd.read_csv(tmp_path / "cells.csv")

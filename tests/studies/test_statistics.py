@@ -86,11 +86,22 @@ def cells():
         for split in (0, 1):
             for method, gain in (("a", lead), ("b", 0.0)):
                 for setting, (s, accuracy) in enumerate([(0.0, 0.8), (1.0, 0.6)]):
-                    rows.append({
-                        "dataset": dataset, "share": 0.5, "split": split, "method": method, "setting": setting,
-                        "params": "{}", "sparsity": s, "accuracy": accuracy + gain * (s == 0) - 0.1 * split,
-                        "chance": 0.6, "n_acquisitions": 3.0, "sparsity_within": 0.02, "error": None,
-                    })  # fmt: skip
+                    rows.append(
+                        {
+                            "dataset": dataset,
+                            "share": 0.5,
+                            "split": split,
+                            "method": method,
+                            "setting": setting,
+                            "params": "{}",
+                            "sparsity": s,
+                            "accuracy": accuracy + gain * (s == 0) - 0.1 * split,
+                            "chance": 0.6,
+                            "n_acquisitions": 3.0,
+                            "sparsity_within": 0.02,
+                            "error": None,
+                        }
+                    )
     return pd.DataFrame(rows)
 
 

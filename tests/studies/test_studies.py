@@ -26,10 +26,29 @@ def test_no_study_fails_without_results(name):
     """All cells failed: nothing is judged, or what is judged says that it is not."""
     study = find_study(name)
     columns = [
-        "dataset", "share", "split", "method", "setting", "params", "error", "accuracy", "sparsity", "chance", "loss",
-        "n_acquisitions", "n_features", "sparsity_within", "spent", "error_cost", "history", "histogram", "wrong",
-        "usage", "class_usage", "class_right",
-    ]  # fmt: skip
+        "dataset",
+        "share",
+        "split",
+        "method",
+        "setting",
+        "params",
+        "error",
+        "accuracy",
+        "sparsity",
+        "chance",
+        "loss",
+        "n_acquisitions",
+        "n_features",
+        "sparsity_within",
+        "spent",
+        "error_cost",
+        "history",
+        "histogram",
+        "wrong",
+        "usage",
+        "class_usage",
+        "class_right",
+    ]
     planned = [Planned(cells_task(), {})]
     conclusion = study.conclude(planned, pd.DataFrame(columns=columns), False)
     assert isinstance(conclusion, Conclusion)

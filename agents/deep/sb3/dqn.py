@@ -36,9 +36,13 @@ class MaskedReplayBuffer(ReplayBuffer):
     def _get_samples(self, batch_inds: NDArray, env: Any = None) -> MaskedSamples:  # type: ignore[override]
         where = batch_inds, np.random.randint(0, self.n_envs, size=len(batch_inds))  # noqa: NPY002 (seeded by Stable-Baselines3)
         arrays = (
-            self.observations[where], self.actions[where], self.next_observations[where],
-            self.dones[where][:, None], self.rewards[where][:, None], self.next_masks[where],
-        )  # fmt: skip
+            self.observations[where],
+            self.actions[where],
+            self.next_observations[where],
+            self.dones[where][:, None],
+            self.rewards[where][:, None],
+            self.next_masks[where],
+        )
         return MaskedSamples(*(self.to_torch(array) for array in arrays))
 
 

@@ -57,8 +57,13 @@ def _falling(rate: float) -> LinearSchedule:
 # Undiscounted: the return is then minus the loss of a datum. Episodes are short, networks small, and a rate that falls
 # to nothing settles close calls between thirty prices of 0.01.
 _PPO = {
-    "n_steps": 32, "batch_size": 256, "n_epochs": 10, "gamma": 1.0, "ent_coef": 0.01, "learning_rate": _falling(1e-3),
-}  # fmt: skip
+    "n_steps": 32,
+    "batch_size": 256,
+    "n_epochs": 10,
+    "gamma": 1.0,
+    "ent_coef": 0.01,
+    "learning_rate": _falling(1e-3),
+}
 _DQN = {
     "batch_size": 256, "gamma": 1.0, "buffer_size": 10_000, "learning_starts": 2_000, "train_freq": 4,
     "gradient_steps": 16, "tau": 0.02, "target_update_interval": 64, "exploration_fraction": 0.5,
@@ -123,14 +128,19 @@ def make_model(
         raise TypeError(f"{algorithm} needs an environment of fsgym, got {brief(env)}")
     rules = rules_for(inner.dataset, inner.rules)
     envs = DatumWiseVectorEnv(
-        inner.dataset, rules, settings.num_envs if num_envs is None else num_envs,
+        inner.dataset,
+        rules,
+        settings.num_envs if num_envs is None else num_envs,
         autoreset_mode=AutoresetMode.SAME_STEP,
-    )  # fmt: skip
+    )
     largest = float(np.abs(rules.error_costs).max()) or 1.0
     venv = ScaledRewards(VecMonitor(DatumWiseVecEnv(envs)), 1.0 / largest)
     arguments = {
-        "device": "cpu", "policy_kwargs": {"net_arch": list(hidden)}, **settings.options, **_checked(algorithm, options)
-    }  # fmt: skip
+        "device": "cpu",
+        "policy_kwargs": {"net_arch": list(hidden)},
+        **settings.options,
+        **_checked(algorithm, options),
+    }
     return settings.algorithm("MlpPolicy", venv, seed=seed, **arguments)
 
 
@@ -166,10 +176,14 @@ def rebuilt(policy: NetworkPolicy) -> Any:
     """The algorithm of Stable-Baselines3 with the network of a policy; it takes values scaled as the policy's are."""
     rules = policy.rules
     nothing = Dataset(
-        np.zeros((1, rules.n_features)), [0], classes=np.arange(rules.n_classes), bounds=(
-            np.full(rules.n_features, -LARGEST_VALUE), np.full(rules.n_features, LARGEST_VALUE),
+        np.zeros((1, rules.n_features)),
+        [0],
+        classes=np.arange(rules.n_classes),
+        bounds=(
+            np.full(rules.n_features, -LARGEST_VALUE),
+            np.full(rules.n_features, LARGEST_VALUE),
         ),
-    )  # fmt: skip
+    )
     with alone():
         model = make_model(policy.algorithm, DatumWiseEnv(nothing, rules), hidden=policy.hidden)
     arrays = {name: torch.tensor(array) for name, array in policy.arrays.items()}

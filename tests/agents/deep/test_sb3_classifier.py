@@ -26,9 +26,10 @@ from support.deep_training import SHORT, quick, telling
 from support.rcpi_twin import VARIANTS, problem
 
 ENOUGH = {
-    "total_timesteps": 768, "num_envs": 32,
+    "total_timesteps": 768,
+    "num_envs": 32,
     "options": {"n_steps": 4, "batch_size": 128, "learning_rate": 1e-2, "ent_coef": 0.0},
-}  # fmt: skip
+}
 
 
 @parametrize_with_checks([quick(**ENOUGH), quick("dqn")])
@@ -205,15 +206,29 @@ def test_weights_as_large_as_can_be_lead_to_legal_actions_and_no_warning(file):
         wild.trajectories(np.zeros((3, 5)), Rules(5, 3))
 
 
-@pytest.mark.parametrize(("option", "value", "word"), [
-    ("algorithm", "sac", "algorithm must be one of maskable_ppo"), ("algorithm", None, "algorithm must be"),
-    ("lam", -1, "lam"), ("total_timesteps", 0, "total_timesteps"), ("total_timesteps", 1.5, "total_timesteps"),
-    ("num_envs", 0, "num_envs"), ("num_envs", "4", "num_envs"), ("hidden", 64, "hidden must be widths"),
-    ("hidden", (0,), "hidden must be widths"), ("hidden", (True,), "hidden must be widths"), ("hidden", None, "hidden"),
-    ("options", {"nonsense": 1}, "no option 'nonsense'"), ("options", {"env": 1}, "no option 'env'"),
-    ("options", 3, "options must be a mapping"), ("options", {"policy_kwargs": {}}, "use hidden"),
-    ("random_state", "x", "random_state"), ("random_state", -1, "random_state"), ("budget", 1.5, "budget"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value", "word"),
+    [
+        ("algorithm", "sac", "algorithm must be one of maskable_ppo"),
+        ("algorithm", None, "algorithm must be"),
+        ("lam", -1, "lam"),
+        ("total_timesteps", 0, "total_timesteps"),
+        ("total_timesteps", 1.5, "total_timesteps"),
+        ("num_envs", 0, "num_envs"),
+        ("num_envs", "4", "num_envs"),
+        ("hidden", 64, "hidden must be widths"),
+        ("hidden", (0,), "hidden must be widths"),
+        ("hidden", (True,), "hidden must be widths"),
+        ("hidden", None, "hidden"),
+        ("options", {"nonsense": 1}, "no option 'nonsense'"),
+        ("options", {"env": 1}, "no option 'env'"),
+        ("options", 3, "options must be a mapping"),
+        ("options", {"policy_kwargs": {}}, "use hidden"),
+        ("random_state", "x", "random_state"),
+        ("random_state", -1, "random_state"),
+        ("budget", 1.5, "budget"),
+    ],
+)
 def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
     with pytest.raises((ValueError, TypeError), match=word) as caught:
         quick(**{option: value}).fit(*telling(30))

@@ -205,13 +205,27 @@ def test_a_hostile_file_is_refused(cancer, tmp_path):
 # Parameters
 
 
-@pytest.mark.parametrize(("option", "value", "word"), [
-    ("lam", -1, "lam"), ("lam", np.nan, "lam"), ("lam", 1e200, "must not add up"), ("budget", -1, "budget"),
-    ("budget_cost", 0.5, "below the cheapest"), ("costs", [1, 2], r"shape \(3,\)"), ("groups", [[0, 1]], "cover"),
-    ("error_costs", np.zeros((3, 3)), "shape"), ("related", np.eye(3), "needs unrelated_costs"), ("kappa", -1, "kappa"),
-    ("kappa", "much", "kappa"), ("beta", 2, "beta"), ("n_jobs", 0, "n_jobs"), ("n_jobs", 0.5, "n_jobs"),
-    ("random_state", "x", "random_state"), ("missing", "drop", "missing"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value", "word"),
+    [
+        ("lam", -1, "lam"),
+        ("lam", np.nan, "lam"),
+        ("lam", 1e200, "must not add up"),
+        ("budget", -1, "budget"),
+        ("budget_cost", 0.5, "below the cheapest"),
+        ("costs", [1, 2], r"shape \(3,\)"),
+        ("groups", [[0, 1]], "cover"),
+        ("error_costs", np.zeros((3, 3)), "shape"),
+        ("related", np.eye(3), "needs unrelated_costs"),
+        ("kappa", -1, "kappa"),
+        ("kappa", "much", "kappa"),
+        ("beta", 2, "beta"),
+        ("n_jobs", 0, "n_jobs"),
+        ("n_jobs", 0.5, "n_jobs"),
+        ("random_state", "x", "random_state"),
+        ("missing", "drop", "missing"),
+    ],
+)
 def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     with pytest.raises((ValueError, TypeError), match=word) as caught:
@@ -219,10 +233,17 @@ def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("X", [
-    np.zeros((8, 3)), np.full((8, 3), np.nan), np.full((8, 3), 3e38), np.eye(8)[:, :3] * 3e38,
-    np.where(np.eye(8)[:, :3] == 1, np.nan, -3e38), np.arange(24.0).reshape(8, 3) * 1e-38,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.zeros((8, 3)),
+        np.full((8, 3), np.nan),
+        np.full((8, 3), 3e38),
+        np.eye(8)[:, :3] * 3e38,
+        np.where(np.eye(8)[:, :3] == 1, np.nan, -3e38),
+        np.arange(24.0).reshape(8, 3) * 1e-38,
+    ],
+)
 def test_strange_tables_can_be_learnt(X):
     y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
     with warnings.catch_warnings():

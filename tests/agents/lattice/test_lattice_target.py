@@ -56,11 +56,17 @@ def test_what_is_free_cannot_be_kept_within_a_number():
         search(Target("features", 1), Rules(6, 2, costs=[0, 0, 1, 1, 1, 1]), learn_at)
 
 
-@pytest.mark.parametrize(("cost", "features", "word"), [
-    (1, 1, "cannot be given both"), (-1, None, "target_cost must be finite and at least 0"), (np.nan, None, "finite"),
-    (None, np.inf, "target_features must be finite"), (None, "two", "must be a number"),
-    ([1, 2], None, "must be a number"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cost", "features", "word"),
+    [
+        (1, 1, "cannot be given both"),
+        (-1, None, "target_cost must be finite and at least 0"),
+        (np.nan, None, "finite"),
+        (None, np.inf, "target_features must be finite"),
+        (None, "two", "must be a number"),
+        ([1, 2], None, "must be a number"),
+    ],
+)
 def test_targets_that_make_no_sense_get_a_sentence(cost, features, word):
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     with pytest.raises((ValueError, TypeError), match=word) as caught:

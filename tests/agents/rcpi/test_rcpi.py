@@ -148,10 +148,15 @@ def test_predict_speaks_as_stable_baselines_does():
         agent.predict(batch, action_masks=info["action_mask"])
 
 
-@pytest.mark.parametrize("rules", [
-    {"budget": 2}, {"costs": [1, 2, 3, 4, 5], "budget_cost": 4.0}, {"groups": [0, 1, 0, 1, 2], "budget": 1},
-    {"related": np.eye(5, k=1) + np.eye(5, k=-1), "unrelated_costs": "forbid"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"budget": 2},
+        {"costs": [1, 2, 3, 4, 5], "budget_cost": 4.0},
+        {"groups": [0, 1, 0, 1, 2], "budget": 1},
+        {"related": np.eye(5, k=1) + np.eye(5, k=-1), "unrelated_costs": "forbid"},
+    ],
+)
 def test_without_masks_nothing_illegal_is_tried(rules):
     agent = small_agent(rules={**rules}, n_iterations=1)
     J = agent.rules.n_acquisitions
@@ -233,12 +238,29 @@ def test_wrong_use_gets_a_sentence():
     assert agent.trajectories(np.zeros((0, 5))).answers.shape == (0,)
 
 
-@pytest.mark.parametrize(("option", "value"), [
-    ("n_iterations", 0), ("n_iterations", 2.0), ("n_iterations", True), ("states_per_sample", 0),
-    ("states_per_sample", np.nan), ("alpha", 1.0), ("alpha", -0.1), ("ridge", 0.0), ("ridge", np.inf),
-    ("mixture", "state"), ("n_rollouts", 0), ("select", "first"), ("patience", 0), ("tol", -1.0), ("n_jobs", 0),
-    ("n_jobs", "all"), ("random_state", -1), ("random_state", "dice"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("n_iterations", 0),
+        ("n_iterations", 2.0),
+        ("n_iterations", True),
+        ("states_per_sample", 0),
+        ("states_per_sample", np.nan),
+        ("alpha", 1.0),
+        ("alpha", -0.1),
+        ("ridge", 0.0),
+        ("ridge", np.inf),
+        ("mixture", "state"),
+        ("n_rollouts", 0),
+        ("select", "first"),
+        ("patience", 0),
+        ("tol", -1.0),
+        ("n_jobs", 0),
+        ("n_jobs", "all"),
+        ("random_state", -1),
+        ("random_state", "dice"),
+    ],
+)
 def test_parameters_out_of_range_are_refused_in_a_sentence(option, value):
     with pytest.raises(ValueError, match=f"{option} must") as caught:
         small_agent(**{option: value})

@@ -146,9 +146,12 @@ def test_pipeline_search_and_cross_validation_by_the_loss(cancer):
     scores = search.cv_results_["mean_test_score"]
     assert scores[2] == pytest.approx(-(y == 0).mean(), abs=0.01)  # answered at once
     result = cross_validate(
-        DatumWiseClassifier(lam=0.02, mixture="trajectory", **QUICK), X, y, cv=3,
+        DatumWiseClassifier(lam=0.02, mixture="trajectory", **QUICK),
+        X,
+        y,
+        cv=3,
         scoring={"loss": loss_scorer(rules), "hits": "accuracy"},
-    )  # fmt: skip
+    )
     assert (result["test_hits"] > 0.85).all()
     assert (result["test_loss"] > -0.3).all()
 
@@ -222,18 +225,42 @@ def test_data_that_cannot_be_learnt_get_a_sentence():
         model.save("nowhere")
 
 
-@pytest.mark.parametrize(("option", "value", "word"), [
-    ("lam", -1, "lam"), ("lam", np.nan, "lam"), ("lam", "cheap", "lam"), ("lam", 1e200, "must not add up"),
-    ("budget", -1, "budget"), ("budget", 1.5, "budget"), ("budget_cost", 0.5, "below the cheapest"),
-    ("costs", [1, 2], r"shape \(3,\)"), ("costs", [1, 2, np.nan], "finite"), ("costs", [1, 2, -3], "negative"),
-    ("costs", "cheap", "numbers"), ("error_costs", np.zeros((3, 3)), "shape"), ("error_costs", "dear", "matrix"),
-    ("groups", [[0, 1]], "cover"), ("groups", [[0, 1], [1, 2]], "overlap"), ("groups", "ab", "groups"),
-    ("related", np.eye(3), "needs unrelated_costs"), ("unrelated_costs", 2, "needs related"),
-    ("prerequisites", np.ones((3, 3)), "cycle"), ("relation", "some", "relation"), ("missing", "drop", "missing"),
-    ("n_iterations", 0, "n_iterations"), ("alpha", 1, "alpha"), ("ridge", 0, "ridge"), ("select", None, "select"),
-    ("mixture", None, "mixture"), ("n_rollouts", "1", "n_rollouts"), ("random_state", "x", "random_state"),
-    ("states_per_sample", -1, "states_per_sample"), ("n_jobs", 0.5, "n_jobs"), ("budget", 10**30, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "value", "word"),
+    [
+        ("lam", -1, "lam"),
+        ("lam", np.nan, "lam"),
+        ("lam", "cheap", "lam"),
+        ("lam", 1e200, "must not add up"),
+        ("budget", -1, "budget"),
+        ("budget", 1.5, "budget"),
+        ("budget_cost", 0.5, "below the cheapest"),
+        ("costs", [1, 2], r"shape \(3,\)"),
+        ("costs", [1, 2, np.nan], "finite"),
+        ("costs", [1, 2, -3], "negative"),
+        ("costs", "cheap", "numbers"),
+        ("error_costs", np.zeros((3, 3)), "shape"),
+        ("error_costs", "dear", "matrix"),
+        ("groups", [[0, 1]], "cover"),
+        ("groups", [[0, 1], [1, 2]], "overlap"),
+        ("groups", "ab", "groups"),
+        ("related", np.eye(3), "needs unrelated_costs"),
+        ("unrelated_costs", 2, "needs related"),
+        ("prerequisites", np.ones((3, 3)), "cycle"),
+        ("relation", "some", "relation"),
+        ("missing", "drop", "missing"),
+        ("n_iterations", 0, "n_iterations"),
+        ("alpha", 1, "alpha"),
+        ("ridge", 0, "ridge"),
+        ("select", None, "select"),
+        ("mixture", None, "mixture"),
+        ("n_rollouts", "1", "n_rollouts"),
+        ("random_state", "x", "random_state"),
+        ("states_per_sample", -1, "states_per_sample"),
+        ("n_jobs", 0.5, "n_jobs"),
+        ("budget", 10**30, None),
+    ],
+)
 def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     model = DatumWiseClassifier(**{**QUICK, option: value})

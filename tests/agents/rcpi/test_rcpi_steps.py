@@ -31,9 +31,16 @@ def random_scores(rules, seed):
 
 def rollouts(states, dataset, values, mixture, rules, per_trajectory=False, n_rollouts=1, seed=5):
     returns, legal, _ = rollout_returns(
-        states, dataset, values, mixture, rules, per_trajectory=per_trajectory, n_rollouts=n_rollouts, seed=seed,
+        states,
+        dataset,
+        values,
+        mixture,
+        rules,
+        per_trajectory=per_trajectory,
+        n_rollouts=n_rollouts,
+        seed=seed,
         run=serially,
-    )  # fmt: skip
+    )
     return returns, legal
 
 
@@ -132,10 +139,21 @@ def test_several_rollouts_are_averaged_and_streams_do_not_repeat():
 
 
 @with_missing
-@pytest.mark.parametrize(("variant", "n_states"), [
-    ("base", 400), ("base", 20_000), ("groups", 300), ("groups", 9000), ("budget", 400), ("costs", 200),
-    ("groups, costs, budget", 500), ("forbid", 300), ("prerequisites, budget", 400), ("everything", 400),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("variant", "n_states"),
+    [
+        ("base", 400),
+        ("base", 20_000),
+        ("groups", 300),
+        ("groups", 9000),
+        ("budget", 400),
+        ("costs", 200),
+        ("groups, costs, budget", 500),
+        ("forbid", 300),
+        ("prerequisites, budget", 400),
+        ("everything", 400),
+    ],
+)
 def test_scores_are_those_of_one_plain_ridge_regression_an_action(variant, n_states, missing):
     dataset, rules = problem(variant, missing, n=60)
     values, twin = Scaling.fit(dataset.X).apply(dataset.X), Twin(dataset, rules)
@@ -186,9 +204,14 @@ def test_states_without_a_budget_are_fair_coins():
     assert (np.abs(np.bincount(first, minlength=8) - len(first) / 8) < 5 * np.sqrt(len(first) / 8)).all()
 
 
-@pytest.mark.parametrize("options", [
-    {"budget": 3}, {"budget_cost": 3.0}, {"budget": 3, "groups": [[0], [1, 2], [3], [4, 5]]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"budget": 3},
+        {"budget_cost": 3.0},
+        {"budget": 3, "groups": [[0], [1, 2], [3], [4, 5]]},
+    ],
+)
 def test_sizes_are_uniform_with_a_budget(options):
     rules = Rules(6, 2, **options)
     states = sample_states(np.zeros((10, 6), np.float32), rules, 12_000, seed=7)

@@ -86,13 +86,18 @@ def test_the_cheaper_copy_is_bought():
         assert result.usage[dear] < 0.3
 
 
-@pytest.mark.parametrize("options", [
-    {"budget": 1}, {"budget": 2}, {"costs": [1, 2, 3, 4, 5], "budget_cost": 3.0},
-    {"related": np.eye(5, k=1) + np.eye(5, k=-1), "unrelated_costs": "forbid"},
-    {"related": np.ones((5, 5)) - np.eye(5), "unrelated_costs": 2, "empty_is_related": False, "budget_cost": 3.0},
-    {"prerequisites": [[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 1, 0, 0]]},
-    {"groups": [[0, 4], [1, 2], [3]]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"budget": 1},
+        {"budget": 2},
+        {"costs": [1, 2, 3, 4, 5], "budget_cost": 3.0},
+        {"related": np.eye(5, k=1) + np.eye(5, k=-1), "unrelated_costs": "forbid"},
+        {"related": np.ones((5, 5)) - np.eye(5), "unrelated_costs": 2, "empty_is_related": False, "budget_cost": 3.0},
+        {"prerequisites": [[0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 1, 0, 0]]},
+        {"groups": [[0, 4], [1, 2], [3]]},
+    ],
+)
 def test_what_the_rules_allow_is_enough_to_find_the_feature_that_decides(options):
     X, y = one_decides(600)
     result, agent = learnt(X, y, lam=0.02, mixture="decision", **options)

@@ -43,10 +43,28 @@ def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
     (tmp_path / "errors.csv").write_text(",no,yes\nno,0,50\nyes,10,0\n")
     out = tmp_path / "out"
     code, said, error = call(
-        capsys, "compare", table, "--target", "ill", "--drop", "patient", "--methods", "cart,lars", "--splits", 2,
-        "--costs", tmp_path / "prices.csv", "--error-costs", tmp_path / "errors.csv", "--lam", "1", "--jobs", 1,
-        "--out", out,
-    )  # fmt: skip
+        capsys,
+        "compare",
+        table,
+        "--target",
+        "ill",
+        "--drop",
+        "patient",
+        "--methods",
+        "cart,lars",
+        "--splits",
+        2,
+        "--costs",
+        tmp_path / "prices.csv",
+        "--error-costs",
+        tmp_path / "errors.csv",
+        "--lam",
+        "1",
+        "--jobs",
+        1,
+        "--out",
+        out,
+    )
     assert (code, error) == (0, "")
     assert "CART" in said
     assert "Loss at lambda" in said
@@ -63,8 +81,14 @@ def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1)[0] == 0
     assert sorted(p.name for p in (tmp_path / "fsgym-results" / "wine").iterdir()) == [
-        "curves.png", "histogram.png", "report.html", "results.csv", "results.sqlite", "timings.sqlite", "usage.png",
-    ]  # fmt: skip
+        "curves.png",
+        "histogram.png",
+        "report.html",
+        "results.csv",
+        "results.sqlite",
+        "timings.sqlite",
+        "usage.png",
+    ]
 
 
 def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
@@ -73,9 +97,21 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
     (tmp_path / "groups.json").write_text(json.dumps(groups))
     (tmp_path / "related.json").write_text("[]")
     arguments = (
-        "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path / "out",
-        "--groups", tmp_path / "groups.json", "--related", tmp_path / "related.json",
-    )  # fmt: skip
+        "compare",
+        "wine",
+        "--methods",
+        "lars",
+        "--splits",
+        1,
+        "--jobs",
+        1,
+        "--out",
+        tmp_path / "out",
+        "--groups",
+        tmp_path / "groups.json",
+        "--related",
+        tmp_path / "related.json",
+    )
     assert call(capsys, *arguments, "--unrelated-costs", "forbid")[0] == 0
     results = pd.read_csv(tmp_path / "out" / "results.csv")
     assert results["n_acquisitions"].max() == 2

@@ -16,9 +16,14 @@ def figures(said):
     return {name.strip(): float(value) for name, value in lines}
 
 
-@pytest.mark.parametrize(("agent", "kind", "steps"), [
-    ("rcpi", DatumWiseClassifier, 2), ("maskable_ppo", SB3Classifier, 2048), ("dqn", SB3Classifier, 2048),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("agent", "kind", "steps"),
+    [
+        ("rcpi", DatumWiseClassifier, 2),
+        ("maskable_ppo", SB3Classifier, 2048),
+        ("dqn", SB3Classifier, 2048),
+    ],
+)
 def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
     path = tmp_path / "models" / "wine.safetensors"
     arguments = ("train", "wine", "--agent", agent, "-o", path, "--lam", 0.02, "--budget", 4, "--steps", steps)
@@ -52,9 +57,22 @@ def test_prices_groups_and_labels_of_the_users_files(capsys, tmp_path):
     (tmp_path / "errors.csv").write_text(",no,yes\nno,0,50\nyes,10,0\n")
     path = tmp_path / "model"
     code, said, error = call(
-        capsys, "train", tmp_path / "ward.csv", "--target", "ill", "-o", path, "--costs", tmp_path / "prices.csv",
-        "--error-costs", tmp_path / "errors.csv", "--budget-cost", 6, "--split", "all",
-    )  # fmt: skip
+        capsys,
+        "train",
+        tmp_path / "ward.csv",
+        "--target",
+        "ill",
+        "-o",
+        path,
+        "--costs",
+        tmp_path / "prices.csv",
+        "--error-costs",
+        tmp_path / "errors.csv",
+        "--budget-cost",
+        6,
+        "--split",
+        "all",
+    )
     assert (code, error) == (0, "")
     rules = load_classifier(path).rules_
     assert rules.costs.tolist() == [5.0, 1.0]

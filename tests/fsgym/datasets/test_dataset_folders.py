@@ -107,9 +107,23 @@ def damaged_npz(kind, path):
 
 @pytest.mark.parametrize(
     "kind",
-    ["object", "pickle", "keys", "no labels", "no test", "lengths", "one dimension", "index", "pointer",
-     "shape", "npy", "empty", "truncated", "flipped"],
-)  # fmt: skip
+    [
+        "object",
+        "pickle",
+        "keys",
+        "no labels",
+        "no test",
+        "lengths",
+        "one dimension",
+        "index",
+        "pointer",
+        "shape",
+        "npy",
+        "empty",
+        "truncated",
+        "flipped",
+    ],
+)
 def test_damaged_npz_names_the_file(tmp_path, kind, capsys):
     path = tmp_path / "bad.npz"
     damaged_npz(kind, path)
@@ -128,9 +142,15 @@ def with_manifest(folder, **record):
     (folder / "d.csv").write_text(text)
     digest = hashlib.sha256(text.encode()).hexdigest()
     full = {
-        "files": [{"file": "d.csv", "sha256": digest}], "n_samples": 3, "n_features": 2, "missing_values": 0,
-        "class_counts": {"0": 1, "1": 2}, "n_classes": 2, "categorical_columns": ["b"], **record,
-    }  # fmt: skip
+        "files": [{"file": "d.csv", "sha256": digest}],
+        "n_samples": 3,
+        "n_features": 2,
+        "missing_values": 0,
+        "class_counts": {"0": 1, "1": 2},
+        "n_classes": 2,
+        "categorical_columns": ["b"],
+        **record,
+    }
     (folder / "MANIFEST.json").write_text(json.dumps({"d": full}))
 
 
@@ -141,8 +161,13 @@ def test_manifest_is_checked(tmp_path):
     assert load_dataset("d", data_dir=tmp_path, target="b").classes.tolist() == ["u", "v"]
     row = list_datasets(tmp_path).set_index("name").loc["d"]
     assert row[["source", "n_samples", "n_features", "n_classes", "categorical", "groups"]].tolist() == [
-        "folder", 3, 2, 2, 1, 2,
-    ]  # fmt: skip
+        "folder",
+        3,
+        2,
+        2,
+        1,
+        2,
+    ]
 
 
 @pytest.mark.parametrize(

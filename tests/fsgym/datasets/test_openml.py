@@ -30,9 +30,11 @@ def openml(monkeypatch, tmp_path, no_folder):
 
     answers = {p.stem: p.read_text() for p in RESPONSES.iterdir()}
     ends = {
-        "features/99901": "features", "qualities/99901": "qualities", "data/99901": "description",
+        "features/99901": "features",
+        "qualities/99901": "qualities",
+        "data/99901": "description",
         "data/list/data_name/tiny_fever": "search",
-    }  # fmt: skip
+    }
     asked = []
 
     def urlopen(request, *_, **__):

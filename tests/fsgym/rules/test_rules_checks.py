@@ -108,8 +108,21 @@ JUNK = st.recursive(
     lambda inner: st.lists(inner, max_size=7) | st.dictionaries(st.text(max_size=3), st.integers(0, 9), max_size=3),
     max_leaves=12,
 )  # fmt: skip
-OPTIONS = ["lam", "groups", "costs", "unrelated_costs", "related", "relation", "empty_is_related", "error_costs",
-           "budget", "budget_cost", "prerequisites", "missing", "names"]  # fmt: skip
+OPTIONS = [
+    "lam",
+    "groups",
+    "costs",
+    "unrelated_costs",
+    "related",
+    "relation",
+    "empty_is_related",
+    "error_costs",
+    "budget",
+    "budget_cost",
+    "prerequisites",
+    "missing",
+    "names",
+]
 
 
 @settings(max_examples=300, deadline=None)

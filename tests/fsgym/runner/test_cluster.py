@@ -61,9 +61,9 @@ def test_dask_gives_the_bytes_of_one_process(tmp_path, dask):
 
 def test_data_are_sent_once(dask, monkeypatch):
     pickled = []
-    monkeypatch.setattr(fsgym.Dataset, "__reduce__", lambda self, plain=fsgym.Dataset.__reduce__: (
-        pickled.append(self), plain(self)
-    )[1])  # fmt: skip
+    monkeypatch.setattr(
+        fsgym.Dataset, "__reduce__", lambda self, plain=fsgym.Dataset.__reduce__: (pickled.append(self), plain(self))[1]
+    )
     assert run_tasks(scores(10, seconds=0), None, **dask).errors == [None] * 10
     assert 1 <= len(pickled) <= 2
 
@@ -184,9 +184,12 @@ def test_a_worker_of_another_version_is_refused():
 def ray_cluster():
     ray = pytest.importorskip("ray", reason="Ray is large and no part of the test extra")
     os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {
-        "PYTHONPATH": ENVIRONMENT["PYTHONPATH"]
-    }})  # fmt: skip
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": ENVIRONMENT["PYTHONPATH"]}},
+    )
     yield
     ray.shutdown()
 

@@ -166,8 +166,10 @@ def test_a_full_disk_is_told_in_a_sentence_and_keeps_what_was_committed(tmp_path
     place = {"PYTHONPATH": ":".join(p for p in sys.path if p)}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", LIMITED, store, str(limit)],
-        capture_output=True, text=True, env=place,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env=place,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     (sentence,) = done.stdout.splitlines()
     assert sentence.startswith(f"cannot write to {store}: ")
