@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from fsgym.dataset import Dataset, Scaling
 from fsgym.env import DatumWiseEnv
 from fsgym.evaluation import Evaluation, Trajectories, evaluate, loss_scorer
-from fsgym.methods import foreign
-from fsgym.registration import register
+from fsgym.methods import OWN_PACKAGES, Method, import_conflict, register_method
+from fsgym.registration import register, register_variant
 from fsgym.rules import Rules
 from fsgym.vector_env import DatumWiseVectorEnv
 
@@ -23,6 +23,7 @@ __all__ = [
     "DatumWiseEnv",
     "DatumWiseVectorEnv",
     "Evaluation",
+    "Method",
     "Rules",
     "Scaling",
     "Trajectories",
@@ -32,6 +33,8 @@ __all__ = [
     "load_costs",
     "load_dataset",
     "loss_scorer",
+    "register_method",
+    "register_variant",
     "summarise",
 ]
 
@@ -54,12 +57,12 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted([*__all__, "__version__"])
 
 
-for _package in ("agents", "baselines"):
-    _strange = foreign(_package)
-    if _strange:
-        warnings.warn(_strange, stacklevel=2)
+for _package in OWN_PACKAGES:
+    _conflict = import_conflict(_package)
+    if _conflict:
+        warnings.warn(_conflict, stacklevel=2)
 
 register()

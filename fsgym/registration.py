@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import lru_cache
 from typing import Any, Literal, Unpack
 
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode
 
+from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.grids import blocks, contiguous
@@ -98,12 +100,70 @@ def _scaled(name: str, split: str, data_dir: str | None) -> Dataset:
 
 
 def register() -> None:
-    """Tell Gymnasium the ids; done when ``fsgym`` is imported."""
+    """Register the ids of this project with Gymnasium; done when ``fsgym`` is imported."""
     for name, kwargs in VARIANTS.items():
         if name not in gym.registry:
-            gym.register(
-                name,
-                entry_point="fsgym.registration:make_env",
-                vector_entry_point="fsgym.registration:make_vector_env",
-                kwargs=kwargs,
-            )
+            _register(name, kwargs)
+
+
+def register_variant(
+    id: str,
+    *,
+    dataset: str | Dataset = "breast_cancer",
+    block: tuple[int, int] | None = None,
+    **options: Unpack[RuleOptions],
+) -> None:
+    """Register an environment of your own: data and rules that ``gymnasium.make`` and ``make_vec`` know by an id.
+
+    It is single and vectorised as the ids of this project are, and takes the same arguments when it is made.
+
+    Parameters
+    ----------
+    id : str
+        As Gymnasium has it, with a version: ``"Patients-v0"``, ``"clinic/Patients-v1"``.
+    dataset : str or Dataset, default "breast_cancer"
+        A name is loaded when an environment is made, and scaled to [-1, 1] by its training part; a ``Dataset`` is taken
+        as it is.
+    block : (int, int), optional
+        As in ``make_env``.
+    **options
+        As in ``Rules``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        In one sentence, where the id is taken or malformed, or the options do not fit a ``Dataset`` that is given.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> tiny = fsgym.Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], name="tiny")
+    >>> fsgym.register_variant("Tiny-v0", dataset=tiny, lam=0.1, budget=1)
+    >>> gymnasium.make("Tiny-v0").unwrapped.rules
+    Rules(2 acquisitions, 2 classes, lam=0.1, budget=1)
+    >>> gymnasium.make_vec("Tiny-v0", num_envs=2).unwrapped.num_envs
+    2
+    """
+    if not isinstance(id, str) or not re.fullmatch(r"(?:[\w:-]+/)?[\w:.-]+-v\d+", id):
+        raise ValueError(f"id must be a name with a version, such as 'Patients-v0', got {brief(id)}")
+    if id in gym.registry:
+        raise ValueError(f"the id {id!r} is registered already; choose another name or version")
+    unknown = [name for name in options if name not in RuleOptions.__annotations__]
+    if unknown:
+        raise TypeError(
+            f"{unknown[0]!r} is no option of Rules; they are dataset, block, {', '.join(RuleOptions.__annotations__)}"
+        )
+    if isinstance(dataset, Dataset):
+        _task(dataset, "all", block, options)
+    elif not isinstance(dataset, str):
+        raise TypeError(f"dataset must be a name or a Dataset, got {brief(dataset)}")
+    _register(id, {"dataset": dataset, "block": block, **options})
+
+
+def _register(id: str, kwargs: dict[str, Any]) -> None:
+    gym.register(
+        id,
+        entry_point="fsgym.registration:make_env",
+        vector_entry_point="fsgym.registration:make_vector_env",
+        kwargs=kwargs,
+    )

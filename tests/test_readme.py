@@ -1,6 +1,7 @@
 """The README keeps its word: its Python runs, its commands exist, its tables are complete."""
 
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -48,6 +49,8 @@ def test_tables_are_complete():
     assert len(COMMANDS) == 11
     for name in (*METHODS, *VARIANTS):
         assert f"| `{name}` |" in README
+    tables = runpy.run_path(str(Path(__file__).resolve().parent.parent / ".ci" / "tables.py"))
+    assert tables["with_tables"](README) == README
     for picture in re.findall(r"!\[[^]]*\]\(([^)]*)\)", README):
         data = (Path(__file__).resolve().parent.parent / picture).read_bytes()
         assert data.startswith(b"\x89PNG")

@@ -19,6 +19,7 @@ from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.options import listed
 from fsgym.cli.terminal import console, say, show_comparison
+from fsgym.methods import DEFAULT_METHODS
 
 app = typer.Typer(
     add_completion=False,
@@ -42,9 +43,9 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 def compare(
     context: typer.Context,
     data: options.Data,
-    methods: Annotated[
-        str, typer.Option(help="Names, separated by commas.", show_default=True)
-    ] = "rcpi,l1_svm,lars,cart",
+    methods: Annotated[str, typer.Option(help="Names, separated by commas.", show_default=True)] = ",".join(
+        DEFAULT_METHODS
+    ),
     splits: Annotated[int, typer.Option(help="Random splits into training and test part.")] = 5,
     train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
     lam: Annotated[

@@ -27,7 +27,7 @@ def show_comparison(results: pd.DataFrame) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from fsgym.comparison.summary import mean_text, settings_text, summarise
+    from fsgym.comparison.summary import best_in_words, mean_text, settings_text, summarise
     from fsgym.methods import METHODS
 
     summary, counted = summarise(results), results.attrs["counted"]
@@ -35,7 +35,9 @@ def show_comparison(results: pd.DataFrame) -> None:
     out = console(markup=True)
     if summary.settings.empty:
         return
-    names = {k: escape(METHODS[k].title if k in METHODS else k) for k in summary.settings["method"].unique()}
+    titles = {k: METHODS[k].title if k in METHODS else k for k in summary.settings["method"].unique()}
+    names = {k: escape(title) for k, title in titles.items()}
+    out.print(escape(best_in_words(summary, titles, counted)), "")
 
     def table(title: str, first: str, *columns: str) -> Table:
         made = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0))

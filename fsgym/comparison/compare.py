@@ -20,6 +20,7 @@ from fsgym.comparison.summary import WITHIN
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
+from fsgym.methods import DEFAULT_METHODS
 from fsgym.runner.executors import check_backend
 
 COLUMNS = (
@@ -40,7 +41,7 @@ COLUMNS = (
 
 def compare(
     dataset: str | os.PathLike | Dataset,
-    methods: str | Sequence[str] | Mapping[str, Any] = ("rcpi", "l1_svm", "lars", "cart"),
+    methods: str | Sequence[str] | Mapping[str, Any] = DEFAULT_METHODS,
     *,
     splits: int = 5,
     train_share: float = 0.5,
@@ -72,11 +73,11 @@ def compare(
     dataset : str, path or Dataset
         What ``load_dataset`` takes, or a data set.
     methods : names, or mapping name -> method
-        Names of ``fsgym.methods.METHODS``. In a mapping a value is such a name; a scikit-learn classifier with
-        ``features_used``, or a list of them (its settings), which are cloned and fitted; or something already
-        trained (a Stable-Baselines3 model, a callable ``(observations, action_masks) -> actions``, an agent), which
-        is only evaluated, on values as ``dataset`` has them: give a data set scaled as in its training, and mind
-        which rows it was trained on.
+        Names of ``fsgym.methods.METHODS``, or of methods that ``fsgym.register_method`` or an entry point added. In a
+        mapping a value is such a name; a scikit-learn classifier with ``features_used``, or a list of them (its
+        settings), which are cloned and fitted; or something already trained (a Stable-Baselines3 model, a callable
+        ``(observations, action_masks) -> actions``, an agent), which is only evaluated, on values as ``dataset`` has
+        them: give a data set scaled as in its training, and mind which rows it was trained on.
     splits : int, default 5
         Random stratified splits into training and test part; split k is ``dataset.split(train_share, seed + k)``.
     train_share : float, default 0.5

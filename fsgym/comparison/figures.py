@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,18 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from fsgym.methods import METHODS
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's palette, told apart with any colour vision; markers tell them apart in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Okabe and Ito's palette, which can be told apart with any colour vision, then darker and lighter hues; in grey the
+# markers tell the methods apart.
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#882255", "#44AA99"),
+    *("#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#6699CC", "#661100", "#888888", "#F0B6C8", "#7FBF3F"),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d")
 STYLE: dict[Any, Any] = {
     "font.size": 10.5, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False,
     "axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.7, "axes.axisbelow": True,
@@ -25,8 +32,15 @@ MOST_BARS = 30
 
 
 def looks(names: Sequence[str]) -> dict[str, dict]:
-    """Colour and marker of each method, by its place in the comparison."""
-    return {n: {"color": COLOURS[i % 8], "marker": MARKERS[i % 8]} for i, n in enumerate(names)}
+    """Colour and marker of each method: those of its place in ``METHODS``, so that it looks the same in every figure.
+
+    Names that are not in the table have the first looks that no name of the table has taken.
+    """
+    places = {name: place for place, name in enumerate(METHODS)}
+    taken = {places[name] for name in names if name in places}
+    free = (place for place in itertools.count() if place not in taken)
+    chosen = {name: places[name] if name in places else next(free) for name in names}
+    return {n: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]} for n, i in chosen.items()}
 
 
 def _axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:

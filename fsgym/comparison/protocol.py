@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.dataset import Dataset
-from fsgym.methods import METHODS, find_method, load_class, planned_with
+from fsgym.methods import find_method, load_class, method_names, planned_with
 from fsgym.rules import Rules
 
 # Dulac-Arnold et al. (2012), section 6.1, with .05 of section 6.2, and .003, .02 and .03, where most happens
@@ -197,7 +197,7 @@ def entrants_of(methods: Any, protocol: Protocol) -> tuple[Entrant, ...]:
             find_method(name)
         methods = {name: name for name in listed}
     if not methods:
-        raise ValueError(f"methods must name at least one of {', '.join(METHODS)}")
+        raise ValueError(f"methods must name at least one of {', '.join(method_names())}")
     return tuple(
         _from_table(str(name), thing, protocol) if isinstance(thing, str) else _from_user(str(name), thing, protocol)
         for name, thing in methods.items()

@@ -22,7 +22,15 @@ from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.result import Comparison
-from fsgym.comparison.summary import Summary, choose, mean_text, settings_text, summarise, validation_loss
+from fsgym.comparison.summary import (
+    Summary,
+    best_in_words,
+    choose,
+    mean_text,
+    settings_text,
+    summarise,
+    validation_loss,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,9 +208,10 @@ def render(study: Comparison, summary: Summary, pictures: list[Picture]) -> str:
         study=study,
         protocol=study.protocol,
         dataset=study.protocol.dataset,
-        titles={e.name: e.title for e in study.entrants},
+        titles=_titles(study),
         imputed=[e.title for e in study.entrants if e.imputed],
         fitted=[e.title for e in study.entrants if e.fitted],
+        answer=best_in_words(summary, _titles(study), study.protocol.counted),
         pictures=pictures,
         settings=summary.settings.to_dict("records"),
         within=_by_method(_mark_best(summary.within, "k", -summary.within["accuracy"]), "k"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,6 +85,36 @@ def summarise(
             chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
             losses.append({"method": name, "lam": price, **_told(chosen, n_splits, "loss")})
     return Summary(_by_setting(done), pd.DataFrame(limits), pd.DataFrame(losses))
+
+
+def best_in_words(summary: Summary, titles: Mapping[str, str], counted: str = "n_features") -> str:
+    """One or two sentences: which method has the least loss at the first price reported, and which comes next.
+
+    Only methods that keep to the rules on every test row are considered. Empty where no method has a figure.
+
+    Parameters
+    ----------
+    summary : Summary
+    titles : mapping method -> what to call it
+    counted : {"n_features", "n_acquisitions"}, the figure to report
+    """
+    losses = summary.losses
+    if losses.empty:
+        return ""
+    lam = losses["lam"].iloc[0]
+    rows = losses[(losses["lam"] == lam) & losses["loss"].notna() & (losses["admissible"] == 1.0)]
+    ranked = rows.sort_values("loss", kind="stable").to_dict("records")
+    if not ranked:
+        return ""
+    unit = "features" if counted == "n_features" else "groups"
+
+    def figures(row: dict[str, Any]) -> str:
+        return f"{row['accuracy']:.1%} correct with {row[counted]:.1f} {unit} on average (loss {row['loss']:.3f})"
+
+    first = f"At lambda {lam:.3g}, {titles[ranked[0]['method']]} loses least: {figures(ranked[0])}."
+    if len(ranked) == 1:
+        return first
+    return f"{first} Next is {titles[ranked[1]['method']]}: {figures(ranked[1])}."
 
 
 def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:

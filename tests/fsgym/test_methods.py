@@ -14,8 +14,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fsgym.methods import METHODS, load_class
+from fsgym.methods import METHODS as OWN
+from fsgym.methods import Method, load_class
 from support.method_tables import TABLES, honest_usage
+from support.outside import TopFeatures
 
 # Parameters that cost time only, of whichever method has them; and what trains a network in a moment.
 QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
@@ -28,6 +30,8 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "total_timesteps": 200, "num_envs": 8, "options": {"learning_starts": 50, "target_update_interval": 8}
     },
 }  # fmt: skip
+# A method from outside is held to the same contract.
+METHODS = OWN | {"top": Method("Top features", TopFeatures, False)}
 PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 

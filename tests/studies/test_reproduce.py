@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from test_report import read
 
 import fsgym_studies as studies
 from fsgym import Dataset, cli
@@ -18,6 +17,7 @@ from fsgym_studies.common.plan import CART, DWSM, Arm, Block, lams, shares
 from fsgym_studies.common.render import markdown, replace_section
 from fsgym_studies.common.study import Claim, Conclusion, Study, Table
 from fsgym_studies.dwsm import shared as dwsm
+from support.pages import read
 
 NASTY = "<script>alert('x')</script> | *bold* `code`"
 REFERENCE = "@article{tiny2024,\n  title = {Tiny},\n  year = {2024}\n}\n"

@@ -16,7 +16,7 @@ from baselines import CARTClassifier
 from fsgym import Dataset, Rules, compare, evaluate, summarise
 from fsgym.comparison import cell as runner
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, with_groups
-from fsgym.methods import METHODS, find_method, foreign, load_class
+from fsgym.methods import METHODS, find_method, import_conflict, load_class
 
 OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
 
@@ -342,13 +342,13 @@ def test_table_of_methods(name):
 
 
 def test_a_foreign_package_is_told(tmp_path, monkeypatch):
-    assert foreign("agents") is None
-    assert "cannot be found" in foreign("agents_of_nobody")
+    assert import_conflict("agents") is None
+    assert "cannot be found" in import_conflict("agents_of_nobody")
     (tmp_path / "strangers").mkdir()
     (tmp_path / "strangers" / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    assert "is not the one that comes with fsgym" in foreign("strangers")
+    assert "is not the one that comes with fsgym" in import_conflict("strangers")
     monkeypatch.setitem(sys.modules, "stand_in", types.ModuleType("stand_in"))
-    assert foreign("stand_in") is None
+    assert import_conflict("stand_in") is None
     with pytest.raises(ImportError, match="is not the one"):
         load_class(METHODS["cart"]._replace(where="strangers:Tree"))

@@ -2,7 +2,6 @@
 
 import base64
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -14,29 +13,9 @@ from agents import DatumWiseClassifier
 from fsgym import Dataset, compare
 from fsgym.comparison import figures
 from fsgym.comparison.summary import mean_text, settings_text
+from support.pages import read
 
 NASTY = "<script>alert('$x$')</script>"
-
-
-class Markup(HTMLParser):
-    """All tags and attributes of a page, and its text."""
-
-    def __init__(self):
-        super().__init__()
-        self.tags, self.links, self.text = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.links += [value for name, value in attrs if name in ("src", "href")]
-
-    def handle_data(self, data):
-        self.text.append(data)
-
-
-def read(path):
-    markup = Markup()
-    markup.feed(path.read_text(encoding="utf-8"))
-    return markup, " ".join(" ".join(markup.text).split())
 
 
 def nasty_data():

@@ -1,0 +1,53 @@
+"""A method as somebody outside of this project writes one: it knows nothing of fsgym but ``features_used``."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import f_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+
+class TopFeatures(ClassifierMixin, BaseEstimator):
+    """Logistic regression on the k features of the largest F statistic; with none, the most frequent class."""
+
+    def __init__(self, k=2):
+        self.k = k
+
+    def fit(self, X, y):
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"y must hold at least two classes, got one class only: {self.classes_.tolist()}")
+        with np.errstate(all="ignore"):
+            ranking = np.argsort(-np.nan_to_num(f_classif(np.clip(X, -1e100, 1e100), y)[0]), kind="stable")
+        self.columns_ = np.sort(ranking[: self.k])
+        self.largest_ = self.classes_[counts.argmax()]
+        if len(self.columns_):
+            self.offset_ = X[:, self.columns_].mean(axis=0)
+            self.scale_ = X[:, self.columns_].std(axis=0) + 1e-9
+            self.model_ = LogisticRegression().fit(self._scaled(X), y)
+        return self
+
+    def _scaled(self, X):
+        return np.clip((X[:, self.columns_] - self.offset_) / self.scale_, -10, 10)
+
+    def predict(self, X):
+        check_is_fitted(self, "columns_")
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.model_.predict(self._scaled(X)) if len(self.columns_) else np.full(len(X), self.largest_)
+
+    def features_used(self, X):
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        used = np.zeros(X.shape, bool)
+        used[:, self.columns_] = True
+        return used
+
+    def sparsity_grid(self, X, y):
+        check_classification_targets(y)
+        if len(np.unique(y)) < 2:
+            raise ValueError(f"y must hold at least two classes, got 1 class only: {np.unique(y).tolist()}")
+        return [{"k": k} for k in (0, 1, 2, 3, np.shape(X)[1])]
