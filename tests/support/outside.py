@@ -22,18 +22,22 @@ class TopFeatures(ClassifierMixin, BaseEstimator):
         self.classes_, counts = np.unique(y, return_counts=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold at least two classes, got one class only: {self.classes_.tolist()}")
+        size = np.abs(X).max(axis=0)
+        self.size_ = np.where(size > 0, size, 1.0)  # values may be as large as a float can be
         with np.errstate(all="ignore"):
-            ranking = np.argsort(-np.nan_to_num(f_classif(np.clip(X, -1e100, 1e100), y)[0]), kind="stable")
+            ranking = np.argsort(-np.nan_to_num(f_classif(X / self.size_, y)[0]), kind="stable")
         self.columns_ = np.sort(ranking[: self.k])
         self.largest_ = self.classes_[counts.argmax()]
         if len(self.columns_):
-            self.offset_ = X[:, self.columns_].mean(axis=0)
-            self.scale_ = X[:, self.columns_].std(axis=0) + 1e-9
+            part = (X / self.size_)[:, self.columns_]
+            self.offset_, self.scale_ = part.mean(axis=0), part.std(axis=0) + 1e-9
             self.model_ = LogisticRegression().fit(self._scaled(X), y)
         return self
 
     def _scaled(self, X):
-        return np.clip((X[:, self.columns_] - self.offset_) / self.scale_, -10, 10)
+        with np.errstate(over="ignore"):
+            part = np.clip(X[:, self.columns_] / self.size_[self.columns_], -1e6, 1e6)
+        return np.clip((part - self.offset_) / self.scale_, -10, 10)
 
     def predict(self, X):
         check_is_fitted(self, "columns_")
