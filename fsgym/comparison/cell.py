@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fsgym.comparison.protocol import Entrant, Protocol
+from fsgym.comparison.protocol import Entrant, Parts, Protocol
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate, price_orders
 from fsgym.rules import Rules
@@ -19,7 +19,10 @@ from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.worker import one_sentence, one_thread
 
 EXAMPLES = 6
-CALL = "fsgym.comparison.cell:run_cell"
+CALL, PATH_CALL = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
+
+
+Result = tuple[dict[str, Any] | None, str | None]  # what a cell returned, or its error in one sentence
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def run(
 
     Fitted policies may hold what can neither be sent elsewhere nor told from another: they run here, every time.
     """
-    told: dict[int, tuple[dict | None, str | None]] = {}
+    told: dict[int, Result] = {}
     data = {"dataset": protocol.dataset, "rules": protocol.rules}
     try:
         for i, cell in enumerate(cells):
@@ -92,9 +95,9 @@ def run(
                 told[i] = _run_here({**cell.arguments(protocol), **data})
     except KeyboardInterrupt:
         return [_outcome(protocol, cells[i], *told[i]) for i in sorted(told)], True
-    others = [i for i, cell in enumerate(cells) if not cell.fitted]
+    groups = _together(cells)
     done = run_tasks(
-        [Task(CALL, cells[i].arguments(protocol), data) for i in others],
+        [_task([cells[i] for i in group], protocol, data) for group in groups],
         store,
         n_jobs=n_jobs,
         backend=backend,
@@ -102,13 +105,38 @@ def run(
         progress=progress,
         name=protocol.dataset.name,
     )
-    told |= {
-        i: (result, error) for i, result, error in zip(others, done.results, done.errors) if result or error is not None
-    }
+    for group, result, error in zip(groups, done.results, done.errors):
+        if result or error is not None:
+            told |= dict(zip(group, _each(result, error, len(group))))
     return [_outcome(protocol, cells[i], *told[i]) for i in sorted(told)], done.interrupted
 
 
-def _run_here(arguments: dict[str, Any]) -> tuple[dict | None, str | None]:
+def _together(cells: list[Cell]) -> list[list[int]]:
+    """Numbers of the cells that are fitted in one task: all prices of a method that has a ``path``, else each alone."""
+    groups: dict[tuple, list[int]] = {}
+    for i, cell in enumerate(cells):
+        if not cell.fitted:
+            shared = hasattr(cell.candidate, "path") and set(cell.params) == {"lam"}
+            groups.setdefault((cell.split, cell.method, None if shared else cell.setting), []).append(i)
+    return list(groups.values())
+
+
+def _task(cells: list[Cell], protocol: Protocol, data: dict[str, Any]) -> Task:
+    arguments = cells[0].arguments(protocol)
+    if len(cells) == 1:
+        return Task(CALL, arguments, data)
+    del arguments["fitted"]
+    return Task(PATH_CALL, arguments | {"lams": [cell.params["lam"] for cell in cells]}, data)
+
+
+def _each(result: dict | None, error: str | None, n: int) -> list[Result]:
+    """What came of each of the cells of a task."""
+    if result is not None and "cells" in result:
+        return [(cell, None) for cell in result["cells"]]
+    return [(result, error)] * n
+
+
+def _run_here(arguments: dict[str, Any]) -> Result:
     try:
         with one_thread():
             return run_cell(**arguments), None
@@ -136,16 +164,47 @@ def run_cell(
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         parts = Protocol(dataset, rules, train_share=train_share, seed=split_seed).parts(split)
-        policy = candidate if fitted else _fitted(candidate, seed, parts.fit)
-        inner = evaluate(policy, parts.validation, rules)
-        policy = candidate if fitted else _fitted(candidate, seed, parts.train)
-        result = evaluate(policy, parts.test, rules)
-    row: dict[str, Any] = {f"validation_{k}": _known(v) for k, v in inner.figures().items()}
+        inner, whole = (
+            candidate if fitted else _seeded(candidate, seed).fit(part.X, part.classes[part.y])
+            for part in (parts.fit, parts.train)
+        )
+        figures = _figures(inner, whole, parts, rules, split)
+    return _with_warning(figures, said)
+
+
+def run_path(
+    *,
+    dataset: Dataset,
+    rules: Rules,
+    candidate: Any,
+    lams: list[float],
+    seed: int,
+    split: int,
+    train_share: float,
+    split_seed: int,
+) -> dict[str, Any]:
+    """As ``run_cell`` at each price, by a method whose ``path`` shares the work that does not depend on the price.
+
+    Returns
+    -------
+    dict with ``cells``: a list of what ``run_cell`` returns, one a price
+    """
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        parts = Protocol(dataset, rules, train_share=train_share, seed=split_seed).parts(split)
+        inner, whole = (
+            _seeded(candidate, seed).path(part.X, part.classes[part.y], lams) for part in (parts.fit, parts.train)
+        )
+        cells = [_figures(first, second, parts, rules, split) for first, second in zip(inner, whole)]
+    return {"cells": [_with_warning(figures, said) for figures in cells]}
+
+
+def _figures(inner: Any, whole: Any, parts: Parts, rules: Rules, split: int) -> dict[str, Any]:
+    """The figures of two fits: of the inner part on the validation part, of the training part on the test part."""
+    validation, result = evaluate(inner, parts.validation, rules), evaluate(whole, parts.test, rules)
+    row: dict[str, Any] = {f"validation_{k}": _known(v) for k, v in validation.figures().items()}
     row |= {k: _known(v) for k, v in result.figures().items()}
     row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples}
-    telling = [w for w in said if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
-    if telling:
-        row["warning"] = f"{telling[0].category.__name__}: {' '.join(str(telling[0].message).split())[:300]}"
     taken = rules.taken_from(result.used)
     return {
         "row": row,
@@ -153,6 +212,14 @@ def run_cell(
         "usage": taken.mean(axis=0).tolist(),
         "examples": _examples(result) if split == 0 and result.trajectories is not None else None,
     }
+
+
+def _with_warning(figures: dict[str, Any], said: list[warnings.WarningMessage]) -> dict[str, Any]:
+    telling = [w for w in said if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
+    if telling:
+        text = " ".join(str(telling[0].message).split())[:300]
+        figures["row"]["warning"] = f"{telling[0].category.__name__}: {text}"
+    return figures
 
 
 def _outcome(protocol: Protocol, cell: Cell, result: dict | None, error: str | None) -> Outcome:
@@ -174,14 +241,15 @@ def _outcome(protocol: Protocol, cell: Cell, result: dict | None, error: str | N
     return Outcome(row | result["row"], result["histogram"], result["usage"], result["examples"])
 
 
-def _fitted(candidate: Any, seed: int, part: Dataset) -> Any:
+def _seeded(candidate: Any, seed: int) -> Any:
+    """A fresh estimator whose random states are the seed where they were None."""
     estimator = clone(candidate)
     unseeded = {
         name: seed
         for name, value in estimator.get_params().items()
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     }
-    return estimator.set_params(**unseeded).fit(part.X, part.classes[part.y])
+    return estimator.set_params(**unseeded)
 
 
 def _examples(result: Evaluation) -> list[dict[str, Any]]:
