@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
+from pkgutil import resolve_name
 
 from agents import model_file
-from agents.deep import SB3Classifier
-from agents.lattice import LatticeClassifier
-from agents.rcpi.classifier import DatumWiseClassifier
-
-KINDS: dict[str, type[DatumWiseClassifier] | type[LatticeClassifier] | type[SB3Classifier]] = {
-    "linear": DatumWiseClassifier,
-    "lattice": LatticeClassifier,
-    "network": SB3Classifier,
-}
+from agents.base import BaseAgentClassifier
+from fsgym.methods import METHODS
 
 
-def load_classifier(path: str | os.PathLike) -> DatumWiseClassifier | LatticeClassifier | SB3Classifier:
+def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
     """The fitted classifier of a model file, of whichever kind; nothing in the file is executed.
+
+    The kinds are those of the methods in ``fsgym.methods.METHODS``; where two declare the same, the first has it.
 
     Raises OSError where it cannot be read, ValueError where it is damaged or holds no classifier.
     """
     kind = model_file.kind_of(path)
-    if kind not in KINDS:
-        raise ValueError(f"{path} holds a model of kind {kind!r}, not one of {', '.join(KINDS)}")
-    return KINDS[kind].load(path)
+    classes = {method.kind: method.where for method in reversed(METHODS.values()) if method.kind}
+    if kind not in classes:
+        raise ValueError(f"{path} holds a model of kind {kind!r}, not one of {', '.join(reversed(classes))}")
+    return resolve_name(classes[kind]).load(path)

@@ -29,6 +29,7 @@ class Method(NamedTuple):
     reference : str, who described it
     preset : mapping, parameters of its class that make it this method
     extra : str, what must be installed for it, a key of ``fsgym.extras.EXTRAS``; "" for nothing
+    kind : str, the kind of the model files that its class writes with ``save``; "" where it writes none
     """
 
     title: str
@@ -37,23 +38,25 @@ class Method(NamedTuple):
     reference: str
     preset: Mapping[str, Any] = MappingProxyType({})
     extra: str = ""
+    kind: str = ""
 
 
 METHODS: dict[str, Method] = {
     "rcpi": Method(
         "RCPI (datum-wise)", "agents:DatumWiseClassifier", True,
-        "Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
+        "Dulac-Arnold, Denoyer, Preux and Gallinari (2012)", kind="linear",
     ),
     "maskable_ppo": Method(
-        "MaskablePPO", "agents:SB3Classifier", True, "Huang and Ontañón (2022)", {"algorithm": "maskable_ppo"}, "rl"
+        "MaskablePPO", "agents:SB3Classifier", True, "Huang and Ontañón (2022)", {"algorithm": "maskable_ppo"}, "rl",
+        "network",
     ),
     "dqn": Method(
         "Masked DQN", "agents:SB3Classifier", True, "Mnih et al. (2015), van Hasselt, Guez and Silver (2016)",
-        {"algorithm": "dqn"}, "rl",
+        {"algorithm": "dqn"}, "rl", "network",
     ),
     "lattice": Method(
         "Lattice policy iteration", "agents:LatticeClassifier", True,
-        "after Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
+        "after Dulac-Arnold, Denoyer, Preux and Gallinari (2012)", kind="lattice",
     ),
     "l1_svm": Method(
         "L1-SVM", "baselines:L1SVMClassifier", False, "Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR"

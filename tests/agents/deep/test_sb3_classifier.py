@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import NetworkPolicy, SB3Classifier, model_file
-from agents.deep.network import ALGORITHMS, read_network
+from agents.deep import ALGORITHMS
 from agents.deep.sb3 import SETTINGS, make_model, rebuilt, training
 from fsgym import Rules, Scaling, compare, evaluate
 from fsgym.registration import VARIANTS as IDS
@@ -195,7 +195,7 @@ def test_damaged_networks_are_refused(file, tmp_path):
 
 
 def test_weights_as_large_as_can_be_lead_to_legal_actions_and_no_warning(file):
-    policy, _ = read_network(file)
+    policy, _ = model_file.load(file, NetworkPolicy)
     huge = {name: np.full_like(array, 3e38) for name, array in policy.arrays.items()}
     wild = NetworkPolicy(policy.algorithm, policy.hidden, huge, policy.scaling, policy.rules)
     done = wild.trajectories(telling(20)[0])
