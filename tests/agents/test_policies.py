@@ -7,7 +7,6 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import BaseAgentClassifier, Policy, load_classifier, model_file
-from agents.deep import ALGORITHMS, SB3Classifier
 from fsgym import Rules, evaluate
 from fsgym.evaluation import play
 from fsgym.methods import METHODS, Method, load_class
@@ -163,8 +162,3 @@ def test_the_first_method_of_a_kind_loads_its_files(tmp_path, monkeypatch):
     model.save(tmp_path / "model")
     monkeypatch.setitem(METHODS, "late", Method("Late", "nowhere:Nothing", True, "nobody", kind="linear"))
     assert type(load_classifier(tmp_path / "model")) is type(model)
-
-
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_the_deep_algorithms_are_described(name):
-    assert f'"{name}"' in SB3Classifier.__doc__
