@@ -1,5 +1,6 @@
 """Agents that ask for features one by one."""
 
+from agents.base import BaseAgentClassifier
 from agents.deep import NetworkPolicy, SB3Classifier
 from agents.lattice import LatticeClassifier, LatticePolicy
 from agents.loading import load_classifier
@@ -8,6 +9,7 @@ from agents.rcpi import RCPI, DatumWiseClassifier, LinearPolicy
 
 __all__ = [
     "RCPI",
+    "BaseAgentClassifier",
     "DatumWiseClassifier",
     "LatticeClassifier",
     "LatticePolicy",

@@ -1,8 +1,9 @@
-"""What the scikit-learn faces of all agents share: tasks from parameters and data, answers and usage, labels kept."""
+"""What the classifiers of all agents share: tasks from parameters and data, answers and usage, model files."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agents import model_file
 from agents.loss_estimate import LossEstimate, estimate_loss
+from agents.policy import Policy
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules
@@ -33,21 +35,26 @@ PRICING = (
 )
 
 
-class AgentClassifier(ClassifierMixin, BaseEstimator):
+class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     """A classifier around a policy: ``fit`` of a subclass learns ``policy_``, the rest is here.
 
     Attributes
     ----------
+    policy_class : type of Policy, of the class: what ``fit`` learns, ``save`` writes and ``load`` reads
+    length_parameter : str, of the class: the parameter that says how long it trains, "" where there is none
     classes_ : array (n_classes,)
     n_features_in_ : int
     feature_names_in_ : array of str, where ``X`` had column names
     rules_ : Rules
-    policy_ : object with ``trajectories(X)``
+    policy_ : Policy
     """
+
+    policy_class: ClassVar[type[Policy]]
+    length_parameter: ClassVar[str] = ""
 
     classes_: NDArray
     rules_: Rules
-    policy_: Any
+    policy_: Policy
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -123,9 +130,34 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
         """
         return estimate_loss(self, X, y, cv)
 
+    def save(self, path: str | os.PathLike) -> None:
+        """Write policy, rules, labels and names to a model file (safetensors with a JSON header).
+
+        Raises OSError where the place cannot be written to, TypeError for labels other than numbers and text.
+        """
+        check_is_fitted(self, "policy_")
+        model_file.save(path, self.policy_, self._labels())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike) -> Self:
+        """A fitted classifier from a model file; nothing in the file is executed, and nothing to learn with is needed.
+
+        Its rules are its parameters again; how it was trained, the other parameters, is not in the file.
+
+        Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
+        """
+        policy, header = model_file.load(path, cls.policy_class)
+        if "classes" not in header:
+            raise ValueError(f"{path} holds a policy without labels; open it with the agent's own load, as RCPI.load")
+        model = cls(**pricing_of(policy.rules))
+        try:
+            model._restore(policy, header)
+        except model_file.DAMAGES as error:
+            raise model_file.damaged(path, error) from None
+        return model
+
     def _labels(self) -> dict[str, Any]:
         """Class labels and feature names as a model file has them."""
-        check_is_fitted(self, "policy_")
         names = getattr(self, "feature_names_in_", None)
         return {
             "classes": model_file.labels_to_json(self.classes_),
@@ -133,7 +165,7 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
             "feature_names": None if names is None else [str(v) for v in names],
         }
 
-    def _learnt(self, policy: Any, header: dict[str, Any]) -> None:
+    def _restore(self, policy: Any, header: dict[str, Any]) -> None:
         """Be fitted, with the policy and the labels of a model file; one of ``DAMAGES`` where the labels do not fit."""
         rules: Rules = policy.rules
         classes = model_file.labels_from_json(header["classes"], header["classes_dtype"])

@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 
 from agents import model_file
-from agents.deep import SB3Classifier
-from agents.lattice import LatticeClassifier
-from agents.rcpi.classifier import DatumWiseClassifier
-
-KINDS: dict[str, type[DatumWiseClassifier] | type[LatticeClassifier] | type[SB3Classifier]] = {
-    "linear": DatumWiseClassifier,
-    "lattice": LatticeClassifier,
-    "network": SB3Classifier,
-}
+from agents.base import BaseAgentClassifier
+from fsgym.methods import METHODS, class_of, find_method, method_names
 
 
-def load_classifier(path: str | os.PathLike) -> DatumWiseClassifier | LatticeClassifier | SB3Classifier:
+def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
     """The fitted classifier of a model file, of whichever kind; nothing in the file is executed.
+
+    The kinds are those of the methods that ``fsgym.compare`` knows by name, those of other distributions among them; where
+    two declare the same kind, the first has it.
 
     Raises OSError where it cannot be read, ValueError where it is damaged or holds no classifier.
     """
     kind = model_file.kind_of(path)
-    if kind not in KINDS:
-        raise ValueError(f"{path} holds a model of kind {kind!r}, not one of {', '.join(KINDS)}")
-    return KINDS[kind].load(path)
+    for name in method_names():
+        method = METHODS.get(name) or find_method(name)
+        if method.kind == kind:
+            return class_of(method).load(path)
+    kinds = dict.fromkeys(method.kind for method in METHODS.values() if method.kind)
+    raise ValueError(f"{path} holds a model of kind {kind!r}, not one of {', '.join(kinds)}")

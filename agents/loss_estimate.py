@@ -49,7 +49,7 @@ class LossEstimate:
 
 
 def estimate_loss(classifier: Any, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> LossEstimate:
-    """The loss of a classifier on other data; see ``AgentClassifier.estimate_loss``."""
+    """The loss of a classifier on other data; see ``BaseAgentClassifier.estimate_loss``."""
     X, y = indexable(X, y)
     n = len(y)  # type: ignore[arg-type]
     total, judged, folds = np.zeros(n), np.zeros(n), []

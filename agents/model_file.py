@@ -9,16 +9,38 @@ import tempfile
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.policy import Policy
 from fsgym.rules import Rules
 
-FORMAT = "fsgym-model-1"
+FORMAT = "fsgym-model-2"
+FORMER = "fsgym-model-1"  # what fsgym 0.1 wrote
 # What damaged content may lead to while objects are made of it.
 DAMAGES = (KeyError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, MemoryError)
+
+SomePolicy = TypeVar("SomePolicy", bound=Policy)
+
+
+def save(path: str | os.PathLike, policy: Policy, labels: Mapping[str, Any]) -> None:
+    """Write a policy, its rules and ``labels``, plain JSON by name, to a model file; raises as ``write``."""
+    arrays, header = policy.to_arrays()
+    of_rules, text = policy.rules.state()
+    arrays |= {f"rules.{name}": array for name, array in of_rules.items()}
+    write(path, policy.kind, arrays, {"rules": text, **header, **labels})
+
+
+def load(path: str | os.PathLike, policy_class: type[SomePolicy]) -> tuple[SomePolicy, dict[str, Any]]:
+    """The policy of a model file, checked, and the header with the labels; raises as ``read``."""
+    arrays, header = read(path, policy_class.kind)
+    try:
+        rules = _take_rules(arrays, header)
+        return policy_class.from_arrays(arrays, header, rules), header
+    except DAMAGES as error:
+        raise damaged(path, error) from None
 
 
 def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], header: Mapping[str, Any]) -> None:
@@ -77,6 +99,8 @@ def _opened(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[str, Any]
         raise OSError(f"cannot read the model in {path}: {error.strerror or _line(error)}") from None
     except Exception as error:  # whatever the library makes of a hostile file
         raise ValueError(f"{path} is not a model file, or is damaged: {_line(error)}") from None
+    if FORMER in metadata:
+        raise ValueError(f"{path} was written by fsgym 0.1 and must be trained and saved again with this version")
     if FORMAT not in metadata:
         raise ValueError(f"{path} is not a model file of fsgym ({FORMAT}); save the model again with this version")
     try:
@@ -88,15 +112,7 @@ def _opened(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[str, Any]
     return arrays, header
 
 
-def with_rules(
-    arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules
-) -> tuple[dict[str, NDArray], dict[str, Any]]:
-    """Arrays and header with the rules among them."""
-    of_rules, text = rules.state()
-    return {**arrays, **{f"rules.{k}": v for k, v in of_rules.items()}}, {"rules": text, **header}
-
-
-def take_rules(arrays: dict[str, NDArray], header: dict[str, Any]) -> Rules:
+def _take_rules(arrays: dict[str, NDArray], header: dict[str, Any]) -> Rules:
     """The rules of a file, taken out of its arrays and header; one of ``DAMAGES`` where they are damaged."""
     names = [name for name in arrays if name.startswith("rules.")]
     of_rules = {name.removeprefix("rules."): arrays.pop(name) for name in names}

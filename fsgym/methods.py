@@ -37,6 +37,7 @@ class Method(NamedTuple):
     uses : str, which features it uses, in a few words
     preset : mapping, parameters of its class that make it this method
     extra : str, what must be installed for it, a key of ``fsgym.extras.EXTRAS``; "" for nothing
+    kind : str, the kind of the model files that its class writes with ``save``; "" where it writes none
     """
 
     title: str
@@ -47,6 +48,7 @@ class Method(NamedTuple):
     uses: str = ""
     preset: Mapping[str, Any] = MappingProxyType({})
     extra: str = ""
+    kind: str = ""
 
 
 METHODS: dict[str, Method] = {
@@ -57,6 +59,7 @@ METHODS: dict[str, Method] = {
         "after Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
         True,
         "what its policy acquires; each subset of the features has a classifier of its own",
+        kind="lattice",
     ),
     "rcpi": Method(
         "RCPI (datum-wise)",
@@ -65,6 +68,7 @@ METHODS: dict[str, Method] = {
         "Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
         True,
         "what its linear policy acquires",
+        kind="linear",
     ),
     "l1_svm": Method(
         "L1-SVM",
@@ -106,6 +110,7 @@ METHODS: dict[str, Method] = {
         "what its network acquires",
         {"algorithm": "maskable_ppo"},
         "rl",
+        "network",
     ),
     "dqn": Method(
         "Masked DQN",
@@ -116,6 +121,7 @@ METHODS: dict[str, Method] = {
         "what its network acquires; deep Q-learning over legal actions",
         {"algorithm": "dqn"},
         "rl",
+        "network",
     ),
     "gbfs": Method(
         "GBFS",
@@ -238,7 +244,20 @@ def register_method(
     if extra and extra not in EXTRAS:
         raise ValueError(f"extra must be one of {', '.join(EXTRAS)}, got {extra!r}")
     check_estimator_class(name, estimator)
-    METHODS[name] = Method(title or name, estimator, bool(prices), reference, preset=dict(preset or {}), extra=extra)
+    METHODS[name] = Method(
+        title or name,
+        estimator,
+        bool(prices),
+        reference,
+        preset=dict(preset or {}),
+        extra=extra,
+        kind=kind_of(estimator),
+    )
+
+
+def kind_of(estimator: Any) -> str:
+    """The kind of the model files of an agent's class, which is that of its policy; "" for any other class."""
+    return getattr(getattr(estimator, "policy_class", None), "kind", "")
 
 
 def check_estimator_class(name: str, estimator: Any) -> None:
@@ -296,13 +315,18 @@ def _loaded(point: EntryPoint) -> Method:
     if isinstance(found, Method):
         return found
     check_estimator_class(point.name, found)
-    return Method(point.name, found, not hasattr(found, "sparsity_grid"))
+    return Method(point.name, found, not hasattr(found, "sparsity_grid"), kind=kind_of(found))
 
 
 def load_class(method: Method) -> type[Any]:
     """The class of a method; ImportError in one sentence where another package is in the way or an extra is missing."""
     if method.extra:
         require(method.extra, method.title)
+    return class_of(method)
+
+
+def class_of(method: Method) -> type[Any]:
+    """As ``load_class``, where what the method needs to be fitted may be missing."""
     if isinstance(method.where, type):
         return method.where
     module, _, name = method.where.partition(":")

@@ -1,4 +1,4 @@
-"""The scikit-learn face of deep reinforcement learning."""
+"""The classifier that deep reinforcement learning trains."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from agents import model_file
-from agents.base import AgentClassifier, pricing_of
-from agents.deep.network import NetworkPolicy, read_network, scaled, write_network
+from agents.base import BaseAgentClassifier
+from agents.deep.network import NetworkPolicy, scaled
 from fsgym.checks import generator_of
 from fsgym.dataset import Dataset, Scaling
 from fsgym.env import DatumWiseEnv
 
 
-class SB3Classifier(AgentClassifier):
+class SB3Classifier(BaseAgentClassifier):
     """A classifier that asks for the features of each datum one by one, trained by deep reinforcement learning.
 
     Learns by an algorithm of Stable-Baselines3 on the environment that the data and prices make, with values scaled to
@@ -29,9 +28,10 @@ class SB3Classifier(AgentClassifier):
     ----------
     lam : float, default 0.01
         Price of one unit of ``costs``, in units of ``error_costs``.
-    algorithm : {"maskable_ppo", "dqn", "ppo", "a2c"}, default "maskable_ppo"
-        Proximal policy optimisation with masks (Huang and Ontañón, 2022), deep Q-learning over legal actions (Mnih et
-        al., 2015; van Hasselt et al., 2016), or two that learn what is legal by forfeiting.
+    algorithm : str, default "maskable_ppo"
+        A name in ``agents.deep.ALGORITHMS``: "maskable_ppo" is proximal policy optimisation with masks (Huang and
+        Ontañón, 2022), "dqn" deep Q-learning over legal actions (Mnih et al., 2015; van Hasselt et al., 2016);
+        "ppo" and "a2c" learn what is legal by forfeiting.
     budget : int, optional
         Largest number of acquisitions for a datum.
     budget_cost : float, optional
@@ -85,6 +85,11 @@ class SB3Classifier(AgentClassifier):
     >>> used.shape, bool(used.sum(axis=1).mean() < 8), bool(model.score(X, y) > 0.85)
     ((178, 13), True, True)
     """
+
+    policy_class = NetworkPolicy
+    length_parameter = "total_timesteps"
+
+    policy_: NetworkPolicy
 
     def __init__(
         self,
@@ -151,26 +156,9 @@ class SB3Classifier(AgentClassifier):
         self.policy_ = NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules)
         return self
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write network, rules, scaling, labels and names to a model file (safetensors with a JSON header)."""
-        header = self._labels()
-        write_network(path, self.policy_, header)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> SB3Classifier:
-        """A fitted classifier from a model file; nothing in the file is executed, and PyTorch is not needed.
-
-        Its rules are its parameters again; how it was trained (``options``, ...) is not in the file.
-
-        Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
-        """
-        policy, header = read_network(path)
-        model = cls(algorithm=policy.algorithm, hidden=policy.hidden, **pricing_of(policy.rules))  # type: ignore[arg-type]
-        try:
-            model._learnt(policy, header)
-        except model_file.DAMAGES as error:
-            raise model_file.damaged(path, error) from None
-        return model
+    def _restore(self, policy: NetworkPolicy, header: dict[str, Any]) -> None:
+        super()._restore(policy, header)
+        self.set_params(algorithm=policy.algorithm, hidden=policy.hidden)
 
     def export(self, path: str | os.PathLike) -> None:
         """Write a zip for ``load`` of the algorithm's own class in Stable-Baselines3.

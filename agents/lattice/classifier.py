@@ -1,8 +1,7 @@
-"""The scikit-learn face of policy iteration on a lattice."""
+"""The classifier that policy iteration on a lattice trains."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -11,12 +10,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from agents import model_file
-from agents.base import AgentClassifier, pricing_of
+from agents.base import BaseAgentClassifier
 from agents.lattice.heads import CrossFit
 from agents.lattice.learn import Learnt, final, learn, make_table
 from agents.lattice.moves import Subset
-from agents.lattice.policy import read_policy, write_policy
+from agents.lattice.policy import LatticePolicy
 from agents.lattice.target import Target, check_target, search
 from fsgym.checks import brief, check_random_state, generator_of, is_whole, number
 from fsgym.rules import Rules
@@ -25,7 +23,7 @@ from fsgym.threads import one_blas_thread
 LARGEST_LOSS = 1e9  # what a datum may cost at most
 
 
-class LatticeClassifier(AgentClassifier):
+class LatticeClassifier(BaseAgentClassifier):
     """A classifier that asks for the features of each datum one by one, with a classifier of its own at each subset.
 
     Policy iteration in the process of Dulac-Arnold, Denoyer, Preux and Gallinari (2012). As in their RCPI it starts
@@ -101,6 +99,10 @@ class LatticeClassifier(AgentClassifier):
     >>> bool(used.sum(axis=1).mean() < 4), bool(model.score(X[300:], y[300:]) > 0.9)
     (True, True)
     """
+
+    policy_class = LatticePolicy
+
+    policy_: LatticePolicy
 
     def __init__(
         self,
@@ -199,28 +201,10 @@ class LatticeClassifier(AgentClassifier):
         table = self._rows(X)
         return self.policy_.probabilities(table)
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the fitted policy to a model file (safetensors with a JSON header)."""
-        labels = self._labels()
-        write_policy(path, self.policy_, labels)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> LatticeClassifier:
-        """A fitted classifier from a model file; nothing in the file is executed.
-
-        Its rules are its parameters again, ``lam`` the price that was found where there was a target; the target,
-        ``kappa`` and ``beta`` are not in the file.
-
-        Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
-        """
-        policy, header = read_policy(path)
-        model = cls(**pricing_of(policy.rules))
-        try:
-            model._learnt(policy, header)
-        except model_file.DAMAGES as error:
-            raise model_file.damaged(path, error) from None
-        model.lam_, model.history_ = policy.rules.lam, []
-        return model
+    def _restore(self, policy: LatticePolicy, header: dict[str, Any]) -> None:
+        """As of every classifier; ``lam`` is the price that was found where there was a target."""
+        super()._restore(policy, header)
+        self.lam_, self.history_ = policy.rules.lam, []
 
 
 def check_threads(n_jobs: Any) -> None:

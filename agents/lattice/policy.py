@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agents import model_file
 from agents.lattice.plan import check_plan
 from agents.lattice.walk import Plan, act, buffers_of, walk
+from agents.policy import Policy, rows_under
 from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules
 
-KIND = "lattice"  # of model file
-
 
 @dataclass(frozen=True, eq=False)
-class LatticePolicy:
+class LatticePolicy(Policy):
     """At a subset of the acquisitions: answer with its own classifier, or ask for one more.
 
     Attributes
@@ -33,6 +31,8 @@ class LatticePolicy:
     ValueError
         Where the arrays do not fit each other or the rules.
     """
+
+    kind = "lattice"
 
     taken: NDArray[np.bool_]
     plan: Plan
@@ -62,54 +62,31 @@ class LatticePolicy:
         act(self.plan, buffers, places, X, self.rules.error_costs, may, actions, self.rules.n_acquisitions)
         return actions
 
-    def trajectories(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
-        """Classify the rows of ``X`` (n_samples, n_features), each feature looked at only when acquired.
+    def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        arrays = {f"plan.{name}": array for name, array in self.plan._asdict().items()}
+        return arrays | {"taken": self.taken.astype(np.uint8)}, {}
 
-        ``rules`` replaces the rules it was trained with, for another budget, say; groups and classes must agree.
-        Raises ValueError where ``X`` has another shape, or missing values that the rules refuse.
-        """
-        return self._walk(X, rules or self.rules)[0]
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> LatticePolicy:
+        plan, taken = Plan(**{name: arrays[f"plan.{name}"] for name in Plan._fields}), arrays["taken"]
+        if taken.dtype != np.uint8 or taken.ndim != 2 or (taken > 1).any():
+            raise ValueError("the subsets must be a table of 0 and 1")
+        return cls(taken.astype(bool), plan, rules)
 
     def probabilities(self, X: ArrayLike) -> NDArray[np.float64]:
         """Of the classes, from what was acquired, float64 (n_samples, n_classes)."""
-        return self._walk(X, self.rules)[1]
+        return self._walk(rows_under(self.rules, X, trained_with=self.rules), self.rules)[1]
 
-    def _walk(self, X: ArrayLike, rules: Rules) -> tuple[Trajectories, NDArray[np.float64]]:
-        if rules.groups != self.rules.groups or rules.n_classes != self.rules.n_classes:
-            raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
-        with np.errstate(over="ignore"):
-            table = np.ascontiguousarray(X, dtype=np.float32)
-        if table.ndim != 2 or table.shape[1] != rules.n_features:
-            raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {table.shape}")
-        if rules.missing == "error" and np.isnan(table).any():
-            raise ValueError("X has missing values and missing='error' refuses them")
-        n, J = len(table), rules.n_acquisitions
-        order, acquired = np.full((n, J), -1, np.int32), np.zeros(table.shape, bool)
+    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        return self._walk(X, rules)[0]
+
+    def _walk(self, X: NDArray[np.float32], rules: Rules) -> tuple[Trajectories, NDArray[np.float64]]:
+        """Trajectories of checked rows, and the probabilities of the classes at their ends."""
+        n, J = len(X), rules.n_acquisitions
+        order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
         answers, shares = np.zeros(n, np.int64), np.empty((n, rules.n_classes))
         state = np.empty((1, rules.n_actions), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
         buffers = buffers_of(self.plan, rules.n_classes)
-        walk(self.plan, buffers, rules.tables, table, rules.error_costs, order, acquired, answers, shares, *state)
+        walk(self.plan, buffers, rules.tables, X, rules.error_costs, order, acquired, answers, shares, *state)
         longest = int((order >= 0).sum(axis=1).max(initial=0))
         return Trajectories(order[:, :longest], acquired, answers, np.zeros(n, bool)), shares
-
-
-def write_policy(path: str | os.PathLike, policy: LatticePolicy, header: dict[str, Any]) -> None:
-    """Write a policy to a model file, with a header of plain JSON."""
-    arrays = {f"plan.{name}": array for name, array in policy.plan._asdict().items()}
-    arrays["taken"] = policy.taken.astype(np.uint8)
-    model_file.write(path, KIND, *model_file.with_rules(arrays, header, policy.rules))
-
-
-def read_policy(path: str | os.PathLike) -> tuple[LatticePolicy, dict[str, Any]]:
-    """The policy of a model file, checked, and the rest of its header."""
-    arrays, header = model_file.read(path, KIND)
-    try:
-        rules = model_file.take_rules(arrays, header)
-        plan = Plan(**{name: arrays[f"plan.{name}"] for name in Plan._fields})
-        taken = arrays["taken"]
-        if taken.dtype != np.uint8 or taken.ndim != 2 or (taken > 1).any():
-            raise ValueError("the subsets must be a table of 0 and 1")
-        policy = LatticePolicy(taken.astype(bool), plan, rules)
-    except model_file.DAMAGES as error:
-        raise model_file.damaged(path, error) from None
-    return policy, header

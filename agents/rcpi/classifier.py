@@ -1,20 +1,18 @@
-"""The scikit-learn face of RCPI."""
+"""The classifier that RCPI trains."""
 
 from __future__ import annotations
 
-import os
 from typing import Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
-from agents import model_file
-from agents.base import AgentClassifier, pricing_of
+from agents.base import BaseAgentClassifier
 from agents.rcpi.policy import LinearPolicy
-from agents.rcpi.rcpi import RCPI, read_policy, write_policy
+from agents.rcpi.rcpi import RCPI
 from fsgym.env import DatumWiseEnv
 
 
-class DatumWiseClassifier(AgentClassifier):
+class DatumWiseClassifier(BaseAgentClassifier):
     """A classifier that asks for the features of each datum one by one, and stops when the next is not worth its price.
 
     Trained by Rollouts Classification Policy Iteration (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012).
@@ -60,6 +58,9 @@ class DatumWiseClassifier(AgentClassifier):
     >>> used.shape, bool(used.sum(axis=1).mean() < 20), bool(model.score(X[300:], y[300:]) > 0.85)
     ((269, 30), True, True)
     """
+
+    policy_class = LinearPolicy
+    length_parameter = "n_iterations"
 
     def __init__(
         self,
@@ -129,26 +130,6 @@ class DatumWiseClassifier(AgentClassifier):
         self.history_ = agent.history
         return self
 
-    def save(self, path: str | os.PathLike) -> None:
-        """Write the fitted policy to a model file (safetensors with a JSON header)."""
-        labels = self._labels()
-        write_policy(path, self.policy_, labels)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike) -> DatumWiseClassifier:
-        """A fitted classifier from a model file; nothing in the file is executed.
-
-        Its rules are its parameters again; how it was trained (``alpha``, ``n_iterations``, ...) is not in the file.
-
-        Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
-        """
-        policy, header = read_policy(path)
-        if "classes" not in header:
-            raise ValueError(f"{path} holds an agent without labels; open it with RCPI.load")
-        model = cls(**pricing_of(policy.rules))
-        try:
-            model._learnt(policy, header)
-        except model_file.DAMAGES as error:
-            raise model_file.damaged(path, error) from None
-        model.history_ = []
-        return model
+    def _restore(self, policy: LinearPolicy, header: dict[str, Any]) -> None:
+        super()._restore(policy, header)
+        self.history_ = []

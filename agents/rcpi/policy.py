@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from agents.policy import Policy
 from agents.rcpi.kernels import NEVER, add_acquisition, best_legal, padded
 from fsgym.dataset import Scaling
 from fsgym.evaluation import Trajectories
@@ -19,7 +22,7 @@ LARGEST_WEIGHT, LARGEST_VALUE = np.float32(1e12), np.float32(1e9)
 
 
 @dataclass(frozen=True, eq=False)
-class LinearPolicy:
+class LinearPolicy(Policy):
     """Greedy for linear scores s(x, z, a) = <theta_a, [1, z, mu(x, z)]> (Dulac-Arnold et al., 2012, section 3.4).
 
     Ties go to the lowest action. The scaling it was trained with is part of it: values come and go as they are.
@@ -36,6 +39,8 @@ class LinearPolicy:
     ValueError
         Where the arrays do not fit the rules, or hold numbers that are not finite or above 1e12.
     """
+
+    kind = "linear"
 
     weights: NDArray[np.float32]
     intercepts: NDArray[np.float32]
@@ -73,22 +78,15 @@ class LinearPolicy:
         """The legal action of the largest score, int64 (n,)."""
         return np.where(legal, self.scores(acquired, values), -np.inf).argmax(axis=1)
 
-    def trajectories(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
-        """Classify the rows of ``X`` (n_samples, n_features), each feature looked at only when acquired.
+    def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        return {"weights": self.weights, "intercepts": self.intercepts} | self.scaling._asdict(), {}
 
-        Scores are kept and the row of the new feature added: O(n_actions) for an acquired feature (section 5.1).
-        ``rules`` replaces the rules it was trained with, for another budget, say; groups and classes must agree.
-        Raises ValueError where ``X`` has another shape, or missing values that the rules refuse.
-        """
-        rules = rules or self.rules
-        if rules.groups != self.rules.groups or rules.n_classes != self.rules.n_classes:
-            raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
-        with np.errstate(over="ignore"):
-            X = np.ascontiguousarray(X, dtype=np.float32)
-        if X.ndim != 2 or X.shape[1] != rules.n_features:
-            raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {X.shape}")
-        if rules.missing == "error" and np.isnan(X).any():
-            raise ValueError("X has missing values and missing='error' refuses them")
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> LinearPolicy:
+        return cls(arrays["weights"], arrays["intercepts"], Scaling(arrays["offset"], arrays["scale"]), rules)
+
+    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        """Scores are kept and the row of the new feature added: O(n_actions) for an acquired feature (section 5.1)."""
         W, b = padded(self.weights, 0)[None], padded(self.intercepts, float(NEVER))[None]
         return walk(self.scaled(X), X, W, b, rules)
 

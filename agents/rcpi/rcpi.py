@@ -270,7 +270,7 @@ class RCPI:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write what was learnt to a model file (safetensors with a JSON header)."""
-        write_policy(path, self._learnt(), {})
+        model_file.save(path, self._learnt(), {})
 
     @classmethod
     def load(cls, path: str | os.PathLike, env: Any = None) -> RCPI:
@@ -278,7 +278,7 @@ class RCPI:
 
         Raises OSError or ValueError, in one sentence, where the file cannot be read, is damaged or does not fit.
         """
-        policy, _ = read_policy(path)
+        policy, _ = model_file.load(path, LinearPolicy)
         agent = cls.__new__(cls)
         if env is not None:
             agent = cls(env)
@@ -295,29 +295,6 @@ class RCPI:
 
             raise NotFittedError("nothing was learnt yet; call learn() first")
         return self.policy
-
-
-def write_policy(path: str | os.PathLike, policy: LinearPolicy, header: dict[str, Any]) -> None:
-    """Write a linear policy to a model file, with a header of plain JSON."""
-    arrays = {
-        "weights": policy.weights,
-        "intercepts": policy.intercepts,
-        "offset": policy.scaling.offset,
-        "scale": policy.scaling.scale,
-    }
-    model_file.write(path, "linear", *model_file.with_rules(arrays, header, policy.rules))
-
-
-def read_policy(path: str | os.PathLike) -> tuple[LinearPolicy, dict[str, Any]]:
-    """The linear policy of a model file, checked, and the rest of its header."""
-    arrays, header = model_file.read(path, "linear")
-    try:
-        rules = model_file.take_rules(arrays, header)
-        scaling = Scaling(arrays["offset"], arrays["scale"])
-        policy = LinearPolicy(arrays["weights"], arrays["intercepts"], scaling, rules)
-    except model_file.DAMAGES as error:
-        raise model_file.damaged(path, error) from None
-    return policy, header
 
 
 def _answer_at_once(

@@ -12,21 +12,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli import options
+from fsgym.methods import DEFAULT_AGENT, METHODS, load_class
 
 if TYPE_CHECKING:
     from fsgym.dataset import Dataset
     from fsgym.evaluation import Evaluation
 
-AGENTS = ("rcpi", "lattice", "maskable_ppo", "dqn")  # names of METHODS that can be saved
 Split = Annotated[
     str, typer.Option(help="train, test or all: the official parts, else 70 % and 30 %, drawn with seed 0.")
 ]
 
 
+def agent_names() -> list[str]:
+    """Names of the methods that can be trained and written to a model file."""
+    return [name for name, method in METHODS.items() if method.kind]
+
+
 def train(
     data: options.Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write the model to.")],
-    agent: Annotated[str, typer.Option(help=f"One of {', '.join(AGENTS)}; the last two need the extra rl.")] = "rcpi",
+    agent: Annotated[
+        str, typer.Option(help=f"One of {', '.join(agent_names())}; deep agents need the extra rl.")
+    ] = DEFAULT_AGENT,
     lam: Annotated[
         float | None, typer.Option(help="Price of one unit of costs; default .01, with error costs 1.")
     ] = None,
@@ -39,7 +46,7 @@ def train(
     relation: options.Relation = "any",
     unrelated_costs: options.UnrelatedCosts = None,
     steps: Annotated[
-        int | None, typer.Option(help="Length of the training: iterations of rcpi (10), else steps (100000).")
+        int | None, typer.Option(help="Length of the training: n_iterations of rcpi, total_timesteps of deep agents.")
     ] = None,
     split: Split = "train",
     target: options.Target = None,
@@ -53,13 +60,12 @@ def train(
     from fsgym.comparison.compare import writable_folder
     from fsgym.comparison.protocol import planning_options
     from fsgym.evaluation import evaluate
-    from fsgym.methods import METHODS, load_class
     from fsgym.rules import Rules
 
-    if agent not in AGENTS:
-        close = difflib.get_close_matches(agent, AGENTS, n=1)
+    if agent not in agent_names():
+        close = difflib.get_close_matches(agent, agent_names(), n=1)
         raise ValueError(
-            f"--agent must be one of {', '.join(AGENTS)}, got {agent!r}"
+            f"--agent must be one of {', '.join(agent_names())}, got {agent!r}"
             + (f"; did you mean {close[0]!r}?" if close else "")
         )
     method = METHODS[agent]
@@ -78,11 +84,9 @@ def train(
     )
     model = cls(price, **method.preset, **planning_options(rules), random_state=seed)
     if steps is not None:
-        if agent == "lattice":
-            raise ValueError(
-                "--steps is for rcpi and the deep agents; lattice has a fixed number of sweeps, leave it out"
-            )
-        model.set_params(**{"n_iterations" if agent == "rcpi" else "total_timesteps": steps})
+        if not cls.length_parameter:
+            raise ValueError(f"--steps is for agents that can train longer or shorter, {agent} cannot; leave it out")
+        model.set_params(**{cls.length_parameter: steps})
     if "progress_bar" in model.get_params():
         model.set_params(progress_bar=sys.stderr.isatty())
     began = time.perf_counter()

@@ -12,12 +12,16 @@ SHORT = {
     "maskable_ppo": {"total_timesteps": 1, "num_envs": 8, "options": {"n_steps": 8, "batch_size": 64, "n_epochs": 2}},
     "dqn": {"total_timesteps": 200, "num_envs": 8, "options": {"learning_starts": 50, "target_update_interval": 8}},
     "ppo": {"total_timesteps": 1, "num_envs": 8, "options": {"n_steps": 8, "batch_size": 64, "n_epochs": 2}},
-    "a2c": {"total_timesteps": 100, "num_envs": 8},
 }
 
 
+def short(algorithm):
+    """Parameters that train an algorithm in a moment."""
+    return SHORT.get(algorithm, {"total_timesteps": 100, "num_envs": 8})
+
+
 def quick(algorithm="maskable_ppo", **more):
-    return SB3Classifier(**{"algorithm": algorithm, "random_state": 0, **SHORT.get(algorithm, {}), **more})
+    return SB3Classifier(**{"algorithm": algorithm, "random_state": 0, **short(algorithm), **more})
 
 
 def native(dataset, rules, num_envs=4, **more):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,7 @@ class MaskedDQN(DQN):
 
     replay_buffer: MaskedReplayBuffer  # type: ignore[assignment]
 
+    @wraps(DQN.__init__)  # its signature: that is where the options of an algorithm are looked up
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"replay_buffer_class": MaskedReplayBuffer, **kwargs})
 

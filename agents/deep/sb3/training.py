@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,27 +15,25 @@ import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
-from sb3_contrib import MaskablePPO
-from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor
 from torch.distributions import Distribution
 
+from agents.deep.algorithms import ALGORITHMS, Algorithm, find_algorithm
 from agents.deep.network import LARGEST_VALUE, NetworkPolicy
-from agents.deep.sb3.dqn import MaskedDQN
 from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards
 from fsgym.checks import brief, is_whole
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv, rules_for
 from fsgym.vector_env import DatumWiseVectorEnv
 
-TARGET = "q_net_target."  # the copy that deep Q-learning bootstraps from, not kept
+TARGET = "_target."  # in the names of the copy that value-based algorithms bootstrap from, not kept
 _turn = threading.Lock()  # PyTorch's threads and the global generators are the whole process's
 
 
 class Settings(NamedTuple):
-    """How an algorithm is set by default.
+    """How an algorithm is set by default, from its entry in ``agents.deep.ALGORITHMS``.
 
     Attributes
     ----------
@@ -50,33 +49,13 @@ class Settings(NamedTuple):
     options: Mapping[str, Any]
 
 
-def _falling(rate: float) -> LinearSchedule:
-    return LinearSchedule(rate, 0.0, 1.0)
+def _settings(algorithm: Algorithm) -> Settings:
+    """The settings with the class itself, and the learning rate as Stable-Baselines3 takes it."""
+    options = {"learning_rate": LinearSchedule(algorithm.learning_rate, 0.0, 1.0), **algorithm.options}
+    return Settings(resolve_name(algorithm.where), algorithm.num_envs, algorithm.total_timesteps, options)
 
 
-# Undiscounted: the return is then minus the loss of a datum. Episodes are short, networks small, and a rate that falls
-# to nothing settles close calls between thirty prices of 0.01.
-_PPO = {
-    "n_steps": 32,
-    "batch_size": 256,
-    "n_epochs": 10,
-    "gamma": 1.0,
-    "ent_coef": 0.01,
-    "learning_rate": _falling(1e-3),
-}
-_DQN = {
-    "batch_size": 256, "gamma": 1.0, "buffer_size": 10_000, "learning_starts": 2_000, "train_freq": 4,
-    "gradient_steps": 16, "tau": 0.02, "target_update_interval": 64, "exploration_fraction": 0.5,
-    "exploration_final_eps": 0.05, "learning_rate": _falling(3e-3),
-}  # fmt: skip
-_A2C = {"n_steps": 8, "gamma": 1.0, "ent_coef": 0.01, "learning_rate": _falling(2e-3)}
-
-SETTINGS: Mapping[str, Settings] = MappingProxyType({
-    "maskable_ppo": Settings(MaskablePPO, 64, 100_000, _PPO),
-    "dqn": Settings(MaskedDQN, 64, 100_000, _DQN),
-    "ppo": Settings(PPO, 64, 200_000, _PPO),
-    "a2c": Settings(A2C, 64, 200_000, _A2C),
-})  # fmt: skip
+SETTINGS: Mapping[str, Settings] = MappingProxyType({name: _settings(entry) for name, entry in ALGORITHMS.items()})
 
 
 def make_model(
@@ -96,8 +75,9 @@ def make_model(
 
     Parameters
     ----------
-    algorithm : {"maskable_ppo", "dqn", "ppo", "a2c"}
-        "dqn" is ``MaskedDQN``. The last two know no masks: they learn what is legal by forfeiting.
+    algorithm : str
+        A name in ``agents.deep.ALGORITHMS``. "maskable_ppo" and "dqn", which is ``MaskedDQN``, choose among legal
+        actions; "ppo" and "a2c" know no masks and learn what is legal by forfeiting.
     env : environment of this package
         Its data set and rules are taken; wrappers are looked through.
     num_envs : int, optional
@@ -169,7 +149,7 @@ def trained(
         model = make_model(algorithm, env, num_envs=num_envs, hidden=hidden, options=options, seed=seed)
         model.learn(int(steps), progress_bar=progress_bar)
     state = model.policy.state_dict().items()
-    return {name: array.cpu().numpy().copy() for name, array in state if not name.startswith(TARGET)}
+    return {name: array.cpu().numpy().copy() for name, array in state if TARGET not in name}
 
 
 def rebuilt(policy: NetworkPolicy) -> Any:
@@ -186,10 +166,8 @@ def rebuilt(policy: NetworkPolicy) -> Any:
     )
     with alone():
         model = make_model(policy.algorithm, DatumWiseEnv(nothing, rules), hidden=policy.hidden)
-    arrays = {name: torch.tensor(array) for name, array in policy.arrays.items()}
-    if policy.algorithm == "dqn":
-        arrays |= {name.replace("q_net.", TARGET, 1): array for name, array in arrays.items()}
-    model.policy.load_state_dict(arrays)
+    names = model.policy.state_dict()
+    model.policy.load_state_dict({name: torch.tensor(policy.arrays[name.replace(TARGET, ".")]) for name in names})
     return model
 
 
@@ -217,8 +195,7 @@ def alone() -> Iterator[None]:
 
 def settings_of(algorithm: str) -> Settings:
     """The entry of ``SETTINGS``; ValueError where there is none."""
-    if not isinstance(algorithm, str) or algorithm not in SETTINGS:
-        raise ValueError(f"algorithm must be one of {', '.join(SETTINGS)}, got {brief(algorithm)}")
+    find_algorithm(algorithm)  # for its message
     return SETTINGS[algorithm]
 
 
@@ -226,7 +203,7 @@ def _checked(algorithm: str, options: Mapping[str, Any] | None) -> Mapping[str, 
     """Options that the class takes."""
     if not isinstance(options, Mapping | None):
         raise TypeError(f"options must be a mapping name -> value or None, got {brief(options)}")
-    known = inspect.signature(DQN if algorithm == "dqn" else SETTINGS[algorithm].algorithm).parameters
+    known = inspect.signature(SETTINGS[algorithm].algorithm).parameters
     strange = [name for name in options or {} if name not in known or name in ("policy", "env", "seed")]
     if strange:
         raise ValueError(f"{algorithm} has no option {brief(strange[0])}; its class in Stable-Baselines3 tells them")

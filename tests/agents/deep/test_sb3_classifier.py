@@ -18,11 +18,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import NetworkPolicy, SB3Classifier, model_file
-from agents.deep.network import ALGORITHMS, read_network
+from agents.deep import ALGORITHMS
 from agents.deep.sb3 import SETTINGS, make_model, rebuilt, training
 from fsgym import Rules, Scaling, compare, evaluate
 from fsgym.registration import VARIANTS as IDS
-from support.deep_training import SHORT, quick, telling
+from support.deep_training import SHORT, quick, short, telling
 from support.rcpi_twin import VARIANTS, problem
 
 ENOUGH = {
@@ -141,7 +141,7 @@ def test_a_saved_classifier_comes_back_whole(algorithm, tmp_path, monkeypatch):
     np.testing.assert_array_equal(again.features_used(frame), model.features_used(frame))
     again.save(tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
-    anew = again.set_params(random_state=0, **SHORT[algorithm]).fit(frame, labels)  # its rules are its parameters
+    anew = again.set_params(random_state=0, **short(algorithm)).fit(frame, labels)  # its rules are its parameters
     np.testing.assert_array_equal(anew.predict(frame), model.predict(frame))
 
 
@@ -195,7 +195,7 @@ def test_damaged_networks_are_refused(file, tmp_path):
 
 
 def test_weights_as_large_as_can_be_lead_to_legal_actions_and_no_warning(file):
-    policy, _ = read_network(file)
+    policy, _ = model_file.load(file, NetworkPolicy)
     huge = {name: np.full_like(array, 3e38) for name, array in policy.arrays.items()}
     wild = NetworkPolicy(policy.algorithm, policy.hidden, huge, policy.scaling, policy.rules)
     done = wild.trajectories(telling(20)[0])
@@ -245,7 +245,7 @@ def test_a_classifier_that_was_not_fitted_says_so(tmp_path):
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_all_ids_train_with_all_algorithms(name, algorithm):
-    options = SHORT[algorithm].get("options")
+    options = short(algorithm).get("options")
     model = make_model(algorithm, gym.make(name), num_envs=8, options=options, seed=0).learn(256)
     result = evaluate(model, gym.make(name, split="test"))
     assert np.isfinite(result.loss)
@@ -264,11 +264,11 @@ def test_error_costs_of_hundreds_are_learnt_as_well_as_ones():
 
 
 def test_both_are_methods_of_the_comparison(monkeypatch):
-    def short(name):
+    def shortened(name):
         options = {**SETTINGS[name].options, **SHORT[name]["options"]}
         return SETTINGS[name]._replace(num_envs=8, total_timesteps=SHORT[name]["total_timesteps"], options=options)
 
-    monkeypatch.setattr(training, "SETTINGS", {name: short(name) for name in ("maskable_ppo", "dqn")})
+    monkeypatch.setattr(training, "SETTINGS", {name: shortened(name) for name in ("maskable_ppo", "dqn")})
     results = compare("wine", ["maskable_ppo", "dqn"], splits=1, lam=[0.01, 0.1], budget=3)
     assert results["error"].isna().all()
     assert results["method"].tolist() == ["maskable_ppo", "maskable_ppo", "dqn", "dqn"]

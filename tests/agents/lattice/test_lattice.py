@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import DatumWiseClassifier, LatticeClassifier, LatticePolicy, load_classifier, model_file
-from agents.lattice.policy import read_policy
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
 from support.rcpi_twin import VARIANTS, problem
 
@@ -188,7 +187,7 @@ def test_a_hostile_file_is_refused(cancer, tmp_path):
                 continue
             model_file.write(path, "lattice", arrays | {name: spoilt}, header)
             with pytest.raises(ValueError, match="damaged"):
-                read_policy(path)
+                model_file.load(path, LatticePolicy)
         if array.dtype.kind == "i":
             for value in (-1, 10**9, -(10**9)):
                 spoilt = array.copy()
@@ -197,9 +196,9 @@ def test_a_hostile_file_is_refused(cancer, tmp_path):
                 spoilt.flat[rng.integers(spoilt.size)] = value
                 model_file.write(path, "lattice", arrays | {name: spoilt}, header)
                 with pytest.raises(ValueError, match="damaged"):
-                    read_policy(path)
+                    model_file.load(path, LatticePolicy)
     model_file.write(path, "lattice", arrays, header)
-    assert isinstance(read_policy(path)[0], LatticePolicy)
+    assert isinstance(model_file.load(path, LatticePolicy)[0], LatticePolicy)
 
 
 # Parameters

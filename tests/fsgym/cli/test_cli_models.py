@@ -94,6 +94,11 @@ def test_mistakes_are_one_sentence(capsys, tmp_path):
     for arguments, says in (
         (("train", "wine"), "Missing option"),
         (("train", "wine", "-o", path, "--agent", "dqm"), "did you mean 'dqn'"),
+        (
+            ("train", "wine", "-o", path, "--agent", "cart"),
+            "one of rcpi, maskable_ppo, dqn, lattice, got 'cart'",
+        ),
+        (("train", "wine", "-o", path, "--agent", "lattice", "--steps", 9), "lattice cannot; leave it out"),
         (("train", "wien", "-o", path), "did you mean 'wine'"),
         (("train", "wine", "-o", path, "--split", "some"), "split must be one of"),
         (("train", "wine", "-o", path, "--lam=-1"), "lam must be"),

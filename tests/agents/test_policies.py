@@ -1,0 +1,164 @@
+"""What holds of every kind of policy and its classifier, also of one from outside: the protocol and the files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from agents import BaseAgentClassifier, Policy, load_classifier, model_file
+from fsgym import Rules, evaluate
+from fsgym.evaluation import play
+from fsgym.methods import METHODS, Method, load_class
+from support.majority import MajorityClassifier, MajorityPolicy
+from support.method_tables import TABLES, honest_usage
+from support.rcpi_twin import VARIANTS, problem
+
+SAVED = {name: method for name, method in METHODS.items() if method.kind}
+KINDS = {method.kind: method for method in SAVED.values()}
+AGENTS = [*KINDS, "majority"]
+
+
+def quick(kind, **options):
+    """An agent of that kind with what trains it in a moment."""
+    method = KINDS.get(kind)
+    cls = MajorityClassifier if method is None else load_class(method)
+    length = {cls.length_parameter: 2} if cls.length_parameter else {}
+    return cls(**(method.preset if method else {}), **length, random_state=0).set_params(**options)
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """The agent from outside, known by name."""
+    entry = Method("Majority", "support.majority:MajorityClassifier", True, "nobody", kind="majority")
+    monkeypatch.setitem(METHODS, "majority", entry)
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_method_that_is_saved_declares_the_kind_of_its_files(name):
+    cls = load_class(SAVED[name])
+    assert issubclass(cls, BaseAgentClassifier)
+    assert issubclass(cls.policy_class, Policy)
+    assert cls.policy_class.kind == SAVED[name].kind
+    assert cls.length_parameter in {"", *cls().get_params()}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kind", AGENTS)
+def test_actions_and_trajectories_agree_step_by_step(kind, variant):
+    full, missing = (problem(variant, m)[0] for m in (False, True))
+    options = {"lam": 0.05, **VARIANTS[variant]}
+    policy = quick(kind, **options).fit(missing.X, missing.y).policy_
+    n, once = policy.rules.n_features, {**options, "budget": 1, "budget_cost": None}
+
+    def actor(observations, legal):
+        actions = policy.actions(observations[:, :n] > 0.5, observations[:, n:], legal)
+        assert actions.dtype == np.int64
+        return actions
+
+    for dataset, rules in (
+        (full, policy.rules),
+        (missing, policy.rules),
+        (missing, Rules.for_dataset(missing, **once)),
+    ):
+        followed, played = policy.trajectories(dataset.X, rules), play(actor, dataset, rules)
+        for name in ("order", "acquired", "answers", "forfeited"):
+            np.testing.assert_array_equal(getattr(followed, name), getattr(played, name))
+        assert not followed.forfeited.any()
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_a_policy_acts_on_rows_and_under_rules_that_fit(kind):
+    dataset, _ = problem("base", True)
+    policy = quick(kind).fit(dataset.X, dataset.y).policy_
+    for X in (dataset.X[:, :5], dataset.X[0], dataset.X[None]):
+        with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 6\)"):
+            policy.trajectories(X)
+    for rules in (Rules(6, 4), Rules(6, 3, groups=[[0, 1], [2, 3], [4, 5]]), Rules(5, 3)):
+        with pytest.raises(ValueError, match="groups and classes that it was trained with"):
+            policy.trajectories(dataset.X, rules)
+    with pytest.raises(ValueError, match="missing='error' refuses"):
+        policy.trajectories(dataset.X, Rules(6, 3, missing="error"))
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_a_file_of_any_kind_is_loaded_and_one_of_another_kind_refused(kind, tmp_path, registered):
+    dataset, _ = problem("everything", True)
+    model = quick(kind, **VARIANTS["everything"]).fit(dataset.X, np.array(["low", "mid", "top"])[dataset.y])
+    model.save(tmp_path / "model")
+    again = load_classifier(tmp_path / "model")
+    assert type(again) is type(model)
+    np.testing.assert_array_equal(again.predict(dataset.X), model.predict(dataset.X))
+    np.testing.assert_array_equal(again.features_used(dataset.X), model.features_used(dataset.X))
+    again.save(tmp_path / "copy")
+    assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
+    for other in AGENTS:
+        if other != kind:
+            with pytest.raises(ValueError, match=f"another kind of model, not '{other}'"):
+                type(quick(other)).load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_a_file_without_its_own_entries_rules_or_labels_is_refused(kind, tmp_path, registered):
+    dataset, _ = problem("base", False)
+    path = tmp_path / "model"
+    quick(kind).fit(dataset.X, dataset.y).save(path)
+    arrays, header = model_file.read(path, kind)
+    for name in arrays:
+        if name not in ("rules.unrelated_costs", "rules.prerequisites"):  # which rules may lack
+            model_file.write(path, kind, {k: v for k, v in arrays.items() if k != name}, header)
+            with pytest.raises(ValueError, match="damaged"):
+                load_classifier(path)
+    for name in header:
+        model_file.write(path, kind, arrays, {k: v for k, v in header.items() if k != name})
+        with pytest.raises(ValueError, match="without labels" if name == "classes" else "damaged") as caught:
+            load_classifier(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_the_first_format_must_be_made_again(tmp_path):
+    dataset, _ = problem("base", False)
+    model = MajorityClassifier().fit(dataset.X, dataset.y)
+    model.save(tmp_path / "model")
+    data = (tmp_path / "model").read_bytes()
+    assert b"fsgym-model-2" in data
+    (tmp_path / "model").write_bytes(data.replace(b"fsgym-model-2", b"fsgym-model-1"))
+    for load in (load_classifier, MajorityClassifier.load, lambda path: model_file.load(path, MajorityPolicy)):
+        with pytest.raises(ValueError, match=r"written by fsgym 0\.1 and must be trained and saved again") as caught:
+            load(tmp_path / "model")
+        assert "\n" not in str(caught.value)
+
+
+# An agent from outside
+
+
+@parametrize_with_checks([MajorityClassifier()])
+def test_an_agent_from_outside_keeps_to_the_contract_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_an_agent_from_outside_is_honest_and_evaluated():
+    X, y = TABLES["wide"]
+    model = MajorityClassifier(lam=0.05).fit(X, y)
+    assert not honest_usage(model, X, largest=3e38).any()
+    dataset, _ = problem("costs", True)
+    model = MajorityClassifier(**VARIANTS["costs"]).fit(dataset.X, dataset.y)
+    result = evaluate(model, dataset, model.rules_)
+    assert (result.n_features, result.admissible) == (0, 1)
+    assert result.loss == model.estimate_loss(dataset.X, dataset.y, cv=[(np.arange(40), np.arange(40))]).loss
+
+
+def test_an_agent_from_outside_that_nobody_named_is_not_loaded_by_its_kind(tmp_path):
+    dataset, _ = problem("base", False)
+    MajorityClassifier().fit(dataset.X, dataset.y).save(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"a model of kind 'majority', not one of linear, network, lattice$"):
+        load_classifier(tmp_path / "model")
+    assert MajorityClassifier.load(tmp_path / "model").predict(dataset.X).shape == (40,)
+
+
+def test_the_first_method_of_a_kind_loads_its_files(tmp_path, monkeypatch):
+    dataset, _ = problem("base", False)
+    model = quick("linear").fit(dataset.X, dataset.y)
+    model.save(tmp_path / "model")
+    monkeypatch.setitem(METHODS, "late", Method("Late", "nowhere:Nothing", True, "nobody", kind="linear"))
+    assert type(load_classifier(tmp_path / "model")) is type(model)
