@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,23 +14,8 @@ from agents import model_file
 from agents.loss_estimate import LossEstimate, estimate_loss
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Trajectories
-from fsgym.rules import Rules
-
-# What a face hands on to ``Rules``, under the same names.
-PRICING = (
-    "lam",
-    "budget",
-    "budget_cost",
-    "costs",
-    "error_costs",
-    "groups",
-    "related",
-    "relation",
-    "unrelated_costs",
-    "empty_is_related",
-    "prerequisites",
-    "missing",
-)
+from fsgym.rules import RuleOptions, Rules
+from fsgym.rules.options import OPTIONS
 
 
 class AgentClassifier(ClassifierMixin, BaseEstimator):
@@ -45,6 +30,7 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
     policy_ : object with ``trajectories(X)``
     """
 
+    lam: float
     classes_: NDArray
     rules_: Rules
     policy_: Any
@@ -54,6 +40,11 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    def _set_rule_options(self, **options: Unpack[RuleOptions]) -> None:
+        """Make the options of ``Rules`` parameters of the estimator, those not given by their defaults."""
+        for option in OPTIONS:
+            setattr(self, option.name, options.get(option.name, option.default))
+
     def _task(self, X: ArrayLike, y: ArrayLike) -> tuple[Dataset, Rules]:
         """The checked data, and the rules that the parameters make for them."""
         dataset = self._dataset(X, y)
@@ -61,7 +52,7 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
 
     def _rules(self, dataset: Dataset, **instead: Any) -> Rules:
         """The rules that the parameters make for the data, some of them replaced."""
-        return Rules.for_dataset(dataset, **{name: getattr(self, name) for name in PRICING} | instead)
+        return Rules.for_dataset(dataset, **{o.name: getattr(self, o.name) for o in OPTIONS} | instead)
 
     def _dataset(self, X: ArrayLike, y: ArrayLike) -> Dataset:
         """The data, checked."""
@@ -148,12 +139,3 @@ class AgentClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = rules.n_features
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-
-
-def pricing_of(rules: Rules) -> dict[str, Any]:
-    """The parameters of a face that make these rules again."""
-    unrelated = "forbid" if rules.forbids_unrelated else rules.unrelated_costs
-    return {name: getattr(rules, name) for name in PRICING} | {
-        "groups": [list(g) for g in rules.groups],
-        "unrelated_costs": None if rules.related is None else unrelated,
-    }

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, cast
+from typing import Any, Literal, Unpack, cast
 
 from numpy.typing import ArrayLike
 
 from agents import model_file
-from agents.base import AgentClassifier, pricing_of
+from agents.base import AgentClassifier
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI, read_policy, write_policy
 from fsgym.env import DatumWiseEnv
+from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 class DatumWiseClassifier(AgentClassifier):
@@ -23,18 +24,11 @@ class DatumWiseClassifier(AgentClassifier):
     ----------
     lam : float, default 0.01
         Price of one unit of ``costs``, in units of ``error_costs``.
-    budget : int, optional
-        Largest number of acquisitions for a datum.
-    budget_cost : float, optional
-        Largest price of all acquisitions for a datum, in the unit of ``costs``.
-    costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
-        Price of each acquisition; default one each. Names are the columns', or ``x0, x1, ...``.
-    error_costs : array-like of shape (n_classes, n_classes), optional
-        ``error_costs[answer, truth]``, classes in sorted order; default 1 for a wrong answer.
-    groups, related, relation, unrelated_costs, empty_is_related, prerequisites, missing
-        As in ``fsgym.Rules``.
     n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, n_jobs, random_state
         As in ``agents.RCPI``.
+    budget, budget_cost, costs, error_costs, groups, ...
+        All options of ``fsgym.Rules``, with the same defaults. Prices by name take the columns' names, or
+        ``x0, x1, ...``; classes are in sorted order.
 
     Attributes
     ----------
@@ -61,21 +55,11 @@ class DatumWiseClassifier(AgentClassifier):
     ((269, 30), True, True)
     """
 
+    @takes_rule_options
     def __init__(
         self,
         lam: float = 0.01,
         *,
-        budget: int | None = None,
-        budget_cost: float | None = None,
-        costs: Any = None,
-        error_costs: Any = None,
-        groups: Any = None,
-        related: Any = None,
-        relation: Literal["any", "all"] = "any",
-        unrelated_costs: Any = None,
-        empty_is_related: bool = True,
-        prerequisites: Any = None,
-        missing: Literal["unavailable", "error"] = "unavailable",
         n_iterations: int = 10,
         states_per_sample: float = 10,
         alpha: float = 0.7,
@@ -85,19 +69,9 @@ class DatumWiseClassifier(AgentClassifier):
         select: Literal["best", "last"] = "best",
         n_jobs: int | None = None,
         random_state: Any = None,
+        **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
-        self.lam = lam
-        self.budget = budget
-        self.budget_cost = budget_cost
-        self.costs = costs
-        self.error_costs = error_costs
-        self.groups = groups
-        self.related = related
-        self.relation = relation
-        self.unrelated_costs = unrelated_costs
-        self.empty_is_related = empty_is_related
-        self.prerequisites = prerequisites
-        self.missing = missing
+        self._set_rule_options(lam=lam, **rule_options)
         self.n_iterations = n_iterations
         self.states_per_sample = states_per_sample
         self.alpha = alpha
@@ -145,7 +119,7 @@ class DatumWiseClassifier(AgentClassifier):
         policy, header = read_policy(path)
         if "classes" not in header:
             raise ValueError(f"{path} holds an agent without labels; open it with RCPI.load")
-        model = cls(**pricing_of(policy.rules))
+        model = cls(**policy.rules.options())
         try:
             model._learnt(policy, header)
         except model_file.DAMAGES as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import time
 from importlib import import_module
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fsgym.checks import did_you_mean
 from fsgym.cli import options
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ Split = Annotated[
 ]
 
 
+@options.with_rule_options
 def train(
     data: options.Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write the model to.")],
@@ -30,14 +31,6 @@ def train(
     lam: Annotated[
         float | None, typer.Option(help="Price of one unit of costs; default .01, with error costs 1.")
     ] = None,
-    budget: options.Budget = None,
-    budget_cost: options.BudgetCost = None,
-    costs: options.Costs = None,
-    error_costs: options.ErrorCosts = None,
-    groups: options.Groups = None,
-    related: options.Related = None,
-    relation: options.Relation = "any",
-    unrelated_costs: options.UnrelatedCosts = None,
     steps: Annotated[
         int | None, typer.Option(help="Length of the training: iterations of rcpi (10), else steps (100000).")
     ] = None,
@@ -46,37 +39,25 @@ def train(
     drop: options.Drop = None,
     data_dir: options.DataDir = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    **rules: Any,
 ) -> None:
     """Train an agent that asks for features one by one, and write it to a model file."""
     import pandas as pd
 
     from fsgym.comparison.compare import writable_folder
-    from fsgym.comparison.protocol import planning_options
     from fsgym.evaluation import evaluate
     from fsgym.methods import METHODS, load_class
     from fsgym.rules import Rules
 
     if agent not in AGENTS:
-        close = difflib.get_close_matches(agent, AGENTS, n=1)
-        raise ValueError(
-            f"--agent must be one of {', '.join(AGENTS)}, got {agent!r}"
-            + (f"; did you mean {close[0]!r}?" if close else "")
-        )
+        raise ValueError(f"--agent must be one of {', '.join(AGENTS)}, got {agent!r}{did_you_mean(agent, AGENTS)}")
     method = METHODS[agent]
     cls = load_class(method)
     writable_folder(output.parent)
-    dataset = options.read_data(data, groups, data_dir=data_dir, target=target, drop=drop, split=split)
-    prices = options.read_prices(dataset, costs, error_costs, related, unrelated_costs, data_dir)
-    price = (0.01 if error_costs is None else 1.0) if lam is None else lam
-    rules = Rules.for_dataset(
-        dataset,
-        lam=price,
-        budget=budget,
-        budget_cost=budget_cost,
-        relation=relation,
-        **prices,  # type: ignore[arg-type]
-    )
-    model = cls(price, **method.preset, **planning_options(rules), random_state=seed)
+    dataset, given = options.read_task(data, rules, data_dir=data_dir, target=target, drop=drop, split=split)
+    price = (0.01 if given["error_costs"] is None else 1.0) if lam is None else lam
+    checked = Rules.for_dataset(dataset, lam=price, **given)
+    model = cls(**method.preset, **checked.options(), random_state=seed)
     if steps is not None:
         if agent == "lattice":
             raise ValueError(
@@ -119,22 +100,12 @@ def evaluate(
 
 def _fitting(dataset: Dataset, classifier: Any) -> Dataset:
     """The data set with the classes of the classifier, whose columns it must have."""
-    from fsgym.dataset import Dataset
-
     known = getattr(classifier, "feature_names_in_", dataset.feature_names)
     if list(known) != list(dataset.feature_names):
         lost = [name for name in known if name not in dataset.feature_names]
         why = f"{dataset.name!r} has no {lost[0]!r}" if lost else f"{dataset.name!r} has others, or another order"
         raise ValueError(f"the model needs the {len(known)} columns that it was trained with; {why}")
-    return Dataset(
-        dataset.X,
-        dataset.classes[dataset.y],
-        classes=classifier.classes_,
-        feature_names=dataset.feature_names,
-        groups=dataset.groups,
-        group_names=dataset.group_names,
-        name=dataset.name,
-    )
+    return dataset.replace(classes=classifier.classes_)
 
 
 def _tell(title: str, result: Evaluation) -> None:
