@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import time
 from importlib import import_module
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsgym.checks import did_you_mean
 from fsgym.cli import options
 
 if TYPE_CHECKING:
@@ -50,7 +50,11 @@ def train(
     from fsgym.rules import Rules
 
     if agent not in AGENTS:
-        raise ValueError(f"--agent must be one of {', '.join(AGENTS)}, got {agent!r}{did_you_mean(agent, AGENTS)}")
+        close = difflib.get_close_matches(agent, AGENTS, n=1)
+        raise ValueError(
+            f"--agent must be one of {', '.join(AGENTS)}, got {agent!r}"
+            + (f"; did you mean {close[0]!r}?" if close else "")
+        )
     method = METHODS[agent]
     cls = load_class(method)
     writable_folder(output.parent)
