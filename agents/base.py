@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,23 +16,8 @@ from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Trajectories
-from fsgym.rules import Rules
-
-# What a face hands on to ``Rules``, under the same names.
-PRICING = (
-    "lam",
-    "budget",
-    "budget_cost",
-    "costs",
-    "error_costs",
-    "groups",
-    "related",
-    "relation",
-    "unrelated_costs",
-    "empty_is_related",
-    "prerequisites",
-    "missing",
-)
+from fsgym.rules import RuleOptions, Rules
+from fsgym.rules.options import OPTIONS
 
 
 class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
@@ -52,6 +37,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     policy_class: ClassVar[type[Policy]]
     length_parameter: ClassVar[str] = ""
 
+    lam: float
     classes_: NDArray
     rules_: Rules
     policy_: Policy
@@ -61,6 +47,11 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
+    def _set_rule_options(self, **options: Unpack[RuleOptions]) -> None:
+        """Make the options of ``Rules`` parameters of the estimator, those not given by their defaults."""
+        for option in OPTIONS:
+            setattr(self, option.name, options.get(option.name, option.default))
+
     def _task(self, X: ArrayLike, y: ArrayLike) -> tuple[Dataset, Rules]:
         """The checked data, and the rules that the parameters make for them."""
         dataset = self._dataset(X, y)
@@ -68,7 +59,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
     def _rules(self, dataset: Dataset, **instead: Any) -> Rules:
         """The rules that the parameters make for the data, some of them replaced."""
-        return Rules.for_dataset(dataset, **{name: getattr(self, name) for name in PRICING} | instead)
+        return Rules.for_dataset(dataset, **{o.name: getattr(self, o.name) for o in OPTIONS} | instead)
 
     def _dataset(self, X: ArrayLike, y: ArrayLike) -> Dataset:
         """The data, checked."""
@@ -149,7 +140,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         policy, header = model_file.load(path, cls.policy_class)
         if "classes" not in header:
             raise ValueError(f"{path} holds a policy without labels; open it with the agent's own load, as RCPI.load")
-        model = cls(**pricing_of(policy.rules))
+        model = cls(**policy.rules.options())
         try:
             model._restore(policy, header)
         except model_file.DAMAGES as error:
@@ -180,12 +171,3 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = rules.n_features
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-
-
-def pricing_of(rules: Rules) -> dict[str, Any]:
-    """The parameters of a face that make these rules again."""
-    unrelated = "forbid" if rules.forbids_unrelated else rules.unrelated_costs
-    return {name: getattr(rules, name) for name in PRICING} | {
-        "groups": [list(g) for g in rules.groups],
-        "unrelated_costs": None if rules.related is None else unrelated,
-    }

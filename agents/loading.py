@@ -12,8 +12,8 @@ from fsgym.methods import METHODS, class_of, find_method, method_names
 def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
     """The fitted classifier of a model file, of whichever kind; nothing in the file is executed.
 
-    The kinds are those of the methods that ``fsgym.compare`` knows by name, those of other distributions among them; where
-    two declare the same kind, the first has it.
+    The kinds are those of the methods that ``fsgym.compare`` knows by name, also of other distributions; where two
+    declare the same kind, the first has it.
 
     Raises OSError where it cannot be read, ValueError where it is damaged or holds no classifier.
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
 from operator import index as as_index
@@ -17,6 +18,12 @@ def brief(value: Any) -> str:
     """What was got, for a message: short, and on one line."""
     text = " ".join(reprlib.repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def did_you_mean(name: Any, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name, ``"; did you mean 'budget'?"``; empty where none is close."""
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def is_whole(value: Any) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -175,19 +175,41 @@ class Dataset:
         """What one pays for: the groups' names, or the features' where there are no groups."""
         return self.feature_names if self.group_names is None else self.group_names
 
-    def _with(self, X: ArrayLike, y: ArrayLike, bounds) -> Dataset:
-        return Dataset(
-            X,
-            self.classes[np.asarray(y)],
-            classes=self.classes,
-            feature_names=self.feature_names,
-            groups=self.groups,
-            group_names=self.group_names,
-            costs=self.costs,
-            image_shape=self.image_shape,
-            bounds=bounds,
-            name=self.name,
-        )
+    def replace(self, **changes: Any) -> Dataset:
+        """The data set with some of its parameters replaced.
+
+        What belongs to a replaced parameter falls back to its default, unless it is given too: ``bounds`` where ``X``
+        is replaced, ``group_names`` and ``costs`` where ``groups`` are (``groups=None`` makes each feature one). All
+        else stays, ``feature_names`` with another ``X`` and ``classes`` with another ``y``: labels that are not among
+        them need ``classes=None``.
+
+        Parameters
+        ----------
+        **changes
+            As in ``Dataset``; ``y`` holds labels, not codes.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As in ``Dataset``.
+
+        Examples
+        --------
+        >>> from fsgym import Dataset
+        >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
+        >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
+        ([1.0, 5.0], None)
+        """
+        kept = self._parameters()
+        if "X" in changes:
+            kept["bounds"] = None
+        if "groups" in changes:
+            kept |= {"group_names": None, "costs": None}
+        return Dataset(**(kept | changes))
+
+    def _parameters(self) -> dict[str, Any]:
+        """The arguments that make this data set again."""
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.classes[self.y]}
 
     def rows(self, index: ArrayLike) -> Dataset:
         """The data set of some rows (indices or a bool mask); classes and bounds stay those of the whole.
@@ -204,7 +226,7 @@ class Dataset:
             ) from None
         if which.ndim != 1:
             raise ValueError(f"index must be one-dimensional, got shape {which.shape}")
-        return self._with(table, self.y[which], self.bounds)
+        return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds)
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
         """The data set with every feature mapped to [-1, 1] over the rows of ``by`` (default: its own).
@@ -219,7 +241,7 @@ class Dataset:
                 f"the scaling must be of {self.n_features} features, got one of {np.shape(scaling.offset)}"
             )
         low, high = (scaling.apply(b) for b in self.bounds)
-        return self._with(scaling.apply(self.X), self.y, (low, high))
+        return self.replace(X=scaling.apply(self.X), bounds=(low, high))
 
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """Two data sets of disjoint rows, drawn at random with the share of each class kept.
@@ -257,33 +279,7 @@ class Dataset:
         return self
 
     def __reduce__(self):
-        return _rebuild, (
-            self.X,
-            self.classes[self.y],
-            self.classes,
-            self.feature_names,
-            self.groups,
-            self.group_names,
-            self.costs,
-            self.image_shape,
-            self.bounds,
-            self.name,
-        )
+        return partial(Dataset, **self._parameters()), ()
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {self.n_classes} classes)"
-
-
-def _rebuild(X, y, classes, feature_names, groups, group_names, costs, image_shape, bounds, name) -> Dataset:
-    return Dataset(
-        X,
-        y,
-        classes=classes,
-        feature_names=feature_names,
-        groups=groups,
-        group_names=group_names,
-        costs=costs,
-        image_shape=image_shape,
-        bounds=bounds,
-        name=name,
-    )

@@ -199,6 +199,7 @@ def register_method(
     reference: str = "",
     preset: Mapping[str, Any] | None = None,
     extra: str = "",
+    kind: str = "",
 ) -> None:
     """Make a method of your own known by name to ``fsgym.compare`` in this process.
 
@@ -222,6 +223,8 @@ def register_method(
         Parameters that are the same in all settings.
     extra : str, optional
         What must be installed for it, a key of ``fsgym.extras.EXTRAS``.
+    kind : str, optional
+        Of an agent given as ``"module:Class"``: the kind of its model files. A class says it itself (``policy_class.kind``).
 
     Raises
     ------
@@ -251,7 +254,7 @@ def register_method(
         reference,
         preset=dict(preset or {}),
         extra=extra,
-        kind=kind_of(estimator),
+        kind=kind or kind_of(estimator),
     )
 
 

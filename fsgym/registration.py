@@ -15,7 +15,7 @@ from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.grids import blocks, contiguous
 from fsgym.rules import Rules
-from fsgym.rules.checks import RuleOptions
+from fsgym.rules.options import RuleOptions, takes_rule_options
 from fsgym.vector_env import DatumWiseVectorEnv
 
 # Invented prices for the thirty features of breast cancer: a mean over the nuclei costs 1, its standard error 2,
@@ -34,6 +34,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+@takes_rule_options
 def make_env(
     dataset: str | Dataset = "breast_cancer",
     split: Literal["train", "test", "all"] = "train",
@@ -61,6 +62,7 @@ def make_env(
     return DatumWiseEnv(data, rules, render_mode=render_mode, illegal_action=illegal_action)
 
 
+@takes_rule_options
 def make_vector_env(
     num_envs: int = 1,
     dataset: str | Dataset = "breast_cancer",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from agents.deep.network import NetworkPolicy, scaled
 from fsgym.checks import generator_of
 from fsgym.dataset import Dataset, Scaling
 from fsgym.env import DatumWiseEnv
+from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 class SB3Classifier(BaseAgentClassifier):
@@ -32,16 +33,6 @@ class SB3Classifier(BaseAgentClassifier):
         A name in ``agents.deep.ALGORITHMS``: "maskable_ppo" is proximal policy optimisation with masks (Huang and
         Ontañón, 2022), "dqn" deep Q-learning over legal actions (Mnih et al., 2015; van Hasselt et al., 2016);
         "ppo" and "a2c" learn what is legal by forfeiting.
-    budget : int, optional
-        Largest number of acquisitions for a datum.
-    budget_cost : float, optional
-        Largest price of all acquisitions for a datum, in the unit of ``costs``.
-    costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
-        Price of each acquisition; default one each. Names are the columns', or ``x0, x1, ...``.
-    error_costs : array-like of shape (n_classes, n_classes), optional
-        ``error_costs[answer, truth]``, classes in sorted order; default 1 for a wrong answer.
-    groups, related, relation, unrelated_costs, empty_is_related, prerequisites, missing
-        As in ``fsgym.Rules``.
     total_timesteps : int, optional
         Steps of training; whole rollouts of all episodes are made. By default those of ``agents.deep.sb3.SETTINGS``.
     num_envs : int, optional
@@ -54,6 +45,9 @@ class SB3Classifier(BaseAgentClassifier):
     progress_bar : bool, default False
     random_state : int, numpy Generator or RandomState, optional
         The same int gives the same network, byte by byte, on one kind of CPU.
+    budget, budget_cost, costs, error_costs, groups, ...
+        All options of ``fsgym.Rules``, with the same defaults. Prices by name take the columns' names, or
+        ``x0, x1, ...``; classes are in sorted order.
 
     Attributes
     ----------
@@ -91,42 +85,22 @@ class SB3Classifier(BaseAgentClassifier):
 
     policy_: NetworkPolicy
 
+    @takes_rule_options
     def __init__(
         self,
         lam: float = 0.01,
         *,
         algorithm: Literal["maskable_ppo", "dqn", "ppo", "a2c"] = "maskable_ppo",
-        budget: int | None = None,
-        budget_cost: float | None = None,
-        costs: Any = None,
-        error_costs: Any = None,
-        groups: Any = None,
-        related: Any = None,
-        relation: Literal["any", "all"] = "any",
-        unrelated_costs: Any = None,
-        empty_is_related: bool = True,
-        prerequisites: Any = None,
-        missing: Literal["unavailable", "error"] = "unavailable",
         total_timesteps: int | None = None,
         num_envs: int | None = None,
         hidden: Any = (64, 64),
         options: Mapping[str, Any] | None = None,
         progress_bar: bool = False,
         random_state: Any = None,
+        **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
-        self.lam = lam
+        self._set_rule_options(lam=lam, **rule_options)
         self.algorithm: Literal["maskable_ppo", "dqn", "ppo", "a2c"] = algorithm
-        self.budget = budget
-        self.budget_cost = budget_cost
-        self.costs = costs
-        self.error_costs = error_costs
-        self.groups = groups
-        self.related = related
-        self.relation = relation
-        self.unrelated_costs = unrelated_costs
-        self.empty_is_related = empty_is_related
-        self.prerequisites = prerequisites
-        self.missing = missing
         self.total_timesteps = total_timesteps
         self.num_envs = num_envs
         self.hidden = hidden

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -18,6 +18,7 @@ from agents.lattice.policy import LatticePolicy
 from agents.lattice.target import Target, check_target, search
 from fsgym.checks import brief, check_random_state, generator_of, is_whole, number
 from fsgym.rules import Rules
+from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.threads import one_blas_thread
 
 LARGEST_LOSS = 1e9  # what a datum may cost at most
@@ -44,17 +45,6 @@ class LatticeClassifier(BaseAgentClassifier):
         searched for whose policy uses most without a mean above it, over the training rows, each asked by models that
         did not see it. The mean of new cases scatters around that. A target that is never used up is no limit. The
         search takes as long as a ``path`` of about ten to fourteen prices.
-    budget : int, optional
-        Largest number of acquisitions for a datum.
-    budget_cost : float, optional
-        Largest price of all acquisitions for a datum, in the unit of ``costs``.
-    costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
-        Price of each acquisition; default one each. Names are the columns', or ``x0, x1, ...``.
-    error_costs : array-like of shape (n_classes, n_classes), optional
-        ``error_costs[answer, truth]``, classes in sorted order; default 1 for a wrong answer. The answer is the one
-        that is expected to cost least.
-    groups, related, relation, unrelated_costs, empty_is_related, prerequisites, missing
-        As in ``fsgym.Rules``.
     kappa : float, default 0.3
         Standard errors by which a choice that looks at the case has to be better than a fixed one.
     beta : float from 0 to 1, optional
@@ -64,6 +54,9 @@ class LatticeClassifier(BaseAgentClassifier):
     n_jobs : int, optional
         Threads, as in scikit-learn. Results do not depend on it.
     random_state : int, numpy Generator or RandomState, optional
+    budget, budget_cost, costs, error_costs, groups, ...
+        All options of ``fsgym.Rules``, with the same defaults. Prices by name take the columns' names, or
+        ``x0, x1, ...``; classes are in sorted order. The answer is the one that is expected to cost least.
 
     Attributes
     ----------
@@ -104,42 +97,22 @@ class LatticeClassifier(BaseAgentClassifier):
 
     policy_: LatticePolicy
 
+    @takes_rule_options
     def __init__(
         self,
         lam: float = 0.01,
         *,
         target_cost: float | None = None,
         target_features: float | None = None,
-        budget: int | None = None,
-        budget_cost: float | None = None,
-        costs: Any = None,
-        error_costs: Any = None,
-        groups: Any = None,
-        related: Any = None,
-        relation: Literal["any", "all"] = "any",
-        unrelated_costs: Any = None,
-        empty_is_related: bool = True,
-        prerequisites: Any = None,
-        missing: Literal["unavailable", "error"] = "unavailable",
         kappa: float = 0.3,
         beta: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
-        self.lam = lam
+        self._set_rule_options(lam=lam, **rule_options)
         self.target_cost = target_cost
         self.target_features = target_features
-        self.budget = budget
-        self.budget_cost = budget_cost
-        self.costs = costs
-        self.error_costs = error_costs
-        self.groups = groups
-        self.related = related
-        self.relation = relation
-        self.unrelated_costs = unrelated_costs
-        self.empty_is_related = empty_is_related
-        self.prerequisites = prerequisites
-        self.missing = missing
         self.kappa = kappa
         self.beta = beta
         self.n_jobs = n_jobs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal, Unpack, cast
 
 from numpy.typing import ArrayLike
 
@@ -10,6 +10,7 @@ from agents.base import BaseAgentClassifier
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI
 from fsgym.env import DatumWiseEnv
+from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 class DatumWiseClassifier(BaseAgentClassifier):
@@ -21,18 +22,11 @@ class DatumWiseClassifier(BaseAgentClassifier):
     ----------
     lam : float, default 0.01
         Price of one unit of ``costs``, in units of ``error_costs``.
-    budget : int, optional
-        Largest number of acquisitions for a datum.
-    budget_cost : float, optional
-        Largest price of all acquisitions for a datum, in the unit of ``costs``.
-    costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
-        Price of each acquisition; default one each. Names are the columns', or ``x0, x1, ...``.
-    error_costs : array-like of shape (n_classes, n_classes), optional
-        ``error_costs[answer, truth]``, classes in sorted order; default 1 for a wrong answer.
-    groups, related, relation, unrelated_costs, empty_is_related, prerequisites, missing
-        As in ``fsgym.Rules``.
     n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, n_jobs, random_state
         As in ``agents.RCPI``.
+    budget, budget_cost, costs, error_costs, groups, ...
+        All options of ``fsgym.Rules``, with the same defaults. Prices by name take the columns' names, or
+        ``x0, x1, ...``; classes are in sorted order.
 
     Attributes
     ----------
@@ -62,21 +56,11 @@ class DatumWiseClassifier(BaseAgentClassifier):
     policy_class = LinearPolicy
     length_parameter = "n_iterations"
 
+    @takes_rule_options
     def __init__(
         self,
         lam: float = 0.01,
         *,
-        budget: int | None = None,
-        budget_cost: float | None = None,
-        costs: Any = None,
-        error_costs: Any = None,
-        groups: Any = None,
-        related: Any = None,
-        relation: Literal["any", "all"] = "any",
-        unrelated_costs: Any = None,
-        empty_is_related: bool = True,
-        prerequisites: Any = None,
-        missing: Literal["unavailable", "error"] = "unavailable",
         n_iterations: int = 10,
         states_per_sample: float = 10,
         alpha: float = 0.7,
@@ -86,19 +70,9 @@ class DatumWiseClassifier(BaseAgentClassifier):
         select: Literal["best", "last"] = "best",
         n_jobs: int | None = None,
         random_state: Any = None,
+        **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
-        self.lam = lam
-        self.budget = budget
-        self.budget_cost = budget_cost
-        self.costs = costs
-        self.error_costs = error_costs
-        self.groups = groups
-        self.related = related
-        self.relation = relation
-        self.unrelated_costs = unrelated_costs
-        self.empty_is_related = empty_is_related
-        self.prerequisites = prerequisites
-        self.missing = missing
+        self._set_rule_options(lam=lam, **rule_options)
         self.n_iterations = n_iterations
         self.states_per_sample = states_per_sample
         self.alpha = alpha

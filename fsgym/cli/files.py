@@ -1,10 +1,10 @@
-"""Files that the command line takes: groups, error costs, relations."""
+"""Files that the command line takes: groups, prices, error costs, relations between acquisitions."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_costs
+from fsgym.rules.options import OPTIONS, RuleOption
 
 
 def read_json(path: Path) -> Any:
@@ -55,32 +56,79 @@ def read_error_costs(path: Path, dataset: Dataset) -> NDArray[np.float64]:
     return _by_name([["", *names], *rows], path, names, "class")
 
 
-def read_related(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
-    """Which acquisitions are related, from a CSV matrix of 0 and 1 with names, or from a JSON list of pairs."""
-    names = list(dataset.acquisition_names)
-    if path.suffix != ".json":
-        return _matrix(path, names, "acquisition").astype(bool)
-    pairs = read_json(path)
-    if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
-        raise ValueError(f'{path} must be a list of pairs of names, as [["age", "bmi"], ["bmi", "sex"]]')
-    related = np.zeros((len(names), len(names)), bool)
-    for pair in pairs:
-        strange = [v for v in pair if v not in names]
-        if strange:
-            raise ValueError(f"{path} names {strange[0]!r}, which is no acquisition of {dataset.name!r}")
-        i, j = (names.index(v) for v in pair)
-        related[i, j] = related[j, i] = True
-    return related
+def read_rule_options(texts: Mapping[str, Any], dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
+    """The options of ``Rules`` from what was given on the command line, ``groups`` apart."""
+    return {o.name: _read(o, texts[o.name], dataset, data_dir) for o in OPTIONS if o.name in texts}
 
 
-def read_unrelated_costs(text: str, dataset: Dataset) -> Any:
-    """``forbid``, one number for all, or prices from a file."""
-    if text == "forbid":
-        return "forbid"
+def _read(option: RuleOption, given: Any, dataset: Dataset, data_dir: Path | None) -> Any:
+    if given is None or given in option.words:
+        return given
+    match option.form:
+        case "prices":
+            return read_prices(given, dataset, data_dir)
+        case "pairs":
+            return read_pairs(given, dataset)
+        case "needs":
+            return read_needs(given, dataset)
+        case "errors":
+            return read_error_costs(given, dataset)
+        case _:
+            return given
+
+
+def read_prices(text: str, dataset: Dataset, data_dir: Path | None = None) -> float | dict[str, float]:
+    """One number for all acquisitions, or prices from a file."""
     try:
         return float(text)
     except ValueError:
-        return load_costs(text, dataset)
+        return load_costs(text, dataset, data_dir=data_dir)
+
+
+def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
+    """Which acquisitions are related, from a CSV matrix of 0 and 1 with names, or from a JSON list of pairs."""
+    if path.suffix != ".json":
+        return _zero_one(path, dataset)
+    pairs = read_json(path)
+    if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
+        raise ValueError(f'{path} must be a list of pairs of names, as [["age", "bmi"], ["bmi", "sex"]]')
+    related = _marked(pairs, path, dataset)
+    return related | related.T
+
+
+def read_needs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
+    """Which acquisition needs which, from a CSV matrix of 0 and 1 with names, or from JSON ``{name: [names]}``."""
+    if path.suffix != ".json":
+        return _zero_one(path, dataset)
+    needs = read_json(path)
+    if not isinstance(needs, dict) or not all(isinstance(v, list) for v in needs.values()):
+        raise ValueError(f'{path} must map names to lists of the names they need, as {{"biopsy": ["scan"]}}')
+    _check_names(needs, path, dataset)
+    return _marked([(name, needed) for name, listed in needs.items() for needed in listed], path, dataset)
+
+
+def _marked(pairs: Sequence[Sequence[Any]], path: Path, dataset: Dataset) -> NDArray[np.bool_]:
+    """A matrix (J, J), true in the line of the first and the column of the second name of each pair."""
+    names = list(dataset.acquisition_names)
+    marked = np.zeros((len(names), len(names)), bool)
+    for pair in pairs:
+        _check_names(pair, path, dataset)
+        i, j = (names.index(v) for v in pair)
+        marked[i, j] = True
+    return marked
+
+
+def _check_names(names: Iterable[Any], path: Path, dataset: Dataset) -> None:
+    for name in names:
+        if name not in dataset.acquisition_names:
+            raise ValueError(f"{path} names {name!r}, which is no acquisition of {dataset.name!r}")
+
+
+def _zero_one(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
+    matrix = _matrix(path, dataset.acquisition_names, "acquisition")
+    if not np.isin(matrix, (0.0, 1.0)).all():
+        raise ValueError(f"{path} must hold only 0 and 1 below its header line")
+    return matrix.astype(bool)
 
 
 def _matrix(path: Path, names: Sequence[str], kind: str) -> NDArray[np.float64]:

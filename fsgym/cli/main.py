@@ -40,6 +40,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 
 
 @app.command()
+@options.with_rule_options
 def compare(
     context: typer.Context,
     data: options.Data,
@@ -57,14 +58,6 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    budget: options.Budget = None,
-    budget_cost: options.BudgetCost = None,
-    costs: options.Costs = None,
-    error_costs: options.ErrorCosts = None,
-    groups: options.Groups = None,
-    related: options.Related = None,
-    relation: options.Relation = "any",
-    unrelated_costs: options.UnrelatedCosts = None,
     target: options.Target = None,
     drop: options.Drop = None,
     data_dir: options.DataDir = None,
@@ -76,9 +69,10 @@ def compare(
     jobs: Annotated[int, typer.Option(help="Processes, -1: one a core. The result does not depend on it.")] = -1,
     backend: Annotated[str, typer.Option(help="loky: this machine; dask or ray: a running cluster.")] = "loky",
     scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; dask needs it.")] = None,
+    **rules: Any,
 ) -> None:
     """Compare methods on a data set: accuracy, features used and prices paid, on the same splits."""
-    dataset = options.read_data(data, groups, data_dir=data_dir, target=target, drop=drop, split="all")
+    dataset, given = options.read_task(data, rules, data_dir=data_dir, target=target, drop=drop, split="all")
     folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
     try:
         with warnings.catch_warnings():
@@ -89,10 +83,6 @@ def compare(
                 splits=splits,
                 train_share=train_share,
                 lam=_numbers(lam, "--lam"),
-                budget=budget,
-                budget_cost=budget_cost,
-                relation=relation,  # type: ignore[arg-type]
-                **options.read_prices(dataset, costs, error_costs, related, unrelated_costs, data_dir),
                 seed=seed,
                 n_jobs=jobs,
                 backend=backend,  # type: ignore[arg-type]
@@ -100,6 +90,7 @@ def compare(
                 progress=sys.stderr.isatty(),
                 out=folder,
                 command=shlex.join(["fsgym", *(context.obj or [])]),
+                **given,
             )
     except KeyboardInterrupt as stop:  # typer would forget what it says
         say(str(stop) or "stopped")

@@ -28,6 +28,7 @@ def agent_names() -> list[str]:
     return [name for name, method in METHODS.items() if method.kind]
 
 
+@options.with_rule_options
 def train(
     data: options.Data,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write the model to.")],
@@ -37,14 +38,6 @@ def train(
     lam: Annotated[
         float | None, typer.Option(help="Price of one unit of costs; default .01, with error costs 1.")
     ] = None,
-    budget: options.Budget = None,
-    budget_cost: options.BudgetCost = None,
-    costs: options.Costs = None,
-    error_costs: options.ErrorCosts = None,
-    groups: options.Groups = None,
-    related: options.Related = None,
-    relation: options.Relation = "any",
-    unrelated_costs: options.UnrelatedCosts = None,
     steps: Annotated[
         int | None, typer.Option(help="Length of the training: n_iterations of rcpi, total_timesteps of deep agents.")
     ] = None,
@@ -53,12 +46,12 @@ def train(
     drop: options.Drop = None,
     data_dir: options.DataDir = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    **rules: Any,
 ) -> None:
     """Train an agent that asks for features one by one, and write it to a model file."""
     import pandas as pd
 
     from fsgym.comparison.compare import writable_folder
-    from fsgym.comparison.protocol import planning_options
     from fsgym.evaluation import evaluate
     from fsgym.rules import Rules
 
@@ -71,18 +64,10 @@ def train(
     method = METHODS[agent]
     cls = load_class(method)
     writable_folder(output.parent)
-    dataset = options.read_data(data, groups, data_dir=data_dir, target=target, drop=drop, split=split)
-    prices = options.read_prices(dataset, costs, error_costs, related, unrelated_costs, data_dir)
-    price = (0.01 if error_costs is None else 1.0) if lam is None else lam
-    rules = Rules.for_dataset(
-        dataset,
-        lam=price,
-        budget=budget,
-        budget_cost=budget_cost,
-        relation=relation,
-        **prices,  # type: ignore[arg-type]
-    )
-    model = cls(price, **method.preset, **planning_options(rules), random_state=seed)
+    dataset, given = options.read_task(data, rules, data_dir=data_dir, target=target, drop=drop, split=split)
+    price = (0.01 if given["error_costs"] is None else 1.0) if lam is None else lam
+    checked = Rules.for_dataset(dataset, lam=price, **given)
+    model = cls(**method.preset, **checked.options(), random_state=seed)
     if steps is not None:
         if not cls.length_parameter:
             raise ValueError(f"--steps is for agents that can train longer or shorter, {agent} cannot; leave it out")
@@ -123,22 +108,12 @@ def evaluate(
 
 def _fitting(dataset: Dataset, classifier: Any) -> Dataset:
     """The data set with the classes of the classifier, whose columns it must have."""
-    from fsgym.dataset import Dataset
-
     known = getattr(classifier, "feature_names_in_", dataset.feature_names)
     if list(known) != list(dataset.feature_names):
         lost = [name for name in known if name not in dataset.feature_names]
         why = f"{dataset.name!r} has no {lost[0]!r}" if lost else f"{dataset.name!r} has others, or another order"
         raise ValueError(f"the model needs the {len(known)} columns that it was trained with; {why}")
-    return Dataset(
-        dataset.X,
-        dataset.classes[dataset.y],
-        classes=classifier.classes_,
-        feature_names=dataset.feature_names,
-        groups=dataset.groups,
-        group_names=dataset.group_names,
-        name=dataset.name,
-    )
+    return dataset.replace(classes=classifier.classes_)
 
 
 def _tell(title: str, result: Evaluation) -> None:

@@ -8,10 +8,9 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from fsgym.comparison.cell import cells_of, run
 from fsgym.comparison.protocol import entrants_of, make_protocol
@@ -21,6 +20,7 @@ from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
 from fsgym.methods import DEFAULT_METHODS
+from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 
 COLUMNS = (
@@ -39,6 +39,7 @@ COLUMNS = (
 )
 
 
+@takes_rule_options
 def compare(
     dataset: str | os.PathLike | Dataset,
     methods: str | Sequence[str] | Mapping[str, Any] = DEFAULT_METHODS,
@@ -46,17 +47,6 @@ def compare(
     splits: int = 5,
     train_share: float = 0.5,
     lam: float | Sequence[float] | None = None,
-    budget: int | None = None,
-    budget_cost: float | None = None,
-    costs: ArrayLike | Mapping[str, float] | None = None,
-    error_costs: ArrayLike | None = None,
-    groups: Any = None,
-    related: ArrayLike | None = None,
-    relation: Literal["any", "all"] = "any",
-    unrelated_costs: ArrayLike | Mapping[str, float] | Literal["forbid"] | None = None,
-    empty_is_related: bool = True,
-    prerequisites: ArrayLike | None = None,
-    missing: Literal["unavailable", "error"] = "unavailable",
     within: Sequence[float] = WITHIN,
     seed: int = 0,
     n_jobs: int | None = 1,
@@ -65,6 +55,7 @@ def compare(
     progress: bool = False,
     out: str | os.PathLike | None = None,
     command: str | None = None,
+    **options: Unpack[RuleOptionsButLam],
 ) -> pd.DataFrame:
     """Compare methods on one data set: each over its own settings, all priced by the same rules.
 
@@ -86,11 +77,6 @@ def compare(
         and at which the loss is reported. By default 0, .001, .003, .01, .02, .03, .05, .1, .15, .2, .3 (divided
         by the mean of ``costs``), the loss being reported at .01, .05, .1 of it. With ``error_costs`` prices and
         errors are in one unit: the default then is 0, .03, .1, .3, 1, 3, 10, and the loss is reported at 1.
-    budget, budget_cost, costs, error_costs, related, relation, unrelated_costs, empty_is_related, prerequisites
-    missing
-        As in ``Rules``; they price every method, and methods that plan are given them. A method that overspends is
-        shown as inadmissible (``admissible`` < 1) and not corrected.
-    groups : lists of column indices, one group number a column, or mapping name -> feature names; optional
     within : sequence of numbers, default (1, 2, 3, 5, 10)
         Mean numbers of features (acquisitions, where they come in groups) for ``summarise`` and the report.
     seed : int, default 0
@@ -108,6 +94,10 @@ def compare(
         failed. ``timings.sqlite`` has the CPU time, wall time and peak memory of each.
     command : str, optional
         What the report says it was made with.
+    budget, budget_cost, costs, error_costs, groups, ...
+        All options of ``Rules``, with the same defaults; ``groups`` may also map names to feature names. They price
+        every method, and methods that plan are given them. A method that overspends is shown as inadmissible
+        (``admissible`` < 1) and not corrected.
 
     Returns
     -------
@@ -147,19 +137,7 @@ def compare(
         train_share=train_share,
         seed=seed,
         lam=lam,
-        options={
-            "groups": groups,
-            "costs": costs,
-            "error_costs": error_costs,
-            "budget": budget,
-            "budget_cost": budget_cost,
-            "related": related,
-            "relation": relation,
-            "unrelated_costs": unrelated_costs,
-            "empty_is_related": empty_is_related,
-            "prerequisites": prerequisites,
-            "missing": missing,
-        },
+        options=options,
     )
     limits = _limits(within)
     check_backend(backend, scheduler, n_jobs)
@@ -192,7 +170,7 @@ def compare(
     if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
         warnings.warn(
-            f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}", stacklevel=2
+            f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}", stacklevel=3
         )
     return results
 

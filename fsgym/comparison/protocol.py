@@ -16,6 +16,7 @@ from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class, method_names, planned_with
 from fsgym.rules import Rules
+from fsgym.rules.options import RuleOptionsButLam
 
 # Dulac-Arnold et al. (2012), section 6.1, with .05 of section 6.2, and .003, .02 and .03, where most happens
 PAPER_PRICES = (0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3)
@@ -100,18 +101,19 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
 
 
 def make_protocol(
-    dataset: Dataset, *, splits: Any, train_share: float, seed: Any, lam: Any, options: dict[str, Any]
+    dataset: Dataset, *, splits: Any, train_share: float, seed: Any, lam: Any, options: RuleOptionsButLam
 ) -> Protocol:
     """A checked protocol; ValueError or TypeError in one sentence before any work is done."""
     if not isinstance(splits, int | np.integer) or isinstance(splits, bool) or splits < 1:
         raise ValueError(f"splits must be a whole number, 1 or more, got {splits!r}")
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or not 0 <= seed < 2**31:
         raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed!r}")
-    if options.get("groups") is not None:
-        dataset = with_groups(dataset, options["groups"])
+    groups = options.get("groups")
+    if groups is not None:
+        dataset = with_groups(dataset, groups)
     options = {**options, "groups": None}
     free = Rules.for_dataset(dataset, lam=0.0, **options)
-    sweep, reported = prices_of(lam, free, options["error_costs"] is not None)
+    sweep, reported = prices_of(lam, free, options.get("error_costs") is not None)
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
     protocol = Protocol(dataset, rules, int(splits), train_share, int(seed), sweep, reported)
     protocol.parts(0)
@@ -155,17 +157,7 @@ def with_groups(dataset: Dataset, groups: Any) -> Dataset:
         lost = [n for j, n in enumerate(dataset.feature_names) if j not in covered]
         if lost:
             raise ValueError(f"groups must cover every feature, but {lost[0]!r} is in none")
-    return Dataset(
-        dataset.X,
-        dataset.classes[dataset.y],
-        classes=dataset.classes,
-        feature_names=dataset.feature_names,
-        groups=groups,
-        group_names=names,
-        image_shape=dataset.image_shape,
-        bounds=dataset.bounds,
-        name=dataset.name,
-    )
+    return dataset.replace(groups=groups, group_names=names)
 
 
 def _members(dataset: Dataset, group: str, names: Any) -> list[int]:
@@ -208,9 +200,9 @@ def _from_table(name: str, key: str, protocol: Protocol) -> Entrant:
     method = find_method(key)
     cls = load_class(method)
     if method.prices:
-        options = planned_with(cls, planning_options(protocol.rules))
+        options = planned_with(cls, protocol.rules.options())
         params: list[dict[str, Any]] = [{"lam": v} for v in protocol.sweep]
-        candidates = [cls(**method.preset, **p, **options) for p in params]
+        candidates = [cls(**method.preset, **(options | p)) for p in params]
     else:
         params = _own_grid(cls, protocol)
         candidates = [cls(**p) for p in params]
@@ -227,29 +219,6 @@ def _own_grid(cls: type[Any], protocol: Protocol) -> list[dict[str, Any]]:
     if "random_state" in sketch.get_params():
         sketch.set_params(random_state=protocol.seed)
     return sketch.sparsity_grid(X, train.classes[train.y])
-
-
-def planning_options(rules: Rules) -> dict[str, Any]:
-    """The rules of the comparison, but for ``lam``, as a price-aware estimator takes them."""
-    plain = Rules(rules.n_features, rules.n_classes)
-    grouped = any(len(g) > 1 for g in rules.groups)
-    return {
-        "groups": [list(g) for g in rules.groups] if grouped else None,
-        "costs": None if (rules.costs == 1).all() else rules.costs.tolist(),
-        "error_costs": None if (rules.error_costs == plain.error_costs).all() else rules.error_costs.tolist(),
-        "related": None if rules.related is None else rules.related.tolist(),
-        "relation": rules.relation,
-        "unrelated_costs": None
-        if rules.related is None
-        else "forbid"
-        if rules.forbids_unrelated
-        else rules.unrelated_costs.tolist(),
-        "empty_is_related": rules.empty_is_related,
-        "prerequisites": None if rules.prerequisites is None else rules.prerequisites.tolist(),
-        "missing": rules.missing,
-        "budget": rules.budget,
-        "budget_cost": rules.budget_cost,
-    }
 
 
 def _from_user(name: str, thing: Any, protocol: Protocol) -> Entrant:

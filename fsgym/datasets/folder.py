@@ -123,14 +123,12 @@ def without(dataset: Dataset, drop: Collection[str]) -> Dataset:
     place = {j: i for i, j in enumerate(keep)}
     left = [(n, [place[j] for j in g if j in place]) for n, g in zip(dataset.acquisition_names, groups, strict=True)]
     left = [(n, g) for n, g in left if g]
-    return Dataset(
-        dataset.X[:, keep],
-        dataset.classes[dataset.y],
-        classes=dataset.classes,
+    return dataset.replace(
+        X=dataset.X[:, keep],
         feature_names=[dataset.feature_names[j] for j in keep],
         groups=None if dataset.groups is None else [g for _, g in left],
         group_names=None if dataset.groups is None else [n for n, _ in left],
-        name=dataset.name,
+        image_shape=None,
     )
 
 

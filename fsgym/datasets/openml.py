@@ -119,7 +119,7 @@ def load_from_openml(
     dataset = encode(features, labels, one_hot=one_hot, name=name, what=what)
     if entry is None or entry.image_shape is None or drop:
         return dataset
-    return Dataset(dataset.X, labels, feature_names=dataset.feature_names, image_shape=entry.image_shape, name=name)
+    return dataset.replace(image_shape=entry.image_shape)
 
 
 def _check(entry: Entry, shape: tuple[int, int], labels: np.ndarray, what: str, sizes: bool) -> None:

@@ -1,7 +1,7 @@
-"""The Markov decision process: compiled rules (``kernels``), their checked parameters (``Rules``)."""
+"""The Markov decision process: compiled rules (``kernels``), their options (``options``), checked (``Rules``)."""
 
-from fsgym.rules.checks import RuleOptions
 from fsgym.rules.kernels import MISSING, NO_BUDGET, OPEN, TAKEN, Tables
+from fsgym.rules.options import RuleOptions
 from fsgym.rules.rules import Rules
 
 __all__ = ["MISSING", "NO_BUDGET", "OPEN", "TAKEN", "RuleOptions", "Rules", "Tables"]

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.checks import brief, is_whole, number, price_list
-
-
-class RuleOptions(TypedDict, total=False):
-    """The options of ``Rules``, for the functions that hand them on."""
-
-    lam: float
-    groups: Any
-    costs: Any
-    unrelated_costs: Any
-    related: Any
-    relation: Literal["any", "all"]
-    empty_is_related: bool
-    error_costs: Any
-    budget: int | None
-    budget_cost: float | None
-    prerequisites: Any
-    missing: Literal["unavailable", "error"]
 
 
 def sizes(n_features: Any, n_classes: Any) -> tuple[int, int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal, Self, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,10 +26,10 @@ from fsgym.rules.checks import (
     zero_one,
 )
 from fsgym.rules.kernels import NO_BUDGET, Tables, _price_sets, price
-from fsgym.rules.state import Parameters
+from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
 
 
-class Rules(Parameters):
+class Rules:
     """The parameters of the decision process, checked, and its functions on batches.
 
     Every variant of Dulac-Arnold et al. (2012, section 4) is a choice of these parameters, and all combine.
@@ -79,6 +80,25 @@ class Rules(Parameters):
     >>> rules.price_sets([[True, True, False]])[0]
     array([3.])
     """
+
+    # J acquisitions, c classes; arrays are read-only
+    n_features: int
+    n_classes: int
+    n_acquisitions: int
+    lam: float
+    groups: tuple[tuple[int, ...], ...]
+    names: tuple[str, ...]
+    costs: NDArray[np.float64]  # (J,)
+    unrelated_costs: NDArray[np.float64]  # (J,); ``costs`` where there is no relation
+    forbids_unrelated: bool
+    related: NDArray[np.bool_] | None  # (J, J)
+    relation: Literal["any", "all"]
+    empty_is_related: bool
+    error_costs: NDArray[np.float64]  # (c, c)
+    budget: int | None
+    budget_cost: float | None
+    prerequisites: NDArray[np.bool_] | None  # (J, J)
+    missing: Literal["unavailable", "error"]
 
     def __init__(
         self,
@@ -138,7 +158,8 @@ class Rules(Parameters):
             )
 
     @classmethod
-    def for_dataset(cls, dataset: Dataset, **options) -> Rules:  # typed as RuleOptions by its callers
+    @takes_rule_options
+    def for_dataset(cls, dataset: Dataset, **options: Unpack[RuleOptions]) -> Self:
         """Rules of the right size for ``dataset``, with its groups and costs where ``options`` gives none."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"dataset must be a Dataset, got {brief(dataset)}")
@@ -162,6 +183,85 @@ class Rules(Parameters):
             )
         if self.missing == "error" and np.isnan(dataset.X).any():
             raise ValueError(f"{dataset.name!r} has missing values and missing='error' refuses them")
+
+    def options(self) -> RuleOptions:
+        """The options that make the same rules again, but for the names of the acquisitions.
+
+        Arrays are plain lists, and None stands for the default, so that they can be parameters of an estimator.
+
+        Examples
+        --------
+        >>> from fsgym import Rules
+        >>> options = Rules(3, 2, costs=[1, 2, 4], budget=2).options()
+        >>> options["costs"], options["budget"], options["related"]
+        ([1.0, 2.0, 4.0], 2, None)
+        >>> Rules(3, 2, **options)
+        Rules(3 acquisitions, 2 classes, lam=0.01, costs, budget=2)
+        """
+        options = self._given()
+        if options["groups"] == [[j] for j in range(self.n_features)]:
+            options["groups"] = None
+        if (self.costs == 1).all():
+            options["costs"] = None
+        if (self.error_costs == error_cost_matrix(None, self.n_classes)).all():
+            options["error_costs"] = None
+        plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in options.items()}
+        return cast(RuleOptions, plain)
+
+    def _given(self) -> dict[str, Any]:
+        """Each option in the form in which it is checked, defaults included."""
+        given = {option.name: getattr(self, option.name) for option in OPTIONS}
+        given["groups"] = [list(members) for members in self.groups]
+        if self.forbids_unrelated:
+            given["unrelated_costs"] = "forbid"
+        elif self.related is None:
+            given["unrelated_costs"] = None
+        return given
+
+    def state(self) -> tuple[dict[str, NDArray], str]:
+        """Arrays and a JSON text from which ``from_state`` makes the same rules again."""
+        given = self._given()
+        arrays: dict[str, NDArray] = {"groups": np.empty(self.n_features, np.int64)}
+        for j, members in enumerate(given.pop("groups")):
+            arrays["groups"][members] = j
+        for name, value in given.items():
+            if isinstance(value, np.ndarray):
+                arrays[name] = value.astype(np.uint8) if value.dtype == bool else value
+        plain = {"n_features": self.n_features, "n_classes": self.n_classes}
+        plain |= {option.name: given[option.name] for option in OPTIONS if option.form in SCALARS}
+        plain |= {"names": list(self.names)}
+        plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
+        return arrays, json.dumps(plain)
+
+    @classmethod
+    def from_state(cls, arrays: Mapping[str, NDArray], text: str) -> Self:
+        """Rules from what ``state`` gave; raises ValueError or TypeError where that is damaged."""
+        try:
+            return cls(**(json.loads(text) | dict(arrays)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"the rules are damaged: {error}") from None
+
+    def __reduce__(self):
+        return type(self).from_state, self.state()
+
+    def __deepcopy__(self, memo: dict) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        said = [f"{self.n_acquisitions} acquisitions", f"{self.n_classes} classes", f"lam={self.lam:g}"]
+        said += ["groups"] if self.n_acquisitions != self.n_features else []
+        said += ["costs"] if (self.costs != 1).any() else []
+        said += [f"related={self.relation!r}"] if self.related is not None else []
+        said += ["error_costs"] if (self.error_costs != error_cost_matrix(None, self.n_classes)).any() else []
+        said += [f"budget={self.budget}"] if self.budget is not None else []
+        said += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
+        said += ["prerequisites"] if self.prerequisites is not None else []
+        return f"Rules({', '.join(said)})"
+
+    @property
+    def n_actions(self) -> int:
+        """Acquisitions and answers: J + c."""
+        return self.n_acquisitions + self.n_classes
 
     @property
     def order_free(self) -> bool:

@@ -45,23 +45,7 @@ class Source:
     def load(self, data_dir: DataDir = None) -> Dataset:
         """The data set under its title."""
         found = load_dataset(self.name, self.split, data_dir=data_dir, drop=self.drop, one_hot=self.one_hot)
-        return titled(found, self.title)
-
-
-def titled(data: Dataset, title: str) -> Dataset:
-    """The same data set under another name."""
-    return Dataset(
-        data.X,
-        data.classes[data.y],
-        classes=data.classes,
-        feature_names=data.feature_names,
-        groups=data.groups,
-        group_names=data.group_names,
-        costs=data.costs,
-        image_shape=data.image_shape,
-        bounds=data.bounds,
-        name=title,
-    )
+        return found.replace(name=self.title)
 
 
 def require(names: Sequence[str], study: str, data_dir: DataDir = None) -> None:

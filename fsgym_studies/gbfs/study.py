@@ -98,7 +98,7 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
 def binary(data: Dataset, positive: Any) -> Dataset:
     """The data set with two classes: these labels, and the others; each column by itself."""
     y = np.isin(data.classes[data.y], list(positive)).astype(np.int64)
-    return Dataset(data.X, y, feature_names=data.feature_names, name=data.name)
+    return data.replace(y=y, classes=None, groups=None)
 
 
 def sampled(data: Dataset, rows: int | None) -> Dataset:

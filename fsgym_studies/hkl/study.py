@@ -13,7 +13,7 @@ import pandas as pd
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.curves import done
-from fsgym_studies.common.plan import DataDir, Source, folds, seed_of, titled
+from fsgym_studies.common.plan import DataDir, Source, folds, seed_of
 from fsgym_studies.common.study import Conclusion, Planned, Study
 from fsgym_studies.hkl.cell import CALL, HKL, METHODS
 from fsgym_studies.hkl.claims import claims, kept_table, rules_table, table_one, wilcoxon_table
@@ -118,19 +118,19 @@ def parts(bench: Bench, data_dir: DataDir) -> tuple[Dataset, Dataset | None]:
     data = source.load(data_dir)
     data = data.rows(np.flatnonzero(~data.incomplete))
     if bench.rest is not None:
-        data = Dataset(data.X, (data.classes[data.y] == bench.rest).astype(int), feature_names=data.feature_names)
-    return titled(data, source.title), None
+        data = data.replace(y=(data.classes[data.y] == bench.rest).astype(int), classes=None)
+    return data.replace(name=source.title), None
 
 
 def words_of(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
     """Which words each text holds, of those that are in ``COMMON`` training texts or more."""
     common = np.flatnonzero((train.X > 0).sum(axis=0) >= COMMON)
     names = [train.feature_names[j] for j in common]
-    held = [(part.X[:, common] > 0).astype(np.float32) for part in (train, test)]
-    return (
-        Dataset(held[0], train.classes[train.y], feature_names=names, name=train.name),
-        Dataset(held[1], test.classes[test.y], feature_names=names, name=test.name),
-    )
+    held = [
+        part.replace(X=(part.X[:, common] > 0).astype(np.float32), feature_names=names, groups=None)
+        for part in (train, test)
+    ]
+    return held[0], held[1]
 
 
 def naming(bench: Bench, data: Dataset, data_dir: DataDir) -> tuple[dict[str, Any], dict[str, str]]:

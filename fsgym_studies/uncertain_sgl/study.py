@@ -12,7 +12,7 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import Source, folds, seed_of, titled
+from fsgym_studies.common.plan import Source, folds, seed_of
 from fsgym_studies.common.study import Conclusion, Planned, Study
 from fsgym_studies.uncertain_sgl import cell
 from fsgym_studies.uncertain_sgl.claims import claims
@@ -161,7 +161,8 @@ def recoded(data: Dataset) -> Iterator[Planned]:
     if data.name == "German":
         others = [with_codes(data, order) for order in range(ORDERS)]
     if data.name in ("Hepatitis", "Horse"):
-        others = [titled(changed(data, np.where(np.isnan(data.X), -1.0, data.X)), f"{data.name}, missing as -1")]
+        filled = np.where(np.isnan(data.X), -1.0, data.X)
+        others = [data.replace(X=filled, name=f"{data.name}, missing as -1")]
     for other in others:
         yield from at_settings(other, SPARSE, RECODED, SOME)
 
@@ -173,11 +174,7 @@ def with_codes(data: Dataset, order: int) -> Dataset:
         values, place = np.unique(X[:, j], return_inverse=True)
         if len(values) <= FEW:
             X[:, j] = rng.permutation(values)[place]
-    return titled(changed(data, X), f"{data.name}, codes in order {order + 1}")
-
-
-def changed(data: Dataset, X: np.ndarray) -> Dataset:
-    return Dataset(X, data.classes[data.y], classes=data.classes, feature_names=data.feature_names, name=data.name)
+    return data.replace(X=X, name=f"{data.name}, codes in order {order + 1}")
 
 
 def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:

@@ -1,6 +1,8 @@
 """The table: what it keeps, what it hands out, and one sentence for every bad input."""
 
 import copy
+import dataclasses
+import inspect
 import pickle
 
 import numpy as np
@@ -246,3 +248,73 @@ def test_scaling_reaches_exactly_the_unit_range(rows):
     wide = np.ptp(np.asarray(rows, dtype=np.float32), axis=0) > 0
     np.testing.assert_allclose(data.X.min(axis=0), np.where(wide, -1, 0), atol=1e-6)
     np.testing.assert_allclose(data.X.max(axis=0), np.where(wide, 1, 0), atol=1e-6)
+
+
+def parameters(data):
+    """Everything that a data set is made of, as plain values."""
+    found = {f.name: getattr(data, f.name) for f in dataclasses.fields(data)} | {"y": data.classes[data.y]}
+    found["bounds"] = [b.tolist() for b in data.bounds]
+    return {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in found.items()}
+
+
+FULL = Dataset(
+    np.arange(12.0).reshape(3, 4), ["b", "c", "b"], classes=["a", "b", "c"], feature_names=list("pqrs"),
+    groups=[[0, 3], [1, 2]], group_names=["outer", "inner"], costs=[2.0, 3.0], image_shape=(2, 2),
+    bounds=([-9] * 4, [99] * 4), name="full",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "follows"),
+    [
+        ({}, {}),
+        ({"name": "other"}, {}),
+        ({"feature_names": list("wxyz")}, {}),
+        ({"image_shape": None}, {}),
+        ({"costs": [5.0, 1.0]}, {}),
+        ({"costs": None}, {}),
+        ({"y": ["a", "a", "c"]}, {}),
+        ({"classes": ["a", "b", "c", "d"]}, {}),
+        ({"y": [1, 0, 1], "classes": None}, {"classes": [0, 1]}),
+        ({"X": np.ones((3, 4))}, {"bounds": [[1.0] * 4] * 2}),
+        ({"X": np.ones((3, 4)), "bounds": ([0] * 4, [1] * 4)}, {"bounds": [[0.0] * 4, [1.0] * 4]}),
+        ({"groups": None}, {"group_names": None, "costs": None}),
+        (
+            {"groups": [[0], [1], [2, 3]]},
+            {"groups": ((0,), (1,), (2, 3)), "group_names": ("group 0", "group 1", "group 2"), "costs": None},
+        ),
+        ({"groups": ((0, 3), (1, 2)), "group_names": ("u", "v"), "costs": [1.0, 1.0]}, {}),
+    ],
+)
+def test_replaced_parameters_and_what_follows_from_them(changes, follows):
+    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in changes.items()}
+    plain |= {"feature_names": tuple(plain["feature_names"])} if "feature_names" in plain else {}
+    assert parameters(FULL.replace(**changes)) == parameters(FULL) | plain | follows
+    assert FULL.name == "full"
+
+
+def test_every_parameter_survives_rows_scaling_and_pickles():
+    whole = parameters(FULL)
+    assert parameters(pickle.loads(pickle.dumps(FULL))) == whole
+    assert parameters(FULL.rows([0, 1, 2])) == whole
+    rest = whole.keys() - {"X", "bounds"}
+    scaled = parameters(FULL.scaled())
+    assert {k: scaled[k] for k in rest} == {k: whole[k] for k in rest}
+    assert inspect.signature(Dataset).parameters.keys() == whole.keys()
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "match"),
+    [
+        ({"nam": "x"}, TypeError, "unexpected keyword argument 'nam'"),
+        ({"y": ["a", "d", "b"]}, ValueError, "'?d'?, which is not among the classes"),
+        ({"X": np.ones((3, 5))}, ValueError, "feature_names must name 5"),
+        ({"X": np.ones((2, 4))}, ValueError, "one label a row"),
+        ({"classes": ["a", "b"]}, ValueError, "'?c'?, which is not"),
+        ({"group_names": None, "groups": 3}, TypeError, "groups must be lists"),
+    ],
+)
+def test_replacements_that_do_not_fit_are_one_sentence(changes, kind, match):
+    with pytest.raises(kind, match=match) as caught:
+        FULL.replace(**changes)
+    assert one_sentence(caught.value)

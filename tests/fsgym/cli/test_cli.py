@@ -13,6 +13,7 @@ import fsgym
 from fsgym import cli
 from fsgym.cli import files as inputs
 from fsgym.comparison import cell as runner
+from fsgym.rules.options import OPTIONS
 
 WINE = fsgym.load_dataset("wine")
 
@@ -123,6 +124,32 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
     assert "related needs unrelated_costs" in error
 
 
+def test_prerequisites_and_what_the_first_acquisition_costs(capsys, tmp_path, table):
+    (tmp_path / "needs.json").write_text('{"fever": ["age"], "sex": ["age", "fever"]}')
+    (tmp_path / "related.json").write_text('[["age", "fever"], ["fever", "sex"]]')
+    arguments = ["compare", table, "--target", "ill", "--drop", "patient", "--methods", "lars", "--splits", 1]
+    arguments += ["--jobs", 1, "--out", tmp_path / "out", "--costs", 2, "--prerequisites", tmp_path / "needs.json"]
+    assert call(capsys, *arguments)[0] == 0
+    results = pd.read_csv(tmp_path / "out" / "results.csv")
+    assert set(results["n_acquisitions"]) <= {0.0, 1.0, 2.0, 3.0}
+    assert set(results["n_acquisitions"]) & {2.0, 3.0}  # fever needs age
+    np.testing.assert_allclose(results["spent"], 2 * results["n_acquisitions"])
+    dear = ["--related", tmp_path / "related.json", "--unrelated-costs", 7, "--no-empty-is-related"]
+    assert call(capsys, *arguments, *dear)[0] == 0
+    again = pd.read_csv(tmp_path / "out" / "results.csv")
+    np.testing.assert_allclose(again["spent"], results["spent"] + 5 * (results["n_acquisitions"] > 0))
+
+
+def test_missing_values_are_refused_where_they_shall_be(capsys, tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("a,b,target\n" + "1,2,no\n,3,yes\n2,2,no\n4,1,yes\n" * 5)
+    arguments = ["compare", path, "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path / "out"]
+    assert call(capsys, *arguments, "--missing", "unavailable")[0] == 0
+    code, _, error = call(capsys, *arguments, "--missing", "error")
+    assert (code, len(error.splitlines())) == (2, 1)
+    assert "'gaps' has missing values" in error
+
+
 def test_failing_fits_are_told_and_the_exit_is_not_zero(capsys, tmp_path, monkeypatch):
     def failing(policy, dataset, rules):
         raise ValueError("the machine is tired")
@@ -165,6 +192,9 @@ def test_ctrl_c_says_what_is_kept(capsys, tmp_path, monkeypatch):
         (["compare", "wine", "--groups", "/nowhere.json"], "cannot read /nowhere.json"),
         (["compare", "wine", "--error-costs", "/nowhere.csv"], "cannot read /nowhere.csv"),
         (["compare", "wine", "--related", "/nowhere.csv"], "cannot read /nowhere.csv"),
+        (["compare", "wine", "--prerequisites", "/nowhere.json"], "cannot read /nowhere.json"),
+        (["compare", "wine", "--missing", "some"], "missing must be"),
+        (["compare", "wine", "--costs=-2"], "must not be negative"),
         (["compare", "wine", "--unrelated-costs", "3"], "needs related"),
         (["compare", "wine", "--unrelated-costs", "/nowhere.csv"], "/nowhere.csv"),
         (["compare", "wine", "--target", "x"], "target only serves"),
@@ -227,14 +257,53 @@ def test_relations_in_both_formats(tmp_path):
     (tmp_path / "r.csv").write_text(",a,b,c\na,0,0,1\nb,0,0,0\nc,1,0,0\n")
     for name in ("r.json", "r.csv"):
         np.testing.assert_array_equal(
-            inputs.read_related(tmp_path / name, data), np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool)
+            inputs.read_pairs(tmp_path / name, data), np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool)
         )
     (tmp_path / "r.json").write_text('[["a", "d"]]')
     with pytest.raises(ValueError, match="'d', which is no acquisition"):
-        inputs.read_related(tmp_path / "r.json", data)
+        inputs.read_pairs(tmp_path / "r.json", data)
+    for text in ("{}", '[["a"]]', "[1]"):
+        (tmp_path / "r.json").write_text(text)
+        with pytest.raises(ValueError, match="list of pairs"):
+            inputs.read_pairs(tmp_path / "r.json", data)
     (tmp_path / "g.json").write_text('{"a": "b"}')
     with pytest.raises(ValueError, match="lists of feature names"):
         inputs.read_groups(tmp_path / "g.json")
+
+
+def test_prerequisites_in_both_formats(tmp_path):
+    data = fsgym.Dataset(np.eye(3), [0, 1, 0], feature_names=["a", "b", "c"])
+    (tmp_path / "p.json").write_text('{"c": ["a", "b"], "b": []}')
+    (tmp_path / "p.csv").write_text(",b,a,c\na,0,0,0\nc,1,1,0\nb,0,0,0\n")
+    for name in ("p.json", "p.csv"):
+        np.testing.assert_array_equal(
+            inputs.read_needs(tmp_path / name, data), np.array([[0, 0, 0], [0, 0, 0], [1, 1, 0]], bool)
+        )
+    for text, says in (
+        ('{"d": ["a"]}', "'d', which is no acquisition"),
+        ('{"d": []}', "'d', which is no acquisition"),
+        ('{"a": ["d"]}', "'d', which is no acquisition"),
+        ('{"a": [["b"]]}', "which is no acquisition"),
+        ('{"a": "b"}', "lists of the names they need"),
+        ('["a", "b"]', "lists of the names they need"),
+        ("{", "is not JSON"),
+    ):
+        (tmp_path / "p.json").write_text(text)
+        with pytest.raises(ValueError, match=says) as caught:
+            inputs.read_needs(tmp_path / "p.json", data)
+        assert str(tmp_path / "p.json") in str(caught.value)
+    (tmp_path / "p.csv").write_text(",a,b,c\na,0,0,0\nb,0,0,0\nc,0.5,0,0\n")
+    with pytest.raises(ValueError, match="only 0 and 1"):
+        inputs.read_needs(tmp_path / "p.csv", data)
+
+
+@pytest.mark.parametrize("command", ["compare", "train"])
+def test_the_help_has_every_option_of_the_rules(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    said = " ".join(call(capsys, command, "--help")[1].split())
+    for option in OPTIONS:
+        assert f"--{option.name.replace('_', '-')} " in said
+    assert "{group name: [feature names]}" in said  # no markup to Rich
 
 
 def test_datasets_are_listed(capsys):

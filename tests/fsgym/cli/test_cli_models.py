@@ -84,6 +84,29 @@ def test_prices_groups_and_labels_of_the_users_files(capsys, tmp_path):
     assert "60 rows of ward" in said
 
 
+def test_all_rules_of_the_command_are_in_the_model_file(capsys, tmp_path):
+    path, names = tmp_path / "model", fsgym.load_dataset("wine").feature_names
+    (tmp_path / "needs.json").write_text('{"hue": ["alcohol"]}')
+    (tmp_path / "related.json").write_text('[["hue", "alcohol"]]')
+    arguments = ("train", "wine", "-o", path, "--steps", 1, "--prerequisites", tmp_path / "needs.json", "--related")
+    arguments += (tmp_path / "related.json", "--unrelated-costs", "forbid", "--relation", "all", "--costs", 2)
+    arguments += ("--no-empty-is-related", "--missing", "error", "--budget", 3, "--budget-cost", 5, "--lam", 0.02)
+    assert call(capsys, *arguments)[0] == 0
+    model, hue = load_classifier(path), names.index("hue")
+    rules = model.rules_
+    assert np.argwhere(rules.prerequisites).tolist() == [[hue, names.index("alcohol")]]
+    assert (rules.related == rules.related.T).all()
+    assert rules.related.sum() == 2
+    assert (rules.empty_is_related, rules.relation, rules.missing) == (False, "all", "error")
+    assert (rules.forbids_unrelated, rules.budget, rules.budget_cost) == (True, 3, 5.0)
+    assert (rules.lam, set(rules.costs)) == (0.02, {2.0})
+    assert {name: model.get_params()[name] for name in rules.options()} == rules.options()
+    (tmp_path / "needs.json").write_text('{"hue": ["alcohol"], "alcohol": ["hue"]}')
+    code, _, error = call(capsys, *arguments)
+    assert (code, len(error.splitlines())) == (2, 1)
+    assert "prerequisites must not form a cycle" in error
+
+
 def test_mistakes_are_one_sentence(capsys, tmp_path):
     path = tmp_path / "model"
     assert call(capsys, "train", "wine", "-o", path, "--steps", 1)[0] == 0

@@ -1,0 +1,125 @@
+"""The options of ``fsgym.Rules``, described once: estimators, ``compare`` and the command line take them from here."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal, NamedTuple, TypedDict, TypeVar, get_type_hints
+
+from fsgym.checks import did_you_mean
+
+Form = Literal["number", "count", "flag", "word", "prices", "pairs", "needs", "errors", "groups"]
+SCALARS: tuple[Form, ...] = ("number", "count", "flag", "word")
+
+
+class RuleOptionsButLam(TypedDict, total=False):
+    """The options of ``Rules``, for functions that name ``lam`` themselves."""
+
+    groups: Any
+    costs: Any
+    unrelated_costs: Any
+    related: Any
+    relation: Literal["any", "all"]
+    empty_is_related: bool
+    error_costs: Any
+    budget: int | None
+    budget_cost: float | None
+    prerequisites: Any
+    missing: Literal["unavailable", "error"]
+
+
+class RuleOptions(RuleOptionsButLam, total=False):
+    """The options of ``Rules``, for functions that hand them on."""
+
+    lam: float
+
+
+class RuleOption(NamedTuple):
+    """One option of ``Rules``.
+
+    Attributes
+    ----------
+    name : str
+    default : its value where it is not given
+    form : str
+        How it is given: a "number", a "count" (whole number), a "flag" (bool), a "word" (one of ``words``); "prices"
+        of the acquisitions (or one of ``words``); "pairs" of acquisitions, or which acquisition "needs" which (both are
+        matrices (J, J) in ``Rules``); the costs of "errors", (c, c); "groups" of features.
+    help : str, a sentence for the command line
+    words : tuple of str
+    """
+
+    name: str
+    default: Any
+    form: Form
+    help: str
+    words: tuple[str, ...] = ()
+
+
+OPTIONS = (  # in the order of ``Rules``
+    RuleOption("lam", 0.01, "number", "Price of one unit of costs, in units of the error costs."),
+    RuleOption("groups", None, "groups", "What is acquired together."),
+    RuleOption("costs", None, "prices", "Prices of the acquisitions."),
+    RuleOption(
+        "unrelated_costs", None, "prices", "Prices of what is not related to what was acquired.", ("forbid",)
+    ),
+    RuleOption("related", None, "pairs", "Acquisitions that belong together; needs unrelated costs."),
+    RuleOption("relation", "any", "word", "Related to any, or to all, of what was acquired.", ("any", "all")),
+    RuleOption("empty_is_related", True, "flag", "Whether the first acquisition has the price of related ones."),
+    RuleOption("error_costs", None, "errors", "Costs of answers."),
+    RuleOption("budget", None, "count", "Most acquisitions for a row."),
+    RuleOption("budget_cost", None, "number", "Highest total price for a row, in units of costs."),
+    RuleOption("prerequisites", None, "needs", "What must be acquired before an acquisition."),
+    RuleOption(
+        "missing", "unavailable", "word", "Whether an empty cell is unavailable, or an error.",
+        ("unavailable", "error"),
+    ),
+)  # fmt: skip
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def not_named_by(function: Callable[..., Any]) -> tuple[RuleOption, ...]:
+    """The options that a function has no parameter for: those that its ``**options`` may hold."""
+    named = inspect.signature(function).parameters
+    return tuple(option for option in OPTIONS if option.name not in named)
+
+
+def takes_rule_options(function: Function) -> Function:
+    """Let ``**options`` of a function be the options of ``Rules`` that it does not name itself.
+
+    Its signature shows them with their defaults, and any other keyword is a TypeError with a suggestion.
+
+    Examples
+    --------
+    >>> from typing import Unpack
+    >>> from fsgym.rules.options import RuleOptions, takes_rule_options
+    >>> @takes_rule_options
+    ... def price_of(name, **options: Unpack[RuleOptions]):
+    ...     return options.get("lam")
+    >>> price_of("age", lam=0.1)
+    0.1
+    >>> price_of("age", lamb=0.1)
+    Traceback (most recent call last):
+    TypeError: price_of() got an unexpected keyword argument 'lamb'; did you mean 'lam'?
+    """
+    hints, signature = get_type_hints(RuleOptions), inspect.signature(function)
+    own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    shared = [
+        inspect.Parameter(o.name, inspect.Parameter.KEYWORD_ONLY, default=o.default, annotation=hints[o.name])
+        for o in not_named_by(function)
+    ]
+    known = [p.name for p in (*own, *shared)]
+
+    @wraps(function)
+    def checked(*args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known:
+                raise TypeError(
+                    f"{function.__qualname__}() got an unexpected keyword argument {name!r}{did_you_mean(name, known)}"
+                )
+        return function(*args, **given)
+
+    checked.__signature__ = signature.replace(parameters=[*own, *shared])  # type: ignore[attr-defined]
+    return checked  # type: ignore[return-value]
