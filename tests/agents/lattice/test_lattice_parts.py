@@ -166,7 +166,7 @@ def test_pairs_and_triples_that_tell_something_only_together_are_found():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_legal_at_a_subset_is_what_the_twin_says(variant):
-    from rcpi_twin import Twin
+    from support.rcpi_twin import Twin
 
     dataset, rules = problem(variant, False)
     moves, twin = Moves(rules), Twin(dataset, rules)
