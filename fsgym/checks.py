@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Integral
 from operator import index as as_index
@@ -17,6 +18,32 @@ def brief(value: Any) -> str:
     """What was got, for a message: short, and on one line."""
     text = " ".join(reprlib.repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def listing(values: Iterable[object], most: int = 12) -> str:
+    """The first of them, with commas, for a message.
+
+    >>> listing("abc", 2)
+    'a, b, ...'
+    """
+    names = [str(v) for v in values]
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def unknown(kind: str, name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
+    """The sentence for a name that is not among the known ones: the closest of them, else ``otherwise``, else all.
+
+    >>> unknown("method", "latice", ["lattice", "rcpi"])
+    "unknown method 'latice'; did you mean 'lattice'?"
+    >>> unknown("method", "", ["lattice", "rcpi"])
+    "unknown method ''; they are lattice, rcpi"
+    """
+    plain = {k.lower().replace("-", "_"): k for k in known}
+    low = str(name).lower().replace("-", "_")
+    longer = sorted((k for k in plain if len(low) > 3 and low in k), key=len)
+    close = longer or difflib.get_close_matches(low, plain, n=1)
+    hint = f"did you mean {plain[close[0]]!r}?" if close else otherwise or f"they are {', '.join(plain.values())}"
+    return f"unknown {kind} {name!r}; {hint}"
 
 
 def is_whole(value: Any) -> bool:
@@ -192,10 +219,10 @@ def price_list(
     Raises ValueError for a wrong shape, an unknown or unnamed acquisition, a NaN, infinite or negative price.
     """
     if isinstance(costs, Mapping):
-        unknown = [k for k in costs if k not in names]
-        if unknown:
-            known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-            raise ValueError(f"{what} names {brief(unknown[0])}, which is not an acquisition; they are {known}")
+        strangers = [k for k in costs if k not in names]
+        if strangers:
+            known = listing(names, 8)
+            raise ValueError(f"{what} names {brief(strangers[0])}, which is not an acquisition; they are {known}")
         missing = [k for k in names if costs.get(k) is None]
         if missing:
             raise ValueError(f"{what} gives no price for {missing[0]!r}; every acquisition needs one")
