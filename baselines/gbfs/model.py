@@ -16,10 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from baselines._linear import validate_data
 from baselines.gbfs.boosting import Boosted, Held, Schedule, boost, first_gains
 from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import Market, phi_of
+from baselines.linear import validate_data
 from fsgym.checks import price_list
 from fsgym.threads import n_threads
 from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
@@ -225,11 +225,6 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         used = np.zeros((len(part), len(self.support_)), dtype=bool)
         used[:, self.selected_features_] = forest.used(part)
         return used
-
-    def row_cost(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The costs of the distinct features that each row's paths ask for, (n_samples,); at most ``total_cost_``."""
-        part, forest = self._selected(X)
-        return forest.used(part) @ self.feature_costs_[self.selected_features_]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from baselines._linear import signed_targets
+from baselines.linear import signed_targets
 from baselines.lufe.roles import LUFeMixin, Roles
 from baselines.svm_plus.model import slack_weight, solve_each
 from baselines.svm_plus.problem import Solution, SVMPlusProblem, solve_svm_plus

@@ -14,7 +14,7 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from baselines._linear import signed_targets
+from baselines.linear import signed_targets
 from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scaled
 from baselines.svm_plus.model import slack_weight

@@ -12,7 +12,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import class_codes, signed_targets, validate_data
+from baselines.linear import class_codes, signed_targets, validate_data
 from baselines.svm_plus.model import SVMPlusModel, slack_weight, solve_each
 from baselines.svm_plus.problem import Solution, SVMPlusProblem, View, solve_svm, solve_svm_plus
 
