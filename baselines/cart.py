@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import check_X_y, class_codes, validate_data
+from baselines.linear import check_X_y, class_codes, validate_data
 
 _LARGEST = 1e30  # far enough below the end of float32 that sums over a table stay finite
 

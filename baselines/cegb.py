@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._lightgbm import engine, trees_of
-from baselines._linear import class_codes, validate_data
+from baselines.lightgbm_trees import engine, trees_of
+from baselines.linear import class_codes, probabilities, validate_data
 from fsgym.rules import Rules
 from fsgym.threads import n_threads
 from fsgym.trees import Forest, Tree
@@ -285,10 +284,3 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which columns the trees ask for on each row's paths, bool (n_samples, n_features)."""
         return self.trees_.used(self._table(X))
-
-
-def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the classes, from log-odds (n_samples, 1) or scores (n_samples, n_classes)."""
-    if scores.shape[1] == 1:
-        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
-    return softmax(scores, axis=1)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils._param_validation import Interval
 
-from baselines._selected import SelectedMixin, varying
+from baselines.selected import SelectedMixin, varying
 
 
 class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):

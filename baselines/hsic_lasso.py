@@ -14,7 +14,7 @@ from sklearn.linear_model import lars_path_gram
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from baselines._selected import SelectedMixin, varying
+from baselines.selected import SelectedMixin, varying
 
 
 class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.fixes import parse_version
 
-from baselines._liblinear import LiblinearMixin
-from baselines._linear import signed_targets, standard, widening
+from baselines.liblinear import LiblinearMixin
+from baselines.linear import signed_targets, standard, widening
 
 
 class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):

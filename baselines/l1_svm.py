@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.svm import LinearSVC
 
-from baselines._liblinear import LiblinearMixin
-from baselines._linear import signed_targets
+from baselines.liblinear import LiblinearMixin
+from baselines.linear import signed_targets
 
 
 class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lasso_path
 from sklearn.utils._param_validation import Interval
 
-from baselines._linear import SparseLinearMixin, counts_up_to, scaled_table, signed_targets
+from baselines.linear import SparseLinearMixin, counts_up_to, scaled_table, signed_targets
 
 
 class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from baselines._selected import SelectedMixin, varying
+from baselines.selected import SelectedMixin, varying
 
 
 class MRMRClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):

@@ -20,7 +20,7 @@ import lightgbm
 import numpy as np
 
 from baselines import GBFSClassifier
-from baselines.gbfs.boosting import boost
+from baselines.gbfs.boosting import Schedule, boost
 from baselines.gbfs.losses import Logistic
 from baselines.gbfs.prices import Market, phi_of
 from fsgym.trees import TreeGrower, bin_table
@@ -63,7 +63,7 @@ def ours(table, y: np.ndarray, threads: int):
 
     def work() -> None:
         with TreeGrower(table, max_depth=DEPTH, n_jobs=threads) as grower:
-            boost(grower, Logistic(y, None), market, np.zeros(1), n_iter=ITERATIONS, learning_rate=0.1)
+            boost(grower, Logistic(y, None), market, np.zeros(1), Schedule(ITERATIONS, 0.1))
 
     return work
 

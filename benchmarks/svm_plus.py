@@ -17,7 +17,7 @@ import cvxpy as cp
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from baselines.svm_plus.problem import View, solve_svm_plus
+from baselines.svm_plus.problem import SVMPlusProblem, View, solve_svm_plus
 
 WEIGHTS = np.logspace(-3, 3, 7)
 COMPARED = [(a, b) for a, b in product(WEIGHTS[::3], WEIGHTS[::3])]
@@ -62,7 +62,7 @@ def cpu(function) -> tuple[float, object]:
 def grid(X: np.ndarray, P: np.ndarray, y: np.ndarray) -> dict:
     """All 49 fits, Gram matrices included."""
     view, privileged = View(X), View(P)
-    return {(a, b): solve_svm_plus(view, privileged, y, a, b) for a, b in product(WEIGHTS, WEIGHTS)}
+    return {(a, b): solve_svm_plus(SVMPlusProblem(view, privileged, y, a, b)) for a, b in product(WEIGHTS, WEIGHTS)}
 
 
 if __name__ == "__main__":
@@ -91,5 +91,6 @@ if __name__ == "__main__":
                 sys.exit("slower or less exact than it must be")
         X, y = text(2000, 3000)
         for n_selected in (50, 300):
-            taken, fit = cpu(lambda k=n_selected: solve_svm_plus(View(X[:, :k]), View(X[:, k:]), y, 1.0, 1.0))
+            S, P = X[:, :n_selected], X[:, n_selected:]
+            taken, fit = cpu(lambda S=S, P=P: solve_svm_plus(SVMPlusProblem(View(S), View(P), y, 1.0, 1.0)))
             print(f"2000 samples, K = {n_selected}: {taken:.2f} s, {fit.n_iter} steps")

@@ -20,10 +20,42 @@ def brief(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+def listing(values: Iterable[object], most: int = 12) -> str:
+    """The first of them, with commas, for a message.
+
+    >>> listing("abc", 2)
+    'a, b, ...'
+    """
+    names = [str(v) for v in values]
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def closest(name: Any, known: Iterable[str]) -> str | None:
+    """The known name that somebody who wrote ``name`` may have meant, or None."""
+    plain = {k.lower().replace("-", "_"): k for k in known}
+    low = str(name).lower().replace("-", "_")
+    longer = sorted((k for k in plain if len(low) > 3 and low in k), key=len)
+    close = longer or difflib.get_close_matches(low, plain, n=1)
+    return plain[close[0]] if close else None
+
+
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """The end of a message about an unknown name, ``"; did you mean 'budget'?"``; empty where none is close."""
-    close = difflib.get_close_matches(str(name), list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = closest(name, known)
+    return f"; did you mean {close!r}?" if close else ""
+
+
+def unknown(kind: str, name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
+    """The sentence for a name that is not among the known ones: the closest of them, else ``otherwise``, else all.
+
+    >>> unknown("method", "latice", ["lattice", "rcpi"])
+    "unknown method 'latice'; did you mean 'lattice'?"
+    >>> unknown("method", "", ["lattice", "rcpi"])
+    "unknown method ''; they are lattice, rcpi"
+    """
+    known = list(known)
+    hint = did_you_mean(name, known) or f"; {otherwise or 'they are ' + ', '.join(known)}"
+    return f"unknown {kind} {name!r}{hint}"
 
 
 def is_whole(value: Any) -> bool:
@@ -199,10 +231,10 @@ def price_list(
     Raises ValueError for a wrong shape, an unknown or unnamed acquisition, a NaN, infinite or negative price.
     """
     if isinstance(costs, Mapping):
-        unknown = [k for k in costs if k not in names]
-        if unknown:
-            known = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-            raise ValueError(f"{what} names {brief(unknown[0])}, which is not an acquisition; they are {known}")
+        strangers = [k for k in costs if k not in names]
+        if strangers:
+            known = listing(names, 8)
+            raise ValueError(f"{what} names {brief(strangers[0])}, which is not an acquisition; they are {known}")
         missing = [k for k in names if costs.get(k) is None]
         if missing:
             raise ValueError(f"{what} gives no price for {missing[0]!r}; every acquisition needs one")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from fsgym.checks import unknown
 from fsgym.extras import EXTRAS, require
 
 HOME = Path(__file__).resolve().parent.parent
@@ -224,7 +224,7 @@ def register_method(
     extra : str, optional
         What must be installed for it, a key of ``fsgym.extras.EXTRAS``.
     kind : str, optional
-        Of an agent given as ``"module:Class"``: the kind of its model files. A class says it itself (``policy_class.kind``).
+        Of an agent given as ``"module:Class"``: the kind of its model files. A class says it by ``policy_class.kind``.
 
     Raises
     ------
@@ -295,13 +295,8 @@ def find_method(name: str) -> Method:
                 METHODS[name] = _loaded(point)
                 break
         else:
-            raise ValueError(unknown_method(name, method_names()))
+            raise ValueError(unknown("method", name, method_names()))
     return METHODS[name]
-
-
-def unknown_method(name: object, names: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(name), names, n=1)
-    return f"unknown method {name!r}; " + (f"did you mean {close[0]!r}?" if close else f"they are {', '.join(names)}")
 
 
 def _points() -> list[EntryPoint]:

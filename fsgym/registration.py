@@ -108,6 +108,7 @@ def register() -> None:
             _register(name, kwargs)
 
 
+@takes_rule_options
 def register_variant(
     id: str,
     *,
@@ -150,11 +151,6 @@ def register_variant(
         raise ValueError(f"id must be a name with a version, such as 'Patients-v0', got {brief(id)}")
     if id in gym.registry:
         raise ValueError(f"the id {id!r} is registered already; choose another name or version")
-    unknown = [name for name in options if name not in RuleOptions.__annotations__]
-    if unknown:
-        raise TypeError(
-            f"{unknown[0]!r} is no option of Rules; they are dataset, block, {', '.join(RuleOptions.__annotations__)}"
-        )
     if isinstance(dataset, Dataset):
         _task(dataset, "all", block, options)
     elif not isinstance(dataset, str):

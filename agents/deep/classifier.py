@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,7 +90,7 @@ class SB3Classifier(BaseAgentClassifier):
         self,
         lam: float = 0.01,
         *,
-        algorithm: Literal["maskable_ppo", "dqn", "ppo", "a2c"] = "maskable_ppo",
+        algorithm: str = "maskable_ppo",
         total_timesteps: int | None = None,
         num_envs: int | None = None,
         hidden: Any = (64, 64),
@@ -100,7 +100,7 @@ class SB3Classifier(BaseAgentClassifier):
         **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
         self._set_rule_options(lam=lam, **rule_options)
-        self.algorithm: Literal["maskable_ppo", "dqn", "ppo", "a2c"] = algorithm
+        self.algorithm = algorithm
         self.total_timesteps = total_timesteps
         self.num_envs = num_envs
         self.hidden = hidden

@@ -77,7 +77,7 @@ def _inverse(spread: float) -> float:
 def columns_of(basis: Basis, X: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """Columns, float64 (n_samples, n_features, 4), and bins, uint8 (n_features, n_samples)."""
     columns, codes = np.empty((*X.shape, HINGES)), np.empty(X.shape[::-1], np.uint8)
-    _columns_of(*basis, X, columns, codes)
+    _columns_of(basis, X, columns, codes)
     return columns, codes
 
 
@@ -105,8 +105,9 @@ def bin_of(mean, thresholds, i, x):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _columns_of(mean, inverse, knots, centre, gain, thresholds, X, columns, codes):
+def _columns_of(basis, X, columns, codes):
     for row in range(X.shape[0]):
         for i in range(X.shape[1]):
-            expand(mean, inverse, knots, centre, gain, i, X[row, i], columns[row, i])
-            codes[i, row] = bin_of(mean, thresholds, i, X[row, i])
+            x = X[row, i]
+            expand(basis.mean, basis.inverse, basis.knots, basis.centre, basis.gain, i, x, columns[row, i])
+            codes[i, row] = bin_of(basis.mean, basis.thresholds, i, x)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from agents.lattice.basis import Basis, columns_of, fit_basis
 from agents.lattice.logistic import ITERATIONS, fit_logistic, softmax
-from fsgym.trees.boosting import SmallForest, boost
+from fsgym.trees.boosting import Growth, SmallForest, boost
 
 BLENDS = (0.25, 0.5, 0.75)  # share of the trees
 TEMPERATURES = (0.6, 0.75, 0.9, 1.0, 1.15, 1.35, 1.6, 1.8)
@@ -194,9 +194,8 @@ def _boosted(table, features, rows, weight, draws) -> tuple[NDArray[np.float64],
     shares = np.maximum(counts, 0.5) / np.maximum(counts, 0.5).sum()
     start = np.log(shares) if table.n_classes > 2 else np.log(shares[1:] / shares[:1])
     scores = np.tile(start, (len(table.y), 1))
-    _, depth, rate, _ = table.trees
-    codes = table.codes[features]
-    forest = boost(codes, table.y, rows, weight, scores, draws, table.drawn, depth=depth, rate=rate, least=LEAST)
+    growth = Growth(table.trees.depth, table.trees.rate, LEAST)
+    forest = boost(table.codes[features], table.y, rows, weight, scores, draws, table.drawn, growth)
     return scores, start, forest
 
 

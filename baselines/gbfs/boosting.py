@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,16 @@ from baselines.gbfs.prices import Market
 from fsgym.trees import BinnedTable, Tree, TreeGrower, add_binned
 
 Vector = NDArray[np.float64]
+
+
+class Schedule(NamedTuple):
+    """How long and how fast to boost, as ``GBFSClassifier`` explains its parameters."""
+
+    n_iter: int
+    learning_rate: float
+    newton: bool = False
+    force_first: bool = False
+    early_stopping: int | None = None
 
 
 @dataclass
@@ -53,28 +64,23 @@ def boost(
     loss: Loss,
     market: Market,
     start: Vector,
-    *,
-    n_iter: int,
-    learning_rate: float,
-    newton: bool = False,
-    force_first: bool = False,
+    schedule: Schedule,
     held: Held | None = None,
-    early_stopping: int | None = None,
 ) -> Boosted:
     """Add the tree of eq. 14, shrunk, ``n_iter`` times, or until nothing is worth its price or ``held`` says stop."""
-    made = Boosted(start)
+    made, newton = Boosted(start), schedule.newton
     F = np.repeat(start[:, None], len(loss.y), axis=1)
     held_F = None if held is None else np.repeat(start[:, None], len(held.loss.y), axis=1)
     _, gradient, hessian = loss.at(F, newton)
-    for iteration in range(1, n_iter + 1):
+    for iteration in range(1, schedule.n_iter + 1):
         trees = []
         for k in range(loss.n_outputs):
             market.iteration, market.output = iteration, k
-            forced = force_first and iteration == 1 and not market.log
+            forced = schedule.force_first and iteration == 1 and not market.log
             below = loss.weights if hessian is None else hessian[k]
             tree = grower.grow(gradient[k], below, market.prices, market.on_split, force_root=forced)
             empty = len(tree.feature) == 1
-            tree = tree._replace(value=tree.value * (0.0 if empty else learning_rate))
+            tree = tree._replace(value=tree.value * (0.0 if empty else schedule.learning_rate))
             grower.add_to(F[k], tree)
             if held is not None and held_F is not None and not empty:
                 add_binned(tree, held.table, held_F[k])
@@ -89,6 +95,6 @@ def boost(
         made.n_bought.append(int(market.bought.sum()))
         if held is not None and held_F is not None:
             made.validation_loss.append(held.loss.at(held_F, False)[0])
-        if made.stale(early_stopping):
+        if made.stale(schedule.early_stopping):
             break
     return made

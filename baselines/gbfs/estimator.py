@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 
-from baselines._linear import answers, check_X_y, class_codes
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
 from baselines.gbfs.model import GBFSModel
+from baselines.linear import answers, check_X_y, class_codes, probabilities
 
 LARGEST = 1e100  # squares of larger targets overflow
 
@@ -157,10 +156,7 @@ class GBFSClassifier(ClassifierMixin, GBFSModel):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities of the classes, (n_samples, n_classes)."""
-        scores = self._scores(X)
-        if scores.shape[1] == 1:
-            return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
-        return softmax(scores, axis=1)
+        return probabilities(self._scores(X))
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class of each row, (n_samples,); ties go to the first class."""

@@ -16,10 +16,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from baselines._linear import validate_data
-from baselines.gbfs.boosting import Boosted, Held, boost, first_gains
+from baselines.gbfs.boosting import Boosted, Held, Schedule, boost, first_gains
 from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import Market, phi_of
+from baselines.linear import validate_data
 from fsgym.checks import price_list
 from fsgym.threads import n_threads
 from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
@@ -169,23 +169,14 @@ class GBFSModel(SelectorMixin, BaseEstimator):
             "min_samples_leaf": self.min_samples_leaf,
             "n_jobs": n_threads(self.n_jobs),
         }
+        first = self.rule == "force_first"
+        schedule = Schedule(self.n_iter, self.learning_rate, newton, first, self.early_stopping)
         with TreeGrower(data.table, **options) as grower:
             gains, prices = first_gains(grower, loss, start, newton), costs * free.phi
             mu_max = float(np.max(gains[prices > 0] / prices[prices > 0], initial=0.0))
             mu = self.mu_rel * mu_max if self.mu is None else float(self.mu)
             market = Market(mu, costs, phi, frozen=self.phi_update == "tree")
-            made = boost(
-                grower,
-                loss,
-                market,
-                start,
-                n_iter=self.n_iter,
-                learning_rate=self.learning_rate,
-                newton=newton,
-                force_first=self.rule == "force_first",
-                held=data.held,
-                early_stopping=self.early_stopping,
-            )
+            made = boost(grower, loss, market, start, schedule, data.held)
         self.mu_max_ = mu_max
         self._keep(data.learnt, market, made)
 
@@ -234,11 +225,6 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         used = np.zeros((len(part), len(self.support_)), dtype=bool)
         used[:, self.selected_features_] = forest.used(part)
         return used
-
-    def row_cost(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The costs of the distinct features that each row's paths ask for, (n_samples,); at most ``total_cost_``."""
-        part, forest = self._selected(X)
-        return forest.used(part) @ self.feature_costs_[self.selected_features_]
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
 
-from baselines._linear import validate_data
+from baselines.linear import validate_data
 
 Test = Literal["true", "is", "above", "missing"]
 

@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from baselines._linear import check_X_y, class_codes, signed_targets, validate_data
 from baselines.hkl.active_set import Fit, Search, different_rows, rows_of, search
 from baselines.hkl.booleanizer import Booleanizer
 from baselines.hkl.certificate import Certificate
@@ -20,6 +19,7 @@ from baselines.hkl.lattice import Lattice, Node, truth
 from baselines.hkl.mirror import mirror_descent
 from baselines.hkl.model import RuleModel, check_boolean
 from baselines.hkl.problem import Matrix, Vector, best_bias
+from baselines.linear import check_X_y, class_codes, signed_targets, validate_data
 from fsgym.checks import partition
 from fsgym.threads import one_blas_thread
 

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from baselines._linear import answers
 from baselines.hkl.booleanizer import Booleanizer, checked_table
 from baselines.hkl.lattice import Node, truth
+from baselines.linear import answers
 
 SAID = {
     "certified": "certified: the objective is within {gap:.2g} of the optimum over all {name}s, relatively",

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from baselines._linear import signed_targets
+from baselines.linear import signed_targets
 from baselines.lufe.roles import LUFeMixin, Roles
 from baselines.svm_plus.model import slack_weight, solve_each
-from baselines.svm_plus.problem import Solution, solve_svm_plus
+from baselines.svm_plus.problem import Solution, SVMPlusProblem, solve_svm_plus
 from fsgym.threads import one_blas_thread
 
 
@@ -150,14 +150,6 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
         return self
 
     def _solve(self, roles: Roles, target: NDArray[np.float64]) -> Solution:
-        return solve_svm_plus(
-            roles.view,
-            roles.privileged,
-            target,
-            self.lam1,
-            slack_weight(self.lam2, self.objective_scale),
-            intercept=self.fit_intercept_unselected,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+        C = slack_weight(self.lam2, self.objective_scale)
+        problem = SVMPlusProblem(roles.view, roles.privileged, target, self.lam1, C, self.fit_intercept_unselected)
+        return solve_svm_plus(problem, solver=self.solver, tol=self.tol, max_iter=self.max_iter)

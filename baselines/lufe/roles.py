@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import _tamed, check_X_y, class_codes, counts_up_to, validate_data
+from baselines.linear import apply_scaling, check_X_y, class_codes, clip_extremes, counts_up_to, validate_data
 from baselines.lufe.order import SELECTORS, feature_order
 from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import View
@@ -90,7 +90,7 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
         if p.scaling is None:
             return Scaling(np.zeros(n_features), np.ones(n_features))
         low_high = np.stack(min_max_axis(X, axis=0)) if sp.issparse(X) else X
-        scaling = Scaling.fit(_tamed(low_high))
+        scaling = Scaling.fit(clip_extremes(low_high))
         if sp.issparse(X) or not p.fit_intercept_unselected:
             return Scaling(np.zeros(n_features), scaling.scale)
         return scaling
@@ -168,7 +168,7 @@ def scaled(X: Any, scaling: Scaling, columns: NDArray[np.int64] | None = None) -
     if columns is not None:
         X, scaling = X[:, columns], Scaling(scaling.offset[columns], scaling.scale[columns])
     if not sp.issparse(X):
-        return (_tamed(X) - scaling.offset) * scaling.scale
+        return apply_scaling(scaling, X)
     table = X.copy()
-    table.data = _tamed(table.data) * scaling.scale[table.indices]
+    table.data = clip_extremes(table.data) * scaling.scale[table.indices]
     return table

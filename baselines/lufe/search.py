@@ -14,11 +14,11 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from baselines._linear import signed_targets
+from baselines.linear import signed_targets
 from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scaled
 from baselines.svm_plus.model import slack_weight
-from baselines.svm_plus.problem import Infeasible, solve_svm_plus
+from baselines.svm_plus.problem import Infeasible, SVMPlusProblem, solve_svm_plus
 from fsgym.threads import one_blas_thread
 
 WEIGHTS = tuple(float(v) for v in np.logspace(-3, 3, 7))  # the paper's grid
@@ -205,20 +205,19 @@ def _fold_scores(
         for i, lam1 in enumerate(lam1s):
             for j, lam2 in enumerate(lam2s):
                 C = slack_weight(lam2, model.objective_scale)
+                problems = [
+                    SVMPlusProblem(
+                        roles.view,
+                        roles.privileged,
+                        np.ascontiguousarray(y),
+                        lam1,
+                        C,
+                        model.fit_intercept_unselected,
+                    )
+                    for y in targets.T
+                ]
                 try:
-                    found = [
-                        solve_svm_plus(
-                            roles.view,
-                            roles.privileged,
-                            np.ascontiguousarray(y),
-                            lam1,
-                            C,
-                            intercept=model.fit_intercept_unselected,
-                            tol=INNER_TOL,
-                            max_iter=model.max_iter,
-                        )
-                        for y in targets.T
-                    ]
+                    found = [solve_svm_plus(p, tol=INNER_TOL, max_iter=model.max_iter) for p in problems]
                 except Infeasible:
                     continue
                 scores = np.asarray(judged @ np.column_stack([s.w for s in found])) + [s.intercept for s in found]

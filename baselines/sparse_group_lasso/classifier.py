@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from baselines._linear import SparseLinearMixin, scaled_table, signed_targets, standard, widening
+from baselines.linear import SparseLinearMixin, scaled_table, signed_targets, standard, widening
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.logistic import LogisticSolution, lambda_max, solve_logistic
 

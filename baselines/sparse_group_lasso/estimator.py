@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import validate_data
+from baselines.linear import validate_data
 from baselines.sparse_group_lasso.exact import Problem, solve
 from baselines.sparse_group_lasso.fista import duality_gap, early
 from baselines.sparse_group_lasso.groups import make_groups

@@ -15,6 +15,7 @@ from baselines.sparse_group_lasso.groups import Groups
 from fsgym.threads import one_blas_thread
 
 LARGEST_GRAM = 512  # columns; larger groups take plain proximal steps
+EPOCHS = 10  # of descent, after which the gap is measured
 NEWTON_STEPS = 2  # of the augmented Lagrangian: what descent on a working set may cost before it gives way
 MARGIN = 1e-9  # what rounding may do to a screening test that holds with equality
 
@@ -44,9 +45,9 @@ class Problem:
         self.y, self.groups = np.ascontiguousarray(y), groups
         sizes = groups.sizes
         held = np.where(sizes <= LARGEST_GRAM, sizes**2, 0)
-        self.gram = np.empty(int(held.sum()))
-        self.gram_first = np.where(held > 0, np.cumsum(held) - held, -1)
+        gram, gram_first = np.empty(int(held.sum())), np.where(held > 0, np.cumsum(held) - held, -1)
         self.bound = np.full(len(sizes), np.nan)  # of the largest eigenvalue of X_g'X_g; NaN until it is needed
+        self.blocks = kernels.Blocks(self.XT, groups.first, gram, gram_first, self.bound)
         self.all = np.arange(len(sizes))
         self.buffers = np.empty((4, int(sizes.max())))
         self._norms: NDArray[np.float64] | None = None
@@ -63,11 +64,11 @@ class Problem:
 
     def prepare(self, chosen: NDArray) -> None:
         """Gram matrices and step sizes of the groups ``chosen``."""
-        first = self.groups.first
+        first, gram, gram_first = self.groups.first, self.blocks.gram, self.blocks.gram_first
         for g in chosen[np.isnan(self.bound[chosen])]:
             start, stop = first[g], first[g + 1]
-            if self.gram_first[g] >= 0:
-                self.bound[g] = kernels.group_gram(self.XT, start, stop, self.gram, self.gram_first[g])
+            if gram_first[g] >= 0:
+                self.bound[g] = kernels.group_gram(self.XT, start, stop, gram, gram_first[g])
             else:
                 self.bound[g] = np.linalg.norm(self.XT[start:stop], 2) ** 2
 
@@ -165,20 +166,8 @@ class _Descent:
         z = np.zeros(len(self.w))
         spent = 0.0
         for _ in range(50):
-            kernels.descend(
-                problem.XT,
-                problem.groups.first,
-                chosen,
-                self.lam1,
-                self.lam2,
-                problem.gram,
-                problem.gram_first,
-                problem.bound,
-                self.w,
-                self.r,
-                problem.buffers,
-                10,
-            )
+            lam1, lam2 = self.lam1, self.lam2
+            kernels.descend(problem.blocks, chosen, lam1, lam2, self.w, self.r, problem.buffers, EPOCHS)
             problem.correlations(self.r, chosen, z)
             if self.gap(z, chosen)[0] <= max(0.3 * gap, target):
                 return

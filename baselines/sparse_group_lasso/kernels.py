@@ -6,11 +6,37 @@ with the weight of each group, shape (n_groups,). Kernels allocate nothing.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 FAST = {"reassoc", "contract"}  # sums may be split over vector registers; infinities and NaN stay what they are
 STEPS = 10  # accelerated steps a visit
+
+
+class Blocks(NamedTuple):
+    """The table in blocks of columns, one a group, and what a step on a block needs.
+
+    Attributes
+    ----------
+    XT : ndarray of shape (n_features, n_samples), float64
+    first : ndarray of shape (n_groups + 1,), int64
+        The columns of group g are ``first[g]`` to ``first[g + 1]``.
+    gram : ndarray of float64
+        Gram matrices one after the other.
+    gram_first : ndarray of shape (n_groups,), int64
+        Where the Gram matrix of each group begins; -1 for a group that has none.
+    bound : ndarray of shape (n_groups,), float64
+        At least the largest eigenvalue of X_g'X_g.
+    """
+
+    XT: NDArray[np.float64]
+    first: NDArray[np.int64]
+    gram: NDArray[np.float64]
+    gram_first: NDArray[np.int64]
+    bound: NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
@@ -171,71 +197,99 @@ def group_gram(XT, start, stop, gram, base):
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
-def descend(XT, first, chosen, lam1, lam2, gram, gram_first, bound, w, r, buffers, n_epochs):
+def descend(blocks, chosen, lam1, lam2, w, r, buffers, n_epochs):
     """Visit each group of ``chosen`` in turn, ``n_epochs`` times; return the largest change of the fit in the last.
 
     A visit takes accelerated proximal steps with restarts on the group's own least-squares problem, whose gradient at v
     is G v - c, and then brings the residual ``r`` up to date. ``w`` and ``r`` change in place. A group without a Gram
-    matrix (``gram_first`` -1) takes one step. ``buffers`` is (4, size of the largest group).
+    matrix takes one step. ``buffers`` is (4, size of the largest group).
     """
-    n = r.size
-    c, old, ahead, new = buffers[0], buffers[1], buffers[2], buffers[3]
     largest = 0.0
     for _epoch in range(n_epochs):
         largest = 0.0
         for p in range(chosen.size):
             g = chosen[p]
-            start, stop, base, L = first[g], first[g + 1], gram_first[g], bound[g]
-            m = stop - start
+            L = blocks.bound[g]
             if L == 0.0:
                 continue
-            inside = False
-            for j in range(m):
-                total = 0.0
-                for i in range(n):
-                    total += XT[start + j, i] * r[i]
-                c[j] = total
-                inside = inside or w[start + j] != 0.0
-            if not inside and shrunk_norm(c, 0, m, lam1) <= lam2[g]:
+            nonzero = _correlate_block(blocks, g, w, r, buffers[0])
+            if not nonzero and shrunk_norm(buffers[0], 0, blocks.first[g + 1] - blocks.first[g], lam1) <= lam2[g]:
                 continue
-            for j in range(m):
-                old[j] = w[start + j]
-                ahead[j] = old[j]
-            if base >= 0:
-                for j in range(m):
-                    if old[j] != 0.0:
-                        for k in range(m):
-                            c[k] += gram[base + j * m + k] * old[j]
-            momentum = 1.0
-            for _step in range(STEPS):
-                for j in range(m):
-                    slope = 0.0
-                    if base >= 0:
-                        for k in range(m):
-                            slope += gram[base + j * m + k] * ahead[k]
-                    new[j] = ahead[j] + (c[j] - slope) / L
-                shrink_group(new, m, lam1 / L, lam2[g] / L)
-                moved, turned, size = 0.0, 0.0, 0.0
-                for j in range(m):
-                    moved += (new[j] - w[start + j]) ** 2
-                    turned += (ahead[j] - new[j]) * (new[j] - w[start + j])
-                    size += new[j] * new[j]
-                following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
-                factor = (momentum - 1.0) / following
-                momentum = following
-                if turned > 0.0:  # the step points back: start anew without momentum
-                    momentum, factor = 1.0, 0.0
-                for j in range(m):
-                    ahead[j] = new[j] + factor * (new[j] - w[start + j])
-                    w[start + j] = new[j]
-                if base < 0 or moved <= 1e-24 * size:
-                    break
-            change = 0.0
-            for j in range(m):
-                delta = w[start + j] - old[j]
-                if delta != 0.0:
-                    change += delta * delta
-                    for i in range(n):
-                        r[i] -= delta * XT[start + j, i]
-            largest = max(largest, L * change)
+            _begin_visit(blocks, g, w, buffers)
+            _accelerated_steps(blocks, g, lam1, lam2[g], w, buffers)
+            largest = max(largest, L * _update_residual(blocks, g, w, buffers[1], r))
     return largest
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+def _correlate_block(blocks, g, w, r, c):
+    """Write X_g'r into ``c``; return whether a weight of the group is not zero."""
+    XT, start, nonzero = blocks.XT, blocks.first[g], False
+    for j in range(blocks.first[g + 1] - start):
+        total = 0.0
+        for i in range(r.size):
+            total += XT[start + j, i] * r[i]
+        c[j] = total
+        nonzero = nonzero or w[start + j] != 0.0
+    return nonzero
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+def _begin_visit(blocks, g, w, buffers):
+    """The old weights of the group in ``buffers[1]`` and, where steps begin, ``buffers[2]``; c = X_g'r + G w_g."""
+    c, old, ahead = buffers[0], buffers[1], buffers[2]
+    start, base = blocks.first[g], blocks.gram_first[g]
+    m = blocks.first[g + 1] - start
+    for j in range(m):
+        old[j] = w[start + j]
+        ahead[j] = old[j]
+    if base >= 0:
+        for j in range(m):
+            if old[j] != 0.0:
+                for k in range(m):
+                    c[k] += blocks.gram[base + j * m + k] * old[j]
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+def _accelerated_steps(blocks, g, lam1, lam2_g, w, buffers):
+    """Proximal steps with momentum on the weights of the group, until they hardly move."""
+    c, ahead, new = buffers[0], buffers[2], buffers[3]
+    start, base, L = blocks.first[g], blocks.gram_first[g], blocks.bound[g]
+    m = blocks.first[g + 1] - start
+    momentum = 1.0
+    for _step in range(STEPS):
+        for j in range(m):
+            slope = 0.0
+            if base >= 0:
+                for k in range(m):
+                    slope += blocks.gram[base + j * m + k] * ahead[k]
+            new[j] = ahead[j] + (c[j] - slope) / L
+        shrink_group(new, m, lam1 / L, lam2_g / L)
+        moved, turned, size = 0.0, 0.0, 0.0
+        for j in range(m):
+            moved += (new[j] - w[start + j]) ** 2
+            turned += (ahead[j] - new[j]) * (new[j] - w[start + j])
+            size += new[j] * new[j]
+        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
+        factor = (momentum - 1.0) / following
+        momentum = following
+        if turned > 0.0:  # the step points back: start anew without momentum
+            momentum, factor = 1.0, 0.0
+        for j in range(m):
+            ahead[j] = new[j] + factor * (new[j] - w[start + j])
+            w[start + j] = new[j]
+        if base < 0 or moved <= 1e-24 * size:
+            return
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
+def _update_residual(blocks, g, w, old, r):
+    """Take the change of the group's weights off the residual; return the squared norm of the change."""
+    XT, start, change = blocks.XT, blocks.first[g], 0.0
+    for j in range(blocks.first[g + 1] - start):
+        delta = w[start + j] - old[j]
+        if delta != 0.0:
+            change += delta * delta
+            for i in range(r.size):
+                r[i] -= delta * XT[start + j, i]
+    return change

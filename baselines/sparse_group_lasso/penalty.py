@@ -58,16 +58,3 @@ class Penalty(NamedTuple):
         everything = np.arange(len(self.groups.weights))
         lam2 = self.lam2 * self.groups.weights
         return float(kernels.dual_norm(places, self.groups.first, everything, float(self.lam1), lam2, buffer))
-
-    def subdifferential_distance(self, w: NDArray, slope: NDArray) -> NDArray[np.float64]:
-        """How far ``-slope`` is from the subdifferential at ``w``, one distance a group, (n_groups,).
-
-        With the slope of the loss, X'(Xw - y), all distances are 0 exactly at a solution.
-        """
-        places, pull = w[self.groups.order], -slope[self.groups.order]
-        norms, cut = self._norms(places), self.lam2 * self.groups.weights
-        unit = np.divide(places, np.repeat(norms, self.groups.sizes), out=np.zeros_like(places), where=places != 0)
-        excess = pull - np.repeat(cut, self.groups.sizes) * unit
-        soft = np.sign(excess) * np.maximum(np.abs(excess) - self.lam1, 0.0)
-        inside = np.where(places != 0, excess - self.lam1 * np.sign(places), soft)
-        return np.where(norms > 0, self._norms(inside), np.maximum(self._norms(inside) - cut, 0.0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -13,9 +12,9 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import class_codes, signed_targets, validate_data
+from baselines.linear import class_codes, signed_targets, validate_data
 from baselines.svm_plus.model import SVMPlusModel, slack_weight, solve_each
-from baselines.svm_plus.problem import View, solve_svm, solve_svm_plus
+from baselines.svm_plus.problem import Solution, SVMPlusProblem, View, solve_svm, solve_svm_plus
 
 
 class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
@@ -124,17 +123,19 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
         table, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, codes = class_codes(labels)
         targets, C = signed_targets(codes), slack_weight(self.lam2, self.objective_scale)
-        view = View(table)
+        view, tol, max_iter = View(table), self.tol, self.max_iter
         if X_privileged is None:
-            solve: Any = partial(solve_svm, view, C=C)
+            solutions = solve_each(targets, lambda y: solve_svm(view, y, C, tol=tol, max_iter=max_iter))
         else:
             known = check_array(X_privileged, accept_sparse="csr", dtype=np.float64, input_name="X_privileged")
             check_consistent_length(table, known)
-            intercept = self.fit_intercept_privileged
-            solve = partial(
-                solve_svm_plus, view, View(known), lam1=self.lam1, C=C, intercept=intercept, solver=self.solver
-            )
-        solutions = solve_each(targets, lambda y: solve(y=y, tol=self.tol, max_iter=self.max_iter))
+            privileged, intercept = View(known), self.fit_intercept_privileged
+
+            def solve(y: NDArray[np.float64]) -> Solution:
+                problem = SVMPlusProblem(view, privileged, y, self.lam1, C, intercept)
+                return solve_svm_plus(problem, solver=self.solver, tol=tol, max_iter=max_iter)
+
+            solutions = solve_each(targets, solve)
         self.classes_ = classes
         self._keep(solutions, targets, "privileged")
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -101,25 +101,26 @@ def _dense(X: Any) -> Matrix:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
-def solve_svm_plus(
-    view: View,
-    privileged: View,
-    y: Vector,
-    lam1: float,
-    C: float,
-    *,
-    intercept: bool = True,
-    solver: str = "auto",
-    tol: float = 1e-8,
-    max_iter: int = 80,
-) -> Solution:
-    """SVM+ of targets ``y`` (+1 and -1) on ``view`` with slacks that are linear in ``privileged``.
+class SVMPlusProblem(NamedTuple):
+    """SVM+ of targets ``y`` (+1 and -1) on ``view``, with slacks that are linear in ``privileged``."""
+
+    view: View
+    privileged: View
+    y: Vector
+    lam1: float
+    C: float
+    intercept: bool = True
+
+
+def solve_svm_plus(problem: SVMPlusProblem, *, solver: str = "auto", tol: float = 1e-8, max_iter: int = 80) -> Solution:
+    """The solution of SVM+.
 
     "auto" takes factors where the views together have no more columns than there are samples, Gram matrices
     otherwise. Where Gram matrices do not end well, factors follow. Raises ValueError where the constraints contradict
     each other, which is possible without an intercept only. A solution that is not ``optimal`` is the best
     that was found.
     """
+    view, privileged, y, lam1, C, intercept = problem
     n = len(y)
     small = view.shape[1] + privileged.shape[1] <= n
     forms = ["factor"] if solver == "factor" or (solver == "auto" and small) else ["gram", "factor"]
@@ -132,10 +133,10 @@ def solve_svm_plus(
         else:
             form = FactorForm(y, view.factor.Z, privileged.factor.Z, C, lam1, intercept)
         ended = interior_point(form, n, tol, max_iter)
-        solution = _certified(view, privileged, y, lam1, C, intercept, ended, name == "factor")
+        solution = _certified(problem, ended, name == "factor")
         if ended.optimal and solution.violation <= 1e-7:
             return solution
-        infeasible = infeasible or (not intercept and _is_ray(view, privileged, y, ended))
+        infeasible = infeasible or (not intercept and _is_ray(problem, ended))
         found.append(solution)
     if infeasible:
         raise Infeasible(
@@ -170,10 +171,9 @@ def solve_svm(view: View, y: Vector, C: float, *, tol: float = 1e-8, max_iter: i
     )
 
 
-def _certified(
-    view: View, privileged: View, y: Vector, lam1: float, C: float, intercept: bool, ended: Ended, by_factors: bool
-) -> Solution:
+def _certified(problem: SVMPlusProblem, ended: Ended, by_factors: bool) -> Solution:
     """The weights of an iterate in the columns of the two tables, and how good they are, measured there."""
+    view, privileged, y, lam1, C, intercept = problem
     at = ended.best
     alpha, beta = C * at.a, C * at.b
     excess = alpha + beta - C
@@ -196,8 +196,9 @@ def _certified(
     )
 
 
-def _is_ray(view: View, privileged: View, y: Vector, ended: Ended) -> bool:
+def _is_ray(problem: SVMPlusProblem, ended: Ended) -> bool:
     """Whether the multipliers grew along a ray that proves the constraints contradictory (Farkas)."""
+    view, privileged, y = problem[:3]
     a, b = ended.last.a, ended.last.b
     total = a.sum()
     if not total > 1e6 * len(y):

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import answers, check_X_y, class_codes, signed_targets, validate_data
+from baselines.linear import answers, check_X_y, class_codes, signed_targets, validate_data
 from baselines.sparse_group_lasso import sgl_lambda_max
 from baselines.uncertain.expander import UncertainExpander
 from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from baselines._linear import _tamed, validate_data
+from baselines.linear import clip_extremes, validate_data
 
 
 class UncertainExpander(TransformerMixin, BaseEstimator):
@@ -100,7 +100,7 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
         ``widths`` as in ``transform`` are checked. Raises ValueError for bad tables and parameters out of range; warns
         where ``w`` is 0, since then all sub-features are copies and no selection among them is unique.
         """
-        table = _tamed(validate_data(self, X, dtype=np.float64, allow_nd=True))
+        table = clip_extremes(validate_data(self, X, dtype=np.float64, allow_nd=True))
         self.s_ = self._draws_of(table)
         self._widths(table, widths)
         rows = table if table.ndim == 2 else np.moveaxis(table, 2, 1).reshape(-1, table.shape[1])
@@ -121,7 +121,7 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
             Width of the interval of each value, in its own unit; for certain tables only.
         """
         check_is_fitted(self, "min_")
-        table = _tamed(validate_data(self, X, reset=False, dtype=np.float64, allow_nd=True))
+        table = clip_extremes(validate_data(self, X, reset=False, dtype=np.float64, allow_nd=True))
         if self._draws_of(table) != self.s_:
             raise ValueError(f"X must have {self.s_} draws a value, as in fit, got {table.shape[2:]}")
         own = self._widths(table, widths)

@@ -13,7 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import class_codes, signed_targets, validate_data
+from baselines.linear import class_codes, signed_targets, validate_data
 from baselines.sparse_group_lasso import SparseGroupLasso
 from baselines.sparse_group_lasso.path import check_penalties
 from baselines.uncertain.expander import UncertainExpander

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import difflib
 import gzip
 import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fsgym import checks
 from fsgym.datasets.embedded import EMBEDDED
 from fsgym.datasets.folder import find_folder, read_manifest
 from fsgym.datasets.openml import OPENML
@@ -117,11 +117,6 @@ def _columns(path: Path) -> Any:
 
 def unknown(name: str, known: Collection[str], has_folder: bool) -> ValueError:
     """The sentence for a name that nothing answers to."""
-    low = name.lower().replace("-", "_")
-    longer = sorted((k for k in known if len(low) > 3 and low in k), key=len)
-    close = longer or difflib.get_close_matches(low, known, n=1)
-    if close:
-        return ValueError(f"unknown data set {name!r}; did you mean {close[0]!r}?")
     place = "list_datasets() names those there are, a CSV file is given by its path"
     hint = "" if has_folder else ", and a folder of data sets by data_dir or the variable FSGYM_DATA"
-    return ValueError(f"unknown data set {name!r}; {place}{hint}")
+    return ValueError(checks.unknown("data set", name, known, place + hint))

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsgym.checks import listing
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import DAMAGE, check_file, first_line, join_arrays, read_csv, read_part
-from fsgym.datasets.frames import drop_columns, encode, listing, take_target
+from fsgym.datasets.frames import drop_columns, encode, take_target
 
 SUFFIXES = (".csv", ".csv.gz", ".npz")
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.checks import listing
 from fsgym.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -56,12 +57,6 @@ def drop_columns(frame: pd.DataFrame, drop: Collection[str], what: str) -> pd.Da
         if name not in frame.columns:
             raise ValueError(f"{what} has no column {name!r} to drop; its columns are {listing(frame.columns)}")
     return frame.drop(columns=list(drop))
-
-
-def listing(values: Iterable[object], most: int = 12) -> str:
-    """The first of them, with commas, for a sentence."""
-    names = [str(v) for v in values]
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def encode(

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsgym.checks import listing
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import DAMAGE, first_line
 from fsgym.datasets.folder import without
-from fsgym.datasets.frames import check_size, drop_columns, encode, listing, take_target
+from fsgym.datasets.frames import check_size, drop_columns, encode, take_target
 
 TIMEOUT = 30.0
 

@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from fsgym.checks import listing
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import check_file, first_line
 from fsgym.datasets.folder import find_folder, read_json
-from fsgym.datasets.frames import listing
 
 
 def load_costs(

@@ -33,6 +33,60 @@ class SmallForest(NamedTuple):
     value: NDArray[np.float64]
 
 
+class Growth(NamedTuple):
+    """How each tree is grown.
+
+    Attributes
+    ----------
+    depth : int
+        Questions on each path.
+    rate : float
+        Shrinkage of a tree.
+    least : float
+        Least weight of a leaf.
+    l2 : float
+        What is added to the sum of hessians of a leaf.
+    """
+
+    depth: int
+    rate: float
+    least: float = 5.0
+    l2: float = 1.0
+
+
+class _Sample(NamedTuple):
+    """The rows that are learnt from, as ``boost`` takes them, but ``codes`` (n_samples, n_features) by row."""
+
+    codes: NDArray[np.uint8]
+    n_bins: NDArray[np.int64]
+    y: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    drawn: NDArray[np.bool_]
+
+
+class _Buffers(NamedTuple):
+    """What is overwritten with each tree; two levels of nodes are held, that of depth k in place k modulo 2.
+
+    Attributes
+    ----------
+    statistics : ndarray of shape (n_samples, 4), float64
+        Gradient, hessian, weight and 1 of each row.
+    shares : ndarray of shape (n_samples, n_outputs), float64
+    order : ndarray of shape (2, n_samples), int64
+        Rows node by node, and what is moved meanwhile.
+    first : ndarray of shape (2, 2^depth + 1), int64
+        The rows of node v of a level are ``order[0, first[v]:first[v + 1]]``.
+    histogram : ndarray of shape (2, n_nodes, k, 24, 4), float64
+        Sums of the statistics by node, column and bin.
+    """
+
+    statistics: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    order: NDArray[np.int64]
+    first: NDArray[np.int64]
+    histogram: NDArray[np.float64]
+
+
 def boost(
     codes: NDArray[np.uint8],
     y: NDArray[np.int64],
@@ -41,11 +95,7 @@ def boost(
     scores: NDArray[np.float64],
     columns: NDArray[np.int64],
     drawn: NDArray[np.bool_],
-    *,
-    depth: int,
-    rate: float,
-    least: float = 5.0,
-    l2: float = 1.0,
+    growth: Growth,
 ) -> SmallForest:
     """Newton boosting of the log loss, each tree from some of the rows (Friedman, 2001 and 2002).
 
@@ -67,10 +117,7 @@ def boost(
         The features that each tree may ask for.
     drawn : ndarray of shape (n_rounds, n_samples), bool
         The rows that the trees of each round are grown on, of those in ``rows``; their leaves are added to all scores.
-    depth : int
-        Questions on each path.
-    rate, least, l2 : float
-        Shrinkage of a tree, least weight of a leaf, and what is added to its sum of hessians.
+    growth : Growth
 
     Examples
     --------
@@ -78,11 +125,11 @@ def boost(
     >>> codes, y = np.array([[0, 0, 1, 1] * 5], np.uint8), np.array([0, 0, 1, 1] * 5)
     >>> scores = np.zeros((20, 1))
     >>> forest = boost(codes, y, np.arange(20), np.ones(20), scores, np.zeros((9, 1), np.int64),
-    ...     np.ones((9, 20), bool), depth=1, rate=0.5)
+    ...     np.ones((9, 20), bool), Growth(depth=1, rate=0.5))
     >>> bool((np.sign(scores[:, 0]) == 2 * y - 1).all()), forest.cut[0, 0]
     (True, np.uint8(0))
     """
-    n_trees, n_nodes = len(columns), 2**depth - 1
+    n_trees, n_nodes = len(columns), 2**growth.depth - 1
     forest = SmallForest(
         np.zeros((n_trees, n_nodes), np.int32),
         np.full((n_trees, n_nodes), 255, np.uint8),
@@ -95,78 +142,75 @@ def boost(
     by_row = np.ascontiguousarray(codes.T)
     learnt, others = scores[rows], scores[rest]
     n_bins = codes.max(axis=1, initial=0).astype(np.int64) + 1
-    buffers = (
-        np.empty((n, 4)), np.empty(learnt.shape), np.empty((2, n), np.int64), np.empty((2, n_nodes + 2), np.int64),
-        np.empty((2, 2 ** max(depth - 1, 0), k, MOST_BINS, 4)),
-    )  # fmt: skip
-    table = by_row[rows], n_bins, y[rows], weight[rows], drawn.take(rows, axis=1)
-    _boost(*table, learnt, columns, depth, rate, least, l2, *forest, *buffers)
-    _score(by_row[rest], *forest, others)
+    sample = _Sample(by_row[rows], n_bins, y[rows], weight[rows], drawn.take(rows, axis=1))
+    buffers = _Buffers(
+        np.empty((n, 4)),
+        np.empty(learnt.shape),
+        np.empty((2, n), np.int64),
+        np.empty((2, n_nodes + 2), np.int64),
+        np.empty((2, 2 ** max(growth.depth - 1, 0), k, MOST_BINS, 4)),
+    )
+    _boost(sample, learnt, columns, growth, forest, buffers)
+    _score(by_row[rest], forest, others)
     scores[rows], scores[rest] = learnt, others
     return forest
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _boost(
-    codes, n_bins, y, weight, drawn, scores, columns, depth, rate, least, l2,
-    feature, cut, value, statistics, shares, order, first, histogram,
-):  # fmt: skip
-    n_outputs = scores.shape[1]
+def _boost(sample, scores, columns, growth, forest, buffers):
+    n_outputs, depth = scores.shape[1], growth.depth
+    statistics, first, histogram = buffers.statistics, buffers.first, buffers.histogram
     for t in range(len(columns)):
         k = t % n_outputs
+        feature, cut, value = forest.feature[t], forest.cut[t], forest.value[t]
         if k == 0:
-            _shares(scores, shares)
-        n = 0
-        for i in range(len(y)):
-            if not drawn[t // n_outputs, i]:
-                continue
-            p = shares[i, k]
-            truth = 1.0 if y[i] == (1 if n_outputs == 1 else k) else 0.0
-            statistics[i, 0] = weight[i] * (truth - p)
-            statistics[i, 1] = weight[i] * max(p * (1.0 - p), 1e-6)
-            statistics[i, 2] = weight[i]
-            statistics[i, 3] = 1.0
-            order[0, n] = i
-            n += 1
-        first[0, 0], first[0, 1] = 0, n  # rows of open node v: order[first[v]:first[v + 1]]
-        _count(codes, n_bins, columns[t], order[0], 0, n, statistics, histogram[0, 0])
+            _shares(scores, buffers.shares)
+        n = _differentiate(sample, t // n_outputs, k, buffers)
+        first[0, 0], first[0, 1] = 0, n
+        _count(sample, columns[t], buffers, 0, n, histogram[0, 0])
         for level in range(depth):
             old, new = level % 2, 1 - level % 2
             for v in range(2**level):
                 node, begin, end = 2**level - 1 + v, first[old, v], first[old, v + 1]
                 if end > begin:
-                    _best_cut(histogram[old, v], n_bins, columns[t], least, l2, feature[t], cut[t], node)
-                middle = _divide(codes, feature[t, node], cut[t, node], order, begin, end)
+                    _best_cut(histogram[old, v], sample.n_bins, columns[t], growth, feature, cut, node)
+                middle = _divide(sample.codes, feature[node], cut[node], buffers.order, begin, end)
                 first[new, 2 * v], first[new, 2 * v + 1], first[new, 2 * v + 2] = begin, middle, end
                 if level + 1 < depth and end > begin:
-                    _count_both(
-                        codes,
-                        n_bins,
-                        columns[t],
-                        order[0],
-                        begin,
-                        middle,
-                        end,
-                        statistics,
-                        histogram[old, v],
-                        histogram[new, 2 * v],
-                        histogram[new, 2 * v + 1],
-                    )
+                    _count_both(sample, columns[t], buffers, old, v)
         leaves = first[depth % 2]
-        for v in range(value.shape[1]):
+        for v in range(len(value)):
             g, h = 0.0, 0.0
             for r in range(leaves[v], leaves[v + 1]):
-                g += statistics[order[0, r], 0]
-                h += statistics[order[0, r], 1]
-            value[t, v] = rate * g / (h + l2)
-        _add(codes, feature[t], cut[t], value[t], scores[:, k])
+                g += statistics[buffers.order[0, r], 0]
+                h += statistics[buffers.order[0, r], 1]
+            value[v] = growth.rate * g / (h + growth.l2)
+        _add(sample.codes, feature, cut, value, scores[:, k])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _score(codes, feature, cut, value, scores):
+def _differentiate(sample, turn, k, buffers):
+    """Gradients and hessians of output k for the rows drawn in this round, in their order; return how many they are."""
+    statistics, n_outputs, n = buffers.statistics, buffers.shares.shape[1], 0
+    for i in range(len(sample.y)):
+        if not sample.drawn[turn, i]:
+            continue
+        p, weight = buffers.shares[i, k], sample.weight[i]
+        truth = 1.0 if sample.y[i] == (1 if n_outputs == 1 else k) else 0.0
+        statistics[i, 0] = weight * (truth - p)
+        statistics[i, 1] = weight * max(p * (1.0 - p), 1e-6)
+        statistics[i, 2] = weight
+        statistics[i, 3] = 1.0
+        buffers.order[0, n] = i
+        n += 1
+    return n
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _score(codes, forest, scores):
     """Add the trees to the scores of rows."""
-    for t in range(len(feature)):
-        _add(codes, feature[t], cut[t], value[t], scores[:, t % scores.shape[1]])
+    for t in range(len(forest.feature)):
+        _add(codes, forest.feature[t], forest.cut[t], forest.value[t], scores[:, t % scores.shape[1]])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -198,8 +242,9 @@ def _divide(codes, feature, cut, order, begin, end):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _count(codes, n_bins, columns, order, begin, end, statistics, histogram):
+def _count(sample, columns, buffers, begin, end, histogram):
     """Sums of gradients, hessians, weights and ones of some rows by column and bin."""
+    codes, n_bins, order, statistics = sample.codes, sample.n_bins, buffers.order[0], buffers.statistics
     for f in range(len(columns)):
         histogram[f, : n_bins[columns[f]]] = 0.0
     for r in range(begin, end):
@@ -214,16 +259,18 @@ def _count(codes, n_bins, columns, order, begin, end, statistics, histogram):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _count_both(codes, n_bins, columns, order, begin, middle, end, statistics, parent, left, right):
-    """The sums of two halves of a node: the smaller one is counted, the other one is what remains."""
-    small, large = left, right
+def _count_both(sample, columns, buffers, old, v):
+    """The sums of both children of node v in level ``old``: the smaller one is counted, the other is what remains."""
+    first, parent = buffers.first[1 - old], buffers.histogram[old, v]
+    begin, middle, end = first[2 * v], first[2 * v + 1], first[2 * v + 2]
+    small, large = buffers.histogram[1 - old, 2 * v], buffers.histogram[1 - old, 2 * v + 1]
     if middle - begin > end - middle:
-        small, large, begin, end = right, left, middle, end
+        small, large, begin = large, small, middle
     else:
         end = middle
-    _count(codes, n_bins, columns, order, begin, end, statistics, small)
+    _count(sample, columns, buffers, begin, end, small)
     for f in range(len(columns)):
-        for b in range(n_bins[columns[f]]):
+        for b in range(sample.n_bins[columns[f]]):
             for s in range(4):
                 large[f, b, s] = parent[f, b, s] - small[f, b, s]
 
@@ -246,8 +293,9 @@ def _shares(scores, shares):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _best_cut(histogram, n_bins, columns, least, l2, feature, cut, v):
+def _best_cut(histogram, n_bins, columns, growth, feature, cut, v):
     """The cut that takes most off the loss, to second order; the first of equals."""
+    least, l2 = growth.least, growth.l2
     G, H, W = 0.0, 0.0, 0.0
     for b in range(n_bins[columns[0]]):
         G += histogram[0, b, 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,8 +13,7 @@ from fsgym.trees.binning import BinnedTable
 from fsgym.trees.tree import KINDS, Tree
 
 
-@dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(NamedTuple):
     """Trees one after the other in flat arrays; tree t is nodes ``roots[t]`` to ``roots[t + 1]``.
 
     Attributes
@@ -60,8 +59,7 @@ class Forest:
         """Add trees ``first`` to ``last``, in their order, to ``scores`` (n_samples, n_outputs): tree t to output
         t modulo n_outputs. ``X`` is (n_samples, n_features), float64."""
         last = self.n_trees if last is None else last
-        nodes = (self.feature, self.threshold, self.left, self.right, self.value, self.roots)
-        _score(np.ascontiguousarray(X, dtype=np.float64), *nodes, first, last, scores)
+        _score(np.ascontiguousarray(X, dtype=np.float64), self, first, last, scores)
 
     def used(self, X: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Which columns the paths of each row ask for, bool (n_samples, n_features)."""
@@ -72,17 +70,17 @@ class Forest:
     def mark(self, used: NDArray[np.bool_], X: NDArray[np.float64], first: int = 0, last: int | None = None) -> None:
         """Set ``used`` (n_samples, n_features) where the paths through trees ``first`` to ``last`` ask for a column."""
         last = self.n_trees if last is None else last
-        X = np.ascontiguousarray(X, dtype=np.float64)
-        _mark(X, self.feature, self.threshold, self.left, self.right, self.roots, first, last, used)
+        _mark(np.ascontiguousarray(X, dtype=np.float64), self, first, last, used)
 
 
 def add_binned(tree: Tree, table: BinnedTable, scores: NDArray[np.float64]) -> None:
     """Add the values of one tree to ``scores`` (n_samples,) of binned rows."""
-    _score_binned(table.codes, tree.feature, tree.cut, tree.left, tree.right, tree.value, scores)
+    _score_binned(table.codes, tree, scores)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _score_binned(codes, feature, cut, left, right, value, scores):
+def _score_binned(codes, tree, scores):
+    feature, cut, left, right, value = tree.feature, tree.cut, tree.left, tree.right, tree.value
     for i in range(len(scores)):
         v = 0
         while feature[v] >= 0:
@@ -91,20 +89,22 @@ def _score_binned(codes, feature, cut, left, right, value, scores):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _score(X, feature, threshold, left, right, value, roots, first, last, scores):
+def _score(X, forest, first, last, scores):
+    feature, threshold, left, right, value = forest.feature, forest.threshold, forest.left, forest.right, forest.value
     for i in range(X.shape[0]):
         for t in range(first, last):
-            v = roots[t]
+            v = forest.roots[t]
             while feature[v] >= 0:
                 v = left[v] if X[i, feature[v]] <= threshold[v] else right[v]
             scores[i, t % scores.shape[1]] += value[v]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _mark(X, feature, threshold, left, right, roots, first, last, used):
+def _mark(X, forest, first, last, used):
+    feature, threshold, left, right = forest.feature, forest.threshold, forest.left, forest.right
     for i in range(X.shape[0]):
         for t in range(first, last):
-            v = roots[t]
+            v = forest.roots[t]
             while feature[v] >= 0:
                 used[i, feature[v]] = True
                 v = left[v] if X[i, feature[v]] <= threshold[v] else right[v]

@@ -6,15 +6,77 @@ are added in the order of their leaf, so that the sums of a column do not depend
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 _BYTE, _SHIFT = np.uint64(255), np.uint64(8)
 _NO_WORD = np.uint64(2**32)
+
+
+class Bins(NamedTuple):
+    """The binned columns, as in ``BinnedTable``.
+
+    Attributes
+    ----------
+    words : ndarray of shape (n_blocks, n_samples), uint32
+    first : ndarray of shape (4 n_blocks + 1,), uint64
+    usual : ndarray of shape (n_blocks,), uint64
+    """
+
+    words: NDArray[np.uint32]
+    first: NDArray[np.uint64]
+    usual: NDArray[np.uint64]
+
+
+class Rows(NamedTuple):
+    """Rows in the order of their leaf, with what they weigh.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_samples,), int32
+    gradient : ndarray of shape (n_samples,), float64
+    hessian : ndarray of shape (n_samples,) or, where every hessian is 1, (0,), float64
+    """
+
+    order: NDArray[np.int32]
+    gradient: NDArray[np.float64]
+    hessian: NDArray[np.float64]
+
+
+class Leaf(NamedTuple):
+    """The rows ``order[start:stop]`` and where their sums and cuts are written.
+
+    Attributes
+    ----------
+    start, stop : int
+    total : ndarray of shape (3,), float64
+        Sums of gradients and of hessians, and the number of rows.
+    histogram : ndarray of shape (n_bins, 2 or 4), float64
+    gain : ndarray of shape (n_features,), float64
+        Half of what the best cut of each column takes off the squared error.
+    cut : ndarray of shape (n_features,), int64
+        The bin of that cut, -1 where there is none.
+    """
+
+    start: int
+    stop: int
+    total: NDArray[np.float64]
+    histogram: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    cut: NDArray[np.int64]
+
+
+class Limits(NamedTuple):
+    """What a cut must meet: rows on each side, an addition to every sum of hessians, and the noise of gains."""
+
+    least: float
+    l2: float
+    noise: float
 
 
 def _added(context, builder, signature, arguments, increments: Any) -> Any:
@@ -47,15 +109,17 @@ def _add_weighted(typingctx, histogram, k, gradient, hessian):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _fill(words, first, usual, order, gradient, start, stop, b, total, histogram):
-    """Add the rows ``order[start:stop]``, whose sums are ``total``, to the histograms of the four columns of block b.
+def _fill(bins, rows, leaf, b):
+    """Add the rows of a leaf to its histograms of the four columns of block b.
 
     Rows with the usual word are not looked at: what is missing in the end is theirs.
     """
-    f, skipped = 4 * b, usual[b]
+    words, first, histogram, total = bins.words, bins.first, leaf.histogram, leaf.total
+    order, gradient = rows.order[leaf.start : leaf.stop], rows.gradient[leaf.start : leaf.stop]
+    f, skipped = 4 * b, bins.usual[b]
     o0, o1, o2, o3 = first[f], first[f + 1], first[f + 2], first[f + 3]
     seen, n_seen = 0.0, 0
-    for i in range(start, stop):
+    for i in range(len(order)):
         word, g = np.uint64(words[b, np.uint32(order[i])]), gradient[i]
         if word != skipped:
             if skipped != _NO_WORD:
@@ -76,11 +140,14 @@ def _fill(words, first, usual, order, gradient, start, stop, b, total, histogram
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _fill_weighted(words, first, usual, order, gradient, hessian, start, stop, b, total, histogram):
-    f, skipped = 4 * b, usual[b]
+def _fill_weighted(bins, rows, leaf, b):
+    words, first, histogram, total = bins.words, bins.first, leaf.histogram, leaf.total
+    order, gradient = rows.order[leaf.start : leaf.stop], rows.gradient[leaf.start : leaf.stop]
+    hessian = rows.hessian[leaf.start : leaf.stop]
+    f, skipped = 4 * b, bins.usual[b]
     o0, o1, o2, o3 = first[f], first[f + 1], first[f + 2], first[f + 3]
     seen, h_seen, n_seen = 0.0, 0.0, 0
-    for i in range(start, stop):
+    for i in range(len(order)):
         word, g, h = np.uint64(words[b, np.uint32(order[i])]), gradient[i], hessian[i]
         if word != skipped:
             if skipped != _NO_WORD:
@@ -103,13 +170,14 @@ def _fill_weighted(words, first, usual, order, gradient, hessian, start, stop, b
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _search(histogram, lo, hi, total, least, l2, noise, gain, cut, f):
-    """The best cut of the column whose bins are lo .. hi: half of what it takes off the squared error, and its bin.
+def _search(leaf, lo, hi, limits, f):
+    """The best cut of the column f, whose bins are lo .. hi: half of what it takes off the squared error, and its bin.
 
     Both sides hold ``least`` rows. Of cuts that differ by ``noise`` at most, the lowest; a gain within it is none.
     """
+    histogram, least, l2, noise = leaf.histogram, limits.least, limits.l2, limits.noise
     rows = histogram.shape[1] - 2 if histogram.shape[1] == 4 else 1
-    G, H, n = total[0], total[1], total[2]
+    G, H, n = leaf.total[0], leaf.total[1], leaf.total[2]
     parent = G * G / (H + l2)
     best, where = noise, -1
     g, h, seen = 0.0, 0.0, 0.0
@@ -126,71 +194,71 @@ def _search(histogram, lo, hi, total, least, l2, noise, gain, cut, f):
             reduction = (g * g * right + rest * rest * left) / (left * right) - parent
             if reduction > best:
                 best, where = reduction + noise, k - lo
-    gain[f] = 0.5 * (best - noise)
-    cut[f] = where
+    leaf.gain[f] = 0.5 * (best - noise)
+    leaf.cut[f] = where
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def root(words, first, usual, order, gradient, hessian, low, high, histogram, total, least, l2, noise, gain, cut):
-    """Histogram and best cuts of all rows, for the columns of blocks low .. high."""
+def _count(bins, rows, leaf, b):
+    """The histograms of a leaf for the columns of block b."""
+    leaf.histogram[np.int64(bins.first[4 * b]) : np.int64(bins.first[4 * b + 4])] = 0.0
+    if len(rows.hessian):
+        _fill_weighted(bins, rows, leaf, b)
+    else:
+        _fill(bins, rows, leaf, b)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def root(bins, rows, low, high, leaf, limits):
+    """Histogram and best cuts of the leaf of all rows, for the columns of blocks low .. high."""
+    first = bins.first
     for b in range(low, high):
-        histogram[np.int64(first[4 * b]) : np.int64(first[4 * b + 4])] = 0.0
-        if len(hessian):
-            _fill_weighted(words, first, usual, order, gradient, hessian, 0, len(order), b, total, histogram)
-        else:
-            _fill(words, first, usual, order, gradient, 0, len(order), b, total, histogram)
-        for f in range(4 * b, min(4 * b + 4, len(gain))):
-            _search(histogram, np.int64(first[f]), np.int64(first[f + 1]), total, least, l2, noise, gain, cut, f)
+        _count(bins, rows, leaf, b)
+        for f in range(4 * b, min(4 * b + 4, len(leaf.gain))):
+            _search(leaf, np.int64(first[f]), np.int64(first[f + 1]), limits, f)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def children(
-    words, first, usual, order, gradient, hessian, low, high,
-    start, stop, small, large, totals, least, l2, noise, gains, cuts,
-):  # fmt: skip
+def children(bins, rows, low, high, small, large, limits):
     """Histograms and best cuts of two siblings: the smaller one's rows are added up, the other is the difference.
 
-    ``small`` is the histogram to be made of ``order[start:stop]``, ``large`` the parent's, which becomes the
-    sibling's. ``totals``, ``gains`` and ``cuts`` have two rows, the smaller sibling's first.
+    The histogram of ``large`` is the parent's, which becomes the sibling's.
     """
+    first = bins.first
     for b in range(low, high):
-        lo, hi = np.int64(first[4 * b]), np.int64(first[4 * b + 4])
-        small[lo:hi] = 0.0
-        if len(hessian):
-            _fill_weighted(words, first, usual, order, gradient, hessian, start, stop, b, totals[0], small)
-        else:
-            _fill(words, first, usual, order, gradient, start, stop, b, totals[0], small)
-        for k in range(lo, hi):
-            for c in range(small.shape[1]):
-                large[k, c] -= small[k, c]
-        for f in range(4 * b, min(4 * b + 4, gains.shape[1])):
+        _count(bins, rows, small, b)
+        for k in range(np.int64(first[4 * b]), np.int64(first[4 * b + 4])):
+            for c in range(small.histogram.shape[1]):
+                large.histogram[k, c] -= small.histogram[k, c]
+        for f in range(4 * b, min(4 * b + 4, len(small.gain))):
             lo, hi = np.int64(first[f]), np.int64(first[f + 1])
-            _search(small, lo, hi, totals[0], least, l2, noise, gains[0], cuts[0], f)
-            _search(large, lo, hi, totals[1], least, l2, noise, gains[1], cuts[1], f)
+            _search(small, lo, hi, limits, f)
+            _search(large, lo, hi, limits, f)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def partition(codes, feature, cut, order, gradient, hessian, start, stop, kept, kept_gradient, kept_hessian, totals):
+def partition(codes, feature, cut, rows, start, stop, spare, totals):
     """Rows whose bin is at most ``cut`` first, each side in its old order; return how many they are.
 
-    ``kept`` and its like are buffers. ``totals`` (2, 3) becomes sums of gradients and hessians and rows of both sides.
+    ``spare`` is a buffer like ``rows``. ``totals`` (2, 3) becomes the sums of both sides, as in ``Leaf``.
     """
+    order, gradient, hessian = rows.order, rows.gradient, rows.hessian
     b, lane, weighted = feature // 4, feature % 4, len(hessian) > 0
     left, right = start, 0
     for i in range(start, stop):
         row, g = order[i], gradient[i]
         goes = codes[b, np.uint32(row), lane] <= cut
         order[left], gradient[left] = row, g
-        kept[right], kept_gradient[right] = row, g
+        spare.order[right], spare.gradient[right] = row, g
         if weighted:
             h = hessian[i]
-            hessian[left], kept_hessian[right] = h, h
+            hessian[left], spare.hessian[right] = h, h
         left += goes
         right += not goes
     for i in range(right):
-        order[left + i], gradient[left + i] = kept[i], kept_gradient[i]
+        order[left + i], gradient[left + i] = spare.order[i], spare.gradient[i]
         if weighted:
-            hessian[left + i] = kept_hessian[i]
+            hessian[left + i] = spare.hessian[i]
     _sum(gradient, hessian, start, left, totals[0])
     _sum(gradient, hessian, left, stop, totals[1])
     return left - start
@@ -207,8 +275,9 @@ def _sum(gradient, hessian, start, stop, total):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def begin(order, gradient, hessian, total):
+def begin(rows, total):
     """All rows in their order, and their sums; return what is noise among gains: 1e-12 of the largest gain possible."""
+    order, gradient, hessian = rows.order, rows.gradient, rows.hessian
     most = 0.0
     for i in range(len(order)):
         order[i] = i

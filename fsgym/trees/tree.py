@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fsgym.trees import histogram as kernels
 from fsgym.trees.binning import BinnedTable
+from fsgym.trees.histogram import Bins, Leaf, Limits, Rows
 
 Vector = NDArray[np.float64]
 KINDS = (np.int32, np.float64, np.int32, np.int32, np.int32, np.float64)  # of the arrays of a tree
@@ -58,6 +59,10 @@ class _Leaf:
     net: float = -np.inf
     feature: int = -1
 
+    def arrays(self) -> Leaf:
+        """The leaf as kernels take it."""
+        return Leaf(self.start, self.stop, self.total, self.histogram, self.gain, self.cut)
+
     def choose(self, prices: Any, noise: float) -> None:
         if self.gain is None:
             return
@@ -96,11 +101,12 @@ class TreeGrower:
     ) -> None:
         self.table, self.max_depth, self.least, self.l2 = table, max_depth, float(min_samples_leaf), float(l2)
         n, d = table.n_samples, table.n_features
-        self.order, self._kept = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-        self._gradient, self._kept_gradient = np.empty(n), np.empty(n)
-        self._hessian, self._kept_hessian = np.empty(0), np.empty(0)
+        self.order = np.empty(n, dtype=np.int32)
+        self._plain = [Rows(order, np.empty(n), np.empty(0)) for order in (self.order, np.empty(n, dtype=np.int32))]
+        self._weighted: list[Rows] = []
+        self._rows, self._buffer = self._plain
         self._spare: list[Any] = []
-        self._codes, self._width = table.codes, d
+        self._bins, self._codes, self._width = Bins(table.words, table.first, table.usual), table.codes, d
         n_blocks = len(table.words)
         edges = np.linspace(0, n_blocks, min(n_jobs, n_blocks) + 1).round().astype(int).tolist()
         self._ranges = list(pairwise(edges))
@@ -137,7 +143,8 @@ class TreeGrower:
         force_root : bool, default=False
             Split the root even where that is not worth its price, if any split is possible.
         """
-        leaf, noise = self._root(gradient, hessian)
+        leaf, limits = self._root(gradient, hessian)
+        noise = limits.noise
         nodes, open_leaves = [_node(leaf.total, self.l2)], [leaf]
         leaf.choose(prices, noise)
         while open_leaves:
@@ -146,7 +153,7 @@ class TreeGrower:
                 break
             leaf = next(v for v in open_leaves if v.net >= top - noise)
             changed = on_split is not None and on_split(leaf.feature, leaf.node, leaf.net)
-            pair = self._split(leaf, nodes, noise)
+            pair = self._split(leaf, nodes, limits)
             open_leaves.remove(leaf)
             open_leaves += pair
             for v in open_leaves if changed else pair:
@@ -165,33 +172,30 @@ class TreeGrower:
         """Add the values of the last tree's leaves (perhaps scaled since) to its rows in ``scores`` (n_samples,)."""
         kernels.spread(self.order, self._starts, tree.value[self._leaf_nodes], scores)
 
-    def _root(self, gradient: Vector, hessian: Vector | None) -> tuple[_Leaf, float]:
-        """The leaf of all rows, its cuts found, and what is noise among gains."""
-        weighted = hessian is not None
-        if weighted and not len(self._hessian):
-            self._hessian, self._kept_hessian = np.empty(len(self.order)), np.empty(len(self.order))
-        self._gradient[:] = gradient
-        self._weights = self._kept_weights = np.empty(0)
-        if weighted:
-            self._hessian[:] = hessian
-            self._weights, self._kept_weights = self._hessian, self._kept_hessian
+    def _root(self, gradient: Vector, hessian: Vector | None) -> tuple[_Leaf, Limits]:
+        """The leaf of all rows, its cuts found, and the limits of cuts, with the noise among these gains."""
+        self._rows, self._buffer = self._plain if hessian is None else self._with_hessians()
+        self._rows.gradient[:] = gradient
+        if hessian is not None:
+            self._rows.hessian[:] = hessian
         leaf = _Leaf(0, 0, len(self.order), 0, np.empty(3))
-        noise = kernels.begin(self.order, self._gradient, self._weights, leaf.total)
-        leaf.histogram = self._new_histogram(4 if weighted else 2)
+        limits = Limits(self.least, self.l2, kernels.begin(self._rows, leaf.total))
+        leaf.histogram = self._new_histogram(2 if hessian is None else 4)
         leaf.gain, leaf.cut = np.empty(self._width), np.empty(self._width, dtype=np.int64)
-        self._run(
-            kernels.root,
-            leaf.stop,
-            (leaf.histogram, leaf.total, self.least, self.l2, noise, leaf.gain, leaf.cut),
-        )
-        return leaf, noise
+        self._run(kernels.root, leaf.stop, leaf.arrays(), limits)
+        return leaf, limits
 
-    def _run(self, kernel: Any, rows: int, arguments: tuple) -> None:
+    def _with_hessians(self) -> list[Rows]:
+        """The rows and their buffer with room for hessians, made when first asked for."""
+        if not self._weighted:
+            self._weighted = [Rows(r.order, r.gradient, np.empty(len(r.order))) for r in self._plain]
+        return self._weighted
+
+    def _run(self, kernel: Any, n_rows: int, *arguments: Any) -> None:
         """The kernel on all blocks of columns, in threads where that is worth it."""
-        table = self.table
-        shared = (table.words, table.first, table.usual, self.order, self._gradient, self._weights)
-        if self._pool is None or rows * self._width < LITTLE:
-            kernel(*shared, 0, len(table.words), *arguments)
+        shared = self._bins, self._rows
+        if self._pool is None or n_rows * self._width < LITTLE:
+            kernel(*shared, 0, len(self._bins.words), *arguments)
             return
         others = [self._pool.submit(kernel, *shared, low, high, *arguments) for low, high in self._ranges[1:]]
         kernel(*shared, *self._ranges[0], *arguments)
@@ -203,56 +207,28 @@ class TreeGrower:
             self._spare.clear()
         return self._spare.pop() if self._spare else np.empty((int(self.table.first[-1]), channels))
 
-    def _split(self, leaf: _Leaf, nodes: list, noise: float) -> tuple[_Leaf, _Leaf]:
+    def _split(self, leaf: _Leaf, nodes: list, limits: Limits) -> tuple[_Leaf, _Leaf]:
         """Make the two children of a leaf, left one first; the smaller one is counted, the other is the rest."""
         feature, cut = leaf.feature, int(leaf.cut[leaf.feature])
         totals, first = np.empty((2, 3)), len(nodes)
-        n_left = kernels.partition(
-            self._codes,
-            feature,
-            cut,
-            self.order,
-            self._gradient,
-            self._weights,
-            leaf.start,
-            leaf.stop,
-            self._kept,
-            self._kept_gradient,
-            self._kept_weights,
-            totals,
-        )
+        spare = self._buffer
+        n_left = kernels.partition(self._codes, feature, cut, self._rows, leaf.start, leaf.stop, spare, totals)
         nodes[leaf.node] = (feature, self.table.thresholds[feature][cut], cut, first, first + 1, nodes[leaf.node][-1])
         nodes += [_node(total, self.l2) for total in totals]
         middle, depth = leaf.start + n_left, leaf.depth + 1
         pair = _Leaf(first, leaf.start, middle, depth, totals[0]), _Leaf(first + 1, middle, leaf.stop, depth, totals[1])
         if depth < self.max_depth:
-            self._evaluate(leaf, pair, noise)
+            self._evaluate(leaf, pair, limits)
         else:
             self._spare.append(leaf.histogram)
         return pair
 
-    def _evaluate(self, parent: _Leaf, pair: tuple[_Leaf, _Leaf], noise: float) -> None:
+    def _evaluate(self, parent: _Leaf, pair: tuple[_Leaf, _Leaf], limits: Limits) -> None:
         small, large = sorted(pair, key=lambda v: v.stop - v.start)
         large.histogram, small.histogram = parent.histogram, self._new_histogram(parent.histogram.shape[1])
-        gains, cuts = np.empty((2, self._width)), np.empty((2, self._width), dtype=np.int64)
-        totals = np.stack([small.total, large.total])
-        self._run(
-            kernels.children,
-            small.stop - small.start,
-            (
-                small.start,
-                small.stop,
-                small.histogram,
-                large.histogram,
-                totals,
-                self.least,
-                self.l2,
-                noise,
-                gains,
-                cuts,
-            ),
-        )
-        small.gain, large.gain, small.cut, large.cut = *gains, *cuts
+        small.gain, large.gain = np.empty((2, self._width))
+        small.cut, large.cut = np.empty((2, self._width), dtype=np.int64)
+        self._run(kernels.children, small.stop - small.start, small.arrays(), large.arrays(), limits)
 
     def _close(self, leaves: list[_Leaf]) -> None:
         """Keep which rows are in which leaf, and the histograms for the next tree."""

@@ -179,12 +179,12 @@ class Cell:
 
     def accuracy(self, role: Role, rows: Rows, judge: Rows, lam1: float, C: float, tol: float = 1e-8) -> float:
         """Accuracy on the rows ``judge`` after training on ``rows``."""
-        from baselines.svm_plus.problem import solve_svm, solve_svm_plus
+        from baselines.svm_plus.problem import SVMPlusProblem, solve_svm, solve_svm_plus
 
         y = np.where(self.codes[rows] == 1, 1.0, -1.0)
         if role.privileged is None:
             solution = solve_svm(role.view, y, C, tol=tol)
         else:
-            solution = solve_svm_plus(role.view, role.privileged, y, lam1, C, tol=tol)
+            solution = solve_svm_plus(SVMPlusProblem(role.view, role.privileged, y, lam1, C), tol=tol)
         scores = np.asarray(self.X[judge][:, role.columns] @ solution.w) + solution.intercept
         return float(((scores >= 0) == (self.codes[judge] == 1)).mean())

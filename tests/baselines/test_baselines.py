@@ -21,7 +21,7 @@ from baselines import (
     LassoPathClassifier,
     MRMRClassifier,
 )
-from baselines._liblinear import first_C
+from baselines.liblinear import first_C
 from support.method_tables import TABLES, honest_usage, one_hot
 
 METHODS = [L1SVMClassifier(random_state=0), LassoPathClassifier(), CARTClassifier(random_state=0)]

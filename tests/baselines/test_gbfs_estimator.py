@@ -62,10 +62,9 @@ def test_memory_of_purchases(cancer):
     assert all(p.net > 0 for p in log)
     np.testing.assert_array_equal(np.flatnonzero(model.get_support()), model.selected_features_)
     np.testing.assert_array_equal(model.transform(X), X[:, model.selected_features_])
-    np.testing.assert_allclose(model.row_cost(X), model.features_used(X) @ costs)
-    assert (model.row_cost(X) <= model.total_cost_ + 1e-9).all()
+    assert (model.features_used(X) @ costs <= model.total_cost_ + 1e-9).all()
     free = clone(QUICK).set_params(mu_rel=0.0, feature_costs=costs).fit(X, y)
-    assert free.row_cost(X).min() < free.total_cost_
+    assert (free.features_used(X) @ free.feature_costs_).min() < free.total_cost_
     np.testing.assert_array_equal(model.phi_, ~model.support_)
     assert (np.diff(model.n_features_path_) >= 0).all()
 

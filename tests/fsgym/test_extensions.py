@@ -154,7 +154,7 @@ def test_a_variant_of_ones_own_is_single_and_vectorised(registry):
         ("DatumWise-v0", {}, ValueError, "registered already"),
         ("Mine", {}, ValueError, "id must be a name with a version"),
         (3, {}, ValueError, "id must be a name with a version"),
-        ("Mine-v0", {"lamb": 1}, TypeError, "'lamb' is no option of Rules"),
+        ("Mine-v0", {"lamb": 1}, TypeError, "unexpected keyword argument 'lamb'; did you mean 'lam'"),
         ("Mine-v0", {"dataset": 3}, TypeError, "dataset must be a name or a Dataset"),
         ("Mine-v0", {"dataset": make_data(False), "costs": [1.0]}, ValueError, r"costs must have shape \(6,\)"),
     ],

@@ -18,7 +18,7 @@ from agents.lattice.moves import Moves, with_
 from agents.lattice.nodes import Lattice
 from agents.lattice.sweep import Policy
 from fsgym import Dataset, Rules
-from fsgym.trees.boosting import boost
+from fsgym.trees.boosting import Growth, boost
 from support.rcpi_twin import VARIANTS, problem
 
 
@@ -35,7 +35,7 @@ def test_one_tree_is_the_best_of_all_cuts():
     weight = rng.uniform(0.5, 2, 200)
     drawn = rng.random((1, 200)) < 0.7
     learnt, scores = np.arange(0, 200, 2), np.full((200, 1), 0.3)
-    forest = boost(codes, y, learnt, weight, scores, np.array([[0, 1, 2]]), drawn, depth=1, rate=0.1)
+    forest = boost(codes, y, learnt, weight, scores, np.array([[0, 1, 2]]), drawn, Growth(depth=1, rate=0.1))
     rows = learnt[drawn[0, learnt]]
     p = 1 / (1 + np.exp(-0.3))
     g, h = weight * (y - p), weight * p * (1 - p)
@@ -59,7 +59,7 @@ def test_boosting_scores_rows_that_it_does_not_learn_from_as_its_trees_do(n_clas
     n_outputs = 1 if n_classes == 2 else n_classes
     scores = np.zeros((150, n_outputs))
     draws, drawn = np.tile(np.arange(4), (6 * n_outputs, 1)), rng.random((6, 150)) < 0.6
-    forest = boost(codes, y, np.arange(100), np.ones(150), scores, draws, drawn, depth=3, rate=0.3)
+    forest = boost(codes, y, np.arange(100), np.ones(150), scores, draws, drawn, Growth(depth=3, rate=0.3))
     again = np.zeros_like(scores)
     for t in range(len(draws)):
         for i in range(150):
@@ -71,7 +71,7 @@ def test_boosting_scores_rows_that_it_does_not_learn_from_as_its_trees_do(n_clas
     changed = y.copy()
     changed[100:] = 0
     other = np.zeros_like(scores)
-    boost(codes, changed, np.arange(100), np.ones(150), other, draws, drawn, depth=3, rate=0.3)
+    boost(codes, changed, np.arange(100), np.ones(150), other, draws, drawn, Growth(depth=3, rate=0.3))
     np.testing.assert_array_equal(other, scores)
 
 
@@ -166,7 +166,7 @@ def test_pairs_and_triples_that_tell_something_only_together_are_found():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_legal_at_a_subset_is_what_the_twin_says(variant):
-    from rcpi_twin import Twin
+    from support.rcpi_twin import Twin
 
     dataset, rules = problem(variant, False)
     moves, twin = Moves(rules), Twin(dataset, rules)

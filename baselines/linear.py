@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import sklearn.utils.validation
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -46,12 +47,19 @@ def answers(scores: NDArray[np.float64]) -> NDArray[np.intp]:
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
+def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of the classes, from log-odds (n_samples, 1) or scores (n_samples, n_classes)."""
+    if scores.shape[1] == 1:
+        return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
+    return softmax(scores, axis=1)
+
+
 def scaled_table(
     X: ArrayLike, y: ArrayLike, scaling: Callable[[NDArray], Scaling] = Scaling.fit
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """What ``fit`` would train on, without fitting: the scaled table and the class codes."""
     table, labels = check_X_y(X, y, dtype=np.float64)
-    return _apply(scaling(_tamed(table)), table), class_codes(labels)[1]
+    return apply_scaling(scaling(clip_extremes(table)), table), class_codes(labels)[1]
 
 
 def standard(X: NDArray) -> Scaling:
@@ -87,13 +95,14 @@ def widening(decades: float, n_settings: int) -> NDArray[np.float64]:
     return 10.0 ** (decades * np.linspace(0.0, 1.0, n_settings) ** 2)
 
 
-def _tamed(X: NDArray[np.float64]) -> NDArray[np.float64]:
+def clip_extremes(X: NDArray[np.float64]) -> NDArray[np.float64]:
     """``X`` with magnitudes cut to [1e-150, 1e100], so that no range overflows when it is inverted."""
     return np.where(np.abs(X) < 1e-150, 0.0, X).clip(-1e100, 1e100)
 
 
-def _apply(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    return (_tamed(X) - scaling.offset) * scaling.scale
+def apply_scaling(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``X`` (n_samples, n_features) on the scale of the training rows; finite for any finite ``X``."""
+    return (clip_extremes(X) - scaling.offset) * scaling.scale
 
 
 class SparseLinearMixin:
@@ -112,8 +121,8 @@ class SparseLinearMixin:
     def _training_data(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         table, labels = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes = class_codes(labels)
-        self.scaling_ = self._scale(_tamed(table))
-        return _apply(self.scaling_, table), codes
+        self.scaling_ = self._scale(clip_extremes(table))
+        return apply_scaling(self.scaling_, table), codes
 
     def _keep(self, coef: NDArray, intercept: NDArray, targets: NDArray) -> None:
         """Store the model; one that uses nothing answers the largest class."""
@@ -129,7 +138,7 @@ class SparseLinearMixin:
         table = self._checked(X)
         used = self.coef_.any(axis=0)
         scaling = Scaling(self.scaling_.offset[used], self.scaling_.scale[used])
-        scores = _apply(scaling, table[:, used]) @ self.coef_[:, used].T + self.intercept_
+        scores = apply_scaling(scaling, table[:, used]) @ self.coef_[:, used].T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray:

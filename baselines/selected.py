@@ -11,7 +11,7 @@ from sklearn.base import _fit_context, clone
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from baselines._linear import _apply, _tamed, class_codes, counts_up_to, scaled_table, validate_data
+from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_up_to, scaled_table, validate_data
 from fsgym.dataset import Scaling
 from fsgym.threads import one_blas_thread
 
@@ -62,8 +62,8 @@ class SelectedMixin:
     def _fitted(self, X: ArrayLike, y: ArrayLike, n_selected: Sequence[int]) -> list[Any]:
         table, labels = validate_data(self, X, y, dtype=np.float64)
         classes, codes = class_codes(labels)
-        scaling = Scaling.fit(_tamed(table))
-        Z = _apply(scaling, table)
+        scaling = Scaling.fit(clip_extremes(table))
+        Z = apply_scaling(scaling, table)
         most = min(max(n_selected, default=0), Z.shape[1])
         with one_blas_thread():
             ranking = self._rank(Z, codes, most) if most else np.zeros(0, dtype=np.int64)
@@ -97,7 +97,7 @@ class SelectedMixin:
             return np.full(len(table), self.classes_[self.largest_])
         used = Scaling(self.scaling_.offset[self.selected_], self.scaling_.scale[self.selected_])
         chosen = np.zeros((len(table), self._width))
-        chosen[:, self._places] = _apply(used, table[:, self.selected_]).clip(-_LARGEST, _LARGEST)
+        chosen[:, self._places] = apply_scaling(used, table[:, self.selected_]).clip(-_LARGEST, _LARGEST)
         with one_blas_thread():
             return self.classes_[self.classifier_.predict(chosen)]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 
-from baselines._linear import SparseLinearMixin, scaled_table, signed_targets
+from baselines.linear import SparseLinearMixin, scaled_table, signed_targets
 
 
 class LiblinearMixin(SparseLinearMixin):
