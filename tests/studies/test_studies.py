@@ -52,6 +52,7 @@ def test_no_study_fails_without_results(name):
     planned = [Planned(cells_task(), {})]
     conclusion = study.conclude(planned, pd.DataFrame(columns=columns), False)
     assert isinstance(conclusion, Conclusion)
+    assert conclusion.claims
     assert all(c.holds is None for c in conclusion.claims)
 
 
