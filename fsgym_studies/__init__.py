@@ -29,7 +29,7 @@ STUDIES: dict[str, str] = {
     "lufe": "fsgym_studies.lufe.study:STUDY",
     "uncertain-sgl": "fsgym_studies.uncertain_sgl.study:STUDY",
     "hkl": "fsgym_studies.hkl.study:STUDY",
-    "strong": "fsgym_studies.lattice_vs_peers.study:STUDY",
+    "lattice-vs-peers": "fsgym_studies.lattice_vs_peers.study:STUDY",
 }
 
 

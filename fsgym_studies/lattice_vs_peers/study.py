@@ -128,7 +128,7 @@ def protocol(full: bool) -> str:
 
 
 STUDY = Study(
-    "strong",
+    "lattice-vs-peers",
     "The lattice agent beside its peers",
     REFERENCE,
     (5.5, 60.0),

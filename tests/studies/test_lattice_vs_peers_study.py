@@ -216,11 +216,11 @@ def test_the_section_has_the_tables_and_the_picture(tmp_path):
     replace_section(doc, "other", "## Other figures", "benchmarks/other.py")
     text = doc.read_text()
     other = "<!-- other: begin, written by benchmarks/other.py -->\n## Other figures\n<!-- other: end -->"
-    begin = "<!-- strong: begin, written by fsgym reproduce -->\n## The lattice agent"
+    begin = "<!-- lattice-vs-peers: begin, written by fsgym reproduce -->\n## The lattice agent"
     assert text.startswith(f"# Agents\n\nBy hand.\n\n{other}\n\n{begin}")
     assert "| claim | here | holds |" in text
-    assert "](strong_losses.png)" in text
-    assert (tmp_path / "strong_losses.png").read_bytes().startswith(b"\x89PNG")
+    assert "](lattice-vs-peers_losses.png)" in text
+    assert (tmp_path / "lattice-vs-peers_losses.png").read_bytes().startswith(b"\x89PNG")
     for heading in ("The lattice and the best peer", "Paired differences", "Training time"):
         assert f"### {heading}" in text
     assert section(lattice_vs_peers.STUDY, conclusion, True, "9 cells").rstrip() in text
