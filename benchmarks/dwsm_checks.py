@@ -104,7 +104,7 @@ def mnist() -> bool:
 
 def draw_blocks(result: Evaluation, path: Path) -> None:
     """How often each block is acquired, of each digit over its correctly classified images, on the mean digit."""
-    from fsgym_studies.dwsm.usage_panels import block_usage
+    from fsgym_studies.dwsm.relational.tables import block_usage
 
     block_usage(result).savefig(path, dpi=110)
     print(f"wrote {path}")

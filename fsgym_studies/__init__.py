@@ -1,4 +1,13 @@
-"""The studies that can be reproduced by name. A new study is one file and one entry in ``STUDIES``."""
+"""The studies that can be reproduced by name: one folder a study, with the same file names in each.
+
+``study.py`` declares it: data sets, splits, the plan of its cells, its protocol in words, and ``STUDY``. ``claims.py``
+has the claims and notes, ``tables.py`` the tables and pictures, ``printed.py`` the numbers that the paper prints, and
+``cell.py`` the work of a cell, where that of ``common/cell.py`` does not fit. Each imports only later ones of these
+files. What two or more studies share is in ``common``. A paper with several studies, such as ``dwsm``, has a folder for
+each of them inside its own; what they share is in files of the same names beside these folders.
+
+A new study is one folder and one entry in ``STUDIES``.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +19,17 @@ if TYPE_CHECKING:
     from fsgym_studies.common.study import Study
 
 STUDIES: dict[str, str] = {
-    "dwsm-binary": "fsgym_studies.dwsm.binary:STUDY",
-    "dwsm-multiclass": "fsgym_studies.dwsm.multiclass:STUDY",
-    "dwsm-budget": "fsgym_studies.dwsm.budget:STUDY",
-    "dwsm-cost": "fsgym_studies.dwsm.cost:STUDY",
-    "dwsm-groups": "fsgym_studies.dwsm.groups:STUDY",
-    "dwsm-relational": "fsgym_studies.dwsm.relational:STUDY",
+    "dwsm-binary": "fsgym_studies.dwsm.binary.study:STUDY",
+    "dwsm-multiclass": "fsgym_studies.dwsm.multiclass.study:STUDY",
+    "dwsm-budget": "fsgym_studies.dwsm.budget.study:STUDY",
+    "dwsm-cost": "fsgym_studies.dwsm.cost.study:STUDY",
+    "dwsm-groups": "fsgym_studies.dwsm.groups.study:STUDY",
+    "dwsm-relational": "fsgym_studies.dwsm.relational.study:STUDY",
     "gbfs": "fsgym_studies.gbfs.study:STUDY",
     "lufe": "fsgym_studies.lufe.study:STUDY",
     "uncertain-sgl": "fsgym_studies.uncertain_sgl.study:STUDY",
     "hkl": "fsgym_studies.hkl.study:STUDY",
-    "strong": "fsgym_studies.lattice_vs_peers.study:STUDY",
+    "lattice-vs-peers": "fsgym_studies.lattice_vs_peers.study:STUDY",
 }
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 from rich.table import Table
 
 from fsgym.cli.terminal import console, say
@@ -18,29 +20,42 @@ from fsgym_studies.common.study import Conclusion
 MOST_FAILURES = 20  # told on stderr
 
 
-def reproduce(
-    name: str,
-    *,
-    full: bool,
-    out: Path | None,
-    n_jobs: int,
-    backend: str,
-    scheduler: str | None,
-    data_dir: Path | None,
-    doc: Path | None,
-    command: str,
-) -> int:
+@dataclass(frozen=True)
+class Options:
+    """How a study is run, and where what it concludes is written.
+
+    Attributes
+    ----------
+    full : bool, the paper's whole protocol or a few splits of it
+    out : folder of all files; None: ``fsgym-results`` and the study's name
+    doc : Markdown file whose section of the study is replaced, or None
+    data_dir : folder of data sets; None: that of the variable FSGYM_DATA
+    n_jobs, backend, scheduler : as ``run_tasks`` takes them
+    command : str, what the report says that made it
+    """
+
+    full: bool
+    out: Path | None
+    doc: Path | None
+    data_dir: Path | None
+    n_jobs: int
+    backend: str
+    scheduler: str | None
+    command: str
+
+
+def reproduce(name: str, options: Options) -> int:
     """Run a study, write and show what it concludes; the exit status of the command."""
     study = find_study(name)
-    require(study.datasets, study.name, data_dir)
-    folder = writable_folder(out or Path("fsgym-results", study.name))
-    plan = study.plan(full, data_dir)
+    require(study.datasets, study.name, options.data_dir)
+    folder = writable_folder(options.out or Path("fsgym-results", study.name))
+    plan = study.plan(options.full, options.data_dir)
     run = run_tasks(
         [cell.task for cell in plan],
         folder / "results.sqlite",
-        n_jobs=n_jobs,
-        backend=backend,
-        scheduler=scheduler,
+        n_jobs=options.n_jobs,
+        backend=options.backend,
+        scheduler=options.scheduler,
         progress=sys.stderr.isatty(),
         name=study.name,
     )
@@ -51,21 +66,26 @@ def reproduce(
     table = table_of(plan, run)
     failed = table[table["error"].notna()]
     if len(failed) < len(plan):
-        conclusion = study.conclude(plan, table, full)
-        report = write(study, conclusion, table, timings_of(plan, run), folder, full=full, command=command)
+        conclusion = study.conclude(plan, table, options.full)
+        timings, work = timings_of(plan, run), work_done(run.timings, len(plan))
+        report = write(study, conclusion, table, timings, folder, full=options.full, command=options.command)
         _show_claims(study.title, conclusion)
-        print(f"{work_done(run.timings, len(plan))}.    Report: {report}")
-        if doc is not None:
-            write_section(doc, study, conclusion, full, work_done(run.timings, len(plan)))
+        print(f"{work}.    Report: {report}")
+        if options.doc is not None:
+            write_section(options.doc, study, conclusion, options.full, work)
     if len(failed):
-        say(f"{len(failed)} of {len(plan)} cells failed; the same command tries them again:")
-        for row in failed.head(MOST_FAILURES).to_dict("records"):
-            where = f"{row['dataset']}, {row['method']} {row['params']}, split {row['split']}"
-            say(f"{where}: {row['error']}")
-        if len(failed) > MOST_FAILURES:
-            say(f"and {len(failed) - MOST_FAILURES} more, all in {folder / 'cells.csv'}")
-        return 1
-    return 0
+        _show_failures(failed, len(plan), folder)
+    return int(len(failed) > 0)
+
+
+def _show_failures(failed: pd.DataFrame, cells: int, folder: Path) -> None:
+    """The first cells that failed, on stderr."""
+    say(f"{len(failed)} of {cells} cells failed; the same command tries them again:")
+    for row in failed.head(MOST_FAILURES).to_dict("records"):
+        where = f"{row['dataset']}, {row['method']} {row['params']}, split {row['split']}"
+        say(f"{where}: {row['error']}")
+    if len(failed) > MOST_FAILURES:
+        say(f"and {len(failed) - MOST_FAILURES} more, all in {folder / 'cells.csv'}")
 
 
 def list_studies() -> None:

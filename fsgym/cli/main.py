@@ -127,17 +127,17 @@ def reproduce(
     if name is None:
         studies.list_studies()
         return
-    code = studies.reproduce(
-        name,
+    run_options = studies.Options(
         full=full,
         out=out,
+        doc=doc,
+        data_dir=data_dir,
         n_jobs=jobs,
         backend=backend,
         scheduler=scheduler,
-        data_dir=data_dir,
-        doc=doc,
         command=shlex.join(["fsgym", *(context.obj or [])]),
     )
+    code = studies.reproduce(name, run_options)
     if code:
         raise typer.Exit(code)
 

@@ -18,6 +18,13 @@ def done(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["error"].isna() & table["accuracy"].notna()]
 
 
+def cells_with(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The cells that have a list in this column: none where the table lacks it."""
+    if column not in table:
+        return table.iloc[:0]
+    return table[np.array([isinstance(v, list) for v in table[column]], dtype=bool)]
+
+
 def settings_of(
     table: pd.DataFrame, figures: Sequence[str] = ("accuracy", "sparsity", "n_acquisitions")
 ) -> pd.DataFrame:
@@ -96,5 +103,5 @@ def nearest_setting(settings: pd.DataFrame, dataset: str, method: str, sparsity:
 
 def summed(cells: pd.DataFrame, column: str) -> np.ndarray:
     """The sum of a column of lists, over the cells that have one."""
-    found = [np.asarray(v, float) for v in cells[column] if isinstance(v, list)]
+    found = [np.asarray(v, float) for v in cells_with(cells, column)[column]]
     return np.sum(found, axis=0) if found else np.zeros(1)

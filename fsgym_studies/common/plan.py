@@ -48,6 +48,13 @@ class Source:
         return found.replace(name=self.title)
 
 
+def sampled(data: Dataset, rows: int | None) -> Dataset:
+    """So many random rows of a data set, always the same ones; all of them where ``rows`` is None or not fewer."""
+    if rows is None or rows >= data.n_samples:
+        return data
+    return data.rows(np.sort(np.random.default_rng(0).choice(data.n_samples, rows, replace=False)))
+
+
 def require(names: Sequence[str], study: str, data_dir: DataDir = None) -> None:
     """ValueError in one sentence where data sets of a study are neither embedded, nor in the folder, nor at OpenML."""
     known = set(list_datasets(data_dir)["name"])
@@ -104,7 +111,7 @@ class Block:
     def planned(self) -> Iterator[Planned]:
         """All cells, part by part, so that an interrupted run has whole parts."""
         grids = [a.settings or self._own_grid(a) for a in self.arms]
-        data = {"data": self.data} if self.test is None else {"data": self.data, "test": self.test}
+        data = shared_data(self.data, self.test)
         label = self.label or self.data.name
         for number, part in enumerate(self.parts):
             rules = self.rules if isinstance(self.rules, Mapping) else self.rules[number]
@@ -118,14 +125,7 @@ class Block:
                         "part": part,
                         "seed": seed_of(label, number, arm.method),
                     }
-                    row = {
-                        "dataset": label,
-                        "share": self._share(part),
-                        "split": number,
-                        "method": arm.title,
-                        "setting": setting,
-                        "params": json.dumps(params),
-                    }
+                    row = row_of(label, self._share(part), number, arm.title, json.dumps(params), setting)
                     yield Planned(Task(CALL, arguments, data), row)
 
     def _share(self, part: Mapping[str, Any]) -> float:
@@ -139,6 +139,23 @@ class Block:
         if "random_state" in sketch.get_params():
             sketch.set_params(random_state=0)
         return tuple(sketch.sparsity_grid(train.X, train.classes[train.y]))
+
+
+def shared_data(data: Dataset, test: Dataset | None = None) -> dict[str, Dataset]:
+    """The data of a task; ``test`` where parts are official."""
+    return {"data": data} if test is None else {"data": data, "test": test}
+
+
+def row_of(dataset: str, share: float, split: int, method: str, params: str, setting: int = 0) -> dict[str, Any]:
+    """What the table calls a cell; ``params`` is JSON or nothing."""
+    return {
+        "dataset": dataset,
+        "share": share,
+        "split": split,
+        "method": method,
+        "setting": setting,
+        "params": params,
+    }
 
 
 def seed_of(*words: Any) -> int:

@@ -16,16 +16,46 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import PACKAGES, environment
+from fsgym_studies.common.plan import plain_columns
+from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Claim, Conclusion, Study, Table
 
+NOTHING = "–"  # where there is no number
 STAMP = 10.0  # minutes below which a decimal is told
+LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}
+ERROR_BARS: dict[str, Any] = {**LINE, "elinewidth": 0.8, "capsize": 2}
 
 
 def number(value: Any, digits: int = 3) -> str:
     """A number as text, a dash where there is none."""
     if value is None or value != value:
-        return "–"
+        return NOTHING
     return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+
+
+def with_std(mean: float, std: float | None = None, digits: int = 2) -> str:
+    """``86.07 ± 12.60``: a mean and its standard deviation, if there is one; a dash without a mean.
+
+    >>> with_std(86.066, 12.6), with_std(86.066), with_std(float("nan"), 1.0)
+    ('86.07 ± 12.60', '86.07', '–')
+    """
+    known = mean == mean and std is not None and std == std
+    return f"{number(mean, digits)} ± {number(std, digits)}" if known else number(mean, digits)
+
+
+def with_interval(mean: Mean, digits: int = 3) -> str:
+    """``0.950 [0.940, 0.960]``: a mean and its bootstrap interval, if there is one; a dash without a mean.
+
+    >>> with_interval(Mean(16.04, 1.0, 15.0, 17.0, 9), 1)
+    '16.0 [15.0, 17.0]'
+    """
+    ends = "" if mean.low != mean.low else f" [{mean.low:.{digits}f}, {mean.high:.{digits}f}]"
+    return f"{number(mean.mean, digits)}{ends}"
+
+
+def file_stem(*words: str) -> str:
+    """Words as the stem of a file's name: ``curves_breast_cancer``."""
+    return "_".join("".join(c if c.isalnum() else "_" for c in word) for word in words)
 
 
 def claims_frame(claims: Sequence[Claim]) -> pd.DataFrame:
@@ -135,10 +165,8 @@ def write(
 
     Returns the path of the report. Raises OSError in one sentence where the folder cannot be written.
     """
-    from fsgym_studies.common.plan import plain_columns
-
     work = work_done(timings, len(table))
-    templates = environment(Path(__file__).parent)
+    templates = environment(Path(__file__).parent / "templates")
     templates.filters["told"] = number
     claims = Table("claims", "Claims", "", claims_frame(conclusion.claims))
     times = times_table(timings)

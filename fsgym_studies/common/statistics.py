@@ -58,6 +58,16 @@ def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: in
     return Mean(mean, std, float(low), float(high), len(known))
 
 
+def standard_error(values: ArrayLike) -> float:
+    """The standard error of a mean (divisor n - 1); NaN of fewer than two values.
+
+    >>> standard_error([1.0, 3.0])
+    1.0
+    """
+    known = np.asarray(values, dtype=np.float64)
+    return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else float("nan")
+
+
 class Wins(NamedTuple):
     """How often the first of two methods is above, equal, below; ``p`` of Wilcoxon's signed rank test, or NaN."""
 

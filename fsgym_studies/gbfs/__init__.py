@@ -1,0 +1,1 @@
+"""Xu, Huang, Weinberger and Zheng (2014), Gradient boosted feature selection, section 5."""

@@ -23,6 +23,7 @@ from fsgym_studies.gbfs.tables import (
     SETS,
     SMALL,
     SPAM,
+    TOLD,
     USPS,
     Versus,
     best_of,
@@ -30,6 +31,7 @@ from fsgym_studies.gbfs.tables import (
     drawn,
     quality,
     read,
+    told,
     versus,
 )
 
@@ -227,3 +229,28 @@ def synthetic_claims(table: pd.DataFrame) -> list[Claim]:
             bool(errors[1] <= 0.1 and errors[0] - errors[1] >= 0.1 and np.isfinite(errors).all()) if told else None,
         ),
     ]  # fmt: skip
+
+
+def notes(table: pd.DataFrame) -> list[str]:
+    """Where GBFS is above and below, and what is not run."""
+    return [
+        *places_note(table),
+        "SMK-CAN-187 and the appendix's further pairs of digits are not run: the first is not at hand.",
+        "Training times are in the report's last table and in times.csv, which differ from run to run.",
+    ]
+
+
+def places_note(table: pd.DataFrame) -> list[str]:
+    """The same in a sentence for each data set and rival."""
+    notes = []
+    for other in (RFFS, L1LR):
+        parts = []
+        for dataset in told(table):
+            places = [k for k in TOLD if k <= max(counts_of(dataset))]
+            found = {k: versus(table, dataset, GBFS, other, [k]) for k in places}
+            parts.append(f"{dataset} " + ", ".join(f"{k}: {v.word}" for k, v in found.items()))
+        if parts:
+            notes.append(
+                f"{GBFS} against {other} by number of features (more than two standard errors): {'; '.join(parts)}."
+            )
+    return notes

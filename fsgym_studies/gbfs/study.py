@@ -11,11 +11,10 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, seed_of, shares
+from fsgym_studies.common.plan import DataDir, Source, row_of, sampled, seed_of, shared_data, shares
 from fsgym_studies.common.study import Conclusion, Planned, Study
 from fsgym_studies.gbfs.cell import CURVE, STAGES, SYNTHETIC
-from fsgym_studies.gbfs.claims import claims
-from fsgym_studies.gbfs.pictures import curve_picture, quality_picture, stages_picture, synthetic_picture
+from fsgym_studies.gbfs.claims import claims, notes
 from fsgym_studies.gbfs.tables import (
     AWARE,
     COLON,
@@ -31,10 +30,13 @@ from fsgym_studies.gbfs.tables import (
     SYNTHETIC_SET,
     USPS,
     colon_table,
+    curve_picture,
     error_table,
-    places_note,
+    quality_picture,
     quality_table,
     settings_table,
+    stages_picture,
+    synthetic_picture,
     synthetic_table,
     versus_table,
 )
@@ -101,12 +103,6 @@ def binary(data: Dataset, positive: Any) -> Dataset:
     return data.replace(y=y, classes=None, groups=None)
 
 
-def sampled(data: Dataset, rows: int | None) -> Dataset:
-    if rows is None or rows >= data.n_samples:
-        return data
-    return data.rows(np.sort(np.random.default_rng(0).choice(data.n_samples, rows, replace=False)))
-
-
 def official(full: bool, data_dir: DataDir) -> list[tuple[Dataset, Dataset]]:
     """Training and test parts as they are given, the first sub-sampled where quick."""
     first = range(1, 14)  # the letters A to M
@@ -133,7 +129,7 @@ def curves(
     data: Dataset, methods: Mapping[str, tuple[str, Any]], parts: Sequence[Mapping], judge: int, test: Any = None
 ) -> list[Planned]:
     """A cell for each method and part."""
-    shared = {"data": data} if test is None else {"data": data, "test": test}
+    shared = shared_data(data, test)
     made = []
     for number, part in enumerate(parts):
         for title, (method, options) in methods.items():
@@ -146,28 +142,16 @@ def curves(
                 "judge": own,
                 "seed": seed_of(data.name, number, method),
             }
-            share = part.get("share", 0.0)
-            made.append(Planned(Task(CURVE, arguments, shared), row_of(data.name, title, number, share, options)))
+            row = row_of(data.name, part.get("share", 0.0), number, title, json.dumps(options))
+            made.append(Planned(Task(CURVE, arguments, shared), row))
     return made
-
-
-def row_of(dataset: str, method: str, split: int, share: float, params: Any) -> dict[str, Any]:
-    return {
-        "dataset": dataset,
-        "share": share,
-        "split": split,
-        "method": method,
-        "setting": 0,
-        "params": json.dumps(params),
-    }
 
 
 def stages(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[Planned]:
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
     arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of("stages")}
-    return [
-        Planned(Task(STAGES, arguments, {"data": train, "test": test}), row_of(KDD, "GBFS, stages", 0, 0.0, arguments))
-    ]
+    row = row_of(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
+    return [Planned(Task(STAGES, arguments, shared_data(train, test)), row)]
 
 
 def colon(full: bool, data_dir: DataDir, arms: Mapping, kernel: Mapping) -> list[Planned]:
@@ -190,10 +174,8 @@ def colon(full: bool, data_dir: DataDir, arms: Mapping, kernel: Mapping) -> list
 def synthetic(full: bool) -> list[Planned]:
     params = {"n_iter": 150, "learning_rate": 0.1, "min_samples_leaf": 5, "validation_fraction": None}
     arguments = {"n": 600, "params": params, "mu_rel": HALVES[:7]}
-    return [
-        Planned(Task(SYNTHETIC, arguments | {"seed": k}), row_of(SYNTHETIC_SET, "L1LR and GBFS", k, 0.9, arguments))
-        for k in range(DRAWS[full])
-    ]
+    rows = [row_of(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(DRAWS[full])]
+    return [Planned(Task(SYNTHETIC, arguments | {"seed": k}), row) for k, row in enumerate(rows)]
 
 
 def protocol(full: bool) -> str:
@@ -234,13 +216,8 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
         settings_table(table),
     ]
     pictures = [synthetic_picture(table), curve_picture(table), quality_picture(table), stages_picture(table)]
-    notes = [
-        *places_note(table),
-        "SMK-CAN-187 and the appendix's further pairs of digits are not run: the first is not at hand.",
-        "Training times are in the report's last table and in times.csv, which differ from run to run.",
-    ]
     told = [t for t in tables if len(t.frame)]
-    return Conclusion(protocol(full), claims(table), told, [p for p in pictures if p is not None], notes)
+    return Conclusion(protocol(full), claims(table), told, [p for p in pictures if p is not None], notes(table))
 
 
 STUDY = Study(

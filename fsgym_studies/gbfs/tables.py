@@ -1,16 +1,24 @@
-"""Errors of boosted feature selection and its rivals at equal numbers of features: read, compared, in tables."""
+"""Errors of boosted feature selection and its rivals at equal numbers of features, in tables and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 
-from fsgym_studies.common.render import number
+from fsgym.comparison import figures
+from fsgym.comparison.report import Picture, png_of
+from fsgym_studies.common.curves import cells_with
+from fsgym_studies.common.render import LINE, number, style
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Table
+from fsgym_studies.gbfs.cell import GRID
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 GBFS, RFFS, L1LR, MRMR, HSIC = "GBFS", "RFFS", "L1LR", "mRMR", "HSIC Lasso"
 AWARE, GROUPS = "GBFS, bags", "group LASSO"
@@ -22,6 +30,7 @@ COUNTS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 100)
 TOLD = (2, 5, 10, 20, 50, 100)
 WIDEST = 1e6  # numbers of features are read as shares of it: the curve is straight between settings
 SPAM_COLUMNS = 57
+CLASSES = (figures.COLOURS[1], figures.COLOURS[0])
 
 
 def points(table: pd.DataFrame, value: str = "test_error") -> pd.DataFrame:
@@ -29,8 +38,8 @@ def points(table: pd.DataFrame, value: str = "test_error") -> pd.DataFrame:
     columns = ["dataset", "split", "method", "chance", "n_test", "n_features", value]
     if not set(columns) <= set(table.columns):
         return pd.DataFrame(columns=columns)
-    lists = table["n_features"].map(lambda v: isinstance(v, list)) & table[value].map(lambda v: isinstance(v, list))
-    return table.loc[lists, columns].explode(["n_features", value], ignore_index=True)
+    cells = cells_with(cells_with(table, "n_features"), value)
+    return cells[columns].explode(["n_features", value], ignore_index=True)
 
 
 def read(rows: pd.DataFrame, counts: Sequence[int], value: str = "test_error") -> pd.DataFrame:
@@ -126,22 +135,6 @@ def versus_table(table: pd.DataFrame) -> Table:
     return Table("versus", "Where GBFS is above and where it is below", caption, pd.DataFrame(rows))
 
 
-def places_note(table: pd.DataFrame) -> list[str]:
-    """The same in a sentence for each data set and rival."""
-    notes = []
-    for other in (RFFS, L1LR):
-        parts = []
-        for dataset in told(table):
-            places = [k for k in TOLD if k <= max(counts_of(dataset))]
-            found = {k: versus(table, dataset, GBFS, other, [k]) for k in places}
-            parts.append(f"{dataset} " + ", ".join(f"{k}: {v.word}" for k, v in found.items()))
-        if parts:
-            notes.append(
-                f"{GBFS} against {other} by number of features (more than two standard errors): {'; '.join(parts)}."
-            )
-    return notes
-
-
 def error_table(table: pd.DataFrame) -> Table:
     """Every method's errors at given numbers of features."""
     rows, found = [], read(points(table), TOLD)
@@ -202,11 +195,8 @@ def best_of(table: pd.DataFrame, method: str) -> Best | None:
 
     ``fewest_bags`` is the least mean number of bags over settings that use features, ``single`` the error there.
     """
-    if "bags" not in table.columns:
-        return None
-    rows = table[
-        (table["dataset"] == COLON) & (table["method"] == method) & table["bags"].map(lambda v: isinstance(v, list))
-    ]
+    cells = cells_with(table, "bags")
+    rows = cells[(cells["dataset"] == COLON) & (cells["method"] == method)]
     if rows.empty:
         return None
     shortest = min(len(v) for v in rows["bags"])
@@ -245,9 +235,7 @@ def colon_table(table: pd.DataFrame) -> Table:
 
 def drawn(table: pd.DataFrame) -> pd.DataFrame:
     """The cells of the synthetic example that have results."""
-    if "gbfs_selected" not in table.columns:
-        return table.iloc[:0]
-    return table[(table["dataset"] == SYNTHETIC_SET) & table["gbfs_selected"].map(lambda v: isinstance(v, list))]
+    return cells_with(table[table["dataset"] == SYNTHETIC_SET], "gbfs_selected")
 
 
 def synthetic_table(table: pd.DataFrame) -> Table:
@@ -265,3 +253,120 @@ def synthetic_table(table: pd.DataFrame) -> Table:
                 }
             )
     return Table("synthetic", "Three features, one of them redundant", "Over the draws.", pd.DataFrame(rows))
+
+
+def _counted(ax: Axes, most: int = 100) -> None:
+    """An axis of numbers of features, from 1 to 100, by ratio."""
+    ticks = [k for k in (1, 2, 5, 10, 20, 50, 100) if k <= most]
+    ax.set_xscale("log")
+    ax.set_xticks(ticks, [str(k) for k in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0.0)
+
+
+def curve_picture(table: pd.DataFrame) -> Picture | None:
+    """Figs. 3 and 4: test error against the number of features, a panel a data set."""
+    from matplotlib.figure import Figure
+
+    sets, rows = told(table), points(table)
+    if not sets:
+        return None
+    found = read(rows[rows["dataset"].isin(sets)], COUNTS)
+    with style():
+        figure = Figure(figsize=(12, 6.4), layout="constrained")
+        axes = figure.subplots(2, 4).ravel()
+        for dataset, ax in zip(sets, axes):
+            counts = counts_of(dataset)
+            for method, look in figures.looks(METHODS).items():
+                if (dataset, method) in found.index.droplevel("split"):
+                    own = found.loc[(dataset, method)][counts]
+                    ax.plot(counts, own.mean(), label=method, **{**LINE, "markersize": 4}, **look)
+            _counted(ax, max(counts))
+            ax.set_title(dataset)
+        for ax in axes[len(sets) :]:
+            ax.axis("off")
+        for ax in axes[::4]:
+            ax.set_ylabel("test error")
+        for ax in axes[-4:]:
+            ax.set_xlabel("selected features")
+        seen: dict[str, Any] = {}
+        for ax in axes:
+            seen |= {name: line for line, name in zip(*ax.get_legend_handles_labels())}
+        axes[-1].legend(list(seen.values()), list(seen), loc="center")
+        png = png_of(figure)
+    caption = "Means over the splits; curves are straight between settings over the number of features."
+    return Picture("curves", "Error against number of features (Figs. 3 and 4)", caption, png)
+
+
+def quality_picture(table: pd.DataFrame) -> Picture | None:
+    """Fig. 5: the same SVM on every selection."""
+    from matplotlib.figure import Figure
+
+    rows = quality(table)
+    if rows.empty:
+        return None
+    found = read(rows, COUNTS, "svm_error").groupby("method").mean()
+    with style():
+        ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
+        for method, look in figures.looks(METHODS).items():
+            if method in found.index:
+                ax.plot(list(COUNTS), found.loc[method], label=method, **LINE, **look)
+        _counted(ax)
+        ax.set(xlabel="selected features", ylabel="test error of the SVM")
+        ax.legend(loc="best")
+        png = png_of(ax)
+    return Picture("quality", "One SVM on every selection, uspst (Fig. 5)", "Means over the splits.", png)
+
+
+def stages_picture(table: pd.DataFrame) -> Picture | None:
+    """Fig. 4: kddcup99, error against features along the iterations of a few mu."""
+    from matplotlib.figure import Figure
+
+    rows = cells_with(table, "stage_error")
+    if rows.empty:
+        return None
+    cell = rows.iloc[0]
+    with style():
+        ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
+        for k, (mu, features, errors) in enumerate(zip(cell["mu_rel"], cell["stage_features"], cell["stage_error"])):
+            steps = {"drawstyle": "steps-post", "linewidth": 1.6, "color": figures.COLOURS[k]}
+            ax.plot(features, errors, label=f"mu = mu_max / {1 / mu:.0f}", **steps)
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.yaxis.set_minor_formatter(lambda value, _: "")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set(xlabel="features bought so far", ylabel="test error", title=f"{KDD}, along the iterations")
+        ax.legend(loc="best")
+        png = png_of(ax)
+    return Picture(
+        "stages", "kddcup99 along the iterations (Fig. 4)", "A vertical drop: the same features, more trees.", png
+    )
+
+
+def synthetic_picture(table: pd.DataFrame) -> Picture | None:
+    """Fig. 1: test points of the first draw over the decisions of both methods."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.figure import Figure
+
+    cells = drawn(table)
+    if cells.empty:
+        return None
+    cell = cells.sort_values("split").iloc[0]
+    seen = np.array(cell["points"])
+    with style():
+        figure = Figure(figsize=(9, 4.4), layout="constrained")
+        for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), (L1LR, GBFS)):
+            decided = np.array(cell[f"{name}_decisions"]).reshape(len(GRID), len(GRID))
+            ax.pcolormesh(
+                GRID, GRID, decided, cmap=ListedColormap(CLASSES), alpha=0.25, vmin=0, vmax=1, shading="nearest"
+            )
+            for k, marker in enumerate("os"):
+                x, y = seen[seen[:, 2] == k, :2].T
+                ax.scatter(x, y, c=CLASSES[k], marker=marker, s=26, edgecolors="white", linewidths=0.6)
+            chosen = ", ".join(f"x{j}" for j in cell[f"{name}_selected"]) or "nothing"
+            ax.set(title=f"{title} selects {chosen}: error {cell[f'{name}_error']:.2f}", xlabel="x1", aspect="equal")
+            ax.grid(visible=False)
+        figure.axes[0].set_ylabel("x2")
+        png = png_of(figure)
+    caption = "Test points of the first draw over what each method decides; x3 = .6 x1 + .4 x2 is redundant."
+    return Picture("three_features", "Three features, one of them redundant (Fig. 1)", caption, png)

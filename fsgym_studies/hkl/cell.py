@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -29,10 +29,8 @@ def nested(
     data: Dataset,
     *,
     method: str,
-    literals: Mapping[str, Any],
-    names: Mapping[str, str],
-    grid: Mapping[str, Sequence[float]],
-    max_active: int,
+    features: Mapping[str, Any],
+    search: Mapping[str, Any],
     part: Mapping[str, Any],
     seed: int,
     test: Dataset | None = None,
@@ -43,10 +41,10 @@ def nested(
     ----------
     data : Dataset, categories as columns of codes
     method : str, one of ``METHODS``
-    literals : mapping, options of ``Booleanizer``
-    names : mapping, what literals are called where their own names hold codes
-    grid : mapping, settings of the disjunctions to choose from
-    max_active : int, most active disjunctions
+    features : mapping
+        ``literals``, options of ``Booleanizer``; ``names``, what literals are called where their own names hold codes.
+    search : mapping
+        Of the disjunctions: ``grid``, settings to choose from; ``max_active``, most active ones.
     part : mapping, as of ``fit_and_evaluate``; empty where ``test`` is the test part
     seed : int, of the inner folds
     test : Dataset, optional
@@ -65,36 +63,35 @@ def nested(
     from baselines import Booleanizer
 
     train, test = (data, test) if test is not None else parts_of(data, part)
-    booleanizer = Booleanizer(**literals).fit(train.X)
+    booleanizer = Booleanizer(**features["literals"]).fit(train.X)
+    names = features["names"]
     said = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(data.feature_names))]
     A, B = booleanizer.transform(train.X), booleanizer.transform(test.X)
     varied = np.flatnonzero(np.ptp(A, axis=0) > 0)
     A, B = A[:, varied], B[:, varied]
-    estimator, settings = approach(method, len(varied), grid, max_active, seed)
+    estimator, settings = approach(method, len(varied), search, seed)
     folds = StratifiedKFold(INNER, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        search = GridSearchCV(estimator, settings, cv=folds).fit(A, train.y)
-    used, told = looked_at(search.best_estimator_, method, [said[l] for l in varied])
+        chosen = GridSearchCV(estimator, settings, cv=folds).fit(A, train.y)
+    used, told = looked_at(chosen.best_estimator_, method, [said[l] for l in varied])
     columns = {booleanizer.literals_[varied[k]].column for k in used}
     largest = np.bincount(train.y).argmax()
     return {
-        "accuracy": float(np.mean(search.predict(B) == test.y)),
+        "accuracy": float(np.mean(chosen.predict(B) == test.y)),
         "chance": float((test.y == largest).mean()),
         "n_train": train.n_samples,
         "n_test": test.n_samples,
         "n_literals": len(varied),
         "n_features": len(columns),
         "share_used": len(columns) / data.n_features,
-        "inner": float(search.best_score_),
-        "params": json.dumps(search.best_params_),
+        "inner": float(chosen.best_score_),
+        "params": json.dumps(chosen.best_params_),
         **told,
     }
 
 
-def approach(
-    method: str, n: int, grid: Mapping[str, Sequence[float]], max_active: int, seed: int
-) -> tuple[Any, dict[str, list[float]]]:
+def approach(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[float]]]:
     """An estimator for ``n`` Boolean features, and the settings to choose from, the simplest first."""
     from sklearn.feature_selection import SelectKBest
     from sklearn.metrics.pairwise import rbf_kernel
@@ -104,7 +101,7 @@ def approach(
     from baselines import DisjunctionClassifier
 
     if method == HKL:
-        return DisjunctionClassifier(max_active=max_active), {k: list(v) for k, v in grid.items()}
+        return DisjunctionClassifier(max_active=search["max_active"]), {k: list(v) for k, v in search["grid"].items()}
     score, _, machine = method.rpartition(" + ")
     plain: Any = (
         SVC(kernel=rbf_kernel)

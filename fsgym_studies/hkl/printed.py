@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+TEXTS, LOWEST_PRINTED = "20 newsgroups", 84.88  # of all methods of Table 1
+
 # Table 1, one column a data set.
 DATASETS: tuple[str, ...] = (
     "breast cancer",
@@ -13,7 +15,7 @@ DATASETS: tuple[str, ...] = (
     "MONK-2",
     "MONK-3",
     "tic-tac-toe",
-    "20 newsgroups",
+    TEXTS,
 )
 OURS: dict[str, float] = dict(zip(DATASETS, (75.36, 96.34, 91.25, 91.04, 96.28, 100.0, 85.15, 97.22, 100.0, 94.55)))
 L2: dict[str, float] = dict(zip(DATASETS, (71.01, 95.89, 87.50, 91.17, 94.40, 100.0, 87.93, 93.50, 99.58, 91.38)))

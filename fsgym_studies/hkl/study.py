@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +12,14 @@ import pandas as pd
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.curves import done
-from fsgym_studies.common.plan import DataDir, Source, folds, seed_of
+from fsgym_studies.common.plan import DataDir, Source, folds, row_of, seed_of, shared_data
 from fsgym_studies.common.study import Conclusion, Planned, Study
 from fsgym_studies.hkl.cell import CALL, HKL, METHODS
-from fsgym_studies.hkl.claims import claims, kept_table, rules_table, table_one, wilcoxon_table
+from fsgym_studies.hkl.claims import claims, notes
+from fsgym_studies.hkl.printed import TEXTS
+from fsgym_studies.hkl.tables import kept_table, rules_table, table_one, wilcoxon_table
 
 LEVELS = {"nominal": "all"}
-TEXTS, LOWEST_PRINTED = "20 newsgroups", 84.88  # of all methods of Table 1
 COMMON = 10  # training texts that a word must be in
 GRID = {
     False: {"C": (1.0, 10.0, 100.0, 1e3, 1e4), "beta": (4.0, 2.0), "p": (1.1, 2.0)},
@@ -80,32 +80,22 @@ BENCHES = (
 )
 
 
-def plan(full: bool, data_dir: str | os.PathLike | None) -> list[Planned]:
+def plan(full: bool, data_dir: DataDir) -> list[Planned]:
     cells = []
     for bench in BENCHES:
         data, test = parts(bench, data_dir)
         literals, names = naming(bench, data, data_dir)
-        shared = {"data": data} if test is None else {"data": data, "test": test}
         for number, part in enumerate([{}] if bench.official else folds(FOLDS, REPEATS[full])):
             for method in METHODS:
                 arguments = {
                     "method": method,
-                    "literals": literals,
-                    "names": names,
-                    "grid": bench.grid or GRID[full],
-                    "max_active": bench.max_active,
+                    "features": {"literals": literals, "names": names},
+                    "search": {"grid": bench.grid or GRID[full], "max_active": bench.max_active},
                     "part": part,
                     "seed": seed_of(bench.source.title, number),
                 }
-                row = {
-                    "dataset": bench.source.title,
-                    "share": 1.0 - 1.0 / FOLDS,
-                    "split": number,
-                    "method": method,
-                    "setting": 0,
-                    "params": "",
-                }
-                cells.append(Planned(Task(CALL, arguments, shared), row))
+                row = row_of(bench.source.title, 1.0 - 1.0 / FOLDS, number, method, "")
+                cells.append(Planned(Task(CALL, arguments, shared_data(data, test)), row))
     return cells
 
 
@@ -153,8 +143,13 @@ def naming(bench: Bench, data: Dataset, data_dir: DataDir) -> tuple[dict[str, An
 
 def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
     told = done(table)
+    tables = [table_one(told), wilcoxon_table(told), kept_table(told), rules_table(told, HKL)]
+    return Conclusion(protocol(full), claims(told), tables, notes=notes(told))
+
+
+def protocol(full: bool) -> str:
     again = f"{REPEATS[full]} times" if full else "once"
-    protocol = (
+    return (
         f"{FOLDS} stratified folds, shuffled {again}; MONK and 20 newsgroups in their official parts. Rows with a "
         "missing value are left out. All approaches see the same Boolean features, made on each training part: a "
         "column for each level of a category, two for each of at most four thresholds of a number (colon: one "
@@ -163,24 +158,8 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
         "Gaussian kernel, since the printed 100 % of MONK-1 is beyond a linear one; selections keep 2 to 50 % of the "
         f"Boolean features. 20 newsgroups: words that are in {COMMON} training posts or more, header lines removed; "
         "lymphoma: the largest of nine classes against the rest (46 of 96), discretised. The paper's text names no "
-        "way of making features Boolean, no settings, and for microarrays no splits"
+        "way of making features Boolean, no settings, and for microarrays no splits."
     )
-    notes = [
-        "Which rows: most accuracies of the paper's Table 1 are whole numbers of 276, 80 and 232 rows for breast "
-        "cancer, hepatitis and vote, which have 277, 80 and 232 rows without a missing value, and of 569 for 20 "
-        "newsgroups, whose official test part has 570 here.",
-        "Transfusion: always answering the larger class is right in 76.2 % of these 748 rows; the paper prints about "
-        "90 % for every method but one, which cannot be of these rows and labels.",
-    ]
-    texts = 100.0 * told.loc[told["dataset"] == TEXTS, "accuracy"].astype(float)
-    if len(texts) and texts.max() < LOWEST_PRINTED:
-        notes.append(
-            f"20 newsgroups: every approach is between {texts.min():.1f} and {texts.max():.1f} % here, and between "
-            f"{LOWEST_PRINTED:g} and 94.55 % in the paper's Table 1. Its words must tell more than those of posts "
-            "without header lines."
-        )
-    tables = [table_one(told), wilcoxon_table(told), kept_table(told), rules_table(told, HKL)]
-    return Conclusion(f"{protocol}.", claims(told), tables, notes=notes)
 
 
 STUDY = Study(

@@ -1,4 +1,4 @@
-"""Cells of the study of the strong agent: a method learns a training part at every price, and is judged on the rest."""
+"""Cells of the lattice agent and its peers: one method, learnt on one training part at every price."""
 
 from __future__ import annotations
 

@@ -1,23 +1,16 @@
-"""What the study of the strong agent claims: less loss than every peer at every price, in seconds."""
+"""What is claimed of the lattice agent: less loss than every peer at every price, in seconds."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.statistics import wins
+from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Claim
-from fsgym_studies.lattice_vs_peers.tables import (
-    OURS,
-    TITLES,
-    UNTOLD,
-    Difference,
-    against_best,
-    difference,
-    fits,
-    peers,
-    standard_error,
-)
+from fsgym_studies.lattice_vs_peers.tables import OURS, SAME, TITLES, Difference, against_best, difference, fits, peers
 
 WON = 0.65  # share of data sets and prices
 EQUAL = 1e-9
@@ -42,7 +35,7 @@ def below(found: pd.DataFrame, peer: str) -> Claim:
     return Claim(
         f"The lattice loses less than {peer} at every price{sets}",
         "",
-        ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or UNTOLD,
+        ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or NOTHING,
         all(p.mean < 0 for p in pairs.values()) if whole else None,
     )
 
@@ -52,7 +45,7 @@ def below_best(found: pd.DataFrame) -> Claim:
     cells = against_best(found)
     less = cells["ours"] - cells["best"]
     won, even, behind = wins(-less, np.zeros(len(less)), EQUAL)[:3]
-    here = UNTOLD
+    here = NOTHING
     if len(cells):
         error = standard_error(less.groupby(cells["dataset"]).mean())
         share = f"less at {won} of {len(cells)} ({won / len(cells):.0%}), the same at {even}, more at {behind}"
@@ -74,7 +67,7 @@ def fast(table: pd.DataFrame) -> list[Claim]:
         Claim(
             f"A fit of it takes at most {limit:g} processor seconds {word}",
             "",
-            f"{value:.1f} over {len(seconds)} fits" if told else UNTOLD,
+            f"{value:.1f} over {len(seconds)} fits" if told else NOTHING,
             bool(value <= limit) if told else None,
         )
         for word, limit, value in (
@@ -82,3 +75,26 @@ def fast(table: pd.DataFrame) -> list[Claim]:
             ("each", MOST_SECONDS, seconds.max() if told else 0.0),
         )
     ]
+
+
+def notes(found: pd.DataFrame, missing: Mapping[str, str]) -> list[str]:
+    """Where a peer is ahead, and what was left out: ``missing``, by method the reason."""
+    seen = set(found["method"])
+    absent = [f"Left out: {reason}." for method, reason in missing.items() if TITLES[method] not in seen]
+    return [
+        lost(found),
+        *absent,
+        "The splits of a data set overlap, and its prices share them: the standard error over data sets is the one "
+        "that tells of other data.",
+    ]
+
+
+def lost(found: pd.DataFrame) -> str:
+    """Where the best peer is ahead, in a sentence."""
+    cells = against_best(found)
+    behind = cells.assign(by=cells["ours"] - cells["best"])
+    behind = behind[behind["by"] >= SAME].sort_values("by", ascending=False)
+    if behind.empty:
+        return "No peer is ahead of the lattice anywhere."
+    named = [f"{c.dataset} at {c.lam:g} ({c.peer}, by {c.by:.3f})" for c in behind.itertuples(index=False)]
+    return f"Where a peer is ahead of the lattice on the test rows, by how much: {', '.join(named)}."

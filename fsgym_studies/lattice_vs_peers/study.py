@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import pandas as pd
@@ -10,12 +9,12 @@ import pandas as pd
 from fsgym.extras import require
 from fsgym.methods import find_method
 from fsgym.runner import Task
-from fsgym_studies.common.plan import Source, seed_of, shares
+from fsgym_studies.common.plan import DataDir, Source, seed_of, shares
 from fsgym_studies.common.study import Conclusion, Planned, Study
-from fsgym_studies.dwsm.shared import REFERENCE as DWSM_REFERENCE
+from fsgym_studies.dwsm.study import REFERENCE as DWSM_REFERENCE
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, LATTICE, PPO, PRICED, RCPI, STATIC, TIMED
-from fsgym_studies.lattice_vs_peers.claims import claims
-from fsgym_studies.lattice_vs_peers.tables import TITLES, by_data_set, compared, lost, picture, points, times
+from fsgym_studies.lattice_vs_peers.claims import claims, notes
+from fsgym_studies.lattice_vs_peers.tables import TITLES, by_data_set, compared, picture, points, times
 
 SOURCES = (
     Source("breast_cancer", "breast cancer"),
@@ -75,7 +74,7 @@ def missing() -> dict[str, str]:
     return reasons
 
 
-def plan(full: bool, data_dir: str | os.PathLike | None) -> list[Planned]:
+def plan(full: bool, data_dir: DataDir) -> list[Planned]:
     absent = missing()
     cells = []
     for source in SOURCES:
@@ -107,7 +106,7 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
         claims(found, table),
         tables,
         [drawn],
-        notes(found),
+        notes(found, missing()),
         shown=[t.stem for t in tables] + [drawn.stem],
     )
 
@@ -128,20 +127,8 @@ def protocol(full: bool) -> str:
     )
 
 
-def notes(found: pd.DataFrame) -> list[str]:
-    """What stands back, and what was left out."""
-    seen = set(found["method"])
-    absent = [f"Left out: {reason}." for method, reason in missing().items() if TITLES[method] not in seen]
-    return [
-        lost(found),
-        *absent,
-        "The splits of a data set overlap, and its prices share them: the standard error over data sets is the one "
-        "that tells of other data.",
-    ]
-
-
 STUDY = Study(
-    "strong",
+    "lattice-vs-peers",
     "The lattice agent beside its peers",
     REFERENCE,
     (5.5, 60.0),

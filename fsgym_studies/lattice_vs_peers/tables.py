@@ -1,4 +1,4 @@
-"""Tables and the picture of the study of the strong agent: losses by data set and price, and paired differences."""
+"""Tables and the picture of the lattice agent and its peers: losses by data set and price, and paired differences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import number, style
+from fsgym_studies.common.curves import cells_with
+from fsgym_studies.common.render import ERROR_BARS, LINE, NOTHING, number, style
+from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, FIGURES, LATTICE, PPO, RCPI, STATIC
 
@@ -24,7 +26,6 @@ TITLES = {
 }
 OURS = TITLES[LATTICE]
 KEYS = ["dataset", "lam", "split"]
-UNTOLD, ALL = "–", "all"
 SAME = 5e-4  # losses that print alike
 
 
@@ -48,17 +49,12 @@ class Difference(NamedTuple):
 
 def points(table: pd.DataFrame, prices: Sequence[float]) -> pd.DataFrame:
     """A row for each data set, split, method and price ``lam``, with the figures there; failed cells have none."""
-    done = finished(table, "loss")
+    done = cells_with(table, "loss")
     if done.empty:
         return pd.DataFrame(columns=[*KEYS, "method", *FIGURES])
     rows = done[["dataset", "split", "method", *FIGURES]].assign(lam=[list(prices)] * len(done))
     rows = rows.explode(["lam", *FIGURES], ignore_index=True)
     return rows.astype(dict.fromkeys(["lam", *FIGURES], np.float64))
-
-
-def finished(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The rows of the cells that have a list under this name."""
-    return table[[isinstance(v, list) for v in table[name]]] if name in table else table.iloc[:0]
 
 
 def losses(found: pd.DataFrame) -> pd.DataFrame:
@@ -90,11 +86,6 @@ def difference(found: pd.DataFrame, peer: str, lam: float | None = None) -> Diff
         int((sets < 0).sum()),
         *(float(both[m].groupby("dataset").mean().mean()) for m in (OURS, peer)),
     )
-
-
-def standard_error(values: pd.Series) -> float:
-    """Of a mean; NaN for fewer than two values."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 def against_best(found: pd.DataFrame) -> pd.DataFrame:
@@ -147,7 +138,7 @@ def compared(found: pd.DataFrame) -> Table:
                 rows.append(
                     {
                         "peer": peer,
-                        "lam": ALL if lam is None else f"{lam:g}",
+                        "lam": "all" if lam is None else f"{lam:g}",
                         "lattice": number(pair.ours, 4),
                         "peer's loss": number(pair.theirs, 4),
                         "difference": f"{pair.mean:+.4f}",
@@ -167,7 +158,7 @@ def compared(found: pd.DataFrame) -> Table:
 
 def fits(table: pd.DataFrame) -> pd.DataFrame:
     """Seconds of single fits of the lattice, a row a data set, a column a price's place."""
-    done = finished(table, "fit_seconds")
+    done = cells_with(table, "fit_seconds")
     if done.empty:
         return pd.DataFrame()
     return pd.DataFrame(done["fit_seconds"].tolist(), index=done["dataset"], dtype=np.float64)
@@ -175,7 +166,7 @@ def fits(table: pd.DataFrame) -> pd.DataFrame:
 
 def times(table: pd.DataFrame) -> Table:
     """Processor seconds of the learning."""
-    done = finished(table, "loss")
+    done = cells_with(table, "loss")
     seconds = done.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("method")
     seconds = seconds.reindex(index=done["dataset"].unique(), columns=[t for t in TITLES.values() if t in seconds])
     single = fits(table)
@@ -193,18 +184,7 @@ def times(table: pd.DataFrame) -> Table:
         "first split; and of each method what all prices together took, mean over splits, with the choice of its "
         "settings. They differ from run to run."
     )
-    return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(UNTOLD))
-
-
-def lost(found: pd.DataFrame) -> str:
-    """Where the best peer is ahead, in a sentence."""
-    cells = against_best(found)
-    behind = cells.assign(by=cells["ours"] - cells["best"])
-    behind = behind[behind["by"] >= SAME].sort_values("by", ascending=False)
-    if behind.empty:
-        return "No peer is ahead of the lattice anywhere."
-    named = [f"{c.dataset} at {c.lam:g} ({c.peer}, by {c.by:.3f})" for c in behind.itertuples(index=False)]
-    return f"Where a peer is ahead of the lattice on the test rows, by how much: {', '.join(named)}."
+    return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(NOTHING))
 
 
 def picture(found: pd.DataFrame) -> Picture:
@@ -226,10 +206,7 @@ def picture(found: pd.DataFrame) -> Picture:
                 [-p.mean for _, p in known],
                 yerr=[p.error_sets for _, p in known],
                 label=name,
-                linewidth=1.4,
-                markersize=5,
-                elinewidth=0.8,
-                capsize=2,
+                **ERROR_BARS,
                 **looks[name],
             )
         left.axhline(0, color=looks[OURS]["color"], linewidth=1.4, label=OURS)
@@ -241,7 +218,7 @@ def picture(found: pd.DataFrame) -> Picture:
         for name in [OURS, *names]:
             means = own[own["method"] == name].groupby(["lam", "dataset"])[["n_features", "accuracy"]].mean()
             line = means.groupby("lam").mean()
-            right.plot(line["n_features"], line["accuracy"], label=name, linewidth=1.4, markersize=5, **looks[name])
+            right.plot(line["n_features"], line["accuracy"], label=name, **LINE, **looks[name])
         right.set(xlabel="features used for a case", ylabel="accuracy")
         right.legend(loc="best")
         png = png_of(figure)

@@ -1,0 +1,1 @@
+"""Taylor, Sharmanska, Kersting, Weir and Quadrianto (2016), Learning using unselected features (LUFe), section 4."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,11 +43,7 @@ class Role(NamedTuple):
 def compare_arms(
     data: Dataset,
     *,
-    sample: int | None,
-    draw: int,
-    repeat: int,
-    fold: int,
-    folds: int,
+    part: Mapping[str, Any],
     selector: str,
     n_selected: int,
     inner: str,
@@ -59,11 +55,10 @@ def compare_arms(
     Parameters
     ----------
     data : Dataset, counts of words; trained on as logarithms, each document scaled to norm 1
-    sample : int or None
-        How many documents are drawn, with the classes in their proportion; None: all. Those that are not drawn
-        judge the classifiers together with the fold that is left out.
-    draw, repeat : int, seeds of the documents that are drawn, and of the folds
-    fold, folds : int, which of how many stratified folds is left out
+    part : mapping
+        ``sample``, how many documents are drawn, with the classes in their proportion, by the seed ``draw``; None: all.
+        Those that are not drawn judge the classifiers together with the fold that is left out: ``fold`` of ``folds``
+        stratified ones, drawn by ``seed``, which is also that of the inner folds.
     selector : {"rfe", "anova"}
     n_selected : int, features to select
     inner : {"nested", "outer"}
@@ -80,23 +75,23 @@ def compare_arms(
     """
     from fsgym.threads import one_blas_thread
 
-    train, test = parts(data.y, sample, draw, repeat, fold, folds)
+    train, test = parts(data.y, part)
     X, words = table(data.X, train)
-    cell = Cell(X, data.y.astype(np.int64), selector, min(n_selected, words - 1), inner, shares, controls, repeat)
+    cell = Cell(X, data.y.astype(np.int64), selector, min(n_selected, words - 1), inner, shares, controls, part["seed"])
     with one_blas_thread():
         accuracies, tied = cell.accuracies(train, test)
     return {**accuracies, "n_train": len(train), "n_test": len(test), "n_features": words, "tied": tied}
 
 
-def parts(y: NDArray, sample: int | None, draw: int, repeat: int, fold: int, folds: int) -> tuple[Rows, Rows]:
-    """Rows to train on, and all others."""
+def parts(y: NDArray, part: Mapping[str, Any]) -> tuple[Rows, Rows]:
+    """Rows to train on, and all others; ``part`` as of ``compare_arms``."""
     from sklearn.model_selection import StratifiedKFold, train_test_split
 
-    drawn = np.arange(len(y))
+    drawn, sample = np.arange(len(y)), part["sample"]
     if sample is not None and sample < len(y):
-        drawn = np.sort(train_test_split(drawn, train_size=sample, stratify=y, random_state=draw)[0])
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=repeat)
-    train = drawn[list(splitter.split(drawn, y[drawn]))[fold][0]]
+        drawn = np.sort(train_test_split(drawn, train_size=sample, stratify=y, random_state=part["draw"])[0])
+    splitter = StratifiedKFold(part["folds"], shuffle=True, random_state=part["seed"])
+    train = drawn[list(splitter.split(drawn, y[drawn]))[part["fold"]][0]]
     return train, np.setdiff1d(np.arange(len(y)), train)
 
 

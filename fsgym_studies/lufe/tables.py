@@ -10,48 +10,20 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import number, style
-from fsgym_studies.common.statistics import wins
+from fsgym_studies.common.render import ERROR_BARS, NOTHING, number, style
+from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import ALL, IDENTITY, LUFE, RANDOM, SELECTION, augmented, some_lufe
+from fsgym_studies.lufe.printed import PRINTED, PRINTED_ALL, PRINTED_SETS
 
+APART = "not told apart"
+CORPORA = ("news20", "pcmac", "basehock", "relathe")  # that documents are drawn from
+TECHTC = "techtc300_"
 KEYS = ["corpus", "dataset", "selector", "K"]
 SELECTORS, SIZES = ("RFE", "ANOVA"), (300, 500)
 NESTED, OUTER = "nested", "outer"
-UNTOLD, APART = "–", "not told apart"
 TIE = 0.0005  # of accuracy: differences up to this are ties
 SHARES = tuple(k / 10 for k in range(1, 10))
-PRINTED_ALL, PRINTED_SETS = 72.04, 49
-
-
-class Printed(NamedTuple):
-    """A row of the paper's Table 1: accuracy, wins and mean difference against ALL and against the selection alone."""
-
-    accuracy: float
-    wins_all: int
-    mean_all: float
-    wins: int | None = None
-    mean: float | None = None
-
-    @property
-    def over_all(self) -> str:
-        return f"{self.mean_all:+.2f}, {self.wins_all} of {PRINTED_SETS}"
-
-    @property
-    def over_selection(self) -> str:
-        return UNTOLD if self.wins is None else f"{self.mean:+.2f}, {self.wins} of {PRINTED_SETS}"
-
-
-PRINTED = {
-    ("RFE", 300, SELECTION): Printed(73.85, 33, 1.81),
-    ("RFE", 300, LUFE): Printed(75.82, 41, 3.78, 44, 1.97),
-    ("RFE", 500, SELECTION): Printed(74.11, 36, 2.07),
-    ("RFE", 500, LUFE): Printed(75.76, 45, 3.72, 43, 1.65),
-    ("ANOVA", 300, SELECTION): Printed(74.77, 37, 2.73),
-    ("ANOVA", 300, LUFE): Printed(77.42, 45, 5.38, 44, 2.65),
-    ("ANOVA", 500, SELECTION): Printed(74.26, 36, 2.22),
-    ("ANOVA", 500, LUFE): Printed(76.81, 44, 4.77, 44, 2.55),
-}
 
 
 class Pair(NamedTuple):
@@ -72,7 +44,7 @@ class Pair(NamedTuple):
     def word(self) -> str:
         """Whether the mean difference is more than two standard errors from zero."""
         if not self.error >= 0:
-            return UNTOLD
+            return NOTHING
         return "above" if self.mean > 2 * self.error else "below" if self.mean < -2 * self.error else APART
 
     @property
@@ -82,7 +54,7 @@ class Pair(NamedTuple):
     @property
     def text(self) -> str:
         if not self.count:
-            return UNTOLD
+            return NOTHING
         return f"{self.mean:+.2f} ± {number(self.error, 2)}, {self.wins}/{self.ties}/{self.losses}"
 
 
@@ -96,8 +68,7 @@ def pair(first: pd.Series, second: pd.Series) -> Pair:
     counts = wins(difference, np.zeros(len(difference)), TIE)
     points = 100 * difference.to_numpy(np.float64)
     mean = float(points.mean()) if len(points) else float("nan")
-    error = float(points.std(ddof=1) / np.sqrt(len(points))) if len(points) > 1 else float("nan")
-    return Pair(mean, error, *counts[:3])
+    return Pair(mean, standard_error(points), *counts[:3])
 
 
 def arms_of(table: pd.DataFrame) -> list[str]:
@@ -137,17 +108,17 @@ def table_one(found: pd.DataFrame) -> Table:
     for selector in SELECTORS:
         for K in SIZES:
             for arm in (SELECTION, LUFE, RANDOM, IDENTITY):
-                own = UNTOLD if arm == SELECTION else compared(found, selector, arm, SELECTION, K).text
+                own = NOTHING if arm == SELECTION else compared(found, selector, arm, SELECTION, K).text
                 printed = PRINTED.get((selector, K, arm))
                 rows.append(
                     {
                         "setting": title(selector, arm, K),
                         "accuracy": _percent(column(found, selector, arm, K)),
-                        "paper": number(printed.accuracy, 2) if printed else UNTOLD,
+                        "paper": number(printed.accuracy, 2) if printed else NOTHING,
                         "against ALL": compared(found, selector, arm, ALL, K).text,
-                        "paper, ALL": printed.over_all if printed else UNTOLD,
+                        "paper, ALL": printed.over_all if printed else NOTHING,
                         "against selection": own,
-                        "paper, selection": printed.over_selection if printed else UNTOLD,
+                        "paper, selection": printed.over_selection if printed else NOTHING,
                     }
                 )
     caption = (
@@ -155,11 +126,11 @@ def table_one(found: pd.DataFrame) -> Table:
         f"sets, then wins/ties/losses (ties: up to {100 * TIE:g} points); the paper's: mean, wins of {PRINTED_SETS}. "
         "RFE and ANOVA are a plain SVM on the features that they select, ALL one on all features."
     )
-    return Table("table1", "Summary (Table 1)", caption, pd.DataFrame(rows).fillna(UNTOLD))
+    return Table("table1", "Summary (Table 1)", caption, pd.DataFrame(rows).fillna(NOTHING))
 
 
 def _percent(accuracy: pd.Series) -> str:
-    return number(float(100 * accuracy.mean()), 2) if len(accuracy) else UNTOLD
+    return number(float(100 * accuracy.mean()), 2) if len(accuracy) else NOTHING
 
 
 def verdicts(found: pd.DataFrame) -> Table:
@@ -268,10 +239,7 @@ def share_picture(shares: pd.DataFrame) -> Picture:
                 [p.mean for p in pairs],
                 yerr=[p.error for p in pairs],
                 label=f"over {name}",
-                linewidth=1.4,
-                markersize=5,
-                elinewidth=0.8,
-                capsize=2,
+                **ERROR_BARS,
                 **look,
             )
             right.plot(100 * shares["t"], [p.wins for p in pairs], label=f"over {name}", linewidth=1.4, **look)

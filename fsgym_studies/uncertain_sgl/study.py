@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,11 +11,10 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import Source, folds, seed_of
+from fsgym_studies.common.plan import DataDir, Source, folds, seed_of
 from fsgym_studies.common.study import Conclusion, Planned, Study
 from fsgym_studies.uncertain_sgl import cell
-from fsgym_studies.uncertain_sgl.claims import claims
-from fsgym_studies.uncertain_sgl.notes import FEWER, notes
+from fsgym_studies.uncertain_sgl.claims import FEWER, claims, notes
 from fsgym_studies.uncertain_sgl.printed import (
     AMPLITUDES,
     COLUMNS,
@@ -91,7 +89,7 @@ REFERENCE = """\
 """
 
 
-def plan(full: bool, data_dir: str | os.PathLike | None) -> list[Planned]:
+def plan(full: bool, data_dir: DataDir) -> list[Planned]:
     cells = []
     for source in SOURCES:
         data = source.load(data_dir)

@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import style
+from fsgym_studies.common.render import style, with_std
 from fsgym_studies.common.study import Table
 from fsgym_studies.uncertain_sgl.printed import (
-    COLUMNS,
     FS,
     PENALTIES,
     PRINTED,
     RAW,
-    SIZES,
     SMALL,
     UNCERTAIN,
     Plain,
@@ -102,13 +101,6 @@ def chosen(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
-def told(mean: float, std: float | None = None) -> str:
-    """``86.07 ± 12.60``, of a share or of percents."""
-    if mean is None or mean != mean:
-        return "–"
-    return f"{mean:.2f}" if std is None else f"{mean:.2f} ± {std:.2f}"
-
-
 def accuracy_table(table: pd.DataFrame) -> Table:
     """Tables 2 and 4 beside ours."""
     ours, rows = plain(table), []
@@ -121,8 +113,8 @@ def accuracy_table(table: pd.DataFrame) -> Table:
                 "column": column,
                 "w": printed.w,
                 "s": printed.s,
-                "paper": told(printed.accuracy, printed.std),
-                "here": told(*(100 * v for v in early)),
+                "paper": with_std(printed.accuracy, printed.std),
+                "here": with_std(*(100 * v for v in early)),
                 "at the minimum": exact,
             }
         )
@@ -135,7 +127,7 @@ def accuracy_table(table: pd.DataFrame) -> Table:
                 row(noise, column, name, printed, ours[noise, name])
     for r in beside(table).itertuples(index=False):
         printed = PRINTED[r.distribution, r.column][r.dataset]
-        exact = told(100 * r.exact_accuracy, 100 * r.exact_std)
+        exact = with_std(100 * r.exact_accuracy, 100 * r.exact_std)
         row(r.distribution, r.column, r.dataset, printed, (r.early_accuracy, r.early_std), exact)
     return Table(
         "tables_2_4",
@@ -190,12 +182,12 @@ def chosen_table(table: pd.DataFrame) -> Table:
     found, ours, rows = chosen(table), plain(table), []
     for (distribution, dataset), cells in found.groupby(["distribution", "dataset"], sort=False):
         row: dict[str, Any] = {"noise": distribution, "data set": dataset}
-        row["raw"] = told(100 * ours.get(("raw", dataset), (np.nan,))[0])
+        row["raw"] = with_std(100 * ours.get(("raw", dataset), (np.nan,))[0])
         for r in cells.itertuples(index=False):
             side = UNCERTAIN[distribution] if r.arm == ALL else PRINTED[distribution, r.arm]
-            row[f"{r.arm}: paper"] = told(side[dataset].accuracy)
+            row[f"{r.arm}: paper"] = with_std(side[dataset].accuracy)
             for way in ("best", "median", "nested"):
-                row[f"{r.arm}: {way}"] = told(100 * getattr(r, way))
+                row[f"{r.arm}: {way}"] = with_std(100 * getattr(r, way))
         rows.append(row)
     return Table(
         "nested",
@@ -250,7 +242,6 @@ def _picture(stem: str, title: str, caption: str, cells: Sequence[tuple[str, dic
 def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
     """Weights ``w`` (s, d) as an image, zero in grey."""
     from matplotlib import colormaps
-    from matplotlib.ticker import MaxNLocator
 
     used = np.abs(w[w != 0])
     top = float(np.quantile(used, 0.98)) if len(used) else 1.0
@@ -270,13 +261,3 @@ def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
     ax.tick_params(labelsize=8)
     if side == "100 steps":
         ax.set_xticklabels([])
-
-
-def names_of(found: pd.DataFrame) -> list[str]:
-    """The paper's data sets that are there, in its order."""
-    return [n for n in SIZES if n in set(found["dataset"])]
-
-
-def columns_of(found: pd.DataFrame) -> list[tuple[str, str]]:
-    """The paper's columns that are there, in its order."""
-    return [c for c in COLUMNS if c in set(zip(found["distribution"], found["column"]))]

@@ -7,25 +7,31 @@ import pandas as pd
 import pytest
 
 from fsgym.methods import METHODS
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS
-from fsgym_studies.dwsm import binary as dwsm_binary
-from fsgym_studies.dwsm import budget as dwsm_budget
-from fsgym_studies.dwsm import cost as dwsm_cost
-from fsgym_studies.dwsm import groups as dwsm_groups
-from fsgym_studies.dwsm import multiclass as dwsm_multiclass
-from fsgym_studies.dwsm import relational as dwsm_relational
-from fsgym_studies.dwsm import shared as dwsm
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, Source
+from fsgym_studies.dwsm import study as dwsm
+from fsgym_studies.dwsm.binary import claims as binary_claims
+from fsgym_studies.dwsm.binary import study as dwsm_binary
+from fsgym_studies.dwsm.budget import claims as budget_claims
+from fsgym_studies.dwsm.budget import tables as budget_tables
+from fsgym_studies.dwsm.cost import claims as cost_claims
+from fsgym_studies.dwsm.cost import tables as cost_tables
+from fsgym_studies.dwsm.groups import claims as groups_claims
+from fsgym_studies.dwsm.groups import study as dwsm_groups
+from fsgym_studies.dwsm.multiclass import claims as multiclass_claims
+from fsgym_studies.dwsm.multiclass import study as dwsm_multiclass
+from fsgym_studies.dwsm.relational import claims as relational_claims
+from fsgym_studies.dwsm.relational import tables as relational_tables
 from support.made_up import by_text, claims_of, line, stand_in
 
 
 def test_the_binary_study_is_the_papers_protocol(monkeypatch):
     """8 data sets, 4 shares, 30 splits, 4 methods; quick: 3 splits, 2 shares."""
-    monkeypatch.setattr(dwsm.Source, "load", stand_in)
-    assert dwsm_binary.SPLITS == {True: 30, False: 3}
-    monkeypatch.setitem(dwsm_binary.SPLITS, True, 1)
+    monkeypatch.setattr(Source, "load", stand_in)
+    assert dwsm.SPLITS == {True: 30, False: 3}
+    monkeypatch.setitem(dwsm.SPLITS, True, 1)
     full, quick = (pd.DataFrame([p.row for p in dwsm_binary.plan(f, None)]) for f in (True, False))
     assert full["dataset"].nunique() == 9  # breast cancer twice
-    assert set(dwsm_binary.EIGHT) < set(full["dataset"])
+    assert set(dwsm.EIGHT) < set(full["dataset"])
     assert sorted(full["share"].unique()) == [0.1, 0.2, 0.5, 0.9]
     assert full["split"].nunique() == 1
     assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART}
@@ -35,8 +41,8 @@ def test_the_binary_study_is_the_papers_protocol(monkeypatch):
 
 
 def test_quick_cells_are_cells_of_the_whole_study(monkeypatch):
-    monkeypatch.setattr(dwsm.Source, "load", stand_in)
-    monkeypatch.setattr(dwsm_multiclass, "SPLITS", {False: 1, True: 2})
+    monkeypatch.setattr(Source, "load", stand_in)
+    monkeypatch.setattr(dwsm, "SPLITS", {False: 1, True: 2})
     full, quick = ({p.task.key for p in dwsm_multiclass.plan(f, None)} for f in (True, False))
     assert quick < full
 
@@ -52,7 +58,7 @@ def test_random_groups_are_a_partition():
 def binary(lead):
     """DWSM's lead over the L1 methods by data set; CART at .9 on the last one."""
     rows = []
-    for dataset in (*dwsm_binary.EIGHT, dwsm.CANCER):
+    for dataset in (*dwsm.EIGHT, dwsm.CANCER):
         gain = lead.get(dataset, 0.05)
         for split in (0, 1):
             rows += line(dataset, DWSM, [(0.5, 0.9 + gain), (0.8, 0.9 + gain)], split)
@@ -64,7 +70,7 @@ def binary(lead):
 
 def test_binary_claims_that_hold():
     table = binary({"splice": -0.05, dwsm.CANCER_ID: 0.06, dwsm.CANCER: 0.06})
-    claims = claims_of(dwsm_binary, table)
+    claims = claims_of(binary_claims, table)
     assert by_text(claims, "DWSM is above L1-SVM and LARS").holds is True
     assert by_text(claims, "DWSM is above L1-SVM and LARS").here.startswith("7 of 8: australian")
     assert by_text(claims, "The one exception is splice").holds is True
@@ -86,7 +92,7 @@ def test_binary_claims_that_do_not_hold():
     late = [0.5, 0.1] * 5
     table["history"] = [late] * len(table)
     table["wrong"] = [[2] + [0] * 10] * len(table)
-    claims = claims_of(dwsm_binary, table)
+    claims = claims_of(binary_claims, table)
     told = by_text(claims, "DWSM is above L1-SVM and LARS")
     assert told.holds is False
     assert told.here.startswith("6 of 8: ")
@@ -99,7 +105,7 @@ def test_binary_claims_that_do_not_hold():
 
 def test_a_count_is_not_judged_while_data_sets_are_missing():
     table = binary({})
-    claims = claims_of(dwsm_binary, table[table["dataset"] != "sonar"])
+    claims = claims_of(binary_claims, table[table["dataset"] != "sonar"])
     assert by_text(claims, "DWSM is above L1-SVM and LARS").holds is None
     assert by_text(claims, "DWSM is above L1-SVM and LARS").word == "not judged"
 
@@ -110,7 +116,7 @@ def test_multiclass_claims(dwsm_at, svm_at, holds):
     for dataset in ("segment", "vehicle", "vowel", "wine"):
         rows += line(dataset, DWSM, [(0.2, 0.95), (0.8, dwsm_at)])
         rows += line(dataset, L1_SVM, [(0.1, 0.95), (0.8, svm_at)])
-    claims = dwsm_multiclass.claims(pd.DataFrame(rows))
+    claims = multiclass_claims.claims(pd.DataFrame(rows))
     assert by_text(claims, "Wine: DWSM").holds is holds[0]
     assert by_text(claims, "Wine: L1-SVM").holds is holds[1]
     assert by_text(claims, "As sparsity decreases").holds is True
@@ -119,16 +125,16 @@ def test_multiclass_claims(dwsm_at, svm_at, holds):
 
 @pytest.mark.parametrize(("at_five", "holds"), [(0.80, True), (0.72, False)])
 def test_budget_claims(at_five, holds):
-    rows = line("heart", dwsm_budget.BUDGET, [(0.9, 0.7), (0.8, at_five)])
+    rows = line("heart", dwsm.BUDGET, [(0.9, 0.7), (0.8, at_five)])
     for row, m in zip(rows, (2, 5)):
         row["params"] = json.dumps({"lam": 0.0, "budget": m})
     rows += line("heart", DWSM, [(0.5, 0.78), (0.9, 0.7)])
     rows += line("heart", LARS, [(0.8, 0.72), (0.9, 0.71)]) + line("heart", L1_SVM, [(0.8, 0.65)])
-    found = dwsm_budget.beside(pd.DataFrame(rows))
+    found = budget_tables.beside(pd.DataFrame(rows))
     five = found[found["M"] == 5].iloc[0]
-    methods = [dwsm_budget.BUDGET, DWSM, LARS, L1_SVM]
+    methods = [dwsm.BUDGET, DWSM, LARS, L1_SVM]
     np.testing.assert_allclose(five[methods].astype(float), [at_five, 0.72, 0.72, 0.65])
-    claims = dwsm_budget.claims(found)
+    claims = budget_claims.claims(found)
     assert by_text(claims, "M = 5").holds is holds
     assert by_text(claims, "M = 5").here == f"heart at 0.80: {at_five:.2f} / 0.72 / 0.65"
 
@@ -139,9 +145,9 @@ def test_cost_claims(cost, holds):
     for split in range(5):
         for error in (400.0, 800.0):
             rows += line(
-                dwsm_cost.label(error), DWSM, [(0.5, 0.76)], split, loss=cost + split - 2, spent=16.0, error_cost=60.0
+                cost_tables.label(error), DWSM, [(0.5, 0.76)], split, loss=cost + split - 2, spent=16.0, error_cost=60.0
             )
-    claims = dwsm_cost.claims(pd.DataFrame(rows))
+    claims = cost_claims.claims(pd.DataFrame(rows))
     assert by_text(claims, "Error cost 400: mean").holds is holds
     assert by_text(claims, "Error cost 400: mean").here.startswith(f"{cost:.1f} [")
     assert by_text(claims, "Error cost 800: mean").holds is True  # below 181 in both cases
@@ -149,10 +155,10 @@ def test_cost_claims(cost, holds):
 
 
 def test_the_cheapest_setting_is_named_whatever_its_parameters():
-    rows = line(dwsm_cost.label(400.0), DWSM, [(0.5, 0.76), (0.6, 0.7)], loss=80.0, spent=16.0)
+    rows = line(cost_tables.label(400.0), DWSM, [(0.5, 0.76), (0.6, 0.7)], loss=80.0, spent=16.0)
     for row in rows:
         row["params"] = json.dumps({"n_iterations": 20, "mixture": "decision", "alpha": 0.7})
-    found = dwsm_cost.cheapest(pd.DataFrame(rows))
+    found = cost_tables.cheapest(pd.DataFrame(rows))
     assert found["setting"].tolist() == ["n_iterations 20, mixture decision, alpha 0.7"]
 
 
@@ -168,7 +174,7 @@ def test_groups_claims():
     for row in rows:
         if row["method"] == LARS:
             row["params"] = json.dumps({"max_features": 95})
-    claims = claims_of(dwsm_groups, pd.DataFrame(rows))
+    claims = claims_of(groups_claims, pd.DataFrame(rows))
     assert by_text(claims, "Adult at lambda 0:").holds is True
     assert by_text(claims, "Adult at lambda .005").here == "0.792 with 4.83; a setting with 8.00 reaches 0.79"
     assert by_text(claims, "Adult at lambda .01").holds is False
@@ -185,17 +191,17 @@ def test_relational_claims():
     usage[1, [5, 9]] = 1.0
     usage[5] = 0.9
     row = {
-        "dataset": dwsm_relational.label(dwsm_relational.PRICES[-1]),
+        "dataset": relational_tables.label(relational_tables.PRICES[-1]),
         "class_usage": usage.tolist(),
         "class_right": [10] * 10,
     }
     classes = [str(k) for k in range(10)]
-    claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
+    claims = relational_claims.claims(pd.DataFrame([row]), classes)
     assert [c.holds for c in claims] == [True] * 5
     usage[1, [0, 15]] = 1.1
     usage[3] = 1.0
     row["class_usage"] = [None if k == 7 else u for k, u in enumerate(usage.tolist())]  # no 7 was answered correctly
-    claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
+    claims = relational_claims.claims(pd.DataFrame([row]), classes)
     assert [c.holds for c in claims] == [True, False, False, False, True]
 
 

@@ -1,6 +1,7 @@
 """The study of boosted feature selection: its cells against plain fits, its claims on made-up results."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,10 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from baselines import ForestSelectionClassifier, GBFSClassifier, L1LogisticClassifier, MRMRClassifier
 from fsgym import Dataset, load_dataset
 from fsgym.runner import run_tasks
-from fsgym_studies.common.plan import Source, table_of
+from fsgym_studies.common.plan import Source, sampled, table_of
 from fsgym_studies.gbfs import cell as gbfs_cell
 from fsgym_studies.gbfs import claims as gbfs_claims
-from fsgym_studies.gbfs import pictures as gbfs_pictures
 from fsgym_studies.gbfs import study as gbfs
 from fsgym_studies.gbfs import tables as gbfs_tables
 from fsgym_studies.gbfs.tables import AWARE, COLON, GBFS, GROUPS, HSIC, L1LR, MRMR, RFFS, SETS, SPAM, USPS
@@ -127,7 +127,8 @@ def test_the_synthetic_example_is_what_the_paper_says_of_its_own():
 # --- the plan ---
 
 
-def test_the_plan_is_that_of_the_paper(monkeypatch):
+def planned(monkeypatch, full):
+    """What the table calls the planned cells, on stand-ins for the data."""
     rng = np.random.default_rng(0)
     labels = {"kddcup99_10percent": ["normal", "smurf"], "spambase": ["ham", "spam"], "mnist": [3, 8], "a9a": [-1, 1]}
     monkeypatch.setattr(
@@ -136,7 +137,15 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
         lambda s, d=None: Dataset(rng.normal(size=(60, 3)), np.resize(labels.get(s.name, [1, 2]), 60), name=s.title),
     )
     monkeypatch.setattr(gbfs, "binary", lambda data, positive: data)
-    quick, full = (pd.DataFrame([p.row for p in gbfs.plan(f, None)]) for f in (False, True))
+    return pd.DataFrame([p.row for p in gbfs.plan(full, None)])
+
+
+def options_of(rows, method):
+    return json.loads(rows.loc[(rows["dataset"] == USPS) & (rows["method"] == method), "params"].iloc[0])
+
+
+def test_the_plan_is_that_of_the_paper(monkeypatch):
+    quick, full = (planned(monkeypatch, f) for f in (False, True))
     for rows in (quick, full):
         curves = rows[~rows["dataset"].isin([COLON, gbfs.SYNTHETIC_SET]) & (rows["method"] != "GBFS, stages")]
         assert set(curves["dataset"]) == set(SETS)
@@ -145,11 +154,25 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
         assert set(rows.loc[rows["dataset"] == COLON, "method"]) == {AWARE, GROUPS, GBFS, RFFS, L1LR, HSIC}
     assert full.loc[full["dataset"] == USPS, "split"].nunique() == 10
     assert len(quick) < len(full)
-    options = json.loads(full.loc[(full["dataset"] == USPS) & (full["method"] == GBFS), "params"].iloc[0])
+    options = options_of(full, GBFS)
     assert (options["params"]["learning_rate"], options["params"]["n_iter"]) == (0.1, 2000)
     assert len(options["mu_rel"]) == 10
-    for f in (False, True):
-        assert gbfs.protocol(f)
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_protocol_says_what_is_planned(monkeypatch, full):
+    rows = planned(monkeypatch, full)
+    told, boosted, forest = gbfs.protocol(full), options_of(rows, GBFS), options_of(rows, RFFS)
+    rate, n_iter = boosted["params"]["learning_rate"], boosted["params"]["n_iter"]
+    depths = " or ".join(", ".join(map(str, boosted["depths"])).rsplit(", ", 1))
+    assert f"rate {rate:g}, at most {n_iter:,} iterations and {depths} levels of splits" in told
+    assert f"{RFFS} with {forest['params']['n_estimators']} full trees" in told
+    splits = {rows.loc[rows["dataset"] == d, "split"].nunique() for d in (SPAM, USPS, "pcmac")}
+    assert f"{' or '.join(map(str, sorted(splits)))} splits of the small sets" in told
+    assert f"Colon in {rows.loc[rows['dataset'] == COLON, 'split'].nunique()} splits" in told
+    for name, size in gbfs.ROWS[full].items():
+        assert re.search(rf"{size:,} (training rows )?of {name}", told)
+    assert ("all training rows" in told) is full
 
 
 def test_what_cells_tell_reaches_the_tables():
@@ -171,8 +194,8 @@ def test_two_classes_of_many():
     wine = load_dataset("wine")
     data = gbfs.binary(wine, (wine.classes[1],))
     np.testing.assert_array_equal(data.y, wine.y == 1)
-    assert gbfs.sampled(data, 50).n_samples == 50
-    assert gbfs.sampled(data, None) is data
+    assert sampled(data, 50).n_samples == 50
+    assert sampled(data, None) is data
 
 
 # --- claims, on made-up results ---
@@ -304,4 +327,4 @@ def test_tables_and_pictures():
     assert all(p.png.startswith(b"\x89PNG") for p in told.pictures)
     colon = next(t.frame for t in told.tables if t.stem == "colon").set_index("method")
     assert colon.loc[AWARE, ["least error", "bags"]].tolist() == ["0.100", "1.0"]
-    assert gbfs_pictures.curve_picture(table.iloc[:0]) is None
+    assert gbfs_tables.curve_picture(table.iloc[:0]) is None

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fsgym import Dataset
-from fsgym_studies.dwsm import shared as dwsm
+from fsgym_studies.common.plan import Source
 from fsgym_studies.hkl import cell as hkl_cell
 from fsgym_studies.hkl import claims as hkl_claims
 from fsgym_studies.hkl import printed as hkl_printed
@@ -26,9 +26,11 @@ def either(n=80, d=8, seed=0):
 @pytest.mark.parametrize("method", hkl_cell.METHODS)
 def test_a_cell_of_disjunctions(method):
     arguments = {
-        "literals": {}, "names": {"x1": "one"}, "grid": {"C": [1.0, 100.0], "beta": [4.0], "p": [1.1]},
-        "max_active": 50, "part": {"folds": 4, "fold": 1, "seed": 0}, "seed": 3,
-    }  # fmt: skip
+        "features": {"literals": {}, "names": {"x1": "one"}},
+        "search": {"grid": {"C": [1.0, 100.0], "beta": [4.0], "p": [1.1]}, "max_active": 50},
+        "part": {"folds": 4, "fold": 1, "seed": 0},
+        "seed": 3,
+    }
     told = hkl_cell.nested(either(), method=method, **arguments)
     assert told == hkl_cell.nested(either(), method=method, **arguments)
     json.dumps(told, allow_nan=False)
@@ -56,8 +58,8 @@ def test_literals_are_named_by_levels(monkeypatch):
     codes = Dataset(X, np.arange(12) % 2, feature_names=["town", "smokes", "age"])
     hot = [*(X[:, 0] == k for k in range(3)), X[:, 1], X[:, 2]]
     shown = Dataset(np.column_stack(hot), codes.y, feature_names=["town=A", "town=B", "town=C", "smokes=yes", "age"])
-    monkeypatch.setattr(dwsm.Source, "load", lambda source, data_dir=None: shown if source.one_hot else codes)
-    literals, names = hkl.naming(hkl.Bench(dwsm.Source("people", "people")), codes, None)
+    monkeypatch.setattr(Source, "load", lambda source, data_dir=None: shown if source.one_hot else codes)
+    literals, names = hkl.naming(hkl.Bench(Source("people", "people")), codes, None)
     assert literals == {"nominal": [0, 1]}
     assert names == {
         "town=0": "town=A",

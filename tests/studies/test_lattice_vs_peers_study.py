@@ -1,4 +1,4 @@
-"""The study of the strong agent: its cells beside the estimators, its claims on made-up results, its section."""
+"""The lattice agent and its peers: its cells beside the estimators, its claims on made-up results, its section."""
 
 from typing import Any
 
@@ -11,10 +11,11 @@ import fsgym
 from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, extras
+from fsgym_studies.common.plan import Source
 from fsgym_studies.common.render import replace_section, section, write_section
-from fsgym_studies.lattice_vs_peers import cell as strong_cell
-from fsgym_studies.lattice_vs_peers import study as strong
-from fsgym_studies.lattice_vs_peers import tables as strong_tables
+from fsgym_studies.lattice_vs_peers import cell as lattice_cell
+from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers
+from fsgym_studies.lattice_vs_peers import tables as lattice_tables
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, LATTICE, PPO, RCPI, STATIC
 from fsgym_studies.lattice_vs_peers.tables import OURS, TITLES
 from support.made_up import by_text, stand_in
@@ -35,7 +36,7 @@ def told_by_one(n=90, d=4, seed=0):
 @pytest.mark.parametrize("method", [LATTICE, RCPI, CART, CEGB, STATIC])
 def test_a_cell_has_the_figures_of_every_price(method):
     """Where a feature costs .01 the one that tells is asked for; where it costs more than an error, nothing is."""
-    cell = strong_cell.at_prices(told_by_one(), method=method, prices=PRICES, part=PART, seed=0)
+    cell = lattice_cell.at_prices(told_by_one(), method=method, prices=PRICES, part=PART, seed=0)
     assert (cell["n_train"], cell["n_test"]) == (62, 28)
     for k, price in enumerate(PRICES):
         assert cell["loss"][k] == pytest.approx(1 - cell["accuracy"][k] + price * cell["n_features"][k])
@@ -48,14 +49,14 @@ def test_a_cell_has_the_figures_of_every_price(method):
 def test_the_lattice_of_a_cell_is_that_of_a_fit_at_each_price():
     data = told_by_one()
     train, test = data.split(0.7, 1)
-    cell = strong_cell.at_prices(data, method=LATTICE, prices=PRICES, part=PART, seed=3)
+    cell = lattice_cell.at_prices(data, method=LATTICE, prices=PRICES, part=PART, seed=3)
     for price, loss in zip(PRICES, cell["loss"]):
         model = LatticeClassifier(price, random_state=3).fit(train.X, train.classes[train.y])
         assert loss == fsgym.evaluate(model, test, Rules.for_dataset(test, lam=price)).loss
 
 
 def test_single_fits_are_timed_one_by_one():
-    seconds = strong_cell.single_fits(told_by_one(), prices=PRICES, part=PART, seed=0)["fit_seconds"]
+    seconds = lattice_cell.single_fits(told_by_one(), prices=PRICES, part=PART, seed=0)["fit_seconds"]
     assert len(seconds) == 2
     assert min(seconds) > 0
 
@@ -67,7 +68,7 @@ def test_what_is_searched_pays_the_price_it_is_asked_for():
     y = (X[:, 0] + 0.4 * X[:, 1] + 0.3 * rng.normal(size=150) > 0).astype(int)
     trees = [CARTClassifier(max_depth=k, random_state=0) for k in (1, 2, 5)]
     stump = CARTClassifier(ccp_alpha=1.0)
-    cheap, dear, dearest = strong_cell.searched([stump, stump, *trees], X, y, (0.0, 0.1, 1.0), 0)
+    cheap, dear, dearest = lattice_cell.searched([stump, stump, *trees], X, y, (0.0, 0.1, 1.0), 0)
     assert cheap.get_params()["max_depth"] in (2, 5)
     assert dear.get_params()["max_depth"] == 1
     assert dearest.features_used(X).sum() == 0
@@ -76,7 +77,7 @@ def test_what_is_searched_pays_the_price_it_is_asked_for():
 
 def test_the_static_selection_is_logistic_regression_on_the_same_features_for_all():
     data = told_by_one()
-    (model,) = strong_cell.static(data.X, data.y, [0.01], 0)
+    (model,) = lattice_cell.static(data.X, data.y, [0.01], 0)
     assert model.features_used(data.X).all(axis=0).tolist() == [True, False, False, False]
     assert isinstance(model.classifier_[-1], LogisticRegression)
 
@@ -85,25 +86,29 @@ def test_the_static_selection_is_logistic_regression_on_the_same_features_for_al
 
 
 def test_quick_cells_are_cells_of_the_whole_study(monkeypatch):
-    monkeypatch.setattr(strong.Source, "load", stand_in)
-    full, quick = ({p.task.key for p in strong.plan(f, None)} for f in (True, False))
+    monkeypatch.setattr(Source, "load", stand_in)
+    full, quick = ({p.task.key for p in lattice_vs_peers.plan(f, None)} for f in (True, False))
     assert quick < full
-    rows = pd.DataFrame([p.row for p in strong.plan(True, None)])
+    rows = pd.DataFrame([p.row for p in lattice_vs_peers.plan(True, None)])
     counts = rows.groupby("method")["dataset"].nunique()
-    assert counts[OURS] == counts[TITLES[CART]] == len(strong.SOURCES) == 14
+    assert counts[OURS] == counts[TITLES[CART]] == len(lattice_vs_peers.SOURCES) == 14
     sizes = rows.groupby(["dataset", "method"]).size()
     assert (sizes[:, OURS] == 3).all()
     assert (sizes[:, TITLES[PPO]] == 3).all()
-    assert set(strong.DEEP[False]) < set(strong.DEEP[True]) < {s.title for s in strong.SOURCES}
-    assert set(strong.QUICK) < {s.title for s in strong.SOURCES}
+    assert (
+        set(lattice_vs_peers.DEEP[False])
+        < set(lattice_vs_peers.DEEP[True])
+        < {s.title for s in lattice_vs_peers.SOURCES}
+    )
+    assert set(lattice_vs_peers.QUICK) < {s.title for s in lattice_vs_peers.SOURCES}
 
 
 def test_what_is_not_installed_is_left_out_and_named(monkeypatch):
-    monkeypatch.setattr(strong.Source, "load", stand_in)
+    monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    assert {TITLES[CEGB], TITLES[PPO]}.isdisjoint(p.row["method"] for p in strong.plan(True, None))
+    assert {TITLES[CEGB], TITLES[PPO]}.isdisjoint(p.row["method"] for p in lattice_vs_peers.plan(True, None))
     table = made_up(methods=(LATTICE, RCPI, CART, STATIC))
-    conclusion = strong.conclude([], table, True)
+    conclusion = lattice_vs_peers.conclude([], table, True)
     assert "Left out: CEGB needs lightgbm: pip install 'fsgym[cegb]'." in conclusion.notes
     assert not any("CEGB" in c.text for c in conclusion.claims)
 
@@ -127,7 +132,7 @@ def made_up(lead: Any = 0.02, seconds=3.0, methods=tuple(TITLES), sets=("one", "
 
 
 def claims_of(table):
-    return strong.conclude([], table, True).claims
+    return lattice_vs_peers.conclude([], table, True).claims
 
 
 def test_claims_that_hold():
@@ -135,8 +140,8 @@ def test_claims_that_hold():
     assert len(claims) == 5 + 1 + 2
     assert all(c.holds for c in claims)
     cart = by_text(claims, "The lattice loses less than CART at every price (mean over 3 data sets)")
-    found = strong_tables.points(made_up(), strong.PRICES)
-    pair = strong_tables.difference(found, "CART", 0.01)
+    found = lattice_tables.points(made_up(), lattice_vs_peers.PRICES)
+    pair = lattice_tables.difference(found, "CART", 0.01)
     assert pair is not None
     assert f"0.01: {pair.text}" in cart.here
     best = by_text(claims, "The lattice loses less than the best peer")
@@ -165,24 +170,24 @@ def test_pairs_are_complete():
     deep = TITLES[PPO]
     table = table[~((table["method"] == deep) & (table["dataset"] == "two"))]
     table = table[~((table["method"] == deep) & (table["dataset"] == "one") & (table["split"] == 1))]
-    found = strong_tables.points(table, strong.PRICES)
-    pair = strong_tables.difference(found, deep, 0.1)
+    found = lattice_tables.points(table, lattice_vs_peers.PRICES)
+    pair = lattice_tables.difference(found, deep, 0.1)
     assert pair is not None
     assert (pair.sets, pair.pairs) == (2, 3)
-    both = strong_tables.losses(found[found["lam"] == 0.1])[[OURS, deep]].dropna()
+    both = lattice_tables.losses(found[found["lam"] == 0.1])[[OURS, deep]].dropna()
     less = (both[OURS] - both[deep]).groupby("dataset").mean()
     assert pair.mean == pytest.approx(less.mean())
     assert pair.error_sets == pytest.approx(less.std(ddof=1) / np.sqrt(2))
-    best = strong_tables.against_best(found).set_index(["dataset", "lam"]).loc[("one", 0.1)]
+    best = lattice_tables.against_best(found).set_index(["dataset", "lam"]).loc[("one", 0.1)]
     assert best["peer"] == deep
     assert [best["ours"], best["best"]] == pytest.approx(both.loc["one"].iloc[0].tolist())
 
 
 def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
-    found = strong_tables.points(made_up(lead=(0.0, 0.02, 0.04)), strong.PRICES)
-    pair = strong_tables.difference(found, "CART")
+    found = lattice_tables.points(made_up(lead=(0.0, 0.02, 0.04)), lattice_vs_peers.PRICES)
+    pair = lattice_tables.difference(found, "CART")
     assert pair is not None
-    table = strong_tables.losses(found)
+    table = lattice_tables.losses(found)
     less = table[OURS] - table["CART"]
     assert (pair.sets, pair.pairs, len(less)) == (3, 30, 30)
     assert pair.error == pytest.approx(less.std(ddof=1) / np.sqrt(30))
@@ -192,9 +197,9 @@ def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
 
 def test_where_a_peer_is_ahead_is_named():
     table = made_up(lead=(0.02, 0.02, -0.01))
-    notes = strong.conclude([], table, True).notes
+    notes = lattice_vs_peers.conclude([], table, True).notes
     assert any("ahead of the lattice" in n and "three at 0.001" in n and "one at" not in n for n in notes)
-    told = next(t for t in strong.conclude([], table, True).tables if t.stem == "losses").frame
+    told = next(t for t in lattice_vs_peers.conclude([], table, True).tables if t.stem == "losses").frame
     assert told.set_index("data set").loc["three", "0.001"].startswith("0.215 > 0.205")
     assert told.set_index("data set").loc["one", "0.1"].startswith("0.585 < 0.6")
 
@@ -203,19 +208,19 @@ def test_where_a_peer_is_ahead_is_named():
 
 
 def test_the_section_has_the_tables_and_the_picture(tmp_path):
-    conclusion = strong.conclude([], made_up(), True)
+    conclusion = lattice_vs_peers.conclude([], made_up(), True)
     doc = tmp_path / "agents.md"
     doc.write_text("# Agents\n\nBy hand.\n")
     replace_section(doc, "other", "## Other", "benchmarks/other.py")
-    write_section(doc, strong.STUDY, conclusion, True, "9 cells")
+    write_section(doc, lattice_vs_peers.STUDY, conclusion, True, "9 cells")
     replace_section(doc, "other", "## Other figures", "benchmarks/other.py")
     text = doc.read_text()
     other = "<!-- other: begin, written by benchmarks/other.py -->\n## Other figures\n<!-- other: end -->"
-    begin = "<!-- strong: begin, written by fsgym reproduce -->\n## The lattice agent"
+    begin = "<!-- lattice-vs-peers: begin, written by fsgym reproduce -->\n## The lattice agent"
     assert text.startswith(f"# Agents\n\nBy hand.\n\n{other}\n\n{begin}")
     assert "| claim | here | holds |" in text
-    assert "](strong_losses.png)" in text
-    assert (tmp_path / "strong_losses.png").read_bytes().startswith(b"\x89PNG")
+    assert "](lattice-vs-peers_losses.png)" in text
+    assert (tmp_path / "lattice-vs-peers_losses.png").read_bytes().startswith(b"\x89PNG")
     for heading in ("The lattice and the best peer", "Paired differences", "Training time"):
         assert f"### {heading}" in text
-    assert section(strong.STUDY, conclusion, True, "9 cells").rstrip() in text
+    assert section(lattice_vs_peers.STUDY, conclusion, True, "9 cells").rstrip() in text

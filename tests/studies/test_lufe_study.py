@@ -11,8 +11,9 @@ from sklearn.svm import SVC
 
 from baselines import LUFeCV
 from fsgym import Dataset
-from fsgym_studies.dwsm import shared as dwsm
+from fsgym_studies.common.plan import Source
 from fsgym_studies.lufe import cell as lufe_cell
+from fsgym_studies.lufe import claims as lufe_claims
 from fsgym_studies.lufe import study as lufe
 from fsgym_studies.lufe import tables as lufe_tables
 from support.made_up import by_text, stand_in
@@ -26,15 +27,15 @@ def documents(n=60, d=40, seed=0):
     return Dataset(rng.poisson(rates), y, name="documents")
 
 
-LUFE_CELL: dict[str, Any] = {"sample": 40, "draw": 1, "repeat": 3, "fold": 2, "folds": 5, "n_selected": 8}
+PART: dict[str, Any] = {"sample": 40, "draw": 1, "folds": 5, "fold": 2, "seed": 3}
 
 
 @pytest.mark.parametrize(("selector", "inner"), [("rfe", "nested"), ("anova", "outer")])
 def test_a_lufe_cell_is_what_the_estimator_gives(selector, inner):
     """The cell shares selections and factors among its classifiers; each estimator begins from the table."""
     data = documents()
-    cell = lufe_cell.compare_arms(data, **LUFE_CELL, selector=selector, inner=inner, shares=(0.5,))
-    train, test = lufe_cell.parts(data.y, 40, 1, 3, 2, 5)
+    cell = lufe_cell.compare_arms(data, part=PART, n_selected=8, selector=selector, inner=inner, shares=(0.5,))
+    train, test = lufe_cell.parts(data.y, PART)
     X, words = lufe_cell.table(data.X, train)
     assert (len(train), len(test)) == (cell["n_train"], cell["n_test"]) == (32, 28)
     assert words == cell["n_features"] <= 40
@@ -53,10 +54,9 @@ def test_a_lufe_cell_is_what_the_estimator_gives(selector, inner):
 def test_the_plain_machines_of_a_lufe_cell():
     """ALL is scikit-learn's linear SVM at one of the seven weights, and does better on the features that tell."""
     data = documents(400, 300)
-    cell = lufe_cell.compare_arms(
-        data, **LUFE_CELL | {"sample": 60, "n_selected": 5}, selector="anova", inner="nested", controls=False
-    )
-    train, test = lufe_cell.parts(data.y, 60, 1, 3, 2, 5)
+    part = PART | {"sample": 60}
+    cell = lufe_cell.compare_arms(data, part=part, n_selected=5, selector="anova", inner="nested", controls=False)
+    train, test = lufe_cell.parts(data.y, part)
     X, _ = lufe_cell.table(data.X, train)
     machines = [SVC(C=C, kernel="linear", tol=1e-8).fit(X[train], data.y[train]) for C in np.logspace(-3, 3, 7)]
     assert min(abs(cell["ALL"] - m.score(X[test], data.y[test])) for m in machines) < 1e-9
@@ -72,7 +72,7 @@ def test_the_lufe_study_is_the_papers_protocol(monkeypatch, tmp_path):
     np.savez(tmp_path / "techtc300_ten.npz", X=told.X, y=told.y)
     names = {s.name: s.title for s in lufe.techtc(tmp_path)}
     assert names == {"techtc300_ten": "ten"}
-    monkeypatch.setattr(dwsm.Source, "load", stand_in)
+    monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setitem(lufe.RUNS, True, [(0, 0), (9, 9)])
     full, quick = (lufe.plan(f, tmp_path) for f in (True, False))
     rows = pd.DataFrame([p.row for p in full])
@@ -83,7 +83,7 @@ def test_the_lufe_study_is_the_papers_protocol(monkeypatch, tmp_path):
     assert {p.task.key for p in quick} < {p.task.key for p in full}
     wide = [p for p in quick if p.task.arguments["shares"]]
     assert {(p.row["selector"], p.row["K"], p.row["inner"]) for p in wide} == {("RFE", 300, "nested")}
-    assert [p.task.arguments["sample"] for p in quick if p.row["corpus"] == "ten"] == [None] * 6
+    assert [p.task.arguments["part"]["sample"] for p in quick if p.row["corpus"] == "ten"] == [None] * 6
 
 
 def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
@@ -132,15 +132,15 @@ def test_lufe_claims_that_hold():
 
 def test_lufe_claims_that_do_not_hold():
     table = lufe_table(selection=-0.02, identity=0.0, augmented=0.03, least=0.02)
-    claims = lufe.claims(table)
+    claims = lufe_claims.claims(table)
     assert by_text(claims, "LUFe-RFE is above the identity").holds is False
     assert "not told apart" in by_text(claims, "LUFe-RFE is above the identity").here
     assert by_text(claims, "LUFe-RFE is above ALL").holds is False
     assert "below" in by_text(claims, "LUFe-RFE is above ALL").here
     assert by_text(claims, "LUFe-RFE gains").holds is False
     assert by_text(claims, "LUFe-RFE is above RFE-augmented").here.startswith("above at 0 of 10 shares")
-    assert "slacks that see no feature gain +1.99; what" in lufe.notes(lufe_tables.means(table))[0]
-    worse = lufe.notes(lufe_tables.means(lufe_table(selection=0.02, identity=0.0)))
+    assert "slacks that see no feature gain +1.99; what" in lufe_claims.notes(lufe_tables.means(table))[0]
+    worse = lufe_claims.notes(lufe_tables.means(lufe_table(selection=0.02, identity=0.0)))
     assert worse[0].startswith("LUFe-RFE is below RFE (-2.")
     assert "there is no gain to explain" in worse[0]
 

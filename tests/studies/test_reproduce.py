@@ -16,7 +16,7 @@ from fsgym_studies.common.curves import done, settings_of
 from fsgym_studies.common.plan import CART, DWSM, Arm, Block, lams, shares
 from fsgym_studies.common.render import markdown, replace_section
 from fsgym_studies.common.study import Claim, Conclusion, Study, Table
-from fsgym_studies.dwsm import shared as dwsm
+from fsgym_studies.dwsm.tables import curve_pictures, settings_table
 from support.pages import read
 
 NASTY = "<script>alert('x')</script> | *bold* `code`"
@@ -54,8 +54,8 @@ def tiny_conclusion(planned, table, full):
         Claim("Nothing can be had", "2.000", f"{best:.3f}", bool(best >= 2)),
         Claim("Who knows", "–", "–", None),
     ]
-    tables = [dwsm.settings_table(settings), Table("odd", "Odd", "A note.", pd.DataFrame({NASTY: [1.0, np.nan]}))]
-    pictures = dwsm.curve_pictures(settings, table)
+    tables = [settings_table(settings), Table("odd", "Odd", "A note.", pd.DataFrame({NASTY: [1.0, np.nan]}))]
+    pictures = curve_pictures(settings, table)
     return Conclusion("Made up.", claims, tables, pictures, ["Mind <i>this</i>."])
 
 

@@ -52,6 +52,7 @@ def test_no_study_fails_without_results(name):
     planned = [Planned(cells_task(), {})]
     conclusion = study.conclude(planned, pd.DataFrame(columns=columns), False)
     assert isinstance(conclusion, Conclusion)
+    assert conclusion.claims
     assert all(c.holds is None for c in conclusion.claims)
 
 
@@ -70,6 +71,8 @@ def test_a_missing_data_set_is_told_in_one_sentence(monkeypatch):
 def test_unknown_study():
     with pytest.raises(ValueError, match="unknown study 'dwsm-binar'; did you mean 'dwsm-binary'"):
         find_study("dwsm-binar")
+    with pytest.raises(ValueError, match="unknown study 'lattice_vs_peer'; did you mean 'lattice-vs-peers'"):
+        find_study("lattice_vs_peer")
 
 
 def test_claims_are_counted_in_words():

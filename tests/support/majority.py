@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
 from agents import BaseAgentClassifier, Policy
 from fsgym import Rules
+from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +44,10 @@ class MajorityClassifier(BaseAgentClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def __init__(
-        self, lam=0.01, *, budget=None, budget_cost=None, costs=None, error_costs=None, groups=None, related=None,
-        relation="any", unrelated_costs=None, empty_is_related=True, prerequisites=None, missing="unavailable",
-        random_state=None,
-    ):  # fmt: skip
-        self.__dict__.update({name: value for name, value in locals().items() if name != "self"})
+    @takes_rule_options
+    def __init__(self, lam=0.01, *, random_state=None, **options: Unpack[RuleOptionsButLam]):
+        self._set_rule_options(lam=lam, **options)
+        self.random_state = random_state
 
     def fit(self, X, y):
         dataset, self.rules_ = self._task(X, y)

@@ -14,7 +14,6 @@ from fsgym_studies.common.plan import Source, table_of
 from fsgym_studies.common.render import write
 from fsgym_studies.uncertain_sgl import cell, tables
 from fsgym_studies.uncertain_sgl import claims as claiming
-from fsgym_studies.uncertain_sgl import notes as noting
 from fsgym_studies.uncertain_sgl import study as uncertain_sgl
 from fsgym_studies.uncertain_sgl.printed import (
     COLUMNS,
@@ -272,12 +271,12 @@ def test_what_fewer_steps_and_other_codes_find_is_told():
     short["method"] = tables.SHORT
     short["early_fnum"] *= np.where(short["dataset"] == "Horse", 1.0, 1.5)  # 1.05 of what is printed, but for Horse
     other = short[short["dataset"] == "German"].assign(method=tables.RECODED, dataset="German, codes in order 1")
-    steps, german, *_ = noting.notes(pd.concat([table, short, other], ignore_index=True))
+    steps, german, *_ = claiming.notes(pd.concat([table, short, other], ignore_index=True))
     assert "Crx gaussian 6.2 and 9.3 (8.9); " in steps
     assert "of these 18 are within 20%, and 0 of the other 0" in steps
     assert "After 20 steps 16 of" in steps
     assert german.endswith("(printed): 11.3, 16.9 (16.1); 11.3, 17.0 (16.2).")
-    assert len(noting.notes(table.iloc[:0])) == 1  # misprints are known without results
+    assert len(claiming.notes(table.iloc[:0])) == 1  # misprints are known without results
 
 
 def test_lasso_ratios_beyond_the_number_of_rows():

@@ -1,0 +1,73 @@
+"""Tables and pictures of section 6.3.2."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fsgym.comparison import figures
+from fsgym.comparison.report import Picture, png_of
+from fsgym.comparison.summary import settings_text
+from fsgym_studies.common.render import style, with_interval
+from fsgym_studies.common.statistics import mean_of
+from fsgym_studies.common.study import Table
+from fsgym_studies.dwsm.cost.printed import PRINTED
+
+TITLE = "Pima diabetes"
+
+
+def label(error: float) -> str:
+    """What the table calls the data at the cost of an error."""
+    return f"{TITLE}, {error:g}"
+
+
+def cheapest(table: pd.DataFrame) -> pd.DataFrame:
+    """The cheapest setting of each method at each error cost."""
+    rows = []
+    for (dataset, method), cells in table.groupby(["dataset", "method"], sort=False):
+        setting = cells.groupby("setting")["loss"].mean().idxmin()
+        own = cells[cells["setting"] == setting]
+        cost, accuracy = mean_of(own["loss"]), mean_of(own["accuracy"])
+        rows.append(
+            {
+                "error cost": str(dataset).rpartition(", ")[2],
+                "method": method,
+                "mean cost": with_interval(cost, 1),
+                "accuracy": f"{accuracy.mean:.3f}",
+                "price of tests": f"{own['spent'].mean():.1f}",
+                "features": f"{own['n_features'].mean():.2f}",
+                "setting": settings_text(own["params"].iloc[0]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def cost_table(table: pd.DataFrame) -> Table:
+    """What each method costs, in tests and answers."""
+    return Table(
+        "costs",
+        "Mean cost of a decision",
+        "Prices of the tests made plus the cost of the answer, mean over the folds with a 95 % bootstrap interval. "
+        "Methods other than DWSM know no prices: theirs is the setting that came out cheapest on the test folds, "
+        "which favours them.",
+        cheapest(table),
+    )
+
+
+def picture(table: pd.DataFrame) -> Picture:
+    """What is paid for tests and what answers cost then."""
+    grouped = table.groupby(["dataset", "method", "setting"], sort=False)
+    columns = ["spent", "error_cost"]
+    means = grouped[columns].mean().join(grouped[columns].std(ddof=0).fillna(0.0).add_suffix("_std")).reset_index()
+    titles = {m: m for m in means["method"].unique()}
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(10.5, 4.2), layout="constrained")
+        panels = figure.subplots(1, len(PRINTED))
+        for panel, error in zip(panels, PRINTED):
+            rows = means[means["dataset"] == label(error)]
+            figures.curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests made", ax=panel)
+            panel.set(title=f"error cost {error:g}", ylabel="mean cost of the answers")
+        png = png_of(figure)
+    caption = "Means over the folds, bars of one standard deviation. Down and to the left is better."
+    return Picture("costs", "Prices of tests against cost of answers", caption, png)

@@ -1,0 +1,101 @@
+"""Tables and pictures that the six studies share: areas, heights of curves, settings, curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from fsgym.comparison import figures
+from fsgym.comparison.report import Picture, png_of
+from fsgym_studies.common.curves import areas, by_dataset, differences, heights, versus
+from fsgym_studies.common.plan import DWSM
+from fsgym_studies.common.render import file_stem, number, style, with_std
+from fsgym_studies.common.study import Table
+from fsgym_studies.dwsm.study import DRAWN
+
+LEVELS = (0.5, 0.7, 0.8, 0.9)
+
+
+def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
+    """Areas by data set and method, with DWSM's lead over each other method."""
+    values = areas(table)
+    means = by_dataset(values)
+    methods = [m for m in methods if m in means]
+    frame = means[methods].reset_index().rename(columns={"dataset": "data set"})
+    for other in methods:
+        if other != DWSM and DWSM in methods:
+            lead = differences(values, DWSM, other).reindex(means.index)
+            frame[f"{DWSM} − {other}"] = [
+                f"{m:+.3f} [{low:+.3f}, {high:+.3f}]" if m == m else "–"
+                for m, low, high in lead[["mean", "low", "high"]].to_numpy(float)
+            ]
+    return Table(
+        "areas",
+        "Area under the accuracy–sparsity curve",
+        "The mean accuracy where every sparsity from 0 to 1 counts alike; means over splits and shares of training "
+        "data, and the difference in the same splits with its 95 % bootstrap interval.",
+        frame,
+    )
+
+
+def height_table(table: pd.DataFrame, methods: Sequence[str], levels: Sequence[float] = LEVELS) -> Table:
+    """Accuracy at given sparsities."""
+    parts = []
+    for level in levels:
+        means = by_dataset(heights(table, level))
+        parts.append(means[[m for m in methods if m in means]].assign(sparsity=level))
+    frame = pd.concat(parts).reset_index().rename(columns={"dataset": "data set"})
+    frame.insert(1, "sparsity", frame.pop("sparsity"))
+    return Table(
+        "accuracy_at",
+        "Accuracy at equal sparsity",
+        "Means over splits and shares of training data.",
+        frame.sort_values(["data set", "sparsity"], kind="stable"),
+    )
+
+
+def wins_table(table: pd.DataFrame, first: str, others: Sequence[str]) -> Table:
+    """Wins, ties and losses over data sets."""
+    frame = versus(areas(table), first, others)
+    return Table(
+        "wins",
+        f"{first} over data sets",
+        f"On how many data sets {first}'s area is larger, equal (to within .001), smaller; p of Wilcoxon's signed rank "
+        "test over the data sets.",
+        frame,
+    )
+
+
+def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]:
+    """One picture a data set, a panel for each share of training data (the paper's appendix)."""
+    pictures = []
+    for dataset, rows in settings.groupby("dataset", sort=False):
+        chances = table[table["dataset"] == dataset].groupby("share")["chance"].mean()
+        with style():
+            figure = figures.panels(
+                rows, DRAWN, {float(s): float(c) for s, c in chances.items()}, figures.short(str(dataset))
+            )
+            png = png_of(figure)
+        caption = (
+            "Vertical bars: one standard deviation over the splits. Horizontal bars: how much the sparsity of a "
+            "setting varies over the test rows. Up and to the right is better."
+        )
+        stem = file_stem("curves", str(dataset))
+        pictures.append(Picture(stem, f"{dataset}: accuracy against sparsity", caption, png))
+    return pictures
+
+
+def settings_table(settings: pd.DataFrame, digits: int = 3) -> Table:
+    """All settings of all methods."""
+    frame = settings.assign(
+        accuracy=[with_std(a, s, digits) for a, s in zip(settings["accuracy"], settings["accuracy_std"])],
+        sparsity=[with_std(a, s) for a, s in zip(settings["sparsity"], settings["sparsity_std"])],
+        n_acquisitions=[number(float(v), 2) for v in settings["n_acquisitions"]],
+    )[["dataset", "share", "method", "params", "accuracy", "sparsity", "n_acquisitions", "splits"]]
+    return Table(
+        "settings",
+        "All settings",
+        "Means ± one standard deviation over the splits, on the test parts.",
+        frame.rename(columns={"dataset": "data set", "n_acquisitions": "acquisitions"}),
+    )
