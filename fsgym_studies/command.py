@@ -14,7 +14,7 @@ from fsgym.comparison.compare import writable_folder
 from fsgym.runner import run_tasks
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.plan import require, table_of, timings_of
-from fsgym_studies.common.render import claims_frame, work_done, write, write_section
+from fsgym_studies.common.render import claims_frame, failures, work_done, write, write_section
 from fsgym_studies.common.study import Conclusion
 
 MOST_FAILURES = 20  # told on stderr
@@ -64,8 +64,8 @@ def reproduce(name: str, options: Options) -> int:
         say(f"stopped after {finished} of {len(plan)} cells; the same command continues")
         return 130
     table = table_of(plan, run)
-    failed = table[table["error"].notna()]
-    if len(failed) < len(plan):
+    n_failed = int(table["error"].notna().sum())
+    if n_failed < len(plan):
         conclusion = study.conclude(plan, table, options.full)
         timings, work = timings_of(plan, run), work_done(run.timings, len(plan))
         report = write(study, conclusion, table, timings, folder, full=options.full, command=options.command)
@@ -73,17 +73,19 @@ def reproduce(name: str, options: Options) -> int:
         print(f"{work}.    Report: {report}")
         if options.doc is not None:
             write_section(options.doc, study, conclusion, options.full, work)
-    if len(failed):
-        _show_failures(failed, len(plan), folder)
-    return int(len(failed) > 0)
+    if n_failed:
+        show_failures(table, folder)
+    return int(n_failed > 0)
 
 
-def _show_failures(failed: pd.DataFrame, cells: int, folder: Path) -> None:
+def show_failures(table: pd.DataFrame, folder: Path) -> None:
     """The first cells that failed, on stderr."""
-    say(f"{len(failed)} of {cells} cells failed; the same command tries them again:")
-    for row in failed.head(MOST_FAILURES).to_dict("records"):
-        where = f"{row['dataset']}, {row['method']} {row['params']}, split {row['split']}"
-        say(f"{where}: {row['error']}")
+    failed = failures(table)
+    say(f"{len(failed)} of {len(table)} cells failed; the same command tries them again:")
+    for row in failed[:MOST_FAILURES]:
+        split = "" if row["split"] == "" else f"split {row['split']}"
+        where = (row["dataset"], f"{row['method']} {row['params']}".strip(), split)
+        say(f"{', '.join(word for word in where if word)}: {row['error']}")
     if len(failed) > MOST_FAILURES:
         say(f"and {len(failed) - MOST_FAILURES} more, all in {folder / 'cells.csv'}")
 

@@ -150,6 +150,13 @@ def times_table(timings: pd.DataFrame) -> Table | None:
     return Table("times", "Processor time", caption, frame.round(2))
 
 
+def failures(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The failed cells: dataset, method, params, split and error of each; "" for what a study does not name."""
+    names = ("dataset", "method", "params", "split", "error")
+    failed = table[table["error"].notna()].to_dict("records")
+    return [{name: row.get(name, "") for name in names} for row in failed]
+
+
 def write(
     study: Study,
     conclusion: Conclusion,
@@ -192,7 +199,7 @@ def write(
                 command=command,
                 work=work,
                 curves="sparsity" in table,
-                failures=table.loc[table["error"].notna()].to_dict("records"),
+                failures=failures(table),
                 tables=[
                     {"told": t, "columns": list(t.frame.columns), "rows": t.frame.to_numpy(object).tolist()}
                     for t in shown

@@ -12,9 +12,10 @@ import pytest
 import fsgym_studies as studies
 from fsgym import Dataset, cli
 from fsgym_studies import STUDIES
+from fsgym_studies.command import show_failures
 from fsgym_studies.common.curves import done, settings_of
 from fsgym_studies.common.plan import CART, DWSM, Arm, Block, lams, shares
-from fsgym_studies.common.render import markdown, replace_section
+from fsgym_studies.common.render import markdown, replace_section, write
 from fsgym_studies.common.study import Claim, Conclusion, Study, Table
 from fsgym_studies.dwsm.tables import curve_pictures, settings_table
 from support.pages import read
@@ -186,6 +187,23 @@ def test_failed_cells_are_listed_and_the_rest_is_told(capsys, tmp_path):
     assert "claims hold here" in said
     assert "What failed" in read(tmp_path / "report.html")[1]
     assert json.dumps(BROKEN) in error
+
+
+@pytest.mark.parametrize(
+    ("row", "shown", "line"),
+    [
+        ({"dataset": "vote", "method": "L1-SVM", "split": 3, "params": ""}, "vote L1-SVM 3", "vote, L1-SVM, split 3"),
+        ({"dataset": "pcmac 1", "selector": "RFE"}, "pcmac 1", "pcmac 1"),
+    ],
+)
+def test_failed_cells_are_listed_whatever_their_names_are(capsys, tmp_path, row, shown, line):
+    """Cells of hkl have no setting before they are run, those of lufe neither method nor split."""
+    table, timings = pd.DataFrame([{**row, "error": "ValueError: no"}]), pd.DataFrame(columns=["cpu_seconds"])
+    conclusion = Conclusion("Made up.", [Claim("Nothing", "", "", None)])
+    report = write(TINY, conclusion, table, timings, tmp_path, full=False, command="")
+    assert f"{shown} ValueError: no" in read(report)[1]
+    show_failures(table, tmp_path)
+    assert f"{line}: ValueError: no\n" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_sentence(capsys, tmp_path):
