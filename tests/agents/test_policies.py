@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import fsgym
 from agents import BaseAgentClassifier, Policy, load_classifier, model_file
 from fsgym import Rules, evaluate
 from fsgym.evaluation import play
@@ -151,9 +152,22 @@ def test_an_agent_from_outside_is_honest_and_evaluated():
 def test_an_agent_from_outside_that_nobody_named_is_not_loaded_by_its_kind(tmp_path):
     dataset, _ = problem("base", False)
     MajorityClassifier().fit(dataset.X, dataset.y).save(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"a model of kind 'majority', not one of linear, network, lattice$"):
+    with pytest.raises(ValueError, match=r"a model of kind 'majority', not one of lattice, linear, network$"):
         load_classifier(tmp_path / "model")
     assert MajorityClassifier.load(tmp_path / "model").predict(dataset.X).shape == (40,)
+
+
+def test_an_agent_from_outside_that_is_registered_is_found_by_its_kind_and_compared(tmp_path, monkeypatch):
+    dataset, _ = problem("base", False)
+    MajorityClassifier(lam=0.2).fit(dataset.X, dataset.y).save(tmp_path / "model")
+    try:
+        fsgym.register_method("majority", MajorityClassifier, prices=True)
+        assert type(load_classifier(tmp_path / "model")) is MajorityClassifier
+        results = fsgym.compare(dataset, ["majority", "cart"], splits=1, lam=[0.1, 0.2])
+        assert results.loc[results["method"] == "majority", "n_features"].tolist() == [0, 0]
+        assert results["error"].isna().all()
+    finally:
+        METHODS.pop("majority", None)
 
 
 def test_the_first_method_of_a_kind_loads_its_files(tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fsgym.methods import METHODS as OWN
 from fsgym.methods import Method, load_class
+from support.majority import MajorityClassifier
 from support.method_tables import TABLES, honest_usage
 from support.outside import TopFeatures
 
@@ -30,8 +31,11 @@ NETWORKS: dict[str, dict[str, Any]] = {
         "total_timesteps": 200, "num_envs": 8, "options": {"learning_starts": 50, "target_update_interval": 8}
     },
 }  # fmt: skip
-# A method from outside is held to the same contract.
-METHODS = OWN | {"top": Method("Top features", TopFeatures, False)}
+# A baseline and an agent from outside are held to the same contract.
+METHODS = OWN | {
+    "top": Method("Top features", TopFeatures, False),
+    "majority": Method("Most frequent class", MajorityClassifier, True),
+}
 PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 
