@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from agents import DatumWiseClassifier
-from agents.policy import walk
 from agents.rcpi.kernels import NEVER, padded
+from agents.rcpi.policy import walk
 from fsgym import load_dataset
 
 

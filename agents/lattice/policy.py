@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents import model_file
 from agents.lattice.plan import check_plan
-from agents.lattice.walk import Plan, act, buffers_of, walk
+from agents.lattice.walk import Plan, act, walk
 from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules
 
@@ -48,7 +48,7 @@ class LatticePolicy:
 
         A state that the policy itself does not come to is answered from the largest subset that it holds.
         """
-        taken = self.rules.taken_from(acquired)
+        taken = self.rules.acquisitions_of(acquired)
         X = np.where(acquired, values, np.nan).astype(np.float32)
         places, sizes = np.empty(len(X), np.int64), self.taken.sum(axis=1)
         may = np.array(legal, dtype=np.int8)
@@ -57,10 +57,7 @@ class LatticePolicy:
             places[row] = np.where(held, sizes, -1).argmax()
             if sizes[places[row]] < known.sum():
                 may[row, : self.rules.n_acquisitions] = 0
-        actions = np.empty(len(X), np.int64)
-        buffers = buffers_of(self.plan, self.rules.n_classes)
-        act(self.plan, buffers, places, X, self.rules.error_costs, may, actions, self.rules.n_acquisitions)
-        return actions
+        return act(self.plan, places, X, may, self.rules)
 
     def trajectories(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
         """Classify the rows of ``X`` (n_samples, n_features), each feature looked at only when acquired.
@@ -83,14 +80,7 @@ class LatticePolicy:
             raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {table.shape}")
         if rules.missing == "error" and np.isnan(table).any():
             raise ValueError("X has missing values and missing='error' refuses them")
-        n, J = len(table), rules.n_acquisitions
-        order, acquired = np.full((n, J), -1, np.int32), np.zeros(table.shape, bool)
-        answers, shares = np.zeros(n, np.int64), np.empty((n, rules.n_classes))
-        state = np.empty((1, rules.n_actions), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
-        buffers = buffers_of(self.plan, rules.n_classes)
-        walk(self.plan, buffers, rules.tables, table, rules.error_costs, order, acquired, answers, shares, *state)
-        longest = int((order >= 0).sum(axis=1).max(initial=0))
-        return Trajectories(order[:, :longest], acquired, answers, np.zeros(n, bool)), shares
+        return walk(self.plan, table, rules)
 
 
 def write_policy(path: str | os.PathLike, policy: LatticePolicy, header: dict[str, Any]) -> None:

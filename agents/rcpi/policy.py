@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from agents.rcpi.kernels import NEVER, add_acquisition, best_legal, padded
+from agents.rcpi.kernels import NEVER, Linear, add_acquisition, best_legal, padded
 from fsgym.dataset import Scaling
 from fsgym.evaluation import Trajectories
-from fsgym.rules import Rules, Tables
+from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
 # Scores must stay far from NEVER and from infinity: no sum of these reaches 1e27.
@@ -93,39 +94,42 @@ class LinearPolicy:
         return walk(self.scaled(X), X, W, b, rules)
 
 
+class Walked(NamedTuple):
+    """What a policy did with each row; see ``fsgym.Trajectories``."""
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+
+
 def walk(
     values: NDArray[np.float32], X: NDArray[np.float32], W: NDArray[np.float32], b: NDArray[np.float32], rules: Rules
 ) -> Trajectories:
     """Trajectories of one linear policy, from scaled ``values`` and padded weights (1, n_features, 2, width)."""
-    n, J = len(X), rules.n_acquisitions
+    n, J, wide = len(X), rules.n_acquisitions, b.shape[1]
     most = J if rules.budget is None else min(J, rules.budget)
-    order, acquired = np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool)
-    answers = np.zeros(n, np.int64)
-    state = np.empty((1, b.shape[1]), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
-    buffers = np.empty((1, b.shape[1]), np.float32), np.empty(b.shape[1], np.float32)
-    _walk(values, X, W, b, order, acquired, answers, *state, *buffers, *rules.tables)
-    longest = int((order >= 0).sum(axis=1).max(initial=0))
-    return Trajectories(order[:, :longest], acquired, answers, np.zeros(n, bool))
+    done = Walked(np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool), np.zeros(n, np.int64))
+    scores, allowed = np.empty((1, wide), np.float32), np.empty(wide, np.float32)
+    _walk(rules.tables, State.blank(1, J, wide), values, X, Linear(W, b), done, scores, allowed)
+    longest = int((done.order >= 0).sum(axis=1).max(initial=0))
+    return Trajectories(done.order[:, :longest], done.acquired, done.answers, np.zeros(n, bool))
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
-def _walk(values, X, W, b, order, acquired, answers, legal, status, touching, scores, allowed, *tables):
-    t = Tables(*tables)
+def _walk(t, state, values, X, linear, done, scores, allowed):
     J = t.costs.size
     for row in range(len(X)):
-        mdp.start(t, X, row, 0, legal, status, touching)
+        mdp.start(t, state, 0, X, row)
         for a in range(scores.shape[1]):
-            scores[0, a] = b[0, a]
-        n_taken, spent = 0, 0.0
+            scores[0, a] = linear.intercepts[0, a]
         while True:
-            action = best_legal(scores, 0, legal, 0, allowed)
+            action = best_legal(scores, 0, state.legal, 0, allowed)
             if action >= J:
-                answers[row] = action - J
+                done.answers[row] = action - J
                 break
-            spent += mdp.acquire(t, action, 0, legal, status, touching, n_taken, spent)
-            order[row, n_taken] = action
-            n_taken += 1
-            add_acquisition(t, action, values, row, W, 0, scores, 0)
+            done.order[row, state.n_taken[0]] = action
+            mdp.acquire(t, state, 0, action)
+            add_acquisition(t, action, values, row, linear, 0, scores)
             for k in range(t.member_first[action], t.member_first[action + 1]):
                 i = t.member[k]
-                acquired[row, i] = not np.isnan(X[row, i])
+                done.acquired[row, i] = not np.isnan(X[row, i])

@@ -146,7 +146,7 @@ def run_cell(
     telling = [w for w in said if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
     if telling:
         row["warning"] = f"{telling[0].category.__name__}: {' '.join(str(telling[0].message).split())[:300]}"
-    taken = rules.taken_from(result.used)
+    taken = rules.acquisitions_of(result.used)
     return {
         "row": row,
         "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
