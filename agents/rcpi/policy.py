@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof
 from numpy.typing import ArrayLike, NDArray
 
 from agents.rcpi.kernels import NEVER, Linear, add_acquisition, best_legal, padded
@@ -94,6 +96,15 @@ class LinearPolicy:
         return walk(self.scaled(X), X, W, b, rules)
 
 
+@cache
+def _compiled_walk() -> Callable:
+    """The compiled entry point: for one row, Numba takes longer to look at the types of records than to walk."""
+    flat, table, order = np.zeros(0, np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int32)
+    done, linear = Walked(order, order > 0, np.zeros(0, np.int64)), Linear(np.zeros((0, 0, 0, 0), np.float32), table)
+    example = (Rules(1, 2).tables, State.blank(1, 1, 1), table, table, linear, done, table, flat)
+    return _walk.compile(tuple(typeof(value) for value in example))
+
+
 class Walked(NamedTuple):
     """What a policy did with each row; see ``fsgym.Trajectories``."""
 
@@ -105,12 +116,16 @@ class Walked(NamedTuple):
 def walk(
     values: NDArray[np.float32], X: NDArray[np.float32], W: NDArray[np.float32], b: NDArray[np.float32], rules: Rules
 ) -> Trajectories:
-    """Trajectories of one linear policy, from scaled ``values`` and padded weights (1, n_features, 2, width)."""
+    """Trajectories of one linear policy, from scaled ``values`` and padded weights (1, n_features, 2, width).
+
+    Arrays must be contiguous and of these types: that is not checked.
+    """
     n, J, wide = len(X), rules.n_acquisitions, b.shape[1]
     most = J if rules.budget is None else min(J, rules.budget)
     done = Walked(np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool), np.zeros(n, np.int64))
     scores, allowed = np.empty((1, wide), np.float32), np.empty(wide, np.float32)
-    _walk(rules.tables, State.blank(1, J, wide), values, X, Linear(W, b), done, scores, allowed)
+    compiled = _compiled_walk()
+    compiled(rules.tables, State.blank(1, J, wide), values, X, Linear(W, b), done, scores, allowed)
     longest = int((done.order >= 0).sum(axis=1).max(initial=0))
     return Trajectories(done.order[:, :longest], done.acquired, done.answers, np.zeros(n, bool))
 
