@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Trajectories, play
-from fsgym.rules import Rules, Tables
+from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
 
@@ -83,32 +83,23 @@ def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
     What z does not tell: which values are missing, and what was spent where prices depend on the order; the
     greedily cheapest order is taken for it.
     """
-    taken = rules.taken_from(acquired)
-    legal = np.ones((len(taken), rules.n_actions), np.int8)
-    state = np.empty((1, rules.n_acquisitions), np.int8), np.empty((1, rules.n_acquisitions), np.int32)
-    _legal_from(taken, rules.price_sets(taken)[0], legal, *state, *rules.tables)
-    return legal.astype(bool)
+    return legal_and_prices(rules.acquisitions_of(acquired), rules)[0]
 
 
-@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def state_of(t, taken, status, touching):
-    """Write the state after the acquisitions ``taken`` (bool, J) into row 0 of both; returns how many they are."""
-    touching[0, :] = 0
-    n_taken = 0
-    for j in range(taken.size):
-        status[0, j] = mdp.TAKEN if taken[j] else mdp.OPEN
-        if taken[j]:
-            n_taken += 1
-            for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
-                touching[0, t.neighbour[k]] += 1
-    return n_taken
+def legal_and_prices(taken: NDArray[np.bool_], rules: Rules) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """What is legal after the acquisitions ``taken`` (n, J), bool (n, n_actions), and their prices.
+
+    Prices are float64 (n, J), in the unit of ``costs``. As for ``legal_from``, nothing is missing, and ``taken`` was
+    acquired in the greedily cheapest order.
+    """
+    state, prices = State.blank(len(taken), rules.n_acquisitions, rules.n_actions), np.zeros(taken.shape)
+    _place_and_price(rules.tables, state, taken, rules.price_sets(taken)[0], prices)
+    return state.legal.astype(bool), prices
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _legal_from(taken, spent, legal, status, touching, *tables):
-    t = Tables(*tables)
-    J = t.costs.size
+def _place_and_price(t, state, taken, spent, prices):
     for e in range(len(taken)):
-        n_taken = state_of(t, taken[e], status, touching)
-        for j in range(J):
-            legal[e, j] = mdp.is_legal(t, j, 0, status, touching, n_taken, spent[e])
+        mdp.place(t, state, e, taken[e], spent[e])
+        for j in range(t.costs.size):
+            prices[e, j] = mdp.price(t, state, e, j)

@@ -199,7 +199,7 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
         rules, scores, used = self.rules_, np.tile(init, (len(X), 1)), np.zeros(X.shape, dtype=bool)
         losses = []
         for first in range(0, trees.n_trees + 1, len(init)):
-            prices = self.lam * (rules.taken_from(used) @ rules.costs)
+            prices = self.lam * (rules.acquisitions_of(used) @ rules.costs)
             answers = self._answers(probabilities(scores))
             losses.append(float((rules.error_costs[answers, codes] + prices).sum()))
             if first < trees.n_trees:

@@ -76,7 +76,7 @@ def best_tree(trees: list[CARTClassifier], joint: np.ndarray, rules: Rules) -> f
     table = joint.reshape(len(ROWS), 2)
 
     def loss(tree: CARTClassifier) -> float:
-        spent = rules.price_sets(rules.taken_from(tree.features_used(ROWS)))[0]
+        spent = rules.price_sets(rules.acquisitions_of(tree.features_used(ROWS)))[0]
         return float((rules.error_costs[tree.predict(ROWS)] * table).sum() + rules.lam * (table.sum(axis=1) @ spent))
 
     return min(loss(tree) for tree in trees)

@@ -58,9 +58,7 @@ def measure(n_features: int, rng: np.random.Generator) -> float:
         states = sample_states(X, rules, 10 * n_samples, t)
 
         def rollouts(states=states, mixture=mixture, t=t):
-            return rollout_returns(
-                states, data, values, mixture, rules, per_trajectory=False, n_rollouts=1, seed=t, run=in_turn
-            )
+            return rollout_returns(states, data, values, mixture, rules, n_rollouts=1, seed=t, run=in_turn)
 
         returns, legal, updates = rollouts()
         W, b = fit_scores(states, values, data.y, returns, legal, rules, ridge=1e-3, run=in_turn)

@@ -16,6 +16,7 @@ from fsgym.vector_env import DatumWiseVectorEnv
 if TYPE_CHECKING:
     from fsgym.comparison import compare, summarise
     from fsgym.datasets import list_datasets, load_costs, load_dataset
+    from fsgym.env_checker import check_vector_env
 
 __version__ = version("fsgym")
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Rules",
     "Scaling",
     "Trajectories",
+    "check_vector_env",
     "compare",
     "evaluate",
     "list_datasets",
@@ -40,6 +42,7 @@ __all__ = [
 
 # Imported when first used: nothing of this is needed to make an environment.
 _LATER = {
+    "check_vector_env": "fsgym.env_checker",
     "compare": "fsgym.comparison",
     "summarise": "fsgym.comparison",
     "list_datasets": "fsgym.datasets",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fsgym import render
 from fsgym.checks import brief
 from fsgym.dataset import Dataset
-from fsgym.episodes import NO_ROWS, Ends, Episodes
+from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules
 
 FIRST = np.zeros(1, np.int64)
@@ -103,7 +103,7 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         self._action = np.zeros(1, np.int64)
         self._reward = np.zeros(1)
         self._ended = np.zeros(1, bool)
-        self._ends = Ends.blank(1)
+        self._outcomes = EpisodeOutcomes.blank(1)
         self._said: list[str] = []
 
     def reset(
@@ -129,19 +129,19 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
             raise TypeError(f"action must be a whole number, got {brief(action)}") from None
         except OverflowError:
             raise ValueError(f"action must be 0 to {self.rules.n_actions - 1}, got {brief(action)}") from None
-        episode.quick_step(self._action, self._strict, NO_ROWS, 0, self._reward, self._ended, self._ends)
+        episode.step(self._action, self._reward, self._ended, self._outcomes, strict=self._strict)
         ended, reward = bool(self._ended[0]), float(self._reward[0])
         info = self._info()
         if ended:
-            info |= {key: values[0].item() for key, values in self._ends._asdict().items()}
+            info |= {key: values[0].item() for key, values in self._outcomes._asdict().items()}
         if self.render_mode == "ansi":
-            ends = self._ends if ended else None
-            self._said.append(render.line(episode, int(self._action[0]), 0.0 - reward, ends))
+            outcomes = self._outcomes if ended else None
+            self._said.append(render.line(episode, int(self._action[0]), 0.0 - reward, outcomes))
         return episode.observation[0].copy(), reward, ended, False, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What is legal now, bool (n_actions,): the form sb3-contrib asks for."""
-        return self._episode.legal[0].astype(bool)
+        return self._episode.state.legal[0].astype(bool)
 
     def render(self) -> Any:
         if self.render_mode is None:
@@ -149,11 +149,11 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
             return None
         if self.render_mode == "ansi":
             return "\n".join(self._said) + "\n"
-        return render.picture(self._episode, 0, self._ends if self._ended[0] else None)
+        return render.picture(self._episode, 0, self._outcomes if self._ended[0] else None)
 
     def _info(self) -> dict[str, Any]:
         episode = self._episode
-        return {"action_mask": episode.legal[0].copy(), "spent": float(episode.spent[0])}
+        return {"action_mask": episode.state.legal[0].copy(), "spent": float(episode.state.spent[0])}
 
 
 def observation_space(dataset: Dataset) -> spaces.Box:

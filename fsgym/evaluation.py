@@ -12,8 +12,8 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
-from fsgym.episodes import Ends, Episodes
-from fsgym.rules import Rules
+from fsgym.episodes import EpisodeOutcomes, Episodes
+from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
 BATCH = 4096
@@ -193,7 +193,7 @@ def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules
         rows = np.arange(first, min(first + BATCH, dataset.n_samples))
         episodes = Episodes(dataset, rules, len(rows))
         episodes.begin(np.arange(len(rows)), rows)
-        reward, ended, ends = np.zeros(len(rows)), np.zeros(len(rows), bool), Ends.blank(len(rows))
+        reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
         forfeited = np.zeros(len(rows), bool)
         order = np.full((len(rows), rules.n_acquisitions), -1, np.int32)
         actions = np.zeros(len(rows), np.int64)
@@ -201,18 +201,18 @@ def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules
             live = np.flatnonzero(episodes.active)
             if not len(live):
                 break
-            chosen = np.asarray(actor(episodes.observation[live], episodes.legal[live].astype(bool)))
+            chosen = np.asarray(actor(episodes.observation[live], episodes.state.legal[live].astype(bool)))
             if chosen.shape != (len(live),) or chosen.dtype.kind not in "iu":
                 raise ValueError(
                     f"the policy must return {len(live)} whole numbers, got {chosen.dtype} of shape {chosen.shape}"
                 )
             actions[live] = chosen
-            episodes.step(actions, reward, ended, ends)
+            episodes.step(actions, reward, ended, outcomes)
             asked = live[~ended[live]]
             if len(asked):
                 order[asked, step] = actions[asked]
             forfeited |= ended & (actions < rules.n_acquisitions)
-        parts.append((order, episodes.acquired(), ends.prediction, forfeited))
+        parts.append((order, episodes.acquired(), outcomes.prediction, forfeited))
     order, acquired, answers, forfeited = (np.concatenate(p) for p in zip(*parts, strict=True))
     longest = int((order >= 0).sum(axis=1).max(initial=0))
     return Trajectories(order[:, :longest], acquired, answers, forfeited)
@@ -271,7 +271,7 @@ def _of_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any = None)
     used = np.asarray(estimator.features_used(X), dtype=bool)
     if used.shape != dataset.X.shape:
         raise ValueError(f"features_used must return shape {dataset.X.shape}, got {used.shape}")
-    spent, admissible, taken = rules.price_sets(rules.taken_from(used), dataset.X)
+    spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X)
     return _summary(dataset, rules, answers, used & ~np.isnan(dataset.X), taken.sum(axis=1), spent, admissible)
 
 
@@ -290,10 +290,8 @@ def _priced(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Evalu
     if order.shape[0] != dataset.n_samples or (order.size and order.max() >= rules.n_acquisitions):
         raise ValueError("the policy acquires what these rules do not know; evaluate it under rules with its groups")
     spent, made, admissible = price_orders(rules, dataset.X, order)
-    answers = np.where(trajectories.forfeited, rules.worst_answers(dataset.y), trajectories.answers)
-    return _summary(
-        dataset, rules, answers, trajectories.acquired, made, spent, admissible, trajectories.forfeited, trajectories
-    )
+    answers = np.where(trajectories.forfeited, rules.costliest_answers(dataset.y), trajectories.answers)
+    return _summary(dataset, rules, answers, trajectories.acquired, made, spent, admissible, trajectories)
 
 
 def price_orders(
@@ -314,28 +312,26 @@ def price_orders(
     """
     spent, made = np.zeros(len(order)), np.zeros(len(order), np.int64)
     admissible = np.ones(len(order), bool)
-    _price_orders(rules.tables, X, order, spent, made, admissible)
+    state = State.blank(1, rules.n_acquisitions, rules.n_actions)
+    _price_orders(rules.tables, state, X, order, spent, made, admissible)
     return spent, made, admissible
 
 
-@njit(cache=True, nogil=True)
-def _price_orders(t, X, order, spent, made, admissible):
-    """What the acquisitions of each row cost in their order; what cannot be had is not paid for."""
-    n_acquisitions = t.costs.size
-    status = np.empty((1, n_acquisitions), np.int8)
-    touching = np.empty((1, n_acquisitions), np.int32)
-    legal = np.empty((1, n_acquisitions + 1), np.int8)
+@njit(cache=True, nogil=True, _nrt=False)
+def _price_orders(t, state, X, order, spent, made, admissible):
+    """What the acquisitions of each row cost in their order; what is missing is not paid for."""
     for i in range(len(order)):
-        mdp.start(t, X, i, 0, legal, status, touching)
+        mdp.start(t, state, 0, X, i)
         for k in range(order.shape[1]):
             j = order[i, k]
             if j < 0:
                 break
-            if status[0, j] == mdp.MISSING:
+            if state.status[0, j] == mdp.MISSING:
                 continue
-            admissible[i] = admissible[i] and legal[0, j] == 1
-            spent[i] += mdp.acquire(t, j, 0, legal, status, touching, made[i], spent[i])
-            made[i] += 1
+            admissible[i] = admissible[i] and state.legal[0, j] == 1
+            mdp.acquire(t, state, 0, j)
+        spent[i] = state.spent[0]
+        made[i] = state.n_taken[0]
 
 
 def _summary(
@@ -346,7 +342,6 @@ def _summary(
     n_acquisitions: NDArray[np.int64],
     spent: NDArray[np.float64],
     admissible: NDArray[np.bool_],
-    illegal: NDArray[np.bool_] | None = None,
     trajectories: Trajectories | None = None,
 ) -> Evaluation:
     right = answers == dataset.y
@@ -364,7 +359,7 @@ def _summary(
         error_cost=float(errors.mean()),
         loss=float(losses.mean()),
         admissible=float(admissible.mean()),
-        illegal=0.0 if illegal is None else float(illegal.mean()),
+        illegal=0.0 if trajectories is None else float(trajectories.forfeited.mean()),
         answers=answers,
         used=used,
         losses=losses,

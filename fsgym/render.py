@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from fsgym.episodes import Ends, Episodes
+    from fsgym.episodes import EpisodeOutcomes, Episodes
 
 UNKNOWN, GAP = (150, 150, 150), (255, 255, 255)
 LOW, HIGH = np.array([33, 102, 172.0]), np.array([178, 24, 43.0])
@@ -20,16 +20,17 @@ def opening(episodes: Episodes) -> str:
     return f"datum {int(episodes.index[0])} of {episodes.dataset.name}: {_rest(episodes)}"
 
 
-def line(episodes: Episodes, action: int, cost: float, ends: Ends | None) -> str:
+def line(episodes: Episodes, action: int, cost: float, outcomes: EpisodeOutcomes | None) -> str:
     """One step of a single episode: what was asked, its value, its price, what is left."""
     rules, data = episodes.rules, episodes.dataset
-    if ends is None:
+    if outcomes is None:
         values = ", ".join(_value(episodes, i) for i in rules.groups[action])
         return f"ask {rules.names[action]}: {values}, price {cost:g}; {_rest(episodes)}"
-    answer, truth = int(ends.prediction[0]), int(ends.label[0])
+    answer, truth = int(outcomes.prediction[0]), int(outcomes.label[0])
     forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
     verdict = "right" if answer == truth else f"wrong, it is {data.classes[truth]}"
-    return f"{forfeited}answer {data.classes[answer]}: {verdict}, error cost {cost:g}; spent {episodes.spent[0]:g}"
+    spent = episodes.state.spent[0]
+    return f"{forfeited}answer {data.classes[answer]}: {verdict}, error cost {cost:g}; spent {spent:g}"
 
 
 def _value(episodes: Episodes, i: int) -> str:
@@ -38,7 +39,7 @@ def _value(episodes: Episodes, i: int) -> str:
 
 
 def _rest(episodes: Episodes, most: int = 6) -> str:
-    left = np.flatnonzero(episodes.legal[0, : episodes.rules.n_acquisitions])
+    left = np.flatnonzero(episodes.state.legal[0, : episodes.rules.n_acquisitions])
     names = [episodes.rules.names[j] for j in left[:most]]
     return (
         f"may ask {', '.join(names)}" + (f" and {len(left) - most} more" if len(left) > most else "")
@@ -47,7 +48,7 @@ def _rest(episodes: Episodes, most: int = 6) -> str:
     )
 
 
-def picture(episodes: Episodes, e: int, ends: Ends | None) -> NDArray[np.uint8]:
+def picture(episodes: Episodes, e: int, outcomes: EpisodeOutcomes | None) -> NDArray[np.uint8]:
     """Episode e as uint8 (height, width, 3).
 
     Features in a grid (blue low, white middle, red high) or the pixels of an image (black to white); what is
@@ -74,8 +75,8 @@ def picture(episodes: Episodes, e: int, ends: Ends | None) -> NDArray[np.uint8]:
     if data.image_shape is None and size > 4:
         grid[::size], grid[:, ::size] = GAP, GAP
     answers = np.full((data.n_classes, 3), WAITING, np.uint8)
-    if ends is not None:
-        answers[int(ends.prediction[e])] = RIGHT if ends.correct[e] else WRONG
+    if outcomes is not None:
+        answers[int(outcomes.prediction[e])] = RIGHT if outcomes.correct[e] else WRONG
     width = grid.shape[1]
     strip = answers[np.arange(width) * data.n_classes // width]
     edge = np.full((4, width, 3), GAP[0], np.uint8)

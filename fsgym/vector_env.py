@@ -22,7 +22,7 @@ from fsgym.env import (
     observation_space,
     rules_for,
 )
-from fsgym.episodes import NO_ROWS, Ends, Episodes
+from fsgym.episodes import NO_ROWS, EpisodeOutcomes, Episodes
 from fsgym.rules import Rules
 
 WHOLE = np.dtype(np.int64)  # what the compiled code takes actions for
@@ -89,9 +89,9 @@ class DatumWiseVectorEnv(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, size)
         self.action_space = batch_space(self.single_action_space, size)
         self._episodes = Episodes(dataset, self.rules, size)
-        self._asked = np.zeros(size, np.int64)
-        self._everyone, self._nobody = np.ones(size, bool), np.zeros(size, bool)
-        self._ends = self._last_ends = Ends.blank(size)
+        self._actions = np.zeros(size, np.int64)
+        self._all_true, self._all_false = np.ones(size, bool), np.zeros(size, bool)
+        self._outcomes = self._last_outcomes = EpisodeOutcomes.blank(size)
         self._rows, self._next_row = NO_ROWS, 0
         self._n_ended = size  # how many episodes are not under way
         self._begun = False
@@ -100,7 +100,7 @@ class DatumWiseVectorEnv(VectorEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         options = checked_options(seed, options)
-        who = self._asked_for(options)
+        who = self._reset_mask(options)
         which = np.flatnonzero(who)
         rows = None
         if options.get("index") is not None:
@@ -118,15 +118,15 @@ class DatumWiseVectorEnv(VectorEnv):
     def step(
         self, actions: NDArray[np.int64]
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        size, episodes, rows = self.num_envs, self._episodes, NO_ROWS
+        size, episodes, state, rows = self.num_envs, self._episodes, self._episodes.state, NO_ROWS
         if (
             type(actions) is not np.ndarray
             or actions.dtype is not WHOLE
-            or actions.shape != self._asked.shape
+            or actions.shape != self._actions.shape
             or not actions.flags.carray
         ):
-            self._asked[:] = self._whole_numbers(actions)  # whatever their layout, the compiled code sees one
-            actions = self._asked
+            self._actions[:] = self._whole_numbers(actions)  # whatever their layout, the compiled code sees one
+            actions = self._actions
         n_begun = self._n_ended
         if n_begun:  # they begin anew now
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or not self._begun:
@@ -134,33 +134,29 @@ class DatumWiseVectorEnv(VectorEnv):
             if self._next_row + n_begun > len(self._rows):
                 self._draw_more()
             rows = self._rows
-        reward, terminated, ends = np.empty(size), np.empty(size, bool), self._ends
-        n_ended = episodes.machine_code(  # as quick_step does, without one more call of Python
-            actions, self._strict, rows, self._next_row, reward, terminated, *ends, episodes.step_arguments
-        )
-        if n_ended < 0:
-            episodes.refuse(actions, n_ended)
+        reward, terminated, outcomes = np.empty(size), np.empty(size, bool), self._outcomes
+        n_ended = episodes.step(actions, reward, terminated, outcomes, rows, self._next_row, self._strict)
         self._next_row += n_begun
         self._n_ended = n_ended
         infos: dict[str, Any] = {}
         if n_ended:
-            self._last_ends = ends
-            self._ends = Ends.blank(size)  # what was filled is handed out
+            self._last_outcomes = outcomes
+            self._outcomes = EpisodeOutcomes.blank(size)  # what was filled is handed out
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                infos = self._final(ends, terminated)
+                infos = self._final(outcomes, terminated)
                 episodes.begin(np.flatnonzero(terminated), self._draw(n_ended))
                 self._n_ended = 0
             else:
-                infos = _ended(ends, terminated)
-        infos["action_mask"], infos["spent"] = episodes.legal.copy(), episodes.spent.copy()
-        infos["_action_mask"] = infos["_spent"] = self._everyone.copy()
-        return episodes.observation.copy(), reward, terminated, self._nobody.copy(), infos
+                infos = _ended(outcomes, terminated)
+        infos["action_mask"], infos["spent"] = state.legal.copy(), state.spent.copy()
+        infos["_action_mask"] = infos["_spent"] = self._all_true.copy()
+        return episodes.observation.copy(), reward, terminated, self._all_false.copy(), infos
 
-    def _asked_for(self, options: dict[str, Any]) -> NDArray[np.bool_]:
+    def _reset_mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:
         """Which episodes a reset is about, bool (num_envs,)."""
         mask = options.get("reset_mask")
         if mask is None:
-            return self._everyone.copy()
+            return self._all_true.copy()
         if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (self.num_envs,) or not mask.any():
             raise ValueError(f"options['reset_mask'] must be a bool array of shape ({self.num_envs},) with a True")
         if not self._begun and not mask.all():
@@ -180,14 +176,14 @@ class DatumWiseVectorEnv(VectorEnv):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """What is legal now, bool (num_envs, n_actions)."""
-        return self._episodes.legal.astype(bool)
+        return self._episodes.state.legal.astype(bool)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         if self.render_mode is None:
             return None
         active = self._episodes.active
-        ends = self._last_ends if self._begun else None
-        return tuple(render.picture(self._episodes, e, None if active[e] else ends) for e in range(self.num_envs))
+        outcomes = self._last_outcomes if self._begun else None
+        return tuple(render.picture(self._episodes, e, None if active[e] else outcomes) for e in range(self.num_envs))
 
     def _draw(self, n: int) -> NDArray[np.int64]:
         """The next ``n`` rows to play."""
@@ -204,22 +200,22 @@ class DatumWiseVectorEnv(VectorEnv):
         self._next_row = 0
 
     def _infos(self, who: NDArray[np.bool_]) -> dict[str, Any]:
-        episodes = self._episodes
-        return _masked({"action_mask": episodes.legal.copy(), "spent": episodes.spent.copy()}, who)
+        state = self._episodes.state
+        return _masked({"action_mask": state.legal.copy(), "spent": state.spent.copy()}, who)
 
-    def _final(self, ends: Ends, ended: NDArray[np.bool_]) -> dict[str, Any]:
+    def _final(self, outcomes: EpisodeOutcomes, ended: NDArray[np.bool_]) -> dict[str, Any]:
         """What same-step mode tells of the episodes that ended, before they begin anew."""
-        episodes, who = self._episodes, ended.copy()
+        episodes, state, who = self._episodes, self._episodes.state, ended.copy()
         final = np.full(self.num_envs, None, dtype=object)
         for e in np.flatnonzero(ended):
             final[e] = episodes.observation[e].copy()
-        told = {"action_mask": episodes.legal * who[:, None], "spent": episodes.spent * who} | ends._asdict()
+        told = {"action_mask": state.legal * who[:, None], "spent": state.spent * who} | outcomes._asdict()
         return _masked({"final_obs": final, "final_info": _masked(told, who)}, who)
 
 
-def _ended(ends: Ends, who: NDArray[np.bool_]) -> dict[str, Any]:
-    """As ``_masked(ends._asdict(), who)``; written out, since it is made at nearly every step of many episodes."""
-    prediction, label, correct, n_acquired, acquisition_cost, error_cost = ends
+def _ended(outcomes: EpisodeOutcomes, who: NDArray[np.bool_]) -> dict[str, Any]:
+    """As ``_masked(outcomes._asdict(), who)``; written out, since it is made at nearly every step of many episodes."""
+    prediction, label, correct, n_acquired, acquisition_cost, error_cost = outcomes
     return {
         "prediction": prediction,
         "_prediction": who,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from agents.policy import state_of
-from fsgym.rules import Rules, Tables
-from fsgym.rules import kernels as mdp
+from agents.policy import legal_and_prices
+from fsgym.rules import Rules
 
 Subset = tuple[int, ...]  # acquisitions, ascending
 
@@ -28,8 +26,8 @@ class Moves:
         if z not in self._known:
             taken = np.zeros((1, self.rules.n_acquisitions), bool)
             taken[0, list(z)] = True
-            legal, prices = edges(self.rules, taken)
-            self._known[z] = legal[0], prices[0]
+            legal, prices = legal_and_prices(taken, self.rules)
+            self._known[z] = legal[0, : self.rules.n_acquisitions], prices[0]
         legal, prices = self._known[z]
         return legal, self.rules.lam * prices
 
@@ -78,22 +76,3 @@ class Moves:
 def with_(z: Subset, more: list[int] | Subset) -> Subset:
     """The subset with some acquisitions more."""
     return tuple(sorted({*z, *more}))
-
-
-def edges(rules: Rules, taken: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """What may be acquired at sets ``taken`` (n, J), bool (n, J), and the prices, float64 (n, J), in cost units."""
-    legal, prices = np.zeros(taken.shape, bool), np.zeros(taken.shape)
-    state = np.empty((1, taken.shape[1]), np.int8), np.empty((1, taken.shape[1]), np.int32)
-    _edges(taken, rules.price_sets(taken)[0], legal, prices, *state, *rules.tables)
-    return legal, prices
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _edges(taken, spent, legal, prices, status, touching, *tables):
-    t = Tables(*tables)
-    J = t.costs.size
-    for e in range(len(taken)):
-        n_taken = state_of(t, taken[e], status, touching)
-        for j in range(J):
-            legal[e, j] = mdp.is_legal(t, j, 0, status, touching, n_taken, spent[e])
-            prices[e, j] = mdp.price(t, j, 0, touching, n_taken)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agents.lattice.plan import check_plan
-from agents.lattice.walk import Plan, act, buffers_of, walk
+from agents.lattice.walk import Plan, act, walk
 from agents.policy import Policy, rows_under
 from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules
@@ -48,7 +48,7 @@ class LatticePolicy(Policy):
 
         A state that the policy itself does not come to is answered from the largest subset that it holds.
         """
-        taken = self.rules.taken_from(acquired)
+        taken = self.rules.acquisitions_of(acquired)
         X = np.where(acquired, values, np.nan).astype(np.float32)
         places, sizes = np.empty(len(X), np.int64), self.taken.sum(axis=1)
         may = np.array(legal, dtype=np.int8)
@@ -57,10 +57,7 @@ class LatticePolicy(Policy):
             places[row] = np.where(held, sizes, -1).argmax()
             if sizes[places[row]] < known.sum():
                 may[row, : self.rules.n_acquisitions] = 0
-        actions = np.empty(len(X), np.int64)
-        buffers = buffers_of(self.plan, self.rules.n_classes)
-        act(self.plan, buffers, places, X, self.rules.error_costs, may, actions, self.rules.n_acquisitions)
-        return actions
+        return act(self.plan, places, X, may, self.rules)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays = {f"plan.{name}": array for name, array in self.plan._asdict().items()}
@@ -82,11 +79,4 @@ class LatticePolicy(Policy):
 
     def _walk(self, X: NDArray[np.float32], rules: Rules) -> tuple[Trajectories, NDArray[np.float64]]:
         """Trajectories of checked rows, and the probabilities of the classes at their ends."""
-        n, J = len(X), rules.n_acquisitions
-        order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
-        answers, shares = np.zeros(n, np.int64), np.empty((n, rules.n_classes))
-        state = np.empty((1, rules.n_actions), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
-        buffers = buffers_of(self.plan, rules.n_classes)
-        walk(self.plan, buffers, rules.tables, X, rules.error_costs, order, acquired, answers, shares, *state)
-        longest = int((order >= 0).sum(axis=1).max(initial=0))
-        return Trajectories(order[:, :longest], acquired, answers, np.zeros(n, bool)), shares
+        return walk(self.plan, X, rules)

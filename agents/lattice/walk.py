@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from agents.lattice.basis import HINGES, bin_of, expand
 from agents.lattice.describe import beliefs, known
 from agents.lattice.sweep import ADAPTIVE, STOP
+from fsgym.evaluation import Trajectories
+from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
 
@@ -185,35 +187,60 @@ def cheapest_answer(P, error_costs):
     return best
 
 
+class Walked(NamedTuple):
+    """What a policy did with each row; see ``fsgym.Trajectories``."""
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+    probabilities: NDArray[np.float64]  # (n_samples, n_classes)
+
+
+def walk(plan: Plan, X: NDArray[np.float32], rules: Rules) -> tuple[Trajectories, NDArray[np.float64]]:
+    """Classify the rows of ``X``: trajectories, and probabilities of the classes, float64 (n_samples, n_classes)."""
+    n, J = len(X), rules.n_acquisitions
+    order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
+    done = Walked(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
+    buffers, state = buffers_of(plan, rules.n_classes), State.blank(1, J, rules.n_actions)
+    _walk(plan, buffers, rules.tables, state, X, rules.error_costs, done)
+    longest = int((order >= 0).sum(axis=1).max(initial=0))
+    return Trajectories(order[:, :longest], acquired, done.answers, np.zeros(n, bool)), done.probabilities
+
+
 @njit(cache=True, nogil=True, _nrt=False)
-def walk(plan, buffers, tables, X, error_costs, order, acquired, answers, shares, legal, status, touching):
-    """Classify the rows of ``X``: write what was acquired, in which order, the answers and the beliefs."""
-    t, p, b = tables, plan, buffers
+def _walk(p, b, t, state, X, error_costs, done):
     for row in range(len(X)):
-        mdp.start(t, X, row, 0, legal, status, touching)
-        v, n_taken, spent = 0, 0, 0.0
+        mdp.start(t, state, 0, X, row)
+        v = 0
         while True:
-            c = next_child(p, b, v, legal, 0, error_costs)
+            c = next_child(p, b, v, state.legal, 0, error_costs)
             if c < 0:
                 break
             j = p.acquisition[c]
-            spent += mdp.acquire(t, j, 0, legal, status, touching, n_taken, spent)
-            order[row, n_taken] = j
-            n_taken += 1
+            done.order[row, state.n_taken[0]] = j
+            mdp.acquire(t, state, 0, j)
             for k in range(t.member_first[j], t.member_first[j + 1]):
                 i = t.member[k]
                 look(p, b, X, row, i)
-                acquired[row, i] = not np.isnan(X[row, i])
+                done.acquired[row, i] = not np.isnan(X[row, i])
             v = p.child[c]
-        answers[row] = cheapest_answer(b.P, error_costs)
+        done.answers[row] = cheapest_answer(b.P, error_costs)
         for k in range(len(b.P)):
-            shares[row, k] = b.P[k]
+            done.probabilities[row, k] = b.P[k]
+
+
+def act(
+    plan: Plan, places: NDArray[np.int64], X: NDArray[np.float32], legal: NDArray[np.int8], rules: Rules
+) -> NDArray[np.int64]:
+    """The action of each state, at subset ``places`` (n,); of its values ``X`` those that the subset holds are read."""
+    actions = np.empty(len(X), np.int64)
+    _act(plan, buffers_of(plan, rules.n_classes), places, X, rules.error_costs, legal, actions)
+    return actions
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def act(plan, buffers, places, X, error_costs, legal, actions, n_acquisitions):
-    """The action of each state, at subset ``places`` (n,); of its values ``X`` those that the subset holds are read."""
-    p, b = plan, buffers
+def _act(p, b, places, X, error_costs, legal, actions):
+    n_acquisitions = legal.shape[1] - error_costs.shape[0]
     for row in range(len(X)):
         v = places[row]
         for f in range(p.feature_first[v], p.feature_first[v + 1]):

@@ -6,6 +6,8 @@ references (``_nrt=False``): they allocate nothing, their buffers come from the 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
@@ -31,9 +33,22 @@ def _larger(typingctx, a, b):
     return types.float32(types.float32, types.float32), code
 
 
+class Linear(NamedTuple):
+    """Linear policies, padded for kernels.
+
+    Attributes
+    ----------
+    weights : float32 (n_policies, n_features, 2, width), of z and of the scaled value of each feature
+    intercepts : float32 (n_policies, width), NEVER where a row is padded
+    """
+
+    weights: NDArray[np.float32]
+    intercepts: NDArray[np.float32]
+
+
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def add_acquisition(t, j, values, row, W, p, scores, slot):
-    """Add to ``scores[slot]`` what policy p makes of the features of acquisition j; return how many there were."""
+def add_acquisition(t, j, values, row, linear, p, scores):
+    """Add to ``scores[p]`` what policy p makes of the features of acquisition j; return how many there were."""
     n = 0
     for k in range(t.member_first[j], t.member_first[j + 1]):
         i = t.member[k]
@@ -41,7 +56,7 @@ def add_acquisition(t, j, values, row, W, p, scores, slot):
         if not np.isnan(x):
             n += 1
             for a in range(scores.shape[1]):
-                scores[slot, a] += W[p, i, 0, a] + x * W[p, i, 1, a]
+                scores[p, a] += linear.weights[p, i, 0, a] + x * linear.weights[p, i, 1, a]
     return n
 
 

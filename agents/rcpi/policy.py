@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof
 from numpy.typing import NDArray
 
 from agents.policy import Policy
-from agents.rcpi.kernels import NEVER, add_acquisition, best_legal, padded
+from agents.rcpi.kernels import NEVER, Linear, add_acquisition, best_legal, padded
 from fsgym.dataset import Scaling
 from fsgym.evaluation import Trajectories
-from fsgym.rules import Rules, Tables
+from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
 # Scores must stay far from NEVER and from infinity: no sum of these reaches 1e27.
@@ -91,39 +92,55 @@ class LinearPolicy(Policy):
         return walk(self.scaled(X), X, W, b, rules)
 
 
+@cache
+def _compiled_walk() -> Callable:
+    """The compiled entry point: for one row, Numba takes longer to look at the types of records than to walk."""
+    flat, table, order = np.zeros(0, np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int32)
+    done, linear = Walked(order, order > 0, np.zeros(0, np.int64)), Linear(np.zeros((0, 0, 0, 0), np.float32), table)
+    example = (Rules(1, 2).tables, State.blank(1, 1, 1), table, table, linear, done, table, flat)
+    return _walk.compile(tuple(typeof(value) for value in example))
+
+
+class Walked(NamedTuple):
+    """What a policy did with each row; see ``fsgym.Trajectories``."""
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+
+
 def walk(
     values: NDArray[np.float32], X: NDArray[np.float32], W: NDArray[np.float32], b: NDArray[np.float32], rules: Rules
 ) -> Trajectories:
-    """Trajectories of one linear policy, from scaled ``values`` and padded weights (1, n_features, 2, width)."""
-    n, J = len(X), rules.n_acquisitions
+    """Trajectories of one linear policy, from scaled ``values`` and padded weights (1, n_features, 2, width).
+
+    Arrays must be contiguous and of these types: that is not checked.
+    """
+    n, J, wide = len(X), rules.n_acquisitions, b.shape[1]
     most = J if rules.budget is None else min(J, rules.budget)
-    order, acquired = np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool)
-    answers = np.zeros(n, np.int64)
-    state = np.empty((1, b.shape[1]), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
-    buffers = np.empty((1, b.shape[1]), np.float32), np.empty(b.shape[1], np.float32)
-    _walk(values, X, W, b, order, acquired, answers, *state, *buffers, *rules.tables)
-    longest = int((order >= 0).sum(axis=1).max(initial=0))
-    return Trajectories(order[:, :longest], acquired, answers, np.zeros(n, bool))
+    done = Walked(np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool), np.zeros(n, np.int64))
+    scores, allowed = np.empty((1, wide), np.float32), np.empty(wide, np.float32)
+    compiled = _compiled_walk()
+    compiled(rules.tables, State.blank(1, J, wide), values, X, Linear(W, b), done, scores, allowed)
+    longest = int((done.order >= 0).sum(axis=1).max(initial=0))
+    return Trajectories(done.order[:, :longest], done.acquired, done.answers, np.zeros(n, bool))
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
-def _walk(values, X, W, b, order, acquired, answers, legal, status, touching, scores, allowed, *tables):
-    t = Tables(*tables)
+def _walk(t, state, values, X, linear, done, scores, allowed):
     J = t.costs.size
     for row in range(len(X)):
-        mdp.start(t, X, row, 0, legal, status, touching)
+        mdp.start(t, state, 0, X, row)
         for a in range(scores.shape[1]):
-            scores[0, a] = b[0, a]
-        n_taken, spent = 0, 0.0
+            scores[0, a] = linear.intercepts[0, a]
         while True:
-            action = best_legal(scores, 0, legal, 0, allowed)
+            action = best_legal(scores, 0, state.legal, 0, allowed)
             if action >= J:
-                answers[row] = action - J
+                done.answers[row] = action - J
                 break
-            spent += mdp.acquire(t, action, 0, legal, status, touching, n_taken, spent)
-            order[row, n_taken] = action
-            n_taken += 1
-            add_acquisition(t, action, values, row, W, 0, scores, 0)
+            done.order[row, state.n_taken[0]] = action
+            mdp.acquire(t, state, 0, action)
+            add_acquisition(t, action, values, row, linear, 0, scores)
             for k in range(t.member_first[action], t.member_first[action + 1]):
                 i = t.member[k]
-                acquired[row, i] = not np.isnan(X[row, i])
+                done.acquired[row, i] = not np.isnan(X[row, i])

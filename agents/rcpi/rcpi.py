@@ -176,7 +176,7 @@ class RCPI:
         best = np.inf
 
         with _tasks(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
-            mixture = Mixture.uniform(rules)
+            mixture = Mixture.uniform(rules, self.mixture == "trajectory")
             for t in range(1, self.n_iterations + 1):
                 began = time.perf_counter()
                 seeds = rng.integers(2**63, size=2)
@@ -189,7 +189,6 @@ class RCPI:
                     rules,
                     seed=int(seeds[1]),
                     n_rollouts=self.n_rollouts,
-                    per_trajectory=self.mixture == "trajectory",
                     run=run,
                 )
                 weights, intercepts = fit_scores(

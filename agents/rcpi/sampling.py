@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.rcpi.kernels import advance, below, stream
-from fsgym.rules import NO_BUDGET, Rules, Tables
+from fsgym.rules import NO_BUDGET, Rules, State
 from fsgym.rules import kernels as mdp
 
 
@@ -49,50 +49,48 @@ def sample_states(X: NDArray[np.float32], rules: Rules, n_states: int, seed: int
         np.zeros(n_states, np.int64),
         np.zeros((n_states, J), bool),
     )
-    buffers = np.empty((1, rules.n_actions), np.int8), np.empty((1, J), np.int8), np.empty((1, J), np.int32)
     tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
-    _sample(seed, budgeted, X, *states, *buffers, np.empty(J, np.int64), *tables)
+    _sample(seed, budgeted, X, tables, states, State.blank(1, J, rules.n_actions), np.empty(J, np.int64))
     return states
 
 
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _fill(pool, t, state):
+    """Write the legal acquisitions of state 0 into ``pool``; return how many they are."""
+    n = 0
+    for j in range(t.costs.size):
+        if state.legal[0, j] != 0:
+            pool[n] = j
+            n += 1
+    return n
+
+
 @njit(cache=True, nogil=True, _nrt=False)
-def _sample(seed, budgeted, X, rows, order, lengths, taken, legal, status, touching, pool, *tables):
-    t = Tables(*tables)
-    J = t.costs.size
-    for s in range(rows.size):
+def _sample(seed, budgeted, X, t, states, state, pool):
+    for s in range(states.rows.size):
         random = advance(stream(seed, s))
         row = below(random, len(X))
-        rows[s] = row
-        mdp.start(t, X, row, 0, legal, status, touching)
+        states.rows[s] = row
+        mdp.start(t, state, 0, X, row)
         size = 0
         if budgeted:
             random = advance(random)
-            size = below(random, order.shape[1] + 1)
+            size = below(random, states.order.shape[1] + 1)
         else:
-            for j in range(J):
-                if status[0, j] == mdp.OPEN:
+            for j in range(t.costs.size):
+                if state.status[0, j] == mdp.OPEN:
                     random = advance(random)
                     size += below(random, 2)
-        n_pool = 0
-        for j in range(J):
-            if legal[0, j] != 0:
-                pool[n_pool] = j
-                n_pool += 1
-        n_taken, spent = 0, 0.0
-        while n_taken < size and n_pool > 0:
+        n_pool = _fill(pool, t, state)
+        while state.n_taken[0] < size and n_pool > 0:
             random = advance(random)
             k = below(random, n_pool)
             j = pool[k]
             n_pool -= 1
             pool[k] = pool[n_pool]
-            spent += mdp.acquire(t, j, 0, legal, status, touching, n_taken, spent)
-            order[s, n_taken] = j
-            taken[s, j] = True
-            n_taken += 1
-            if not t.fixed:
-                n_pool = 0
-                for i in range(J):
-                    if legal[0, i] != 0:
-                        pool[n_pool] = i
-                        n_pool += 1
-        lengths[s] = n_taken
+            states.order[s, state.n_taken[0]] = j
+            states.taken[s, j] = True
+            mdp.acquire(t, state, 0, j)
+            if not t.independent:
+                n_pool = _fill(pool, t, state)
+        states.lengths[s] = state.n_taken[0]

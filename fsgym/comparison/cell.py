@@ -205,7 +205,7 @@ def _figures(inner: Any, whole: Any, parts: Parts, rules: Rules, split: int) -> 
     row: dict[str, Any] = {f"validation_{k}": _known(v) for k, v in validation.figures().items()}
     row |= {k: _known(v) for k, v in result.figures().items()}
     row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples}
-    taken = rules.taken_from(result.used)
+    taken = rules.acquisitions_of(result.used)
     return {
         "row": row,
         "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),

@@ -1,7 +1,7 @@
 """The Markov decision process: compiled rules (``kernels``), their options (``options``), checked (``Rules``)."""
 
-from fsgym.rules.kernels import MISSING, NO_BUDGET, OPEN, TAKEN, Tables
+from fsgym.rules.kernels import MISSING, NO_BUDGET, OPEN, TAKEN, Costs, State, Tables
 from fsgym.rules.options import RuleOptions
 from fsgym.rules.rules import Rules
 
-__all__ = ["MISSING", "NO_BUDGET", "OPEN", "TAKEN", "RuleOptions", "Rules", "Tables"]
+__all__ = ["MISSING", "NO_BUDGET", "OPEN", "TAKEN", "Costs", "RuleOptions", "Rules", "State", "Tables"]

@@ -12,7 +12,7 @@ It costs ``lam * costs[j]``, or ``lam * unrelated_costs[j]`` when it is not rela
 The reward is minus the price, and minus ``error_costs[answer, truth]`` for the answer; so the return of an
 episode is minus the regularised loss of its datum (equations 2, 5, 6 and 8).
 
-The four compiled functions below are these rules, for one state; environments, evaluation and learners all
+The compiled functions below are these rules, for state ``e`` of a batch; environments, evaluation and learners all
 call them. ``fsgym.rules.rules`` holds their parameters, checked, and applies them to batches.
 """
 
@@ -43,102 +43,173 @@ class Tables(NamedTuple):
     all_related: bool  # related to all that was acquired, or to any of it
     empty_is_related: bool
     forbid: bool  # unrelated acquisitions are illegal
-    fixed: bool  # an acquisition changes the price and legality of no other, but for the count
+    independent: bool  # an acquisition changes the price and legality of no other, but for the count
     budget: int
     budget_cost: float
 
 
+class Costs(NamedTuple):
+    """What rewards are made of, beside prices."""
+
+    lam: float  # of one unit of ``costs``, in units of the error costs
+    error_costs: NDArray[np.float64]  # (n_classes, n_classes), of the answer and the truth
+    costliest: NDArray[np.int64]  # (n_classes,) the answer that costs most, for each true class
+
+
+class State(NamedTuple):
+    """States of ``size`` episodes, side by side. J acquisitions; written by the compiled rules.
+
+    Attributes
+    ----------
+    legal : int8 (size, width), 1 for each legal action; what follows the acquisitions is always legal
+    status : int8 (size, J), OPEN, TAKEN or MISSING; independent rules leave what was taken OPEN
+    touching : int32 (size, J), how many of the acquisitions made each acquisition is related to
+    n_taken : int64 (size,), number of acquisitions made
+    spent : float64 (size,), what they cost, in the unit of ``costs``
+    """
+
+    legal: NDArray[np.int8]
+    status: NDArray[np.int8]
+    touching: NDArray[np.int32]
+    n_taken: NDArray[np.int64]
+    spent: NDArray[np.float64]
+
+    @classmethod
+    def blank(cls, size: int, n_acquisitions: int, width: int) -> State:
+        """Room for ``size`` states with ``width`` actions, or more where a kernel wants longer rows."""
+        return cls(
+            np.zeros((size, width), np.int8),
+            np.zeros((size, n_acquisitions), np.int8),
+            np.zeros((size, n_acquisitions), np.int32),
+            np.zeros(size, np.int64),
+            np.zeros(size),
+        )
+
+
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def is_related(t, j, e, touching, n_taken):
-    """Whether j is related to the ``n_taken`` acquisitions of state e, ``touching[e, j]`` of which it is related to."""
-    if n_taken == 0:
+def is_related(t, state, e, j):
+    """Whether j is related to what was acquired."""
+    if state.n_taken[e] == 0:
         return t.empty_is_related
     if t.all_related:
-        return touching[e, j] == n_taken
-    return touching[e, j] > 0
+        return state.touching[e, j] == state.n_taken[e]
+    return state.touching[e, j] > 0
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def price(t, j, e, touching, n_taken):
+def price(t, state, e, j):
     """What acquisition j costs now, in the unit of ``costs``."""
-    if t.relational and not is_related(t, j, e, touching, n_taken):
-        return t.unrelated[j]
-    return t.costs[j]
+    if t.independent or not t.relational or is_related(t, state, e, j):
+        return t.costs[j]
+    return t.unrelated[j]
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def is_legal(t, j, e, status, touching, n_taken, spent):
+def is_legal(t, state, e, j):
     """Whether acquisition j may be made now."""
-    if status[e, j] != OPEN or n_taken >= t.budget:
+    if state.status[e, j] != OPEN or state.n_taken[e] >= t.budget:
         return False
-    if t.forbid and n_taken > 0 and not is_related(t, j, e, touching, n_taken):
+    if t.forbid and state.n_taken[e] > 0 and not is_related(t, state, e, j):
         return False
-    if spent + price(t, j, e, touching, n_taken) > t.budget_cost:
+    if state.spent[e] + price(t, state, e, j) > t.budget_cost:
         return False
     for k in range(t.need_first[j], t.need_first[j + 1]):  # noqa: SIM110 (compiled)
-        if status[e, t.need[k]] != TAKEN:
+        if state.status[e, t.need[k]] != TAKEN:
             return False
     return True
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def acquire(t, j, e, legal, status, touching, n_taken, spent):
-    """Make acquisition j in state e: mark it, mark what is now legal; return its price.
-
-    ``n_taken`` and ``spent`` are the numbers before; the caller adds one and the price.
-    """
-    paid = price(t, j, e, touching, n_taken)
-    if t.fixed:
-        legal[e, j] = 0
-        if n_taken + 1 >= t.budget:
+def acquire(t, state, e, j):
+    """Make acquisition j: bring the state up to date, what is legal included; return the price paid."""
+    paid = price(t, state, e, j)
+    state.n_taken[e] += 1
+    state.spent[e] += paid
+    if t.independent:
+        state.legal[e, j] = 0
+        if state.n_taken[e] >= t.budget:
             for i in range(t.costs.size):
-                legal[e, i] = 0
+                state.legal[e, i] = 0
         return paid
-    status[e, j] = TAKEN
-    for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
-        touching[e, t.neighbour[k]] += 1
+    _mark_taken(t, state, e, j)
     for i in range(t.costs.size):
-        legal[e, i] = is_legal(t, i, e, status, touching, n_taken + 1, spent + paid)
+        state.legal[e, i] = is_legal(t, state, e, i)
     return paid
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def start(t, X, row, e, legal, status, touching):
+def _mark_taken(t, state, e, j):
+    state.status[e, j] = TAKEN
+    for k in range(t.neighbour_first[j], t.neighbour_first[j + 1]):
+        state.touching[e, t.neighbour[k]] += 1
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def start(t, state, e, X, row):
     """Put state e at the beginning of an episode with the datum ``X[row]``."""
+    state.n_taken[e] = 0
+    state.spent[e] = 0.0
     for j in range(t.costs.size):
-        touching[e, j] = 0
-        status[e, j] = MISSING
+        state.touching[e, j] = 0
+        state.status[e, j] = MISSING
         for k in range(t.member_first[j], t.member_first[j + 1]):
             if not np.isnan(X[row, t.member[k]]):
-                status[e, j] = OPEN
+                state.status[e, j] = OPEN
+    _mark_legal(t, state, e)
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def place(t, state, e, taken, spent):
+    """Put state e where the acquisitions ``taken`` (bool, J) were made for ``spent``, and nothing is missing."""
+    state.n_taken[e] = 0
+    state.spent[e] = spent
     for j in range(t.costs.size):
-        legal[e, j] = is_legal(t, j, e, status, touching, 0, 0.0)
-    for a in range(t.costs.size, legal.shape[1]):
-        legal[e, a] = 1
+        state.touching[e, j] = 0
+        state.status[e, j] = OPEN
+    for j in range(t.costs.size):
+        if taken[j]:
+            state.n_taken[e] += 1
+            _mark_taken(t, state, e, j)
+    _mark_legal(t, state, e)
 
 
-@njit(cache=True, nogil=True)
-def _price_sets(t, X, wanted, paid, admissible):
-    """Greedily cheapest order of each row's acquisitions; see ``Rules.price_sets``."""
-    n_acquisitions = t.costs.size
-    status = np.empty((1, n_acquisitions), np.int8)
-    touching = np.empty((1, n_acquisitions), np.int32)
-    legal = np.empty((1, n_acquisitions + 1), np.int8)
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def _mark_legal(t, state, e):
+    for j in range(t.costs.size):
+        state.legal[e, j] = is_legal(t, state, e, j)
+    for a in range(t.costs.size, state.legal.shape[1]):
+        state.legal[e, a] = 1
+
+
+@njit(cache=True, nogil=True, forceinline=True, _nrt=False)
+def copy_state(t, state, source, target):
+    """Make state ``target`` equal to state ``source``, as far as the rules ``t`` read it."""
+    state.n_taken[target] = state.n_taken[source]
+    state.spent[target] = state.spent[source]
+    for a in range(state.legal.shape[1]):
+        state.legal[target, a] = state.legal[source, a]
+    if not t.independent:
+        for j in range(t.costs.size):
+            state.status[target, j] = state.status[source, j]
+            state.touching[target, j] = state.touching[source, j]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _price_sets(t, state, X, wanted, paid, admissible):
+    """Greedily cheapest order of each row's acquisitions, in state 0; see ``Rules.price_sets``."""
     for i in range(len(X)):
-        start(t, X, i, 0, legal, status, touching)
-        n_taken, spent = 0, 0.0
+        start(t, state, 0, X, i)
         while True:
             best, lowest, best_allowed = -1, np.inf, False
-            for j in range(n_acquisitions):
-                if not wanted[i, j] or status[0, j] != OPEN:
+            for j in range(t.costs.size):
+                if not wanted[i, j] or state.status[0, j] != OPEN:
                     continue
-                allowed = legal[0, j] == 1
-                cost = price(t, j, 0, touching, n_taken)
+                allowed = state.legal[0, j] == 1
+                cost = price(t, state, 0, j)
                 if best < 0 or (allowed and not best_allowed) or (allowed == best_allowed and cost < lowest):
                     best, lowest, best_allowed = j, cost, allowed
             if best < 0:
                 break
             admissible[i] = admissible[i] and best_allowed
-            spent += acquire(t, best, 0, legal, status, touching, n_taken, spent)
-            n_taken += 1
-        paid[i] = spent
+            acquire(t, state, 0, best)
+        paid[i] = state.spent[0]

@@ -25,7 +25,7 @@ from fsgym.rules.checks import (
     unrelated_prices,
     zero_one,
 )
-from fsgym.rules.kernels import NO_BUDGET, Tables, _price_sets, price
+from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, _price_sets, price
 from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
 
 
@@ -146,11 +146,11 @@ class Rules:
             self._refuse_empty_purse(self.budget_cost)
 
     def _refuse_empty_purse(self, budget_cost: float) -> None:
-        nothing_yet = np.zeros((1, self.n_acquisitions), np.int32)
+        nothing_yet = State.blank(1, self.n_acquisitions, self.n_actions)
         free = np.arange(self.n_acquisitions)
         if self.prerequisites is not None:
             free = np.flatnonzero(~self.prerequisites.any(axis=1))
-        cheapest = min(price(self.tables, j, 0, nothing_yet, 0) for j in free)
+        cheapest = min(price(self.tables, nothing_yet, 0, j) for j in free)
         if cheapest > self.tables.budget_cost:
             raise ValueError(
                 f"budget_cost {budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
@@ -289,16 +289,20 @@ class Rules:
             all_related=self.relation == "all",
             empty_is_related=self.empty_is_related,
             forbid=self.forbids_unrelated,
-            fixed=self.related is None and self.prerequisites is None and self.budget_cost is None,
+            independent=self.related is None and self.prerequisites is None and self.budget_cost is None,
             budget=NO_BUDGET if self.budget is None else min(self.budget, NO_BUDGET),
             budget_cost=limit,
         )
 
-    def worst_answers(self, truths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def reward_costs(self) -> Costs:
+        """What compiled code makes rewards of, beside prices."""
+        return Costs(self.lam, self.error_costs, self.costliest_answers(np.arange(self.n_classes)))
+
+    def costliest_answers(self, truths: NDArray[np.int64]) -> NDArray[np.int64]:
         """The class whose answer costs most, for each true class: what an illegal action is booked as."""
         return self.error_costs.argmax(axis=0)[truths]
 
-    def taken_from(self, acquired: ArrayLike) -> NDArray[np.bool_]:
+    def acquisitions_of(self, acquired: ArrayLike) -> NDArray[np.bool_]:
         """Acquisitions, bool (n_samples, J), needed to know the features ``acquired``, bool (n_samples, n_features)."""
         acquired = np.asarray(acquired, dtype=bool)
         if self.n_acquisitions == self.n_features:
@@ -341,10 +345,11 @@ class Rules:
             X = np.zeros((len(wanted), self.n_features), np.float32)
         known = ~np.isnan(X)
         if not known.all():
-            wanted &= self.taken_from(known)
-        if self.tables.fixed:
+            wanted &= self.acquisitions_of(known)
+        if self.tables.independent:
             counts = wanted.sum(axis=1)
             return wanted @ self.costs, counts <= self.tables.budget, wanted
         paid, admissible = np.zeros(len(wanted)), np.ones(len(wanted), bool)
-        _price_sets(self.tables, np.asarray(X, np.float32), wanted, paid, admissible)
+        state = State.blank(1, self.n_acquisitions, self.n_actions)
+        _price_sets(self.tables, state, np.asarray(X, np.float32), wanted, paid, admissible)
         return paid, admissible, wanted

@@ -83,7 +83,7 @@ def parts_of(data: Dataset, part: Mapping[str, Any]) -> tuple[Dataset, Dataset]:
 
 def told(result: Evaluation, train: Dataset) -> dict[str, Any]:
     """The numbers of an evaluation that tables and figures are made of; values that are undefined are None."""
-    taken = result.rules.taken_from(result.used)
+    taken = result.rules.acquisitions_of(result.used)
     counts, right = taken.sum(axis=1), result.answers == result.dataset.y
     bins = result.rules.n_acquisitions + 1
     largest = np.bincount(train.y, minlength=train.n_classes).argmax()

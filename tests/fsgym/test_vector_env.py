@@ -1,4 +1,4 @@
-"""The vector environment: a checker of ours, and Gymnasium's SyncVectorEnv of the single one as the yardstick."""
+"""The vector environment: the public checker, and Gymnasium's SyncVectorEnv of the single one as the yardstick."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from test_env import bytes_of
 
-from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules
+from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules, check_vector_env
 from fsgym.registration import VARIANTS as IDS
 from support.problems import DATA, VARIANTS, C, N
 
@@ -85,58 +85,6 @@ def test_as_gymnasiums_own(data, options, mode):
     assert (ours.observation_space, ours.action_space) == (theirs.observation_space, theirs.action_space)
 
 
-def check_vector_env(envs, mode: AutoresetMode) -> None:
-    """Ours, since Gymnasium has none: spaces, types, fresh arrays, masks, ends, seeds, in any autoreset mode."""
-    size, rng = envs.num_envs, np.random.default_rng(1)
-    assert envs.metadata["autoreset_mode"] is mode
-    runs = []
-    for _ in range(2):
-        observations, infos = envs.reset(seed=9)
-        told, before, ended = [(observations, infos)], infos, np.zeros(size, bool)
-        rng = np.random.default_rng(1)
-        for _ in range(60):
-            assert observations in envs.observation_space
-            masks = infos["action_mask"]
-            assert (masks.shape, masks.dtype) == ((size, envs.single_action_space.n), np.int8)
-            assert np.array_equal(envs.action_masks(), masks.astype(bool))
-            actions = random_actions(masks, rng, legal=True)
-            assert actions in envs.action_space
-            began = ended if mode is AutoresetMode.NEXT_STEP else np.zeros(size, bool)
-            observations, rewards, terminated, truncated, infos = step = envs.step(actions)
-            told.append(step)
-            assert (rewards.dtype, terminated.dtype, truncated.dtype) == (np.float64, np.bool_, np.bool_)
-            assert rewards.shape == terminated.shape == truncated.shape == (size,)
-            assert not truncated.any()
-            assert not rewards[began].any()
-            assert not terminated[began].any()
-            final = infos.get("final_info", {}) if mode is AutoresetMode.SAME_STEP else infos
-            if terminated.any():
-                J = envs.single_action_space.n - C if size == SIZE else None
-                assert np.array_equal(final["_label"], terminated)
-                assert J is None or np.array_equal(final["prediction"][terminated], actions[terminated] - J)
-                assert np.array_equal(final["correct"], (final["prediction"] == final["label"]) & terminated)
-                assert not final["error_cost"][~terminated].any()
-            else:
-                assert "label" not in final
-                assert "final_obs" not in infos
-            if mode is AutoresetMode.SAME_STEP and terminated.any():
-                assert [o is not None for o in infos["final_obs"]] == terminated.tolist()
-                assert not observations[terminated].any()
-            for key in infos.keys() & before.keys():
-                assert not np.shares_memory(infos[key], before[key]) or isinstance(infos[key], dict)
-            before, ended = infos, terminated
-            if mode is AutoresetMode.DISABLED and terminated.any():
-                with pytest.raises(ResetNeeded):
-                    envs.step(actions)
-                kept = observations.copy()
-                observations, infos = envs.reset(options={"reset_mask": terminated})
-                told.append((observations, infos))
-                assert np.array_equal(infos["_action_mask"], terminated)
-                assert np.array_equal(observations[~terminated], kept[~terminated])
-        runs.append(bytes_of_tree(told))
-    assert runs[0] == runs[1]  # reset(seed) restarts all of it
-
-
 def bytes_of_tree(told) -> bytes:
     """As ``bytes_of``, and into arrays of objects."""
     if isinstance(told, np.ndarray) and told.dtype == object:
@@ -150,7 +98,9 @@ def bytes_of_tree(told) -> bytes:
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
 def test_the_checker(data, options, mode):
-    check_vector_env(make(data, options, mode), mode)
+    envs = make(data, options, mode)
+    assert envs.metadata["autoreset_mode"] is mode
+    check_vector_env(envs)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
@@ -158,7 +108,7 @@ def test_the_checker(data, options, mode):
 def test_the_checker_on_the_ids(name, mode):
     envs = gym.make_vec(name, 4, vectorization_mode="vector_entry_point", autoreset_mode=mode)
     assert isinstance(envs, DatumWiseVectorEnv)
-    check_vector_env(envs, mode)
+    check_vector_env(envs)
     envs.close()
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsgym import Dataset, Rules
-from fsgym.episodes import Ends, Episodes
+from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Tables
 from support.problems import CHAIN, DATA, LINE, PRICES, VARIANTS, C, N
 from support.reference import Twin
@@ -24,11 +24,12 @@ def walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tup
     """Mask, spent, reward and observation after each action, until the end."""
     episodes = Episodes(data, Rules.for_dataset(data, **options), 1)
     episodes.begin(np.zeros(1, np.int64), np.array([row]))
-    reward, ended, ends = np.zeros(1), np.zeros(1, bool), Ends.blank(1)
-    told = [(episodes.legal[0].tolist(), 0.0, 0.0, episodes.observation[0].tolist())]
+    reward, ended, outcomes = np.zeros(1), np.zeros(1, bool), EpisodeOutcomes.blank(1)
+    state = episodes.state
+    told = [(state.legal[0].tolist(), 0.0, 0.0, episodes.observation[0].tolist())]
     for action in actions:
-        episodes.step(np.array([action]), reward, ended, ends)
-        told.append((episodes.legal[0].tolist(), episodes.spent[0], reward[0], episodes.observation[0].tolist()))
+        episodes.step(np.array([action]), reward, ended, outcomes)
+        told.append((state.legal[0].tolist(), state.spent[0], reward[0], episodes.observation[0].tolist()))
         if ended[0]:
             break
     return told
@@ -222,11 +223,11 @@ def test_missing_prerequisite_makes_what_needs_it_unavailable():
     assert rules.price_sets([[0, 0, 1, 0, 0, 0]], data.X[:1])[1].tolist() == [False]
 
 
-def test_taken_from():
+def test_acquisitions_of():
     rules = Rules(4, 2, groups=[[3, 1], [0], [2]])
-    assert rules.taken_from([[0, 1, 0, 0], [1, 0, 1, 0]]).tolist() == [[True, False, False], [False, True, True]]
+    assert rules.acquisitions_of([[0, 1, 0, 0], [1, 0, 1, 0]]).tolist() == [[True, False, False], [False, True, True]]
     swapped = Rules(2, 2, groups=[[1], [0]])
-    assert swapped.taken_from([[1, 0]]).tolist() == [[False, True]]
+    assert swapped.acquisitions_of([[1, 0]]).tolist() == [[False, True]]
 
 
 def equal(one: Rules, other: Rules) -> None:

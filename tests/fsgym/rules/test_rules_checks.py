@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsgym import Rules
-from fsgym.episodes import Ends, Episodes
+from fsgym.episodes import EpisodeOutcomes, Episodes
 from support.problems import DATA, ERRORS, LINE, RELATED, C, N
 
 
@@ -144,8 +144,8 @@ def test_errors_are_said_with_the_reason():
     data = DATA["missing"]
     episodes = Episodes(data, Rules.for_dataset(data, budget=1, error_costs=ERRORS), 2)
     episodes.begin(np.arange(2), np.array([0, 2]))
-    out = np.zeros(2), np.zeros(2, bool), Ends.blank(2)
-    first = int(np.flatnonzero(episodes.legal[1])[0])
+    out = np.zeros(2), np.zeros(2, bool), EpisodeOutcomes.blank(2)
+    first = int(np.flatnonzero(episodes.state.legal[1])[0])
     for actions, said in (
         [[0, N], "action 0 \\(a\\) has no value"],
         [[N, N + C], "action must be 0 to 8"],
@@ -157,7 +157,7 @@ def test_errors_are_said_with_the_reason():
     episodes.step(np.array([N, first]), *out, strict=True)
     for action, said in (
         (first, "already acquired"),
-        (int(np.flatnonzero(episodes.status[1] == 0)[-1]), "not allowed now"),
+        (int(np.flatnonzero(episodes.state.status[1] == 0)[-1]), "not allowed now"),
     ):
         with pytest.raises(ValueError, match=said):
             episodes.step(np.array([N, action]), *out, strict=True)
