@@ -61,9 +61,7 @@ OPTIONS = (  # in the order of ``Rules``
     RuleOption("lam", 0.01, "number", "Price of one unit of costs, in units of the error costs."),
     RuleOption("groups", None, "groups", "What is acquired together."),
     RuleOption("costs", None, "prices", "Prices of the acquisitions."),
-    RuleOption(
-        "unrelated_costs", None, "prices", "Prices of what is not related to what was acquired.", ("forbid",)
-    ),
+    RuleOption("unrelated_costs", None, "prices", "Prices of what is not related to what was acquired.", ("forbid",)),
     RuleOption("related", None, "pairs", "Acquisitions that belong together; needs unrelated costs."),
     RuleOption("relation", "any", "word", "Related to any, or to all, of what was acquired.", ("any", "all")),
     RuleOption("empty_is_related", True, "flag", "Whether the first acquisition has the price of related ones."),
@@ -72,10 +70,13 @@ OPTIONS = (  # in the order of ``Rules``
     RuleOption("budget_cost", None, "number", "Highest total price for a row, in units of costs."),
     RuleOption("prerequisites", None, "needs", "What must be acquired before an acquisition."),
     RuleOption(
-        "missing", "unavailable", "word", "Whether an empty cell is unavailable, or an error.",
+        "missing",
+        "unavailable",
+        "word",
+        "Whether an empty cell is unavailable, or an error.",
         ("unavailable", "error"),
     ),
-)  # fmt: skip
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
