@@ -90,10 +90,10 @@ def test_failures_are_told_and_tried_again(tmp_path):
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        ("support.study_cells:number", "TypeError: study_cells:number must return a dict, got int"),
+        ("support.study_cells:number", "TypeError: support.study_cells:number must return a dict, got int"),
         ("support.study_cells:nan", "ValueError: Out of range float values"),
         ("support.study_cells:thing", "TypeError: a result must be made of JSON values, got object"),
-        ("support.study_cells:nobody", "AttributeError: module 'study_cells' has no attribute 'nobody'"),
+        ("support.study_cells:nobody", "AttributeError: module 'support.study_cells' has no attribute 'nobody'"),
         ("no_such_module:f", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("sys:exit", "SystemExit"),
     ],
