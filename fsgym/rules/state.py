@@ -64,6 +64,10 @@ class Parameters:
             plain["unrelated_costs"] = "forbid"
         return arrays, json.dumps(plain)
 
+    def fingerprint_parts(self) -> list[object]:
+        """What the rules consist of, for ``fsgym.runner.fingerprint``."""
+        return [*self.state()]
+
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray], text: str) -> Self:
         """Rules from what ``state`` gave; raises ValueError or TypeError where that is damaged."""
