@@ -272,6 +272,21 @@ class Dataset:
             ) from None
         return self.rows(train), self.rows(test)
 
+    def fingerprint_parts(self) -> list[object]:
+        """What the data set consists of, for ``fsgym.runner.fingerprint``."""
+        return [
+            self.X,
+            self.y,
+            self.classes,
+            self.feature_names,
+            self.groups,
+            self.group_names,
+            self.costs,
+            self.image_shape,
+            self.bounds,
+            self.name,
+        ]
+
     def __copy__(self) -> Dataset:
         return self
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from typing import Any
+
+VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def n_threads(n_jobs: int | None) -> int:
@@ -24,17 +28,42 @@ def n_threads(n_jobs: int | None) -> int:
 
 _lock = threading.Lock()
 _users: int = 0
-_before: list[int] = []  # the limit is the whole process's: the first one in sets it, the last one out lifts it
+_before: list[tuple[Any, int]] = []  # the limit is the whole process's: the first one in sets it, the last one lifts it
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Within this block BLAS runs in one thread; blocks may overlap, in several Python threads too."""
+    import scipy.linalg  # noqa: F401  its library must be loaded to be limited
+
+    with _limited_blas():
+        yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within this block BLAS and OpenMP run in one thread, in libraries that are loaded meanwhile as well."""
+    before = {name: os.environ.get(name) for name in VARIABLES}
+    os.environ.update(dict.fromkeys(VARIABLES, "1"))
+    try:
+        with _limited_blas(), _controller(len(sys.modules)).select(user_api="openmp").limit(limits=1):
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _limited_blas() -> Iterator[None]:
     global _users
     with _lock:
         if _users == 0:
-            _before[:] = [library.num_threads for library in _libraries()]
-            _set([1] * len(_before))
+            libraries = _controller(len(sys.modules)).select(user_api="blas").lib_controllers
+            _before[:] = [(library, library.num_threads) for library in libraries]
+            _set([(library, 1) for library in libraries])
         _users += 1
     try:
         yield
@@ -45,15 +74,19 @@ def one_blas_thread() -> Iterator[None]:
                 _set(_before)
 
 
-@cache
-def _libraries() -> tuple[Any, ...]:
-    import scipy.linalg  # noqa: F401  its library must be loaded to be limited
+@lru_cache(maxsize=1)
+def _controller(n_modules: int) -> Any:
+    """The libraries; looking for them takes milliseconds, and is done again when something was imported."""
     from threadpoolctl import ThreadpoolController
 
-    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
+    return ThreadpoolController()
 
 
-def _set(numbers: list[int]) -> None:
-    for library, number in zip(_libraries(), numbers):
-        # Newer threadpoolctl lets only the thread that was first set the limit; ours is counted, so any may.
-        getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+def _set(limits: list[tuple[Any, int]]) -> None:
+    for library, number in limits:
+        # Newer threadpoolctl lets only the thread that was first set the limit; ours is counted, so any may, and none
+        # keeps the right.
+        take_over = getattr(library, "clear_controlling_thread", lambda force: None)
+        take_over(force=True)
+        library.set_num_threads(number)
+        take_over(force=True)

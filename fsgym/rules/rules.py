@@ -233,6 +233,10 @@ class Rules:
         plain |= {name: word for name, word in given.items() if isinstance(word, str) and name not in plain}
         return arrays, json.dumps(plain)
 
+    def fingerprint_parts(self) -> list[object]:
+        """What the rules consist of, for ``fsgym.runner.fingerprint``."""
+        return [*self.state()]
+
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray], text: str) -> Self:
         """Rules from what ``state`` gave; raises ValueError or TypeError where that is damaged."""

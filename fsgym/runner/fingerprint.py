@@ -12,9 +12,6 @@ from weakref import WeakKeyDictionary
 import cloudpickle
 import numpy as np
 
-from fsgym.dataset import Dataset
-from fsgym.rules import Rules
-
 OWN = ("fsgym", "agents", "baselines", "fsgym_studies")  # their code is told by the version of fsgym
 
 _known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
@@ -37,8 +34,11 @@ def canonical(described: Any) -> str:
 
 
 def describe(value: Any) -> Any:
-    """Plain JSON values that tell ``value`` from every other: arrays and data sets by their content, estimators by
-    class and parameters, other objects by what pickling them gives; TypeError where that is impossible."""
+    """Plain JSON values that differ from those of every other value; TypeError where there are none.
+
+    An array is described by its content, an object with a method ``fingerprint_parts()`` by what that returns, once
+    (such objects must not change), an estimator by class and parameters, any other object by what pickling it gives.
+    """
     if value is None or isinstance(value, bool | int | float | str):
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, np.generic):
@@ -49,11 +49,13 @@ def describe(value: Any) -> Any:
         return [describe(v) for v in value]
     if isinstance(value, np.ndarray):
         return _array(value)
-    if isinstance(value, Dataset | Rules):
+    if isinstance(value, type):
+        return _pickled(value)
+    if hasattr(value, "fingerprint_parts"):
         if value not in _known:
-            _known[value] = digest(_dataset(value) if isinstance(value, Dataset) else [*value.state()])
+            _known[value] = digest(value.fingerprint_parts())
         return {type(value).__name__: _known[value]}
-    if hasattr(value, "get_params") and not isinstance(value, type):
+    if hasattr(value, "get_params"):
         return {**_class(type(value)), "params": describe(value.get_params(deep=False))}
     return _pickled(value)
 
@@ -63,21 +65,6 @@ def _array(value: np.ndarray) -> Any:
         return {"array": [value.dtype.kind, list(value.shape), [repr(v) for v in value.ravel().tolist()]]}
     content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
     return {"array": [value.dtype.str, list(value.shape), content]}
-
-
-def _dataset(data: Dataset) -> list[Any]:
-    return [
-        data.X,
-        data.y,
-        data.classes,
-        data.feature_names,
-        data.groups,
-        data.group_names,
-        data.costs,
-        data.image_shape,
-        data.bounds,
-        data.name,
-    ]
 
 
 def _class(cls: type) -> dict[str, str]:

@@ -24,7 +24,7 @@ from fsgym.runner.fingerprint import canonical, describe
 from fsgym.runner.task import Task, TaskResult
 
 MARK = 0x46534759  # "FSGY": says that a SQLite file is such a store
-FORMAT = 1
+FORMAT = 2  # 1 was fsgym 0.1's: the keys were made of other names
 TIMINGS = "timings.sqlite"
 LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")
 ON_DEMAND = EXTRAS["rl"] + EXTRAS["cegb"]
@@ -100,6 +100,10 @@ class Store:
     def _recognise(self, mark: int, form: int) -> None:
         if mark != MARK:
             raise ValueError(f"{self.path} is a SQLite file, but none of fsgym's; name another one")
+        if form == 1:
+            raise ValueError(
+                f"{self.path} was written by fsgym 0.1, whose results this version cannot resume; choose another folder"
+            )
         if form != FORMAT:
             raise ValueError(
                 f"{self.path} has format {form} and this fsgym writes format {FORMAT}; go on with the fsgym that "

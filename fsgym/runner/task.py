@@ -20,7 +20,7 @@ class Task:
     call : str, ``"package.module:function"``, imported where it runs; the function returns a dict of JSON values
         (None for what is not a number) and writes nothing
     arguments : keyword arguments that can be pickled. A seed is a whole number among them, drawn before anything runs
-    data : keyword arguments that many tasks share (``Dataset``, ``Rules``): sent once to each process
+    data : keyword arguments that many tasks share, such as a ``Dataset``: sent once to each process
     """
 
     call: str

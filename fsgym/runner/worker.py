@@ -8,11 +8,10 @@ import os
 import pickle
 import signal
 import socket
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -21,11 +20,10 @@ from uuid import uuid4
 
 import numpy as np
 from joblib import parallel_config
-from threadpoolctl import ThreadpoolController
 
 from fsgym.runner.task import TaskResult
+from fsgym.threads import one_thread
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 AGAIN = "its process died twice while it ran, for want of memory perhaps: give it a machine with more, or fewer jobs"
 
 _one = threading.Lock()  # limits, warnings, clocks and memory are those of a whole process: one cell at a time
@@ -122,28 +120,6 @@ def _measured(call: str, arguments: Mapping[str, Any], names: Sequence[str], val
 
 def one_sentence(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """BLAS and OpenMP at one thread, those already loaded and those that are loaded meanwhile."""
-    before = {name: os.environ.get(name) for name in THREADS}
-    os.environ.update(dict.fromkeys(THREADS, "1"))
-    try:
-        with _controller(len(sys.modules)).limit(limits=1):
-            yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-@lru_cache(maxsize=1)
-def _controller(n_modules: int) -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds: it is done again when something was imported."""
-    return ThreadpoolController()
 
 
 def _plain(value: Any) -> Any:

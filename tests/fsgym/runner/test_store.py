@@ -74,7 +74,12 @@ def test_another_version_is_refused(path):
     change(path, "UPDATE made_with SET version = '0.0.1' WHERE name = 'fsgym'")
     refused(path, ValueError, r"was begun with fsgym 0\.0\.1, here is .*, and no table mixes them")
     change(path, "PRAGMA user_version = 7")
-    refused(path, ValueError, "has format 7 and this fsgym writes format 1")
+    refused(path, ValueError, "has format 7 and this fsgym writes format 2")
+
+
+def test_a_store_of_the_first_format_is_refused(path):
+    change(path, "PRAGMA user_version = 1")
+    refused(path, ValueError, r"results\.sqlite was written by fsgym 0\.1, .*; choose another folder$")
 
 
 def test_what_is_installed_on_demand_is_known_from_then_on(tmp_path, monkeypatch):
@@ -222,8 +227,26 @@ def test_what_decides_a_result_decides_the_key():
     assert digest(np.zeros(3)) != digest(np.zeros((3, 1))) != digest(np.zeros(3, np.float32))
     assert digest(np.array(["a", "b"])) != digest(np.array(["a", "c"]))
     assert describe(np.float64(0.1)) == 0.1
+    assert describe(Rules) == describe(Rules) != describe(Dataset)
     with pytest.raises(TypeError, match="generator must be picklable"):
         digest(k for k in range(3))
+
+
+class Parts:
+    """An object that says what it consists of; its other attributes decide nothing."""
+
+    def __init__(self, *parts, note=""):
+        self.parts, self.note = parts, note
+
+    def fingerprint_parts(self):
+        return [*self.parts]
+
+
+def test_an_object_may_say_what_it_consists_of():
+    assert digest(Parts(1, np.zeros(2))) == digest(Parts(1, np.zeros(2), note="another"))
+    assert digest(Parts(1, np.zeros(2))) != digest(Parts(1, np.ones(2)))
+    assert digest(Parts(1)) != digest([1])
+    assert describe(Parts(1)).keys() == {"Parts"}
 
 
 def test_tasks_that_cannot_be_are_refused():
