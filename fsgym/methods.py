@@ -328,7 +328,8 @@ def class_of(method: Method) -> type[Any]:
     if isinstance(method.where, type):
         return method.where
     module, _, name = method.where.partition(":")
-    conflict = import_conflict(module) if module in OWN_PACKAGES else None
+    package = module.partition(".")[0]
+    conflict = import_conflict(package) if package in OWN_PACKAGES else None
     if conflict:
         raise ImportError(conflict)
     try:

@@ -11,9 +11,10 @@ A new study is one folder and one entry in ``STUDIES``.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import TYPE_CHECKING
+
+from fsgym.checks import unknown
 
 if TYPE_CHECKING:
     from fsgym_studies.common.study import Study
@@ -36,8 +37,6 @@ STUDIES: dict[str, str] = {
 def find_study(name: str) -> Study:
     """The study of that name; ValueError with a suggestion where there is none."""
     if name not in STUDIES:
-        close = difflib.get_close_matches(str(name), STUDIES, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"they are {', '.join(STUDIES)}"
-        raise ValueError(f"unknown study {name!r}; {hint}")
+        raise ValueError(unknown("study", name, STUDIES))
     module, _, attribute = STUDIES[name].partition(":")
     return getattr(importlib.import_module(module), attribute)

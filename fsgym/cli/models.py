@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import time
 from importlib import import_module
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fsgym.checks import did_you_mean
 from fsgym.cli import options
 from fsgym.methods import DEFAULT_AGENT, METHODS, load_class
 
@@ -56,10 +56,8 @@ def train(
     from fsgym.rules import Rules
 
     if agent not in agent_names():
-        close = difflib.get_close_matches(agent, agent_names(), n=1)
         raise ValueError(
-            f"--agent must be one of {', '.join(agent_names())}, got {agent!r}"
-            + (f"; did you mean {close[0]!r}?" if close else "")
+            f"--agent must be one of {', '.join(agent_names())}, got {agent!r}{did_you_mean(agent, agent_names())}"
         )
     method = METHODS[agent]
     cls = load_class(method)
