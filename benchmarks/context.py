@@ -16,14 +16,12 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
-
 from agents import DatumWiseClassifier, LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Rules
 from fsgym.comparison.figures import COLOURS, STYLE, looks
 from fsgym.evaluation import Trajectories
-from support.exact import all_rows, draw, expected_loss, optimum
+from fsgym.exact import all_rows, expected_loss, optimum, sample
 
 BLOCKS, WIDE, RIGHT, N = 3, 3, 0.85, 12
 GROUPS = [list(range(BLOCKS)), *([i] for i in range(BLOCKS, N))]
@@ -158,7 +156,7 @@ question of a block, which is paid in vain in most cases.
 
 def main(n_rows: int = 3000, prices: Sequence[float] = PRICES, folder: Path = DOCS) -> dict[str, list[float]]:
     """Losses of each policy at each price, ``SHOWN`` among them; writes the page and the picture to ``folder``."""
-    joint, (X, y) = task(), draw(task(), n_rows, 0)
+    joint, (X, y) = task(), sample(task(), n_rows, 0)
     grid = CARTClassifier().sparsity_grid(X, y)
     trees = [CARTClassifier(random_state=0).set_params(**chosen).fit(X, y) for chosen in grid]
     lattice = LatticeClassifier(groups=GROUPS, random_state=0).path(X, y, prices)

@@ -9,15 +9,50 @@ the one follows the policy from all rows, the other is dynamic programming over 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
-
+import numpy as np
 from joblib import Parallel, delayed
 
-from support.exact import KINDS, PROBLEMS, losses, rules_of
+from agents.lattice.classifier import in_threads
+from agents.lattice.learn import final, learn, make_table
+from fsgym import Dataset, Rules
+from fsgym.exact import all_rows, decision_list, expected_loss, multiplexer, naive_bayes, optimum, parity, sample
 
+PROBLEMS = {"naive Bayes": naive_bayes, "decision list": decision_list, "multiplexer": multiplexer, "parity": parity}
+KINDS = ("base", "budget", "prices and errors", "groups", "relational")  # of rules, for large samples
 LIMIT = 0.01
+
+
+def rules_of(n: int) -> dict[str, dict[str, Any]]:
+    """Options of rules of every kind for n bits, an even number."""
+    odd = np.arange(n) % 2 == 1
+    return {
+        "base": {"lam": 0.03},
+        "budget": {"lam": 0.005, "budget": 3},
+        "budget_cost": {"lam": 0.005, "costs": np.linspace(2, 1, n).round(1), "budget_cost": 5},
+        "prices and errors": {"lam": 1, "costs": np.linspace(0.05, 0.01, n), "error_costs": [[0, 3], [1, 0]]},
+        "groups": {"lam": 0.03, "groups": np.arange(n).reshape(-1, 2).tolist()},
+        "relational": {"lam": 1, "costs": 0.02, "unrelated_costs": 0.06, "related": np.eye(n, k=1) + np.eye(n, k=-1)},
+        "prerequisites": {"lam": 0.02, "prerequisites": np.eye(n, k=-1) * odd[:, None]},
+    }
+
+
+def losses(joint: np.ndarray, options: dict[str, dict[str, Any]], n_rows: int) -> dict[str, tuple[float, float]]:
+    """What the lattice agent loses that has learnt from a sample, and the least possible, for each kind of rules.
+
+    The classifiers of the subsets do not depend on prices and error costs: kinds with the same groups share them.
+    """
+    X, y = sample(joint, n_rows, 0)
+    table = make_table(Dataset(X, y), np.random.default_rng(0))
+    heads: dict[Any, dict] = {}
+    found = {}
+    for name, chosen in options.items():
+        rules = Rules(X.shape[1], joint.shape[-1], **chosen)
+        learnt = learn(table, rules, in_threads(1), heads=heads.setdefault(rules.groups, {}))
+        done = final(learnt.policy, in_threads(1)).trajectories(all_rows(X.shape[1]))
+        found[name] = expected_loss(done, joint, rules), optimum(joint, rules)
+    return found
 
 
 def main(n: int = 12, n_rows: int = 20_000) -> float:

@@ -8,22 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsgym import Rules
-from support.exact import KINDS, PROBLEMS, losses, optimum, rules_of
-
-
-def test_the_optimum_of_the_tests_is_that_of_a_hand_worked_task():
-    joint = np.zeros((2, 2, 2))  # the first bit is the class in nine of ten cases, the second says nothing
-    joint[0, :, 0] = joint[1, :, 1] = 0.225
-    joint[0, :, 1] = joint[1, :, 0] = 0.025
-    assert optimum(joint, Rules(2, 2, lam=0.1)) == pytest.approx(0.2)
-    assert optimum(joint, Rules(2, 2, lam=0.5)) == pytest.approx(0.5)
-    assert optimum(joint, Rules(2, 2, lam=0.1, prerequisites=[[0, 1], [0, 0]])) == pytest.approx(0.3)
-    assert optimum(joint, Rules(2, 2, lam=0.1, groups=[[0, 1]])) == pytest.approx(0.2)
-    assert optimum(joint, Rules(2, 2, lam=0.1, budget=0)) == pytest.approx(0.5)
-    # after a 0 answering 0 costs .1 * 4, after a 1 answering 1 costs .1; half of the time each
-    assert optimum(joint, Rules(2, 2, lam=0.1, error_costs=[[0, 4], [1, 0]])) == pytest.approx(0.1 + 0.2 + 0.05)
-
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
+OPTIMUM = runpy.run_path(str(BENCHMARKS / "lattice_optimum.py"))
+KINDS, PROBLEMS, losses, rules_of = (OPTIMUM[name] for name in ("KINDS", "PROBLEMS", "losses", "rules_of"))
 
 # Within so much of the optimum; the first questions of the last two tell nothing by themselves.
 OFTEN = ["budget", "budget_cost", "prices and errors", "groups", "relational", "prerequisites"]
@@ -43,7 +30,7 @@ def test_small_tasks_are_solved(name):
 
 
 def test_a_context_is_asked_first_where_looking_one_ahead_fails(tmp_path):
-    script = runpy.run_path(str(Path(__file__).resolve().parents[3] / "benchmarks" / "context.py"))
+    script = runpy.run_path(str(BENCHMARKS / "context.py"))
     found = script["main"](1000, prices=(0.02, 0.1), folder=tmp_path)
     best, lattice, ahead = (np.array(found[name]) for name in ("optimum", "lattice", "one ahead"))
     np.testing.assert_allclose(best, [0.12585, 0.35])  # two of a block and the third where they disagree; one

@@ -1,0 +1,222 @@
+"""The exact optimum of small tasks: features are bits, and their distribution is known.
+
+A task is an array ``joint`` of float64 (2, ..., 2, n_classes): ``joint[x1, ..., xn, k]`` is the probability that the
+features are x1, ..., xn and the class is k. With it there is a best policy and a least expected loss, with which any
+learner can be compared. Four such tasks are here; time and memory grow as 4^n, and n = 12 takes seconds.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.checks import brief, generator_of, is_whole
+from fsgym.dataset import Dataset
+from fsgym.evaluation import Trajectories, evaluate, price_orders
+from fsgym.rules import Rules, State
+from fsgym.rules import kernels as mdp
+
+
+def all_rows(n: int) -> NDArray[np.float32]:
+    """All rows of n bits, float32 (2^n, n), the first bit the slowest.
+
+    >>> all_rows(2).tolist()
+    [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    """
+    return np.indices((2,) * _number_of_bits(n, 1), dtype=np.float32).reshape(n, -1).T
+
+
+def optimum(joint: NDArray[np.float64], rules: Rules) -> float:
+    """Least expected loss of any policy, by dynamic programming over what may be known.
+
+    Parameters
+    ----------
+    joint : float64 (2, ..., 2, n_classes), probabilities
+    rules : Rules, for as many features and classes
+
+    Returns
+    -------
+    Expected error cost plus ``lam`` times what is spent.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where ``joint`` is no distribution of bits and a class, or the rules have another size.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fsgym import Rules
+    >>> from fsgym.exact import optimum
+    >>> joint = np.array([[0.45, 0.05], [0.05, 0.45]])  # one bit, which is the class in nine of ten cases
+    >>> round(optimum(joint, Rules(1, 2, lam=0.1)), 6), round(optimum(joint, Rules(1, 2, lam=0.6)), 6)
+    (0.2, 0.5)
+    """
+    joint = _checked(joint, rules)
+    state = State.blank(1, rules.n_acquisitions, rules.n_actions)
+
+    def moves(taken: tuple[int, ...], spent: float) -> list[tuple[int, float]]:
+        """Legal acquisitions and their prices."""
+        mask = np.zeros(rules.n_acquisitions, bool)
+        mask[list(taken)] = True
+        mdp.place(rules.tables, state, 0, mask, spent)
+        legal = np.flatnonzero(state.legal[0, : rules.n_acquisitions]).tolist()
+        return [(j, float(mdp.price(rules.tables, state, 0, j))) for j in legal]
+
+    @cache
+    def value(taken: tuple[int, ...], spent: float) -> NDArray[np.float64]:
+        """Loss from here on of all values of the known bits, times their probability; axes of length 1 are unknown."""
+        unknown = tuple(i for j in range(rules.n_acquisitions) if j not in taken for i in rules.groups[j])
+        table = joint.sum(axis=unknown, keepdims=True)
+        best = (table @ rules.error_costs.T).min(axis=-1)
+        for j, paid in moves(taken, spent):
+            # only a limit on the total price makes it matter; rounded, or each order of sums would be a state
+            total = 0.0 if rules.budget_cost is None else float(f"{spent + paid:.12g}")
+            after = value(tuple(sorted((*taken, j))), total).sum(axis=rules.groups[j], keepdims=True)
+            best = np.minimum(best, rules.lam * paid * table.sum(axis=-1) + after)
+        return best
+
+    return float(value((), 0.0).sum())
+
+
+def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules) -> float:
+    """The exact expected loss of a policy: error cost plus ``lam`` times what is spent.
+
+    Parameters
+    ----------
+    policy : what ``fsgym.evaluate`` takes, or Trajectories of ``all_rows(n)``
+    joint : float64 (2, ..., 2, n_classes), probabilities
+    rules : Rules, for as many features and classes
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where the policy does what the rules forbid, ``joint`` is no distribution of bits and a class, or the sizes
+        differ.
+
+    Examples
+    --------
+    >>> from fsgym import Rules
+    >>> from fsgym.exact import expected_loss, naive_bayes
+    >>> def answer_at_once(observations, action_masks):
+    ...     return [4] * len(observations)
+    >>> round(expected_loss(answer_at_once, naive_bayes(4), Rules(4, 2)), 6)
+    0.5
+    """
+    joint = _checked(joint, rules)
+    rows, n_classes = all_rows(joint.ndim - 1), joint.shape[-1]
+    if isinstance(policy, Trajectories):
+        if len(policy.order) != len(rows):
+            raise ValueError(f"the trajectories must be those of all_rows({joint.ndim - 1}), got {len(policy.order)}")
+        spent, _, admissible = price_orders(rules, rows, policy.order)
+        _refuse_illegal(bool(admissible.all()) and not policy.forfeited.any())
+        table = joint.reshape(len(rows), -1)
+        return float((rules.error_costs[policy.answers] * table).sum() + rules.lam * (table.sum(axis=1) @ spent))
+    labels = np.tile(np.arange(n_classes), len(rows))
+    result = evaluate(policy, Dataset(np.repeat(rows, n_classes, axis=0), labels, classes=range(n_classes)), rules)
+    _refuse_illegal(result.admissible == 1.0 and result.illegal == 0.0)
+    return float(result.losses @ joint.ravel())
+
+
+def sample(
+    joint: NDArray[np.float64], n_samples: int, random_state: Any = None
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Draw rows from a known distribution: X float32 (n_samples, n) and y int64 (n_samples,).
+
+    ``random_state`` is an int, a ``numpy.random.Generator``, or None. Raises ValueError or TypeError where ``joint`` is
+    no distribution of bits and a class.
+
+    >>> X, y = sample(parity(5), 100, random_state=0)
+    >>> X.shape, y.shape
+    ((100, 5), (100,))
+    """
+    joint = _checked(joint)
+    if not is_whole(n_samples) or n_samples < 1:
+        raise ValueError(f"n_samples must be a whole number, 1 or more, got {brief(n_samples)}")
+    which = generator_of(random_state).choice(joint.size, n_samples, p=joint.ravel() / joint.sum())
+    return all_rows(joint.ndim - 1)[which // joint.shape[-1]], which % joint.shape[-1]
+
+
+def naive_bayes(n: int) -> NDArray[np.float64]:
+    """A task of n bits, independent given the class; they equal it with probability .85, falling to .55.
+
+    >>> naive_bayes(3).shape
+    (2, 2, 2, 2)
+    """
+    X, equal = all_rows(n), np.linspace(0.85, 0.55, n)
+    return _joint([np.where(k == X, equal, 1 - equal).prod(axis=1) * 0.5 for k in (0, 1)])
+
+
+def decision_list(n: int) -> NDArray[np.float64]:
+    """A task of n bits, each 1 with probability .4: the first of five that is 1 decides, with 5 % noise.
+
+    The bits decide for class 1 and class 0 in turn, and for class 0 where none of the five is 1.
+
+    >>> decision_list(5).shape
+    (2, 2, 2, 2, 2, 2)
+    """
+    X = all_rows(_number_of_bits(n, 5))
+    first = np.where(X[:, :5].any(axis=1), X[:, :5].argmax(axis=1), 5)
+    return _noisy(np.where(X == 1, 0.4, 0.6).prod(axis=1), first % 2 == 0)
+
+
+def multiplexer(n: int) -> NDArray[np.float64]:
+    """A task of n uniform bits, six or more: the first two say which of the next four is the class, with 5 % noise.
+
+    >>> multiplexer(6).ndim
+    7
+    """
+    X = all_rows(_number_of_bits(n, 6)).astype(int)
+    return _noisy(np.full(len(X), 0.5**n), X[np.arange(len(X)), 2 + 2 * X[:, 0] + X[:, 1]] == 1)
+
+
+def parity(n: int) -> NDArray[np.float64]:
+    """A task of n uniform bits, five or more: the class is the parity of the bits 1, 2 and 4, with 5 % noise.
+
+    >>> float(parity(5)[0, 1, 0, 0, 0, 1] * 2**5)
+    0.95
+    """
+    X = all_rows(_number_of_bits(n, 5))
+    return _noisy(np.full(len(X), 0.5**n), X[:, [1, 2, 4]].sum(axis=1) % 2 == 1)
+
+
+def _noisy(share: NDArray[np.float64], is_one: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The task in which rows of such probability have class 1, or 0, in 95 % of the cases."""
+    p = np.where(is_one, 0.95, 0.05)
+    return _joint([share * (1 - p), share * p])
+
+
+def _joint(law: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """From the probabilities of all rows with each class."""
+    return np.stack(law, axis=-1).reshape((2,) * int(np.log2(len(law[0]))) + (len(law),))
+
+
+def _number_of_bits(n: Any, least: int) -> int:
+    if not is_whole(n) or not least <= n <= 20:
+        raise ValueError(f"n must be a whole number of bits, {least} to 20, got {brief(n)}")
+    return int(n)
+
+
+def _checked(joint: Any, rules: Rules | None = None) -> NDArray[np.float64]:
+    try:
+        table = np.asarray(joint, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"joint must be an array of probabilities, got {brief(joint)}") from None
+    if table.ndim < 2 or table.shape[:-1] != (2,) * (table.ndim - 1) or table.shape[-1] < 2:
+        raise ValueError(f"joint must have shape (2, ..., 2, n_classes), got {table.shape}")
+    if not (table >= 0).all() or abs(table.sum() - 1.0) > 1e-6:
+        raise ValueError("joint must hold probabilities: 0 or more, with the sum 1")
+    if rules is not None and (rules.n_features, rules.n_classes) != (table.ndim - 1, table.shape[-1]):
+        raise ValueError(
+            f"the rules are for {rules.n_features} features and {rules.n_classes} classes, "
+            f"joint has {table.ndim - 1} and {table.shape[-1]}"
+        )
+    return table
+
+
+def _refuse_illegal(legal: bool) -> None:
+    if not legal:
+        raise ValueError("the policy does what the rules forbid")

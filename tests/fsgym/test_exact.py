@@ -1,0 +1,173 @@
+"""The exact optimum against a hand-worked task, and against the same programme with the rules written out once more."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from fsgym import Dataset, Rules, Trajectories, evaluate, exact
+from fsgym.exact import all_rows, expected_loss, optimum, sample
+
+TASKS = [exact.naive_bayes, exact.decision_list, exact.multiplexer, exact.parity]
+N = 6
+CHAIN = np.eye(N, k=1) + np.eye(N, k=-1)
+KINDS = {
+    "base": {"lam": 0.03},
+    "budget": {"lam": 0.005, "budget": 3},
+    "budget_cost": {"lam": 0.005, "costs": np.linspace(2, 1, N).round(1), "budget_cost": 5},
+    "small budget_cost": {"lam": 1, "costs": np.linspace(0.02, 0.01, N), "budget_cost": 0.05},
+    "prices and errors": {"lam": 1, "costs": np.linspace(0.05, 0.01, N), "error_costs": [[0, 3], [1, 0]]},
+    "groups": {"lam": 0.03, "groups": np.arange(N).reshape(-1, 2).tolist()},
+    "relational": {"lam": 1, "costs": 0.02, "unrelated_costs": 0.06, "related": CHAIN},
+    "related to all": {"lam": 1, "costs": 0.01, "unrelated_costs": 0.02, "related": 1 - CHAIN, "relation": "all"},
+    "first unrelated": {"lam": 0.01, "unrelated_costs": 2, "related": CHAIN, "empty_is_related": False},
+    "forbidden": {"lam": 0.01, "unrelated_costs": "forbid", "related": CHAIN},
+    "prerequisites": {"lam": 0.02, "prerequisites": np.eye(N, k=-1) * (np.arange(N) % 2 == 1)[:, None]},
+}
+
+
+def plain_optimum(joint, rules):
+    """As ``exact.optimum``, prices and legality from their definition."""
+
+    def price(j: int, taken: tuple[int, ...]) -> float:
+        if rules.related is None:
+            return float(rules.costs[j])
+        if not taken:
+            near = rules.empty_is_related
+        else:
+            near = (any if rules.relation == "any" else all)(rules.related[j, i] for i in taken)
+        return float((rules.costs if near else rules.unrelated_costs)[j])
+
+    def may(j: int, taken: tuple[int, ...], spent: float) -> bool:
+        if j in taken or (rules.forbids_unrelated and taken and not rules.related[list(taken), j].any()):
+            return False
+        if rules.budget is not None and len(taken) >= rules.budget:
+            return False
+        if rules.prerequisites is not None and any(i not in taken for i in np.flatnonzero(rules.prerequisites[j])):
+            return False
+        return rules.budget_cost is None or spent + price(j, taken) <= rules.budget_cost * (1 + 1e-9)
+
+    @cache
+    def value(taken: tuple[int, ...], spent: float) -> np.ndarray:
+        """Loss from here on of all values of the known bits, times their probability; axes of length 1 are unknown."""
+        unknown = tuple(i for j in range(rules.n_acquisitions) if j not in taken for i in rules.groups[j])
+        table = joint.sum(axis=unknown, keepdims=True)
+        best = (table @ rules.error_costs.T).min(axis=-1)
+        for j in range(rules.n_acquisitions):
+            if may(j, taken, spent):
+                paid = price(j, taken)
+                purse = 0.0 if rules.budget_cost is None else round(spent + paid, 12)
+                after = value(tuple(sorted((*taken, j))), purse).sum(axis=rules.groups[j], keepdims=True)
+                best = np.minimum(best, rules.lam * paid * table.sum(axis=-1) + after)
+        return best
+
+    return float(value((), 0.0).sum())
+
+
+def test_the_optimum_is_that_of_a_hand_worked_task():
+    joint = np.zeros((2, 2, 2))  # the first bit is the class in nine of ten cases, the second says nothing
+    joint[0, :, 0] = joint[1, :, 1] = 0.225
+    joint[0, :, 1] = joint[1, :, 0] = 0.025
+    assert optimum(joint, Rules(2, 2, lam=0.1)) == pytest.approx(0.2)
+    assert optimum(joint, Rules(2, 2, lam=0.5)) == pytest.approx(0.5)
+    assert optimum(joint, Rules(2, 2, lam=0.1, prerequisites=[[0, 1], [0, 0]])) == pytest.approx(0.3)
+    assert optimum(joint, Rules(2, 2, lam=0.1, groups=[[0, 1]])) == pytest.approx(0.2)
+    assert optimum(joint, Rules(2, 2, lam=0.1, budget=0)) == pytest.approx(0.5)
+    # after a 0 answering 0 costs .1 * 4, after a 1 answering 1 costs .1; half of the time each
+    assert optimum(joint, Rules(2, 2, lam=0.1, error_costs=[[0, 4], [1, 0]])) == pytest.approx(0.1 + 0.2 + 0.05)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
+def test_the_optimum_is_that_of_the_rules_written_out(task, kind):
+    rules = Rules(N, 2, **KINDS[kind])
+    assert optimum(task(N), rules) == pytest.approx(plain_optimum(task(N), rules), abs=1e-12)
+
+
+def ask_for(order):
+    """Acquire these in turn where they are legal, then answer 1."""
+
+    def act(observations, masks):
+        actions = np.full(len(masks), masks.shape[1] - 1)
+        for j in reversed(order):
+            actions[masks[:, j]] = j
+        return actions
+
+    return act
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_loss_of_a_policy_is_the_mean_over_a_large_sample(kind):
+    joint, rules = exact.naive_bayes(N), Rules(N, 2, **KINDS[kind])
+    X, y = sample(joint, 40_000, 0)
+    policy = ask_for([2, 1])
+    result = evaluate(policy, Dataset(X, y), rules)
+    loss = expected_loss(policy, joint, rules)
+    assert abs(loss - result.loss) < 4.5 * result.losses.std() / np.sqrt(len(y))
+    assert loss >= optimum(joint, rules)
+    rows = evaluate(policy, Dataset(all_rows(N), np.zeros(2**N, int), classes=[0, 1]), rules)
+    assert expected_loss(rows.trajectories, joint, rules) == pytest.approx(loss, abs=1e-12)
+
+
+def test_a_sample_has_the_law_of_the_task():
+    joint = exact.decision_list(5)
+    X, y = sample(joint, 50_000, 1)
+    counts = np.zeros(joint.shape)
+    np.add.at(counts, (*X.astype(int).T, y), 1)
+    assert (np.abs(counts - 50_000 * joint) < 5 * np.sqrt(50_000 * joint) + 1).all()
+    again = sample(joint, 50_000, 1)
+    assert np.array_equal(X, again[0])
+    assert np.array_equal(y, again[1])
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.__name__)
+def test_tasks_are_distributions(task):
+    assert task(7).shape == (2,) * 8
+    assert task(7).sum() == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="n must be a whole number of bits"):
+        task(0)
+    with pytest.raises(ValueError, match="n must be a whole number of bits"):
+        task("a")
+
+
+GOOD = np.full((2, 2, 2), 0.125)
+
+
+@pytest.mark.parametrize(
+    ("joint", "said"),
+    [
+        ("a", "must be an array of probabilities"),
+        ([[1, 2], [3]], "must be an array of probabilities"),
+        (np.full((3, 2), 1 / 6), r"must have shape \(2, ..., 2, n_classes\)"),
+        (np.full(2, 0.5), "must have shape"),
+        (np.full((2, 1), 0.5), "must have shape"),
+        (GOOD * 2, "with the sum 1"),
+        (GOOD - 1, "0 or more"),
+        (GOOD * np.nan, "0 or more"),
+    ],
+)
+def test_what_is_no_distribution(joint, said):
+    for call in (lambda: optimum(joint, Rules(2, 2)), lambda: sample(joint, 3)):
+        with pytest.raises((ValueError, TypeError), match=said) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+def test_mistakes():
+    with pytest.raises(ValueError, match="the rules are for 3 features and 2 classes, joint has 2 and 2"):
+        optimum(GOOD, Rules(3, 2))
+    with pytest.raises(ValueError, match="n_samples must be a whole number"):
+        sample(GOOD, 0)
+    with pytest.raises(ValueError, match="random_state must be"):
+        sample(GOOD, 3, random_state="a")
+    greedy = Trajectories(np.tile(np.int32([0, 1]), (4, 1)), np.ones((4, 2), bool), np.zeros(4, int), np.zeros(4, bool))
+    for rules in (Rules(2, 2, budget=1), Rules(2, 2, prerequisites=[[0, 1], [0, 0]])):
+        with pytest.raises(ValueError, match="the policy does what the rules forbid"):
+            expected_loss(greedy, GOOD, rules)
+    with pytest.raises(ValueError, match="the policy does what the rules forbid"):
+        expected_loss(lambda observations, masks: np.zeros(len(masks), int), GOOD, Rules(2, 2))
+    three = Trajectories(greedy.order[:3], greedy.acquired[:3], greedy.answers[:3], greedy.forfeited[:3])
+    with pytest.raises(ValueError, match=r"must be those of all_rows\(2\), got 3"):
+        expected_loss(three, GOOD, Rules(2, 2))
