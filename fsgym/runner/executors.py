@@ -6,6 +6,7 @@ import itertools
 import pickle
 import tempfile
 import threading
+import warnings
 from _thread import interrupt_main
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -103,6 +104,10 @@ def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: st
             if n_jobs > 1:
                 sent = _filed(stack, shared)
                 stack.enter_context(parallel_config("loky", inner_max_num_threads=1))
+                stack.enter_context(warnings.catch_warnings())
+                # Raised as an error, it would end the thread that replaces a worker whose memory has grown: nobody
+                # would then bring the next result, and the run would wait forever.
+                warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
 
         def calls(numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
             home = Home.here(backend)  # a new name for each group: who is begun again is not said to have died

@@ -78,6 +78,16 @@ def large(megabytes):
     return {"sum": float(np.ones(megabytes * 131072).sum())}
 
 
+_held = []
+
+
+def growing(seed, megabytes=400, seconds=1.2):
+    """Keeps its memory: after some of these a pool replaces its worker."""
+    _held.append(np.ones(megabytes * 131072))
+    time.sleep(seconds)
+    return {"seed": seed}
+
+
 def number():
     return 3
 

@@ -121,6 +121,20 @@ def test_a_cell_that_kills_its_process_fails_alone(tmp_path):
     assert [r["seed"] for r in run.results if r] == [k for k in range(6) if k != 4]
 
 
+def test_a_worker_whose_memory_grows_is_replaced_also_where_warnings_are_errors():
+    code = """
+from fsgym.runner import Task, run_tasks
+tasks = [Task("support.study_cells:growing", {"seed": k}) for k in range(6)]
+if __name__ == "__main__":
+    run = run_tasks(tasks, None, n_jobs=2)
+    print([r["seed"] for r in run.results])
+"""
+    place = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    command = [sys.executable, "-W", "error::UserWarning", "-c", code]
+    said = subprocess.run(command, capture_output=True, text=True, env=place, timeout=120)
+    assert said.stdout == "[0, 1, 2, 3, 4, 5]\n", said.stderr
+
+
 def test_a_process_that_was_killed_loses_nothing(tmp_path):
     log, mark = tmp_path / "log", tmp_path / "mark"
     tasks = [
