@@ -88,7 +88,19 @@ def test_all_rules_of_the_command_are_in_the_model_file(capsys, tmp_path):
     path, names = tmp_path / "model", fsgym.load_dataset("wine").feature_names
     (tmp_path / "needs.json").write_text('{"hue": ["alcohol"]}')
     (tmp_path / "related.json").write_text('[["hue", "alcohol"]]')
-    arguments = ("train", "wine", "-o", path, "--steps", 1, "--prerequisites", tmp_path / "needs.json", "--related")
+    arguments = (
+        "train",
+        "wine",
+        "-o",
+        path,
+        "--agent",
+        "rcpi",
+        "--steps",
+        1,
+        "--prerequisites",
+        tmp_path / "needs.json",
+        "--related",
+    )
     arguments += (tmp_path / "related.json", "--unrelated-costs", "forbid", "--relation", "all", "--costs", 2)
     arguments += ("--no-empty-is-related", "--missing", "error", "--budget", 3, "--budget-cost", 5, "--lam", 0.02)
     assert call(capsys, *arguments)[0] == 0
@@ -109,7 +121,7 @@ def test_all_rules_of_the_command_are_in_the_model_file(capsys, tmp_path):
 
 def test_mistakes_are_one_sentence(capsys, tmp_path):
     path = tmp_path / "model"
-    assert call(capsys, "train", "wine", "-o", path, "--steps", 1)[0] == 0
+    assert call(capsys, "train", "wine", "-o", path, "--agent", "rcpi", "--steps", 1)[0] == 0
     model_file.write(tmp_path / "tree", "tree", {"a": np.zeros(1)}, {})
     model_file.write(tmp_path / "none", 3, {"a": np.zeros(1)}, {})
     (tmp_path / "noise").write_bytes(b"noise")
