@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
+from agents import model_file
 from fsgym import Dataset
+from support.model_files import agent_of
 from support.problems import DATA, MIXED, VARIANTS
 
 
@@ -40,3 +42,12 @@ def mixed(tmp_path):
     path = tmp_path / "mixed.csv"
     path.write_text(MIXED)
     return path
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A good model file: (path, bytes, header as a dict, arrays)."""
+    path = tmp_path / "model.safetensors"
+    agent_of().save(path)
+    arrays, header = model_file.read(path, "linear")
+    return path, path.read_bytes(), {"kind": "linear", **header}, arrays

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 FAST = {"reassoc", "contract"}  # sums may be split over vector registers; infinities and NaN stay what they are
 STEPS = 10  # accelerated steps a visit
+LARGEST_RATIO = 1e8  # of (lam2 / lam1)^2, above which the dual norm is solved for another unknown
 
 
 class Blocks(NamedTuple):
@@ -89,6 +90,17 @@ def descending(z, start, stop, a):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
+def _nu_of_small_lam1(a, size, ratio, lam1):
+    """As in ``dual_norm``, where x = nu lam1 is far below a_1, so that a_1 - e would cancel: for x itself."""
+    s1, s2, j = 0.0, 0.0, 0
+    while True:
+        s1, s2, j = s1 + a[j], s2 + a[j] * a[j], j + 1
+        x = s2 / (s1 + np.sqrt(s1 * s1 + (ratio - j) * s2))
+        if j == size or a[j] <= x:
+            return x / lam1
+
+
+@njit(cache=True, nogil=True, _nrt=False)
 def dual_norm(z, first, chosen, lam1, lam2, a):
     """The largest nu with ||S(z_g, nu lam1)|| = nu lam2_g over the groups ``chosen`` (Ndiaye et al., 2016).
 
@@ -105,6 +117,9 @@ def dual_norm(z, first, chosen, lam1, lam2, a):
         else:
             descending(z, start, stop, a)
             ratio = (lam2[g] / lam1) ** 2
+            if ratio > LARGEST_RATIO:
+                best = max(best, _nu_of_small_lam1(a, stop - start, ratio, lam1))
+                continue
             d1, d2 = 0.0, 0.0  # sums of what the first j entries lack of the largest, and of its square
             for j in range(1, stop - start + 1):
                 lack = a[0] - a[j - 1]

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso
@@ -308,6 +308,8 @@ def test_lambda_max_and_path_refuse_in_a_sentence():
     tau=st.floats(0, 1),
     scale=st.sampled_from([1e-8, 1.0, 1e8]),
 )
+@example(seed=4701829, n=1, p=1, share=0.046875, tau=1.2433112767888236e-10, scale=1e-8)
+@example(seed=7, n=8, p=10, share=0.3, tau=1e-9, scale=1.0)
 def test_any_problem_is_solved_to_its_gap(seed, n, p, share, tau, scale):
     rng = np.random.default_rng(seed)
     X, y = scale * rng.integers(-2, 3, (n, p)), rng.normal(size=n)

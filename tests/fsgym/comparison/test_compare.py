@@ -295,7 +295,7 @@ def test_a_class_of_two_rows_is_still_compared():
     ("arguments", "error", "says"),
     [
         ({"methods": ["carrt"]}, ValueError, "did you mean 'cart'"),
-        ({"methods": []}, ValueError, "at least one of rcpi"),
+        ({"methods": []}, ValueError, "at least one of lattice"),
         ({"methods": [CARTClassifier()]}, TypeError, "give CARTClassifier a name"),
         ({"methods": {"d": DummyClassifier()}}, TypeError, "must have features_used"),
         ({"methods": {"d": [lambda o, m: m]}}, TypeError, "is no scikit-learn estimator"),
@@ -350,5 +350,6 @@ def test_a_foreign_package_is_told(tmp_path, monkeypatch):
     assert "is not the one that comes with fsgym" in import_conflict("strangers")
     monkeypatch.setitem(sys.modules, "stand_in", types.ModuleType("stand_in"))
     assert import_conflict("stand_in") is None
+    monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("strangers",))
     with pytest.raises(ImportError, match="is not the one"):
         load_class(METHODS["cart"]._replace(where="strangers:Tree"))
