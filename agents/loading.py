@@ -19,8 +19,14 @@ def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
     """
     kind = model_file.kind_of(path)
     for name in method_names():
-        method = METHODS.get(name) or find_method(name)
+        try:
+            method = find_method(name)
+        except (ImportError, TypeError):  # a method of another distribution, which is broken
+            continue
         if method.kind == kind:
             return class_of(method).load(path)
     kinds = dict.fromkeys(method.kind for method in METHODS.values() if method.kind)
-    raise ValueError(f"{path} holds a model of kind {kind!r}, not one of {', '.join(kinds)}")
+    raise ValueError(
+        f"{path} holds a model of kind {kind!r}, not one of {', '.join(kinds)}; a kind of another package must be "
+        "registered first, with fsgym.register_method or an entry point"
+    )

@@ -317,10 +317,22 @@ def _loaded(point: EntryPoint) -> Method:
 
 
 def load_class(method: Method) -> type[Any]:
-    """The class of a method; ImportError in one sentence where another package is in the way or an extra is missing."""
+    """The class of a method, which has what a comparison needs of it.
+
+    Raises ImportError in one sentence where another package is in the way or an extra is missing, TypeError where the
+    class has no settings.
+    """
     if method.extra:
         require(method.extra, method.title)
-    return class_of(method)
+    cls = class_of(method)
+    if method.prices and "lam" not in cls().get_params():
+        raise TypeError(f"{method.title} plans with prices, but {cls.__name__} has no parameter lam")
+    if not method.prices and not hasattr(cls, "sparsity_grid"):
+        raise TypeError(
+            f"{method.title} must have sparsity_grid(X, y) -> list of dict, its settings from no feature to all; or, "
+            f"with prices=True, a parameter lam; {cls.__name__} has neither"
+        )
+    return cls
 
 
 def class_of(method: Method) -> type[Any]:

@@ -12,7 +12,7 @@ import typer
 
 from fsgym.checks import did_you_mean
 from fsgym.cli import options
-from fsgym.methods import DEFAULT_AGENT, METHODS, load_class
+from fsgym.methods import DEFAULT_AGENT, METHODS, find_method, load_class, method_names
 
 if TYPE_CHECKING:
     from fsgym.dataset import Dataset
@@ -55,11 +55,11 @@ def train(
     from fsgym.evaluation import evaluate
     from fsgym.rules import Rules
 
-    if agent not in agent_names():
+    if agent not in agent_names() and not (agent in method_names() and find_method(agent).kind):
         raise ValueError(
             f"--agent must be one of {', '.join(agent_names())}, got {agent!r}{did_you_mean(agent, agent_names())}"
         )
-    method = METHODS[agent]
+    method = find_method(agent)
     cls = load_class(method)
     writable_folder(output.parent)
     dataset, given = options.read_task(data, rules, data_dir=data_dir, target=target, drop=drop, split=split)

@@ -47,7 +47,10 @@ def show_comparison(results: pd.DataFrame) -> None:
         out.print(table, "")
     out.print("In the last two tables the setting is chosen on validation parts, never on test data.", style="dim")
     if overspent:
-        out.print("Allowed: the share of rows that keep to the budget; ! marks what does not always.", style="dim")
+        out.print(
+            "Allowed: the share of rows for which the rules (budget, prerequisites) allow what is used; ! if not all.",
+            style="dim",
+        )
 
 
 def _unit(counted: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from fsgym.checks import brief
 from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class, method_names, planned_with
@@ -204,21 +205,24 @@ def _from_table(name: str, key: str, protocol: Protocol) -> Entrant:
         params: list[dict[str, Any]] = [{"lam": v} for v in protocol.sweep]
         candidates = [cls(**method.preset, **(options | p)) for p in params]
     else:
-        params = _own_grid(cls, protocol)
-        candidates = [cls(**p) for p in params]
+        params = _own_grid(cls(**method.preset), protocol)
+        candidates = [cls(**(dict(method.preset) | p)) for p in params]
     return _entrant(name, method.title if name == key else name, candidates, params, protocol)
 
 
-def _own_grid(cls: type[Any], protocol: Protocol) -> list[dict[str, Any]]:
+def _own_grid(sketch: Any, protocol: Protocol) -> list[dict[str, Any]]:
     """The settings of a method that knows no price, laid out on the first training part, the same in all splits."""
     train = protocol.parts(0).train
     X = train.X
     if np.isnan(X).any():
         X = ImputedMean(None).learn(X).fill(X)
-    sketch = cls()
     if "random_state" in sketch.get_params():
         sketch.set_params(random_state=protocol.seed)
-    return sketch.sparsity_grid(X, train.classes[train.y])
+    grid = sketch.sparsity_grid(X, train.classes[train.y])
+    if not grid or not all(isinstance(setting, Mapping) for setting in grid):
+        kind = type(sketch).__name__
+        raise TypeError(f"sparsity_grid of {kind} must return a list of dicts of its parameters, got {brief(grid)}")
+    return list(grid)
 
 
 def _from_user(name: str, thing: Any, protocol: Protocol) -> Entrant:

@@ -11,9 +11,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 import fsgym
-from fsgym import methods
+from agents import load_classifier
+from fsgym import cli, methods
 from fsgym.comparison import figures
 from fsgym.methods import METHODS, Method, find_method, load_class, method_names
 from support.outside import TopFeatures
@@ -68,6 +70,44 @@ def test_what_is_no_method_is_refused_in_a_sentence(registry, arguments, options
     assert method_names() == list(registry)
 
 
+class Bare(ClassifierMixin, BaseEstimator):
+    """Knows neither prices nor settings."""
+
+    def fit(self, X, y):
+        return self
+
+    predict = features_used = fit
+
+
+class Odd(TopFeatures):
+    """Its settings are no parameters."""
+
+    def sparsity_grid(self, X, y):
+        return [(1,), (2,)]
+
+
+@pytest.mark.parametrize(
+    ("cls", "prices", "sentence"),
+    [
+        (Bare, False, r"mine must have sparsity_grid\(X, y\) -> list of dict, .*; Bare has neither"),
+        (Bare, True, "mine plans with prices, but Bare has no parameter lam"),
+        (Odd, False, r"sparsity_grid of Odd must return a list of dicts of its parameters, got \[\(1,\), \(2,\)\]"),
+    ],
+)
+def test_a_method_without_settings_is_refused_before_the_work(registry, cls, prices, sentence):
+    fsgym.register_method("mine", cls, prices=prices)
+    with pytest.raises(TypeError, match=sentence) as caught:
+        fsgym.compare("wine", "mine")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_preset_holds_for_methods_that_know_no_price(registry):
+    fsgym.register_method("stump", "baselines:CARTClassifier", preset={"max_depth": 1})
+    results = fsgym.compare("wine", ["stump", "cart"], splits=1)
+    most = results.groupby("method")["n_features"].max()
+    assert most["stump"] <= 1 < most["cart"]
+
+
 def test_a_method_that_cannot_be_imported_is_one_sentence(registry):
     fsgym.register_method("lost", "no_such_module:Thing")
     with pytest.raises(ImportError, match="'no_such_module:Thing' cannot be imported"):
@@ -78,6 +118,7 @@ ENTRY_POINTS = """[fsgym.methods]
 top = outside_of_all:TopFeatures
 record = outside_of_all:RECORD
 broken = outside_of_all:nothing
+most = outside_of_all:MajorityClassifier
 number = outside_of_all:NUMBER
 """
 
@@ -90,7 +131,7 @@ def distribution(tmp_path, monkeypatch, registry):
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    code = "from support.outside import TopFeatures\nfrom fsgym import Method\nNUMBER = 3\n"
+    code = "from support.majority import MajorityClassifier\nfrom support.outside import TopFeatures\nfrom fsgym import Method\nNUMBER = 3\n"
     (folder / "outside_of_all.py").write_text(
         code + "RECORD = Method('A record', TopFeatures, False, reference='Nobody')\nprint('loaded')\n"
     )
@@ -124,6 +165,14 @@ def test_the_command_line_knows_methods_of_other_distributions(distribution, tmp
     assert said.returncode == 0, said.stderr
     assert "At lambda 0.01, A record loses least" in said.stdout
     assert Path(tmp_path, "out", "results.csv").read_text().count("\nwine,0,top") == 5
+
+
+def test_an_agent_of_another_distribution_is_trained_and_loaded(distribution, tmp_path, capsys):
+    with pytest.raises(SystemExit) as left:
+        cli.main(["train", "wine", "-o", str(tmp_path / "model"), "--agent", "most", "--lam", "0.5"])
+    assert left.value.code == 0, capsys.readouterr().err
+    model = load_classifier(tmp_path / "model")
+    assert (type(model).__name__, model.rules_.lam) == ("MajorityClassifier", 0.5)
 
 
 def test_a_method_looks_the_same_whatever_it_is_compared_with():

@@ -102,7 +102,7 @@ def test_failures_overspending_and_missing_values_are_told(tmp_path):
     X[rng.random(X.shape) < 0.1] = np.nan
     compare(Dataset(X, y, name="holed"), ["lars"], splits=1, budget=1, out=tmp_path)
     _, text = read(tmp_path / "report.html")
-    assert "overspends" in text
+    assert "breaks the rules (" in text
     assert "A missing value is not paid for" in text
     with pytest.warns(UserWarning, match="fits failed"):
         compare(Dataset(X, y), {"bad": DatumWiseClassifier(alpha=7.0)}, splits=1, out=tmp_path)
