@@ -131,7 +131,8 @@ def distribution(tmp_path, monkeypatch, registry):
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: outside\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    code = "from support.majority import MajorityClassifier\nfrom support.outside import TopFeatures\nfrom fsgym import Method\nNUMBER = 3\n"
+    code = "from support.majority import MajorityClassifier\nfrom support.outside import TopFeatures\n"
+    code += "from fsgym import Method\nNUMBER = 3\n"
     (folder / "outside_of_all.py").write_text(
         code + "RECORD = Method('A record', TopFeatures, False, reference='Nobody')\nprint('loaded')\n"
     )
