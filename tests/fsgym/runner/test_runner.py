@@ -210,7 +210,11 @@ def killed_again_and_again(tmp_path, kills, n, n_jobs):
         assert server.stdout.readline() == "ready\n"
         for kill in range(kills + 1):
             begun, had = runs_of(log), have
-            server.stdin.write(f"{slow * rng.uniform(0.01, 0.25) if kill < kills else 0}\n")
+            at_least = (
+                0.02 * (n - len(have)) / n_jobs
+            )  # seconds that the cells left take: the kill comes before the end
+            seconds = min(slow * rng.uniform(0.01, 0.25), 0.7 * at_least)
+            server.stdin.write(f"{seconds if kill < kills else 0}\n")
             status = int(server.stdout.readline())
             assert status == (signal.SIGKILL if kill < kills else 0)
             if n_jobs > 1:
