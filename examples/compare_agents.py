@@ -1,4 +1,4 @@
-"""RCPI, MaskablePPO and masked deep Q-learning beside feature selection: same splits, same prices, one picture.
+"""Compare RCPI, MaskablePPO and masked deep Q-learning with feature selection: same splits, same prices, one picture.
 
 pip install -e ".[rl]"
 python examples/compare_agents.py   (about ten minutes on two cores; writes agents.png)
@@ -17,13 +17,13 @@ from agents import DatumWiseClassifier, SB3Classifier
 from fsgym.extras import require
 
 
-def draw(results: pd.DataFrame, path: str) -> None:
-    """Accuracy against the number of features used, a point a setting, the mean over the splits."""
+def plot(results: pd.DataFrame, path: str) -> None:
+    """Plot accuracy against the mean number of features used, one point per setting, averaged over the splits."""
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for name, rows in results.groupby("method", sort=False):
         means = rows.groupby("setting")[["n_features", "accuracy"]].mean().sort_values("n_features")
         axes.plot(means["n_features"], means["accuracy"], marker="o", markersize=4, label=name)
-    axes.set(xscale="symlog", xlabel="features used for a case (mean)", ylabel="accuracy on test rows")
+    axes.set(xscale="symlog", xlabel="mean features used", ylabel="accuracy on test rows")
     axes.legend()
     figure.savefig(path, dpi=150)
     plt.close(figure)
@@ -44,7 +44,7 @@ def main(
     rcpi = [DatumWiseClassifier(lam) for lam in prices]
     methods = {**deep, "RCPI": rcpi, "L1-SVM": "l1_svm", "CART": "cart"}
     results = fsgym.compare(dataset, methods, splits=splits, train_share=0.7, n_jobs=-1, progress=True)
-    draw(results, path)
+    plot(results, path)
     within = fsgym.summarise(results, within=[1, 2, 4, 8]).within
     print(within.pivot(index="method", columns="k", values="accuracy").round(3).to_string())
     return results

@@ -1,4 +1,4 @@
-"""A Gymnasium loop, an agent that learns the task, and what it asks for.
+"""A Gymnasium loop, an agent that learns the task, and the features it acquires.
 
 python examples/first_steps.py
 """
@@ -10,24 +10,26 @@ from agents import RCPI
 
 
 def play(env: gym.Env, agent: RCPI, index: int) -> None:
-    """Let the agent classify one case, and print its questions."""
+    """Let the agent classify one case, and print the features it acquires."""
     data, rules = env.unwrapped.dataset, env.unwrapped.rules
     observation, info = env.reset(options={"index": index})
     terminated, total = False, 0.0
     while not terminated:
         action, _ = agent.predict(observation, action_masks=info["action_mask"])
         if action < rules.n_acquisitions:
-            print(f"  asks for {rules.names[action]}")
+            print(f"  acquires {rules.names[action]}")
         observation, reward, terminated, _, info = env.step(action)
         total += float(reward)
-    print(f"  answers {data.classes[info['prediction']]}, truth {data.classes[info['label']]}, return {total:.2f}")
+    predicted, label = data.classes[info["prediction"]], data.classes[info["label"]]
+    print(f"  predicts {predicted}, true class {label}, return {total:.2f}")
 
 
 def main(n_iterations: int = 10) -> fsgym.Evaluation:
-    errors = [[0, 50, 50], [50, 0, 80], [50, 50, 0]]  # [answer, truth]: class 2 taken for class 1 costs most
+    # Cost of each error, [prediction][true class]: to predict 1 for a case of class 2 costs most.
+    errors = [[0, 50, 50], [50, 0, 80], [50, 50, 0]]
     task = {"id": "fsgym:DatumWiseCost-v0", "dataset": "wine", "costs": 1.0, "error_costs": errors}
     agent = RCPI(gym.make(**task), n_iterations=n_iterations, random_state=0)
-    agent.learn(callback=lambda told: print(f"iteration {told['iteration']}: training loss {told['loss']:.2f}"))
+    agent.learn(callback=lambda info: print(f"iteration {info['iteration']}: training loss {info['loss']:.2f}"))
 
     unseen = gym.make(**task, split="test")
     for index in range(3):

@@ -1,4 +1,4 @@
-"""Deep reinforcement learning with sb3-contrib, judged by the same yardstick as everything else.
+"""Train MaskablePPO of sb3-contrib on the wine data and evaluate it as all other methods are evaluated.
 
 pip install -e ".[rl]"
 python examples/maskable_ppo.py
@@ -15,7 +15,7 @@ except ImportError:
 
 
 def main(total_timesteps: int = 20_000) -> fsgym.Evaluation:
-    torch.set_num_threads(1)  # networks as small as these gain nothing by more
+    torch.set_num_threads(1)  # more threads do not help networks as small as these
     train = load_dataset("wine", "train")
     unseen = load_dataset("wine", "test").scaled(train)
     train = train.scaled()

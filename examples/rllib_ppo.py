@@ -1,6 +1,6 @@
-"""PPO of Ray RLlib (new API stack) with action masks, judged by the same yardstick.
+"""PPO of Ray RLlib (new API stack) with action masks, evaluated as all other methods are.
 
-Ray 2.60 wants gymnasium 1.2.2, so give it an environment of its own, in a clone of the repository:
+Ray 2.60 needs gymnasium 1.2.2, so install it into its own environment, in a clone of the repository:
 
     python -m venv .rllib && . .rllib/bin/activate
     pip install -e . "ray[rllib]==2.60.*" "gymnasium==1.2.2" torch
@@ -21,11 +21,11 @@ from ray.tune.registry import register_env
 
 import fsgym
 
-REFUSED = -1e9  # the logit of an action that is not legal
+ILLEGAL_LOGIT = -1e9  # the logit of an illegal action
 
 
 class MaskFirst(gym.Wrapper):
-    """Puts what is legal, 0 or 1 for each action, in front of the observation, which is all that RLlib hands on."""
+    """Prepend the action mask (0 or 1 for each action) to the observation, because RLlib passes on nothing else."""
 
     def __init__(self, env: gym.Env) -> None:
         super().__init__(env)
@@ -43,18 +43,18 @@ class MaskFirst(gym.Wrapper):
 
 
 class MaskedModule(DefaultPPOTorchRLModule):
-    """RLlib's own network for PPO; logits of what is not legal are refused, in acting and in learning."""
+    """RLlib's own network for PPO, with the logits of illegal actions masked in acting and in learning."""
 
     def _forward(self, batch: dict, **options: Any) -> dict:
-        return self._refuse(batch, super()._forward(batch, **options))
+        return self._mask_logits(batch, super()._forward(batch, **options))
 
     def _forward_train(self, batch: dict, **options: Any) -> dict:
-        return self._refuse(batch, super()._forward_train(batch, **options))
+        return self._mask_logits(batch, super()._forward_train(batch, **options))
 
-    def _refuse(self, batch: dict, outputs: dict) -> dict:
+    def _mask_logits(self, batch: dict, outputs: dict) -> dict:
         legal = batch[Columns.OBS][..., : self.action_space.n] > 0.5
         logits = outputs[Columns.ACTION_DIST_INPUTS]
-        return {**outputs, Columns.ACTION_DIST_INPUTS: torch.where(legal, logits, REFUSED)}
+        return {**outputs, Columns.ACTION_DIST_INPUTS: torch.where(legal, logits, ILLEGAL_LOGIT)}
 
 
 def masked(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
@@ -78,8 +78,8 @@ def main(task: str = "DatumWise-v0", iterations: int = 25, steps: int = 4096) ->
     )  # fmt: skip
     algorithm = config.build_algo()
     for i in range(iterations):
-        told = algorithm.train()
-        print(f"iteration {i + 1}: mean return {told['env_runners']['episode_return_mean']:.3f}")
+        result = algorithm.train()
+        print(f"iteration {i + 1}: mean return {result['env_runners']['episode_return_mean']:.3f}")
     module = algorithm.get_module()
 
     def act(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:

@@ -16,14 +16,14 @@ def main(splits: int = 3) -> tuple[GridSearchCV, pd.DataFrame]:
     X, y = load_wine(return_X_y=True, as_frame=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
 
-    # A feature is worth 0.02 errors. Which price in training leads to the lowest loss at that price?
+    # A feature costs 0.02 errors. Which lam in training gives the lowest loss at that price?
     rules = fsgym.Rules(n_features=X.shape[1], n_classes=3, lam=0.02)
     search = GridSearchCV(
         DatumWiseClassifier(random_state=0), {"lam": [0.005, 0.01, 0.02, 0.05]}, scoring=fsgym.loss_scorer(rules), cv=3
     ).fit(X_train, y_train)
     used = search.best_estimator_.features_used(X_test)
     print(f"chosen {search.best_params_}, accuracy {search.best_estimator_.score(X_test, y_test):.3f}")
-    print(f"features a case: {used.sum(axis=1).mean():.1f}, the most used: {X.columns[used.mean(axis=0).argmax()]}")
+    print(f"mean features used: {used.sum(axis=1).mean():.1f}, most often: {X.columns[used.mean(axis=0).argmax()]}")
 
     # The protocol of `fsgym compare`, with one method by name and one of our own.
     trees = [CARTClassifier(max_depth=depth, random_state=0) for depth in (1, 2, 3, 5)]

@@ -16,11 +16,11 @@ from agents.deep.sb3 import SETTINGS, alone, make_model
 from fsgym.registration import VARIANTS
 
 
-def judged(unseen: gym.Env, every: int) -> Callable[[dict, dict], bool]:
-    """A callback that logs, every so many steps, how the agent does on a task with other rows."""
+def evaluation_callback(unseen: gym.Env, every: int) -> Callable[[dict, dict], bool]:
+    """A callback that evaluates the agent on other rows every so many steps, and logs the result."""
 
-    def callback(told: dict, _: dict) -> bool:
-        model = told["self"]
+    def callback(local_variables: dict, _: dict) -> bool:
+        model = local_variables["self"]
         if model.num_timesteps % every < model.n_envs:
             result = fsgym.evaluate(model, unseen)
             for key in ("loss", "accuracy", "n_features", "n_acquisitions", "spent"):
@@ -31,13 +31,13 @@ def judged(unseen: gym.Env, every: int) -> Callable[[dict, dict], bool]:
 
 
 def train(algorithm: str, name: str, log: Path, steps: int, progress_bar: bool) -> fsgym.Evaluation:
-    """One task: learn, log, keep the weights, evaluate."""
+    """Train on one task, log, save the weights, evaluate."""
     unseen = gym.make(f"fsgym:{name}", split="test")
-    with alone():  # in one thread: networks as small as these gain nothing by more
+    with alone():  # in one thread: more do not help networks as small as these
         model = make_model(algorithm, gym.make(f"fsgym:{name}"), options={"tensorboard_log": str(log)}, seed=0)
-        judge = judged(unseen, every=max(steps // 20, 1))
-        model.learn(steps, callback=judge, tb_log_name=f"{algorithm}_{name}", progress_bar=progress_bar)
-    # Stable-Baselines3's own zip: its `load` unpickles, so open only files that you made yourself.
+        callback = evaluation_callback(unseen, every=max(steps // 20, 1))
+        model.learn(steps, callback=callback, tb_log_name=f"{algorithm}_{name}", progress_bar=progress_bar)
+    # Stable-Baselines3's own zip: its `load` unpickles, so open only files that you wrote yourself.
     # `agents.SB3Classifier` and `fsgym train` write model files that are safe to pass on.
     model.save(log / f"{algorithm}_{name}.zip")
     return fsgym.evaluate(model, unseen)

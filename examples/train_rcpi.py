@@ -1,4 +1,4 @@
-"""Train RCPI on the five tasks, with a progress bar and TensorBoard, and judge it on rows that it has not seen.
+"""Train RCPI on the five tasks, with a progress bar and TensorBoard, and evaluate it on the test rows.
 
 pip install -e ".[rl]"   (for TensorBoard only)
 python examples/train_rcpi.py DatumWise-v0 DatumWiseCost-v0   (all five without a name)
@@ -18,16 +18,16 @@ from fsgym.registration import VARIANTS
 try:
     from torch.utils.tensorboard import SummaryWriter
 except ImportError:
-    raise SystemExit("This example writes for TensorBoard: pip install 'fsgym[rl]'") from None
+    raise SystemExit("This example needs TensorBoard: pip install 'fsgym[rl]'") from None
 
 
 def train(name: str, log: Path, n_iterations: int, progress_bar: bool) -> fsgym.Evaluation:
-    """One task: learn, log each iteration, keep the model, evaluate."""
+    """Train on one task, log each iteration, save the model, evaluate."""
     with SummaryWriter(str(log / f"rcpi_{name}")) as writer:
 
-        def record(told: dict[str, float]) -> None:
+        def record(figures: dict[str, float]) -> None:
             for key in ("loss", "accuracy", "n_acquisitions", "best_loss"):
-                writer.add_scalar(f"train/{key}", told[key], int(told["iteration"]))
+                writer.add_scalar(f"train/{key}", figures[key], int(figures["iteration"]))
 
         agent = RCPI(gym.make(f"fsgym:{name}"), n_iterations=n_iterations, random_state=0)
         agent.learn(callback=record, progress_bar=progress_bar)
