@@ -1,9 +1,9 @@
 """How well the agents learn: accuracy against features on breast cancer, and the loss on the five tasks.
 
-Protocol: scikit-learn's breast cancer, 70 % of the rows for training, stratified, seeds 0 to 2 (also of the agents),
-z-scores of the training part, a price of 1 for each feature. Leaves with status 1 unless at some price MaskablePPO
-reaches 0.94 with at most 2 features, and masked deep Q-learning 0.93 with at most 4. Writes its section of
-docs/agents.md; needs the extra rl.
+Protocol: scikit-learn's breast cancer, 70 % of the rows for training, stratified, seeds 0 to 2 for the splits and the
+agents, z-scores computed on the training part, a price of 1 for each feature. Exits with status 1 unless at some lam
+MaskablePPO reaches 0.94 with at most 2 features, and masked deep Q-learning 0.93 with at most 4. Writes its section
+of docs/agents.md; needs the extra rl.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PLACE = Path(__file__).resolve().parent.parent / "docs" / "agents.md"
 
 
 def parts(seed: int) -> tuple[Dataset, Dataset]:
-    """Training and test part in z-scores of the training part."""
+    """Training and test part, standardised by the training part."""
     X, y = load_breast_cancer(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=0.7, stratify=y, random_state=seed)
     mean, deviation = X_train.mean(axis=0), X_train.std(axis=0)
@@ -41,7 +41,7 @@ def parts(seed: int) -> tuple[Dataset, Dataset]:
 
 
 def plain(env: gym.Env, seed: int):
-    """Stable-Baselines3's own DQN with the settings of ours: it learns what is legal by forfeiting."""
+    """Stable-Baselines3's own DQN with our settings, without masks: an illegal action ends the episode."""
     ours = training.SETTINGS
     try:
         training.SETTINGS = {**ours, "dqn": SETTINGS["dqn"]._replace(algorithm=DQN)}
@@ -52,7 +52,7 @@ def plain(env: gym.Env, seed: int):
 
 
 def fitted(agent: str, data: Dataset, lam: float, seed: int):
-    """What ``evaluate`` takes, trained."""
+    """A trained model that ``fsgym.evaluate`` takes."""
     if agent == "plain":
         return plain(fsgym.DatumWiseEnv(data, Rules.for_dataset(data, lam=lam)), seed)
     cls = DatumWiseClassifier if agent == "rcpi" else SB3Classifier
@@ -62,17 +62,17 @@ def fitted(agent: str, data: Dataset, lam: float, seed: int):
 
 def measured(agent: str, lam: float) -> dict[str, tuple[float, float]]:
     """Mean and standard error over the seeds."""
-    told = []
+    runs = []
     for seed in SEEDS:
         train, test = parts(seed)
         began = time.process_time()
         model = fitted(agent, train, lam, seed)
         seconds = time.process_time() - began
         result = fsgym.evaluate(model, test, Rules.for_dataset(test, lam=lam))
-        told.append({**result.figures(), "seconds": seconds})
+        runs.append({**result.figures(), "seconds": seconds})
     figures = {}
     for name in ("accuracy", "n_features", "loss", "illegal", "seconds"):
-        values = [t[name] for t in told]
+        values = [run[name] for run in runs]
         figures[name] = float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
     return figures
 
@@ -88,8 +88,8 @@ def on_task(agent: str, name: str) -> float:
     return fsgym.evaluate(model, gym.make(name, split="test")).loss
 
 
-def at_once(name: str) -> float:
-    """Loss of the best answer without a question."""
+def loss_without_acquiring(name: str) -> float:
+    """Loss of the best prediction without acquiring anything."""
     env = gym.make(name, split="test").unwrapped
     shares = np.bincount(gym.make(name).unwrapped.dataset.y) / gym.make(name).unwrapped.dataset.n_samples
     answer = env.rules.n_acquisitions + int((env.rules.error_costs @ shares).argmin())
@@ -103,24 +103,24 @@ This section is written by `python benchmarks/agent_quality.py`, with default se
 
 ### Breast cancer
 
-scikit-learn's breast cancer (569 rows, 30 features), 70 % of the rows for training, stratified, in z-scores of the
-training part; a feature costs `lam`, a wrong answer 1. Mean and standard error over three splits and seeds (0, 1, 2),
-on the test rows. Seconds are processor seconds of one training in one thread; deep agents take
+scikit-learn's breast cancer (569 rows, 30 features), 70 % of the rows for training, stratified, standardised by the
+training part. A feature costs `lam`, an error 1. The table has mean and standard error on the test rows over three
+splits and seeds (0, 1, 2). Seconds are CPU seconds of one training in one thread; deep agents train for
 {SETTINGS["dqn"].total_timesteps:,} steps.
 
 | agent | lam | accuracy | features | loss | seconds |
 | --- | --- | --- | --- | --- | --- |
 {chr(10).join(rows)}
 
-DQN without masks is Stable-Baselines3's own with the same settings: an illegal action forfeits the episode, in training
-as here.
+DQN without masks is Stable-Baselines3's own DQN with the same settings. An illegal action ends the episode, in training
+and in evaluation.
 
 ### The five tasks
 
-Loss on the test rows, trained on the others with seed 0; "at once" is the best answer without a question. Smaller is
-better; each task has its own unit.
+Loss on the test rows after training on the training rows with seed 0; smaller is better. Each task has its own unit.
+"No features" is the best prediction without acquiring anything.
 
-| task | at once | RCPI | MaskablePPO | masked DQN |
+| task | no features | RCPI | MaskablePPO | masked DQN |
 | --- | --- | --- | --- | --- |
 {chr(10).join(tasks)}
 """
@@ -131,16 +131,16 @@ def main() -> int:
     rows, tasks, best = [], [], dict.fromkeys(LIMITS, False)
     for agent, prices in (("rcpi", PRICES), ("maskable_ppo", PRICES), ("dqn", PRICES), ("plain", PRICES[:1])):
         for lam in prices:
-            told = measured(agent, lam)
-            accuracy, features = told["accuracy"], told["n_features"]
+            figures = measured(agent, lam)
+            accuracy, features = figures["accuracy"], figures["n_features"]
             digits = {"accuracy": 3, "n_features": 2, "loss": 4, "seconds": 1}
-            cells = [f"{told[k][0]:.{d}f} ± {told[k][1]:.{d}f}" for k, d in digits.items()]
+            cells = [f"{figures[k][0]:.{d}f} ± {figures[k][1]:.{d}f}" for k, d in digits.items()]
             rows.append(f"| {NAMES[agent]} | {lam:g} | {' | '.join(cells)} |")
-            print(rows[-1], f"illegal {told['illegal'][0]:.3f}", flush=True)
+            print(rows[-1], f"illegal {figures['illegal'][0]:.3f}", flush=True)
             if agent in LIMITS:
                 best[agent] |= accuracy[0] >= LIMITS[agent][0] and features[0] <= LIMITS[agent][1]
     for name in VARIANTS:
-        losses = [at_once(name), *(on_task(agent, name) for agent in ("rcpi", *LIMITS))]
+        losses = [loss_without_acquiring(name), *(on_task(agent, name) for agent in ("rcpi", *LIMITS))]
         tasks.append(f"| `{name}` | " + " | ".join(f"{loss:.4g}" for loss in losses) + " |")
         print(tasks[-1], flush=True)
     replace_section(PLACE, "agent-quality", page(rows, tasks), "benchmarks/agent_quality.py")

@@ -1,7 +1,7 @@
 """Training throughput of MaskablePPO: 256 native episodes against Stable-Baselines3's DummyVecEnv of 256 environments.
 
 The same algorithm, settings and number of steps on breast cancer, alternating; prints steps per second of processor
-time and their ratio, collecting and learning together. Leaves with status 1 below 1.4. Needs the extra rl.
+time and their ratio, collecting and learning together. Exits with status 1 below 1.4. Needs the extra rl.
 """
 
 from __future__ import annotations

@@ -83,23 +83,23 @@ def compare(n: int, d: int, threads: int, turns: int) -> list[str]:
     """Print a line of figures; return which limits were missed."""
     X, y = problem(n, d)
     parameters, clock = options(n, d, threads), time.process_time if threads == 1 else time.perf_counter
-    made: dict[str, list[float]] = {"ours": [], "theirs": [], "own": [], "bins": [], "their bins": []}
+    timings: dict[str, list[float]] = {"ours": [], "theirs": [], "own": [], "bins": [], "their bins": []}
     for turn in range(turns + 1):
-        kept: dict = {}
-        bins = seconds(lambda k=kept: k.update(table=bin_table(X, n_jobs=threads)), clock)
+        ours_binned: dict = {}
+        bins = seconds(lambda k=ours_binned: k.update(table=bin_table(X, n_jobs=threads)), clock)
         data = lightgbm.Dataset(X, y, params=parameters, free_raw_data=False)
         their_bins = seconds(data.construct, clock)
         figures = (
-            seconds(ours(kept["table"], y, threads), clock),
+            seconds(ours(ours_binned["table"], y, threads), clock),
             seconds(theirs(data, y, parameters, "none"), clock),
             seconds(theirs(data, y, parameters, "binary"), clock),
             bins,
             their_bins,
         )
         if turn:  # the first one compiles
-            for name, figure in zip(made, figures):
-                made[name].append(figure)
-    each = {name: 1e3 * float(np.median(v)) / ITERATIONS for name, v in made.items()}
+            for name, figure in zip(timings, figures):
+                timings[name].append(figure)
+    each = {name: 1e3 * float(np.median(v)) / ITERATIONS for name, v in timings.items()}
     ratio, binning = each["ours"] / each["theirs"], each["bins"] / each["their bins"]
     own = each["ours"] / each["own"]
     print(
@@ -114,7 +114,10 @@ def compare(n: int, d: int, threads: int, turns: int) -> list[str]:
 
 
 def resident(what: str) -> int:
-    """Bytes of this process, now ("VmRSS") or at most ("VmHWM"); getrusage tells a child its parent's."""
+    """Memory of this process in bytes, now ("VmRSS") or at its peak ("VmHWM").
+
+    Not from getrusage, which reports the peak of the parent to a child.
+    """
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(what))
 
@@ -123,7 +126,7 @@ def memory(who: str, n: int, d: int) -> None:
     """Print by how many bytes a fit raises the peak of this process; run in one of its own."""
     small, labels = problem(500, d)
     model = GBFSClassifier(mu_rel=0.01, n_iter=ITERATIONS, max_depth=DEPTH, validation_fraction=None)
-    model.fit(small, labels)  # what is compiled or loaded is no matter of the table
+    model.fit(small, labels)  # compiles and loads everything, so that only the data counts below
     X, y = problem(n, d)
     before = resident("VmRSS")
     if who == "ours":
@@ -138,15 +141,15 @@ def main(turns: int = 5) -> int:
     n, d = SIZES[-1]
     needs = {}
     for who in ("ours", "lightgbm"):
-        told = subprocess.run([sys.executable, __file__, "memory", who], capture_output=True, text=True, check=True)
-        needs[who] = int(told.stdout)
+        done = subprocess.run([sys.executable, __file__, "memory", who], capture_output=True, text=True, check=True)
+        needs[who] = int(done.stdout)
     limit = n * d + 64 * n + 2**25
     print(
         f"memory on top of {n:,} x {d}: {needs['ours'] / 2**20:.0f} MiB, LightGBM {needs['lightgbm'] / 2**20:.0f}; "
         f"a byte a value, 64 a row and 32 MiB are {limit / 2**20:.0f}"
     )
     missed += ["memory"] * (needs["ours"] > limit)
-    print("missed: " + "; ".join(missed) if missed else "all limits kept")
+    print("missed: " + "; ".join(missed) if missed else "all limits met")
     return int(bool(missed))
 
 

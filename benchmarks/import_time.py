@@ -30,13 +30,13 @@ def measure(statement: str) -> tuple[float, float]:
 
 def loaded(statement: str) -> set[str]:
     """Names of the top-level modules that the statement loads."""
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
         check=True,
         capture_output=True,
         text=True,
     )
-    return {name.partition(".")[0] for name in told.stdout.split()}
+    return {name.partition(".")[0] for name in done.stdout.split()}
 
 
 def main(rounds: int = 9) -> int:

@@ -160,14 +160,14 @@ def against_cvxpy(trials: int = 20) -> float:
     return worst
 
 
-def told(code: str) -> float:
+def printed_number(code: str) -> float:
     """The number that a fresh process prints."""
     return float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    start, own = (min(told(code) for _ in range(5)) for code in (START, NUMBA))  # the first may have compiled
+    start, own = (min(printed_number(code) for _ in range(5)) for code in (START, NUMBA))  # the first may have compiled
     print(f"first fit of a process, compiled before: {start:.2f} s (target 0.5), Numba's own start {own:.2f} s")
     difference = against_cvxpy()
     print(f"objective against cvxpy on 20 random problems: {difference:.1e} (target 1e-6)")

@@ -1,11 +1,11 @@
-"""What a study costs beside its cells: cells of 50 ms of calculation, and cells of nothing.
+"""The overhead of running a study: with cells that calculate for 50 ms, and with empty cells.
 
     python benchmarks/study_overhead.py [tcp://SCHEDULER:PORT]
 
-Two processes must reach 1.7 times the speed of one, and the store must cost less than 2 ms a cell; ends with exit
-status 1 where they do not. One and two processes take turns, and the best of three rounds counts, since both
-need a core of their own: a busy machine cannot show what it has no cores for, so the load is printed too. With the
-address of a running dask scheduler, or with a Ray cluster found by ``ray.init("auto")``, what a cell costs there.
+Two processes must reach 1.7 times the speed of one, and the store must cost less than 2 ms a cell; otherwise the exit
+status is 1. Runs with one and two processes alternate, and the best of three rounds counts. Two processes need two free
+cores, so the load of the machine is printed too. With the address of a running Dask scheduler, or with a Ray cluster
+that ``ray.init("auto")`` finds, the overhead of a cell there is printed as well.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEAST_SPEED, MOST_STORE = 1.7, 0.002
 
 
 def busy(seed: int, seconds: float) -> dict[str, float]:
-    """Calculate for so much CPU time."""
+    """Calculate for the given CPU time."""
     total, until = float(seed), time.process_time() + seconds
     while time.process_time() < until:
         total += sum(range(200))
@@ -32,7 +32,7 @@ def busy(seed: int, seconds: float) -> dict[str, float]:
 
 
 def idle(seed: int, seconds: float) -> dict[str, float]:
-    """Wait for so long: what two processes reach when nobody else wants the cores."""
+    """Sleep for the given time: shows what two processes reach on a machine with free cores."""
     time.sleep(seconds)
     return {"seed": seed}
 
@@ -49,7 +49,7 @@ def wall(cells: list[Task], store: Path | None, **how) -> float:
 
 
 def speed_of_two(folder: Path, kind: str) -> float:
-    """How many times faster two processes are than one, store included, once the processes are there."""
+    """Speed of two processes relative to one, including the store but not the start of the processes."""
     wall(tasks(4, 0.0), None, n_jobs=2)
     one, two = [], []
     for k in range(ROUNDS):
@@ -59,24 +59,25 @@ def speed_of_two(folder: Path, kind: str) -> float:
 
 
 def overhead(count: int, **how) -> float:
-    """Seconds a cell that does nothing."""
+    """Seconds per empty cell."""
     wall(tasks(4, 0.0), None, **how)
     return min(wall(tasks(count, 0.0), None, **how) for _ in range(ROUNDS)) / count
 
 
 def cost_of_store(folder: Path) -> float:
-    kept = min(wall(tasks(1000, 0.0), folder / f"store{k}" / "results.sqlite") for k in range(ROUNDS)) / 1000
-    return kept - overhead(1000)
+    with_store = min(wall(tasks(1000, 0.0), folder / f"store{k}" / "results.sqlite") for k in range(ROUNDS)) / 1000
+    return with_store - overhead(1000)
 
 
 def main(scheduler: str | None = None) -> int:
-    with tempfile.TemporaryDirectory() as made:
-        ratio, waiting = (speed_of_two(Path(made), kind) for kind in ("busy", "idle"))
-        store = cost_of_store(Path(made))
+    with tempfile.TemporaryDirectory() as folder:
+        ratio, waiting = (speed_of_two(Path(folder), kind) for kind in ("busy", "idle"))
+        store = cost_of_store(Path(folder))
     print(f"two processes against one, cells of {SECONDS * 1000:.0f} ms: {ratio:.2f} x (at least {LEAST_SPEED})")
-    print(f"the same where cells only wait, which needs no free cores: {waiting:.2f} x")
+    print(f"the same with cells that only sleep, which need no free cores: {waiting:.2f} x")
     print(f"the store: {store * 1000:.2f} ms a cell (at most {MOST_STORE * 1000:.0f})")
-    print(f"a cell of nothing here: {overhead(1000) * 1000:.2f} ms; loky, 2: {overhead(1000, n_jobs=2) * 1000:.2f} ms")
+    print(f"an empty cell in this process: {overhead(1000) * 1000:.2f} ms")
+    print(f"an empty cell with two processes of loky: {overhead(1000, n_jobs=2) * 1000:.2f} ms")
     if scheduler is not None:
         print(f"dask: {overhead(500, backend='dask', scheduler=scheduler) * 1000:.2f} ms")
     if find_spec("ray") is not None:

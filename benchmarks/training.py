@@ -1,7 +1,7 @@
 """RCPI with default settings on half of breast cancer (284 rows x 30), two threads, kernels compiled.
 
-Prints wall seconds of ``learn`` beside a yardstick of the same run, scikit-learn's gradient boosting of 100 trees on
-the same rows, since machines differ.
+Prints the wall seconds of ``learn`` and, measured in the same run because machines differ, those of scikit-learn's
+gradient boosting with 100 trees on the same rows.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""How fast the environments step: ratios of process CPU times, the smallest of several interleaved rounds.
+"""Speed of the environments' steps: ratios of process CPU times, the smallest of several interleaved rounds.
 
     python benchmarks/vector_env.py
 
 30 features, masks on, fresh arrays, autoreset with the next step; replayed random legal actions. Against Gymnasium's
 SyncVectorEnv of the single environment, against copying the observations and masks that are returned, and, for the
-single one, against the same game in plain Python. Ends with exit status 1 where a ratio falls short.
+single environment, against the same decision process in plain Python. Exits with status 1 if a ratio misses its target.
 
-Against copying, the actions are of two kinds. "asking": all features in random order, then an answer, every
-episode in step. "any": uniform over the legal actions, answers included, so that in nearly every step some episode
-ends and the twelve arrays of ``infos`` that tell how are made; no target is set for that.
+Against copying, there are two kinds of actions. "asking": all features in random order, then a prediction, in all
+episodes at the same time. "any": uniform over the legal actions, predictions included, so that in nearly every step
+some episode ends and the twelve arrays of ``infos`` for ended episodes are filled; this one has no target.
 
-The median of several fresh processes counts: where their arrays happen to lie moves a ratio to memcpy by a tenth.
+The median over several fresh processes counts, because the addresses of the arrays change a ratio to memcpy by a tenth.
 """
 
 from __future__ import annotations
@@ -156,8 +156,8 @@ def main() -> int:
     command = [sys.executable, __file__, "once"]
     runs = []
     for _ in range(PROCESSES):
-        *told, rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-        print(*told, sep="\n", flush=True)
+        *lines, rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        print(*lines, sep="\n", flush=True)
         runs.append(json.loads(rows))
     print(f"\n{'':34s}{'median':>8s}{'from':>8s}{'to':>8s}{'target':>8s}")
     fine = True

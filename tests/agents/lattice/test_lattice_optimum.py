@@ -32,7 +32,7 @@ def test_small_tasks_are_solved(name):
 def test_a_context_is_asked_first_where_looking_one_ahead_fails(tmp_path):
     script = runpy.run_path(str(BENCHMARKS / "context.py"))
     found = script["main"](1000, prices=(0.02, 0.1), folder=tmp_path)
-    best, lattice, ahead = (np.array(found[name]) for name in ("optimum", "lattice", "one ahead"))
+    best, lattice, ahead = (np.array(found[name]) for name in ("optimum", "lattice", "greedy"))
     np.testing.assert_allclose(best, [0.12585, 0.35])  # two of a block and the third where they disagree; one
     np.testing.assert_allclose(ahead, [1.15 / 3 + 0.02, 1.15 / 3 + 0.1])
     assert (lattice <= best + 0.03).all()
