@@ -152,12 +152,16 @@ training data would not help it.
 
 ![The features acquired at each step in each context, and the loss at each price](context.png)
 
-Left: the share of the cases in which each feature is acquired, at a price of {SHOWN:g}. The lattice agent acquires
-{lattice:.2f} features on average, and the greedy policy {greedy:.2f}. Right, and in the table: the exact expected loss,
-which is the expected error plus the prices paid. The agents were trained on {n_rows} cases. RCPI is implemented as
-published: its rollouts look further ahead than one feature, but its scores are linear. For CART the best pruning is
-shown, chosen for each price in hindsight. CART splits by impurity, which does show that the context is useful, but only
-after a split on a feature of some block, and that feature is wasted in most cases.
+Left: the share of the cases in which each feature is acquired, at a price of {SHOWN:g}. The lattice agent
+(`agents.LatticeClassifier`) acquires {lattice:.2f} features on average, and the greedy policy {greedy:.2f}. Right, and in
+the table: the exact expected loss, which is the expected error plus the prices paid. The agents were trained on
+{n_rows} cases.
+
+RCPI (`agents.DatumWiseClassifier`) looks more than one feature ahead in its rollouts, but its scores are linear in the
+observed values, so it cannot represent the best policy. For CART the table shows the best pruned tree at each price,
+chosen in hindsight. CART chooses splits by impurity. At the root, a split on the context does not reduce the impurity. It
+does so only after a split on a feature of one block, and that feature is uninformative in two of three contexts, so its
+price is usually wasted.
 
 {chr(10).join(table)}
 """
