@@ -16,7 +16,8 @@ from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate, price_orders
 from fsgym.rules import Rules
 from fsgym.runner.run import Task, run_tasks
-from fsgym.runner.worker import one_sentence, one_thread
+from fsgym.runner.worker import error_sentence
+from fsgym.threads import one_thread
 
 EXAMPLES = 6
 CALL, PATH_CALL = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
@@ -141,7 +142,7 @@ def _run_here(arguments: dict[str, Any]) -> Result:
         with one_thread():
             return run_cell(**arguments), None
     except Exception as error:
-        return None, one_sentence(error)
+        return None, error_sentence(error)
 
 
 def run_cell(

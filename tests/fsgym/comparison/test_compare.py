@@ -246,7 +246,7 @@ class Dying(Broken):
 
 
 def test_a_method_that_kills_its_process_is_recorded_and_the_others_go_on(tmp_path):
-    with pytest.warns(UserWarning, match="1 of .* fits failed, the first of 'dying': its process died twice"):
+    with pytest.warns(UserWarning, match="1 of .* fits failed, the first of 'dying': its worker process died twice"):
         results = compare("wine", {"lars": "lars", "dying": Dying()}, splits=1, n_jobs=2, out=tmp_path)
     assert results.loc[results["error"].notna(), "method"].tolist() == ["dying"]
     assert results.loc[results["method"] == "dying", ["n_train", "n_test"]].to_numpy().tolist() == [[89, 89]]
