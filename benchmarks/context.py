@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from agents import DatumWiseClassifier, LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Rules
-from fsgym.comparison.figures import COLOURS, STYLE, looks
+from fsgym.comparison.figures import COLOURS, STYLE, method_styles
 from fsgym.evaluation import Trajectories
 from fsgym.exact import all_rows, expected_loss, optimum, sample
 
@@ -105,7 +105,7 @@ def draw_picture(
                 ax.set_xticks(range(len(GROUPS) + 1), [*QUESTIONS, "answered"], rotation=90)
                 ax.set_title(f"{name}, step {step + 1}")
         ax = right.subplots()
-        for name, look in looks(list(losses)[1:]).items():
+        for name, look in method_styles(list(losses)[1:]).items():
             ax.plot(prices, losses[name], label=name, markersize=5, **look)
         ax.plot(prices, losses["optimum"], color=COLOURS[6], linestyle="--", label="optimum")
         ax.set(xlabel="price of a question", ylabel="expected error + price", ylim=(0, 0.62))
