@@ -17,9 +17,9 @@ def main_of(name: str):
 
 def test_first_steps(capsys):
     result = main_of("first_steps.py")()
-    said = capsys.readouterr().out
-    assert said.count("answers") == 3
-    assert "asks for" in said
+    output = capsys.readouterr().out
+    assert output.count("answers") == 3
+    assert "asks for" in output
     assert result.accuracy > 0.8
     assert result.loss < 25
 

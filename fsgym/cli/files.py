@@ -17,15 +17,15 @@ from fsgym.datasets import load_costs
 from fsgym.rules.options import OPTIONS, RuleOption
 
 
-def load_json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     """The content of a JSON file; OSError or ValueError, in one sentence, if it cannot be read."""
     try:
-        return json.loads(_read_text(path))
+        return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
 
 
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -36,7 +36,7 @@ def _read_text(path: Path) -> str:
 
 def read_groups(path: Path) -> dict[str, list[str]]:
     """Groups of features from a JSON file ``{group name: [feature names]}``."""
-    content = load_json(path)
+    content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(v, list) for v in content.values()) or not content:
         raise ValueError(f'{path} must map group names to lists of feature names, as {{"blood": ["age", "bmi"]}}')
     return {name: [str(v) for v in members] for name, members in content.items()}
@@ -51,7 +51,7 @@ def read_error_costs(path: Path, dataset: Dataset) -> NDArray[np.float64]:
     names = [str(c) for c in dataset.classes]
     if path.suffix != ".json":
         return _read_matrix(path, names, "class")
-    content = load_json(path)
+    content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(v, dict) for v in content.values()):
         raise ValueError(
             f"{path} must map each answer to its cost by true class, as {{'no': {{'no': 0, 'yes': 5}}, ...}}"
@@ -96,7 +96,7 @@ def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
     """Which acquisitions are related, symmetric bool (J, J), from a CSV matrix of 0 and 1 or a JSON list of pairs."""
     if path.suffix != ".json":
         return _read_zero_one(path, dataset)
-    pairs = load_json(path)
+    pairs = read_json(path)
     if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
         raise ValueError(f'{path} must be a list of pairs of names, as [["age", "bmi"], ["bmi", "sex"]]')
     related = _pairs_to_matrix(pairs, path, dataset)
@@ -110,7 +110,7 @@ def read_needs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
     """
     if path.suffix != ".json":
         return _read_zero_one(path, dataset)
-    needs = load_json(path)
+    needs = read_json(path)
     if not isinstance(needs, dict) or not all(isinstance(v, list) for v in needs.values()):
         raise ValueError(f'{path} must map names to lists of the names they need, as {{"biopsy": ["scan"]}}')
     _check_names(needs, path, dataset)
@@ -143,7 +143,7 @@ def _read_zero_one(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
 
 def _read_matrix(path: Path, names: Sequence[str], kind: str) -> NDArray[np.float64]:
     try:
-        cells = [[c.strip() for c in row] for row in csv.reader(_read_text(path).splitlines())]
+        cells = [[c.strip() for c in row] for row in csv.reader(read_text(path).splitlines())]
     except csv.Error as error:
         raise ValueError(f"{path} is not CSV: {error}") from None
     return _by_name([row for row in cells if any(row)], path, names, kind)

@@ -35,7 +35,7 @@ def show_comparison(results: pd.DataFrame) -> None:
     if summary.settings.empty:
         return
     titles = {k: METHODS[k].title if k in METHODS else k for k in summary.settings["method"].unique()}
-    out.print(escape(best_in_words(summary, titles, counted)), "")
+    out.print(escape(best_in_words(summary, titles, counted)), end="\n\n")
     names = {k: escape(title) for k, title in titles.items()}
     breaks_rules = bool((summary.settings["admissible"] < 1).any())
     for table in (
@@ -44,7 +44,10 @@ def show_comparison(results: pd.DataFrame) -> None:
         _losses_table(summary.losses, names, counted, breaks_rules),
     ):
         out.print(table, "")
-    out.print("Lambda is the exchange rate between cost and errors: what one unit of cost counts as.", style="dim")
+    out.print(
+        "Lambda is the exchange rate: the error cost that one unit of cost is worth.",
+        style="dim",
+    )
     out.print("The last two tables use settings chosen on the validation parts, never on test data.", style="dim")
     if breaks_rules:
         out.print(

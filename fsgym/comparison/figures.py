@@ -205,7 +205,7 @@ def used_features(
             label=titles[name],
             color=styles[name]["color"],
         )
-    ax.set_yticks(places, [shorten(names[int(j)]) for j in chosen])
+    ax.set_yticks(places, [shorten_name(names[int(j)]) for j in chosen])
     ax.set(xlim=(0, 1), xlabel="share of the test rows that use it", ylim=(len(chosen) - 0.4, -0.6))
     if len(chosen) < len(names):
         ax.set_ylabel(f"the {len(chosen)} most used of {len(names)} {unit}")
@@ -214,7 +214,7 @@ def used_features(
     return ax
 
 
-def shorten(name: str, longest: int = 28) -> str:
+def shorten_name(name: str, longest: int = 28) -> str:
     """A name cut to ``longest`` characters for the axes of a figure, with control characters as spaces."""
     plain = "".join(c if c.isprintable() else " " for c in name)
     return plain if len(plain) <= longest else plain[: longest - 1] + "…"

@@ -53,58 +53,63 @@ class Picture(NamedTuple):
         return "data:image/png;base64," + base64.b64encode(self.png).decode("ascii")
 
 
-def write_report(study: Comparison, folder: Path) -> Path:
+def write_report(comparison: Comparison, folder: Path) -> Path:
     """Write the figures and ``report.html`` into ``folder``; returns the path of the report."""
-    summary = summarise(study.results)
-    pictures = draw_pictures(study, summary)
+    summary = summarise(comparison.results)
+    pictures = draw_pictures(comparison, summary)
     for picture in pictures:
         (folder / f"{picture.stem}.png").write_bytes(picture.png)
     path = folder / "report.html"
-    path.write_text(render(study, summary, pictures), encoding="utf-8")
+    path.write_text(render(comparison, summary, pictures), encoding="utf-8")
     return path
 
 
-def draw_pictures(study: Comparison, summary: Summary) -> list[Picture]:
+def draw_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
     """The figures of a comparison; an empty list if all cells failed."""
     if summary.settings.empty:
         return []
     with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Matplotlib warns of characters that its font lacks, and draws boxes
-        return [*_curve_pictures(study, summary), *_usage_pictures(study), *_price_pictures(study, summary)]
+        pictures = _curve_pictures(comparison, summary) + _usage_pictures(comparison)
+        return pictures + _price_pictures(comparison, summary)
 
 
-def _titles(study: Comparison) -> dict[str, str]:
-    return {m.name: m.title for m in study.methods}
+def _titles(comparison: Comparison) -> dict[str, str]:
+    return {m.name: m.title for m in comparison.methods}
 
 
-def _error_bar_caption(study: Comparison) -> str:
-    splits = study.protocol.splits
+def _error_bar_caption(comparison: Comparison) -> str:
+    splits = comparison.protocol.splits
     if splits == 1:
         return "One split only."
     return f"Means over {splits} splits; bars are one standard deviation, in both directions."
 
 
-def _curve_pictures(study: Comparison, summary: Summary) -> list[Picture]:
-    rules, dataset, titles = study.protocol.rules, study.protocol.dataset, _titles(study)
+def _curve_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
+    rules, dataset, titles = comparison.protocol.rules, comparison.protocol.dataset, _titles(comparison)
     chance = float(np.bincount(dataset.y).max() / dataset.n_samples)
     ax = figures.curves(summary.settings, titles, chance=chance)
-    ax.set_title(f"{figures.shorten(dataset.name)}: accuracy against sparsity")
-    caption = f"Better methods are further up and to the right. {_error_bar_caption(study)}"
+    ax.set_title(f"{figures.shorten_name(dataset.name)}: accuracy against sparsity")
+    caption = f"Better methods are further up and to the right. {_error_bar_caption(comparison)}"
     pictures = [Picture("curves", "Accuracy against sparsity", caption, png_of(ax))]
     if (rules.costs != 1).any() or rules.related is not None or rules.error_costs.max() != 1:
         label = "mean price paid (in units of cost)"
         ax = figures.curves(summary.settings, titles, x="spent", y="error_cost", x_label=label)
         ax.set(title="Cost of errors against price paid", ylabel="mean error cost on the test part")
-        caption = f"Better methods are further down and to the left. {_error_bar_caption(study)}"
+        caption = f"Better methods are further down and to the left. {_error_bar_caption(comparison)}"
         pictures.append(Picture("costs", "Cost of errors against price paid", caption, png_of(ax)))
     return pictures
 
 
-def _usage_pictures(study: Comparison) -> list[Picture]:
-    protocol, titles = study.protocol, _titles(study)
-    chosen = settings_of_equal_sparsity(study)
-    listed = [f"{titles[n]} {settings_text(c['params'])} ({c['sparsity']:.0%})" for n, c in chosen.items()]
-    caption = f"Settings of about equal sparsity (in brackets): {', '.join(listed)}. All splits are pooled."
+def _usage_pictures(comparison: Comparison) -> list[Picture]:
+    protocol, titles = comparison.protocol, _titles(comparison)
+    chosen = settings_of_similar_sparsity(comparison)
+    listed = [f"{titles[n]} {settings_text(c['params'])} ({c['used']:.1f})" for n, c in chosen.items()]
+    first = titles[next(iter(chosen))]
+    caption = (
+        f"Of each method, the setting closest in sparsity to the best one of {first}; in brackets the mean "
+        f"{protocol.unit} used: {', '.join(listed)}. All splits are pooled."
+    )
     counts = figures.used_counts({n: c["histogram"] for n, c in chosen.items()}, titles, protocol.unit)
     counts.set_title(f"Number of {protocol.unit} used")
     usages = {n: c["usage"] for n, c in chosen.items()}
@@ -115,21 +120,21 @@ def _usage_pictures(study: Comparison) -> list[Picture]:
     ]
 
 
-def _price_pictures(study: Comparison, summary: Summary) -> list[Picture]:
+def _price_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
     lam = [json.loads(p).get("lam", np.nan) for p in summary.settings["params"]]
     settings = summary.settings.assign(lam=pd.to_numeric(pd.Series(lam, dtype=object), errors="coerce"))
     if settings["lam"].isna().all():
         return []
-    unit = _error_unit(study)
-    ax = figures.price_against_sparsity(settings, _titles(study), unit=unit)
-    ax.set_title("Price against sparsity")
-    caption = f"The higher lambda, the fewer features are acquired. {_error_bar_caption(study)}"
-    return [Picture("lambda", "Lambda against sparsity", caption, png_of(ax))]
+    unit = _error_unit(comparison)
+    ax = figures.price_against_sparsity(settings, _titles(comparison), unit=unit)
+    ax.set_title("Sparsity against lambda")
+    caption = f"The higher lambda, the fewer features are acquired. {_error_bar_caption(comparison)}"
+    return [Picture("lambda", "Sparsity against lambda", caption, png_of(ax))]
 
 
-def _error_unit(study: Comparison) -> str:
+def _error_unit(comparison: Comparison) -> str:
     """What the costs of errors count: misclassifications, if each error costs 1."""
-    plain = (study.protocol.rules.error_costs == 1 - np.eye(study.protocol.dataset.n_classes)).all()
+    plain = (comparison.protocol.rules.error_costs == 1 - np.eye(comparison.protocol.dataset.n_classes)).all()
     return "misclassifications" if plain else "units of error cost"
 
 
@@ -143,14 +148,15 @@ def png_of(plotted: Axes | Figure) -> bytes:
     return buffer.getvalue()
 
 
-def settings_of_equal_sparsity(study: Comparison) -> dict[str, dict[str, Any]]:
-    """One setting of each method, all of about equal sparsity, as in the paper's Fig. 4.
+def settings_of_similar_sparsity(comparison: Comparison) -> dict[str, dict[str, Any]]:
+    """One setting of each method, all of similar sparsity, as in the paper's Fig. 4: its ``params``, the mean number of
+    features (or acquisitions) ``used``, ``histogram`` and ``usage``.
 
     The first method's is the setting with the smallest mean validation loss among those that use any feature. The
     others' are those with the mean sparsity nearest to it. Results are not ranked by this choice.
     """
-    succeeded = study.results[study.results["error"].isna()]
-    succeeded = succeeded.assign(_loss=validation_loss(succeeded, study.protocol.reported[0]))
+    succeeded = comparison.results[comparison.results["error"].isna()]
+    succeeded = succeeded.assign(_loss=validation_loss(succeeded, comparison.protocol.reported[0]))
     means = succeeded.groupby(["method", "setting"], sort=False)[["_loss", "sparsity"]].mean().reset_index()
     first = means[means["method"] == means["method"].iloc[0]]
     acquiring = first[first["sparsity"] < 0.99]
@@ -159,33 +165,34 @@ def settings_of_equal_sparsity(study: Comparison) -> dict[str, dict[str, Any]]:
     chosen: dict[str, dict[str, Any]] = {}
     for name, rows in means.groupby("method", sort=False):
         setting = rows.loc[(rows["sparsity"] - goal).abs().idxmin(), "setting"]
-        cells = [o for o in study.outcomes if (o.row["method"], o.row["setting"]) == (name, setting) and o.histogram]
+        outcomes = [o for o in comparison.outcomes if (o.row["method"], o.row["setting"]) == (name, setting)]
+        cells = [o for o in outcomes if o.histogram]
         chosen[str(name)] = {
             "params": cells[0].row["params"],
-            "sparsity": float(np.mean([o.row["sparsity"] for o in cells])),
+            "used": float(np.mean([o.row[comparison.protocol.counted] for o in cells])),
             "histogram": np.sum([o.histogram or [] for o in cells], axis=0),
             "usage": np.mean([o.usage or [] for o in cells], axis=0),
         }
     return chosen
 
 
-def examples_of(study: Comparison) -> list[dict[str, Any]]:
+def examples_of(comparison: Comparison) -> list[dict[str, Any]]:
     """Examples of each method with an order, at its setting of least validation loss in the first split.
 
     Settings that use less than half a feature on average are left out if there are others.
     """
     examples = []
-    for method in study.methods:
-        rows = study.results
+    for method in comparison.methods:
+        rows = comparison.results
         rows = rows[(rows["method"] == method.name) & (rows["split"] == 0) & rows["error"].isna()]
         if rows.empty:
             continue
         acquiring = rows[rows["n_acquisitions"] >= 0.5]
         rows = rows if acquiring.empty else acquiring
-        best = best_per_split(rows, validation_loss(rows, study.protocol.reported[0])).iloc[0]
+        best = best_per_split(rows, validation_loss(rows, comparison.protocol.reported[0])).iloc[0]
         outcome = next(
             o
-            for o in study.outcomes
+            for o in comparison.outcomes
             if (o.row["split"], o.row["method"], o.row["setting"]) == (0, method.name, best["setting"])
         )
         if outcome.examples:
@@ -217,24 +224,24 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def render(study: Comparison, summary: Summary, pictures: list[Picture]) -> str:
+def render(comparison: Comparison, summary: Summary, pictures: list[Picture]) -> str:
     """The report as HTML; names and values of the data are escaped."""
-    results, template = study.results, template_environment().get_template("report.html.j2")
+    results, template = comparison.results, template_environment().get_template("report.html.j2")
     return template.render(
-        study=study,
-        protocol=study.protocol,
-        dataset=study.protocol.dataset,
-        titles=_titles(study),
-        imputed=[m.title for m in study.methods if m.imputed],
-        fitted=[m.title for m in study.methods if m.fitted],
-        answer=best_in_words(summary, _titles(study), study.protocol.counted),
-        error_unit=_error_unit(study),
+        command=comparison.command,
+        protocol=comparison.protocol,
+        dataset=comparison.protocol.dataset,
+        titles=_titles(comparison),
+        imputed=[m.title for m in comparison.methods if m.imputed],
+        fitted=[m.title for m in comparison.methods if m.fitted],
+        answer=best_in_words(summary, _titles(comparison), comparison.protocol.counted),
+        error_unit=_error_unit(comparison),
         pictures=pictures,
         settings=summary.settings.to_dict("records"),
         within=_by_method(_mark_best(summary.within, "k", -summary.within["accuracy"]), "k"),
         limits=results.attrs["within"],
         losses=_mark_best(summary.losses, "lam", summary.losses["loss"]).to_dict("records"),
-        examples=examples_of(study),
+        examples=examples_of(comparison),
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),
         warned=results.loc[results["warning"].notna(), ["method", "params", "split", "warning"]].to_dict("records"),
         VALUES_SHOWN=VALUES_SHOWN,

@@ -134,8 +134,8 @@ def test_prerequisites_and_the_price_of_the_first_acquisition(capsys, tmp_path, 
     assert set(results["n_acquisitions"]) <= {0.0, 1.0, 2.0, 3.0}
     assert set(results["n_acquisitions"]) & {2.0, 3.0}  # fever needs age
     np.testing.assert_allclose(results["spent"], 2 * results["n_acquisitions"])
-    dear = ["--related", tmp_path / "related.json", "--unrelated-costs", 7, "--no-empty-is-related"]
-    assert call(capsys, *arguments, *dear)[0] == 0
+    expensive = ["--related", tmp_path / "related.json", "--unrelated-costs", 7, "--no-empty-is-related"]
+    assert call(capsys, *arguments, *expensive)[0] == 0
     again = pd.read_csv(tmp_path / "out" / "results.csv")
     np.testing.assert_allclose(again["spent"], results["spent"] + 5 * (results["n_acquisitions"] > 0))
 

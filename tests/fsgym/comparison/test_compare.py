@@ -98,11 +98,11 @@ def test_rcpi_sweeps_the_prices_it_is_given():
 
 
 def test_default_prices():
-    base, dear = Rules(2, 2), Rules(2, 2, costs=[10, 30])
+    base, expensive = Rules(2, 2), Rules(2, 2, costs=[10, 30])
     assert prices_of(None, base, False) == (PAPER_PRICES, (0.01, 0.05, 0.1))
-    assert prices_of(None, dear, False)[1] == (0.0005, 0.0025, 0.005)
-    assert prices_of(None, dear, True) == (UNIT_PRICES, (1.0,))
-    assert prices_of(0.3, dear, True) == ((0.3,), (0.3,))
+    assert prices_of(None, expensive, False)[1] == (0.0005, 0.0025, 0.005)
+    assert prices_of(None, expensive, True) == (UNIT_PRICES, (1.0,))
+    assert prices_of(0.3, expensive, True) == ((0.3,), (0.3,))
     with pytest.raises(TypeError, match="one or several numbers"):
         prices_of("cheap", base, False)
     with pytest.raises(ValueError, match="at least one"):
@@ -344,12 +344,12 @@ def test_table_of_methods(name):
 def test_a_package_of_the_same_name_is_reported(tmp_path, monkeypatch):
     assert import_conflict("agents") is None
     assert "cannot be found" in import_conflict("agents_of_nobody")
-    (tmp_path / "strangers").mkdir()
-    (tmp_path / "strangers" / "__init__.py").write_text("")
+    (tmp_path / "other_package").mkdir()
+    (tmp_path / "other_package" / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    assert "is not the one that comes with fsgym" in import_conflict("strangers")
+    assert "is not the one that comes with fsgym" in import_conflict("other_package")
     monkeypatch.setitem(sys.modules, "stand_in", types.ModuleType("stand_in"))
     assert import_conflict("stand_in") is None
-    monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("strangers",))
+    monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("other_package",))
     with pytest.raises(ImportError, match="is not the one"):
-        load_class(METHODS["cart"]._replace(where="strangers:Tree"))
+        load_class(METHODS["cart"]._replace(where="other_package:Tree"))

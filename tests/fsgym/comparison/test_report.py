@@ -167,4 +167,4 @@ def test_texts():
     assert settings_text('{"lam": 0.01}') == "lam 0.01"
     assert settings_text('{"alpha": 0.0, "max_features": 3}') == "max_features 3"
     assert settings_text("{}") == "as given"
-    assert figures.shorten("x" * 40) == "x" * 27 + "…"
+    assert figures.shorten_name("x" * 40) == "x" * 27 + "…"
