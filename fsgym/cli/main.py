@@ -125,7 +125,7 @@ def reproduce(
     data_dir: options.DataDirOption = None,
     doc: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also write the results into this Markdown file."),
+        typer.Option(metavar="FILE", help="Markdown file in which to replace the section of the study."),
     ] = None,
 ) -> None:
     """Reproduce a study of a paper: its claims compared with our results.
@@ -164,7 +164,12 @@ def datasets(
 
     catalog = fsgym.list_datasets(data_dir)
     table = Table(box=None, header_style="bold", pad_edge=False)
-    headings = {"n_samples": "rows", "n_features": "features", "n_classes": "classes", "official_split": "own split"}
+    headings = {
+        "n_samples": "rows",
+        "n_features": "features",
+        "n_classes": "classes",
+        "official_split": "official split",
+    }
     for column in catalog.columns:
         left = column in ("name", "source")
         table.add_column(str(headings.get(column, column)), justify="left" if left else "right", no_wrap=left)

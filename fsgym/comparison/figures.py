@@ -154,7 +154,7 @@ def _separated_ticks(ticks: Sequence[float]) -> list[float]:
     """Those of the sorted ticks whose labels do not overlap on a logarithmic axis."""
     separated: list[float] = []
     for tick in ticks:
-        if len(separated) < 2 or tick >= 1.6 * separated[-1]:  # 1.6: the width of a label at the default figure size
+        if len(separated) < 2 or tick >= 1.6 * separated[-1]:  # 1.6 is about the width of a label
             separated.append(tick)
     return separated
 
