@@ -24,6 +24,17 @@ SplitOption = Annotated[
 ]
 
 
+FIGURE_LABELS = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "n_features": "mean features used",
+    "n_acquisitions": "mean acquisitions",
+    "spent": "mean price paid",
+    "error_cost": "mean error cost",
+    "loss": "loss",
+}
+
+
 def agent_names() -> list[str]:
     """Names of the methods of ``METHODS`` that can be trained and saved to a model file."""
     return [name for name, method in METHODS.items() if method.kind]
@@ -120,5 +131,5 @@ def _with_classes_of(classifier: Any, dataset: Dataset) -> Dataset:
 
 def _print_figures(title: str, result: Evaluation) -> None:
     print(f"{title}: {result.dataset.n_samples} rows of {result.dataset.name}, {result.rules}")
-    for name in ("accuracy", "balanced_accuracy", "n_features", "n_acquisitions", "spent", "error_cost", "loss"):
-        print(f"  {name.replace('_', ' '):<20}{getattr(result, name):10.4f}")
+    for name, label in FIGURE_LABELS.items():
+        print(f"  {label:<20}{getattr(result, name):10.4f}")

@@ -38,7 +38,7 @@ def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if backend == "loky" and scheduler is not None:
-        raise ValueError("scheduler needs backend='dask' or backend='ray', got backend='loky'; leave one of them out")
+        raise ValueError("scheduler needs backend='dask' or backend='ray', got backend='loky'; set the backend or leave scheduler out")
     if backend == "dask" and not scheduler:
         raise ValueError(
             "backend 'dask' needs scheduler, the address of a running Dask scheduler such as 'tcp://10.0.0.1:8786'"

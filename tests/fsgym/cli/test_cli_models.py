@@ -44,7 +44,7 @@ def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
     got = figures(output)
     assert got["accuracy"] == pytest.approx(wanted.accuracy, abs=1e-4)
     assert got["loss"] == pytest.approx(wanted.loss, abs=1e-4)
-    assert got["n acquisitions"] <= 4
+    assert got["mean acquisitions"] <= 4
 
 
 def test_prices_error_costs_and_labels_from_files(capsys, tmp_path):
@@ -80,7 +80,7 @@ def test_prices_error_costs_and_labels_from_files(capsys, tmp_path):
     assert (rules.lam, rules.budget_cost, rules.n_acquisitions) == (1.0, 6.0, 2)
     code, output, _ = call(capsys, "evaluate", path, tmp_path / "ward.csv", "--target", "ill", "--split", "all")
     assert code == 0
-    assert figures(output)["spent"] <= 6
+    assert figures(output)["mean price paid"] <= 6
     assert "60 rows of ward" in output
 
 
