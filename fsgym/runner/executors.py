@@ -38,7 +38,9 @@ def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if backend == "loky" and scheduler is not None:
-        raise ValueError("scheduler needs backend='dask' or backend='ray', got backend='loky'; set the backend or leave scheduler out")
+        raise ValueError(
+            "scheduler needs backend='dask' or backend='ray', got backend='loky'; set backend or omit scheduler"
+        )
     if backend == "dask" and not scheduler:
         raise ValueError(
             "backend 'dask' needs scheduler, the address of a running Dask scheduler such as 'tcp://10.0.0.1:8786'"
