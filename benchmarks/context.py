@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from agents import DatumWiseClassifier, LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Rules
-from fsgym.comparison.figures import COLOURS, STYLE, looks
+from fsgym.comparison.figures import COLOURS, STYLE, method_styles
 from fsgym.evaluation import Trajectories
 from fsgym.exact import all_rows, expected_loss, optimum, sample
 
@@ -110,7 +110,7 @@ def draw_picture(
                 ax.set_xticks(range(len(GROUPS) + 1), [*ACQUISITIONS, "predicted"], rotation=90)
                 ax.set_title(f"{name}, step {step + 1}")
         ax = right.subplots()
-        for name, line_style in looks(list(losses)[1:]).items():
+        for name, line_style in method_styles(list(losses)[1:]).items():
             ax.plot(prices, losses[name], label=name, markersize=5, **line_style)
         ax.plot(prices, losses["optimum"], color=COLOURS[6], linestyle="--", label="optimum")
         ax.set(xlabel="price of a feature", ylabel="expected error + price", ylim=(0, 0.62))

@@ -20,6 +20,15 @@ def brief(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
+def one_line(error: object, longest: int = 200) -> str:
+    """The text of an error on one line, cut to ``longest`` characters, for a message.
+
+    >>> one_line(ValueError("no such\\n  file"))
+    'no such file'
+    """
+    return " ".join(str(error).split())[:longest]
+
+
 def listing(values: Iterable[object], most: int = 12) -> str:
     """The first of them, with commas, for a message.
 

@@ -1,4 +1,4 @@
-"""The command line. Everything beyond the arguments themselves is imported when a command runs."""
+"""The command line. Heavy modules are imported only when a command runs."""
 
 from fsgym.cli.main import app, main
 

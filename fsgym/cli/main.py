@@ -1,4 +1,4 @@
-"""The command line. Everything beyond the arguments themselves is imported when a command runs."""
+"""The command ``fsgym``. Heavy modules are imported only when a subcommand runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import typer
 import fsgym
 from fsgym.cli import models as cli_models
 from fsgym.cli import options
-from fsgym.cli.options import listed
+from fsgym.cli.options import comma_separated
 from fsgym.cli.terminal import console, say, show_comparison
 from fsgym.methods import DEFAULT_METHODS
 
@@ -25,15 +25,17 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Classification where every feature has a price: compare methods that ask for features one by one.",
+    help="Classification where every feature has a price: train, evaluate and compare methods.",
 )
-# Click's base of all mistakes in arguments, wherever this typer keeps its click.
-CLICK_MISTAKES: Any = typer.BadParameter.__mro__[2]
-MISTAKES = (ValueError, TypeError, OSError, ImportError)
+# Click's base class of all errors in arguments; Typer may bundle its own copy of Click.
+USAGE_ERRORS: Any = typer.BadParameter.__mro__[2]
+INPUT_ERRORS = (ValueError, TypeError, OSError, ImportError)
 
 
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False) -> None:
+def print_version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
     if version:
         print(f"fsgym {fsgym.__version__}")
         raise typer.Exit
@@ -43,46 +45,49 @@ def root(version: Annotated[bool, typer.Option("--version", help="Print the vers
 @options.with_rule_options
 def compare(
     context: typer.Context,
-    data: options.Data,
-    methods: Annotated[str, typer.Option(help="Names, separated by commas.", show_default=True)] = ",".join(
+    data: options.DataArgument,
+    methods: Annotated[str, typer.Option(help="Names of methods, separated by commas.", show_default=True)] = ",".join(
         DEFAULT_METHODS
     ),
-    splits: Annotated[int, typer.Option(help="Random splits into training and test part.")] = 5,
+    splits: Annotated[int, typer.Option(help="Number of random splits into training and test part.")] = 5,
     train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
     lam: Annotated[
         list[str] | None,
         typer.Option(
-            help="Price of one unit of costs, in units of the error costs: what price-aware methods are swept over and "
-            "where the loss is reported. Repeat it, or separate by commas. Default: 0,.001,.003,.01,.02,.03,.05,.1,.15,"
-            ".2,.3 over the mean cost; with --error-costs 0,.03,.1,.3,1,3,10.",
+            help="Exchange rate: how many units of error cost one unit of cost is worth. Price-aware methods are "
+            "trained, and the loss is reported, at each value; separate several by commas. Default: 0,.001,.003,.01,"
+            ".02,.03,.05,.1,.15,.2,.3 divided by the mean cost, or 0,.03,.1,.3,1,3,10 with --error-costs.",
             show_default=False,
         ),
     ] = None,
-    target: options.Target = None,
-    drop: options.Drop = None,
-    data_dir: options.DataDir = None,
+    target: options.TargetOption = None,
+    drop: options.DropOption = None,
+    data_dir: options.DataDirOption = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for results.csv, report.html and figures; default: fsgym-results/NAME."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes, -1: one a core. The result does not depend on it.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Processes, -1: one per core. The result does not depend on it.")] = -1,
     backend: Annotated[str, typer.Option(help="loky: this machine; dask or ray: a running cluster.")] = "loky",
-    scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; dask needs it.")] = None,
+    scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")] = None,
     **rules: Any,
 ) -> None:
-    """Compare methods on a data set: accuracy, features used and prices paid, on the same splits."""
+    """Compare methods on a data set: accuracy, features used and price paid, on the same splits.
+
+    Rerun an interrupted command to resume it.
+    """
     dataset, given = options.read_task(data, rules, data_dir=data_dir, target=target, drop=drop, split="all")
     folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what failed is told below
+            warnings.simplefilter("ignore")  # failed fits are reported below
             results = fsgym.compare(
                 dataset,
-                tuple(listed([methods])),
+                tuple(comma_separated([methods])),
                 splits=splits,
                 train_share=train_share,
-                lam=_numbers(lam, "--lam"),
+                lam=_parse_numbers(lam, "--lam"),
                 seed=seed,
                 n_jobs=jobs,
                 backend=backend,  # type: ignore[arg-type]
@@ -92,7 +97,7 @@ def compare(
                 command=shlex.join(["fsgym", *(context.obj or [])]),
                 **given,
             )
-    except KeyboardInterrupt as stop:  # typer would forget what it says
+    except KeyboardInterrupt as stop:  # Typer would drop its message
         say(str(stop) or "stopped")
         raise typer.Exit(130) from None
     show_comparison(results)
@@ -107,22 +112,26 @@ def compare(
 @app.command()
 def reproduce(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="The study; without a name they are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The study; without a name, all are listed.")] = None,
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="The paper's whole protocol, or a few splits of it.")
+        bool, typer.Option("--full/--quick", help="The whole protocol of the paper, or a few of its splits.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report, tables, figures; default: fsgym-results/NAME.")
+        Path | None, typer.Option(help="Folder for the report, tables and figures; default: fsgym-results/NAME.")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes, -1: one a core. The result does not depend on it.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Processes, -1: one per core. The result does not depend on it.")] = -1,
     backend: Annotated[str, typer.Option(help="loky: this machine; dask or ray: a running cluster.")] = "loky",
-    scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; dask needs it.")] = None,
-    data_dir: options.DataDir = None,
+    scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")] = None,
+    data_dir: options.DataDirOption = None,
     doc: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Replace the study's section in this Markdown file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Markdown file in which to replace the section of the study."),
     ] = None,
 ) -> None:
-    """Reproduce a study of a paper: its claims beside what comes out here. Interrupted, the same command goes on."""
+    """Reproduce a study of a paper: its claims compared with our results.
+
+    Rerun an interrupted command to resume it.
+    """
     studies: Any = import_module("fsgym_studies.command")
     if name is None:
         studies.list_studies()
@@ -148,55 +157,61 @@ app.command()(cli_models.evaluate)
 
 @app.command()
 def datasets(
-    data_dir: options.DataDir = None,
+    data_dir: options.DataDirOption = None,
 ) -> None:
-    """List the data sets that are known by name."""
+    """List the data sets that are available by name."""
     from rich.table import Table
 
-    found = fsgym.list_datasets(data_dir)
+    catalog = fsgym.list_datasets(data_dir)
     table = Table(box=None, header_style="bold", pad_edge=False)
-    short = {"n_samples": "rows", "n_features": "features", "n_classes": "classes", "official_split": "own split"}
-    for column in found.columns:
+    headings = {
+        "n_samples": "rows",
+        "n_features": "features",
+        "n_classes": "classes",
+        "official_split": "official split",
+    }
+    for column in catalog.columns:
         left = column in ("name", "source")
-        table.add_column(str(short.get(column, column)), justify="left" if left else "right", no_wrap=left)
-    for row in found.itertuples(index=False):
-        table.add_row(*(_cell(v) for v in row))
+        table.add_column(str(headings.get(column, column)), justify="left" if left else "right", no_wrap=left)
+    for row in catalog.itertuples(index=False):
+        table.add_row(*(_cell_text(v) for v in row))
     console().print(table)
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: Any) -> str:
+    """A cell of the list of data sets: nothing for NaN and False, yes for True."""
     import pandas as pd
 
     return "" if pd.isna(value) else {"True": "yes", "False": ""}.get(str(value), str(value))
 
 
-def _numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:
+def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:
     if not texts:
         return None
     try:
-        return [float(v) for v in listed(texts)]
+        return [float(v) for v in comma_separated(texts)]
     except ValueError as error:
         raise ValueError(f"{option} must be numbers separated by commas: {error}") from None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and leave with 0, 1 (something failed), 2 (the user's mistake) or 130 (Ctrl-C).
+    """Run a command and exit with 0, 1 (something failed), 2 (invalid input) or 130 (Ctrl-C).
 
-    A mistake is told in one sentence on stderr, never with a traceback.
+    Errors are reported in one sentence on stderr, never with a traceback.
     """
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
         code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
-    except CLICK_MISTAKES as error:
+    except USAGE_ERRORS as error:
         say(f"{error.format_message().rstrip('.')} (see --help)")  # type: ignore[attr-defined]
         code = 2
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of the output, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
-    except RuntimeError as error:  # a process died
+    except RuntimeError as error:  # a worker process died
         say(str(error))
         code = 1
-    except MISTAKES as error:
+    except INPUT_ERRORS as error:
         say(str(error) or type(error).__name__)
         code = 2
     except (KeyboardInterrupt, typer.Abort):

@@ -1,4 +1,4 @@
-"""The commands about one model: train it, evaluate it."""
+"""The commands ``train`` and ``evaluate``, for one model."""
 
 from __future__ import annotations
 
@@ -18,37 +18,54 @@ if TYPE_CHECKING:
     from fsgym.dataset import Dataset
     from fsgym.evaluation import Evaluation
 
-Split = Annotated[
-    str, typer.Option(help="train, test or all: the official parts, else 70 % and 30 %, drawn with seed 0.")
+SplitOption = Annotated[
+    str,
+    typer.Option(help="train, test or all: the official parts, otherwise a random split of 70 % and 30 % with seed 0."),
 ]
 
 
+FIGURE_LABELS = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "n_features": "mean features used",
+    "n_acquisitions": "mean acquisitions",
+    "spent": "mean price paid",
+    "error_cost": "mean error cost",
+    "loss": "loss",
+}
+
+
 def agent_names() -> list[str]:
-    """Names of the methods that can be trained and written to a model file."""
+    """Names of the methods of ``METHODS`` that can be trained and saved to a model file."""
     return [name for name, method in METHODS.items() if method.kind]
 
 
 @options.with_rule_options
 def train(
-    data: options.Data,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File to write the model to.")],
+    data: options.DataArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File for the model.")],
     agent: Annotated[
-        str, typer.Option(help=f"One of {', '.join(agent_names())}; deep agents need the extra rl.")
+        str, typer.Option(help=f"One of {', '.join(agent_names())}. The deep agents need the extra rl.")
     ] = DEFAULT_AGENT,
     lam: Annotated[
-        float | None, typer.Option(help="Price of one unit of costs; default .01, with error costs 1.")
+        float | None,
+        typer.Option(
+            help="Exchange rate: how many units of error cost one unit of cost is worth. "
+            "Default: .01, with --error-costs 1."
+        ),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(help="Length of the training: n_iterations of rcpi, total_timesteps of deep agents.")
+        int | None,
+        typer.Option(help="Length of the training: iterations of rcpi, environment steps of the deep agents."),
     ] = None,
-    split: Split = "train",
-    target: options.Target = None,
-    drop: options.Drop = None,
-    data_dir: options.DataDir = None,
+    split: SplitOption = "train",
+    target: options.TargetOption = None,
+    drop: options.DropOption = None,
+    data_dir: options.DataDirOption = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     **rules: Any,
 ) -> None:
-    """Train an agent that asks for features one by one, and write it to a model file."""
+    """Train an agent that acquires features one by one, and write it to a model file."""
     import pandas as pd
 
     from fsgym.comparison.compare import writable_folder
@@ -68,54 +85,51 @@ def train(
     model = cls(**method.preset, **checked.options(), random_state=seed)
     if steps is not None:
         if not cls.length_parameter:
-            raise ValueError(f"--steps is for agents that can train longer or shorter, {agent} cannot; leave it out")
+            raise ValueError(f"--steps sets the length of the training, which {agent} does not have; leave it out")
         model.set_params(**{cls.length_parameter: steps})
     if "progress_bar" in model.get_params():
         model.set_params(progress_bar=sys.stderr.isatty())
-    began = time.perf_counter()
+    start = time.perf_counter()
     model.fit(pd.DataFrame(dataset.X, columns=list(dataset.feature_names)), dataset.classes[dataset.y])
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     model.save(output)
-    _tell(
-        f"{method.title}, {seconds:.1f} s, on the rows it was trained on",
+    _print_figures(
+        f"{method.title}, trained in {seconds:.1f} s, on its training rows",
         evaluate(model.policy_, dataset, model.rules_),
     )
-    print(f"Model: {output}    On other rows: fsgym evaluate {output} {data}")
+    print(f"Model: {output}    Evaluate it on test rows: fsgym evaluate {output} {data}")
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A file that `fsgym train` or a classifier's save wrote.")],
-    data: options.Data,
-    split: Split = "test",
-    groups: options.Groups = None,
-    target: options.Target = None,
-    drop: options.Drop = None,
-    data_dir: options.DataDir = None,
+    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    data: options.DataArgument,
+    split: SplitOption = "test",
+    groups: options.GroupsOption = None,
+    target: options.TargetOption = None,
+    drop: options.DropOption = None,
+    data_dir: options.DataDirOption = None,
 ) -> None:
-    """Evaluate a model file on a data set, under the rules that it was trained with."""
+    """Evaluate a model file on a data set, under the rules of its training."""
     load_classifier: Any = import_module("agents").load_classifier
-    from fsgym.evaluation import evaluate as judge
+    from fsgym.evaluation import evaluate as evaluate_policy
 
     classifier = load_classifier(model)
     dataset = options.read_data(data, groups, data_dir=data_dir, target=target, drop=drop, split=split)
-    _tell(
-        f"{type(classifier).__name__} of {model}",
-        judge(classifier.policy_, _fitting(dataset, classifier), classifier.rules_),
-    )
+    result = evaluate_policy(classifier.policy_, _with_classes_of(classifier, dataset), classifier.rules_)
+    _print_figures(f"{type(classifier).__name__} from {model}", result)
 
 
-def _fitting(dataset: Dataset, classifier: Any) -> Dataset:
-    """The data set with the classes of the classifier, whose columns it must have."""
-    known = getattr(classifier, "feature_names_in_", dataset.feature_names)
-    if list(known) != list(dataset.feature_names):
-        lost = [name for name in known if name not in dataset.feature_names]
-        why = f"{dataset.name!r} has no {lost[0]!r}" if lost else f"{dataset.name!r} has others, or another order"
-        raise ValueError(f"the model needs the {len(known)} columns that it was trained with; {why}")
+def _with_classes_of(classifier: Any, dataset: Dataset) -> Dataset:
+    """The data set with the classes of the classifier; ValueError unless its columns are those of the training."""
+    columns = list(getattr(classifier, "feature_names_in_", dataset.feature_names))
+    if columns != list(dataset.feature_names):
+        absent = [name for name in columns if name not in dataset.feature_names]
+        fault = f"has no {absent[0]!r}" if absent else "has others, or another order"
+        raise ValueError(f"the model needs the {len(columns)} columns of its training; {dataset.name!r} {fault}")
     return dataset.replace(classes=classifier.classes_)
 
 
-def _tell(title: str, result: Evaluation) -> None:
-    """The figures in the terminal."""
+def _print_figures(title: str, result: Evaluation) -> None:
     print(f"{title}: {result.dataset.n_samples} rows of {result.dataset.name}, {result.rules}")
-    for name in ("accuracy", "balanced_accuracy", "n_features", "n_acquisitions", "spent", "error_cost", "loss"):
-        print(f"  {name.replace('_', ' '):<20}{getattr(result, name):10.4f}")
+    for name, label in FIGURE_LABELS.items():
+        print(f"  {label:<20}{getattr(result, name):10.4f}")

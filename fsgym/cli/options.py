@@ -1,4 +1,4 @@
-"""Arguments that several commands share, those of the rules among them, and how they are read."""
+"""Arguments that several commands share, including the options of the rules, and how they are read."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from fsgym.rules.options import Form, RuleOption, not_named_by
 if TYPE_CHECKING:
     from fsgym.dataset import Dataset
 
-Data = Annotated[str, typer.Argument(help="A name of `fsgym datasets`, a CSV or npz file, or openml:NAME.")]
-Target = Annotated[str | None, typer.Option(help="Column of the labels in a CSV file; default: target.")]
-Drop = Annotated[
-    list[str] | None, typer.Option(help="Columns to leave out, such as identifiers; repeat it or use commas.")
+DataArgument = Annotated[str, typer.Argument(help="A name from `fsgym datasets`, a CSV or npz file, or openml:NAME.")]
+TargetOption = Annotated[str | None, typer.Option(help="Column of a CSV file with the classes; default: target.")]
+DropOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns to leave out, such as identifiers; separate several by commas, or repeat the option."),
 ]
-DataDir = Annotated[Path | None, typer.Option(help="Folder of data sets; default: $FSGYM_DATA.")]
+DataDirOption = Annotated[Path | None, typer.Option(help="Folder with data sets; default: $FSGYM_DATA.")]
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
 class Argument(NamedTuple):
-    """How an option of the rules is given on the command line: its type, its placeholder in the help, its format."""
+    """The command-line argument for an option of the rules: its type, its placeholder in the help, the file format."""
 
     type: Any
     metavar: str | None = None
     format: str = ""
 
 
-def escaped(text: str) -> str:
-    """A text whose brackets Rich, which prints the help, does not take for markup."""
+def escape_brackets(text: str) -> str:
+    """The text with its opening brackets escaped: Rich, which prints the help, reads them as markup."""
     return text.replace("[", "\\[")
 
 
@@ -44,33 +45,38 @@ FORMS: dict[Form, Argument] = {
     "prices": Argument(
         str | None,
         "FILE|NUMBER",
-        "CSV with lines NAME,PRICE, or JSON {name: price}, or JSON {data set: {costs: {name: price}}}; or one number.",
+        "One number, or a file: CSV with lines NAME,PRICE, JSON {name: price} or JSON {data set: {costs: "
+        "{name: price}}}.",
     ),
     "pairs": Argument(
-        Path | None, "FILE", "JSON list of pairs of names, or a CSV matrix of 0 and 1 with names above and in front."
+        Path | None,
+        "FILE",
+        "JSON list of pairs of names, or a CSV matrix of 0 and 1 with names in its first row and column.",
     ),
     "needs": Argument(
         Path | None,
         "FILE",
-        "JSON {name: [names it needs]}, or a CSV matrix of 0 and 1 with names above and in front, where a line has 1 "
-        "for what its name needs.",
+        "JSON {name: [names it needs]}, or a CSV matrix with names in its first row and column, in which a row has 1 "
+        "for each acquisition that it needs, otherwise 0.",
     ),
     "errors": Argument(
         Path | None,
         "FILE",
-        "CSV with the true classes in the header line and an answer in front of each line; or JSON "
-        "{answer: {truth: cost}}.",
+        "CSV matrix with the true classes in its first row and the answers in its first column, or JSON "
+        "{answer: {true class: cost}}.",
     ),
     "groups": Argument(Path | None, "FILE", "JSON {group name: [feature names]}."),
 }
-Groups = Annotated[
+GroupsOption = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help=escaped(f"What is acquired together. {FORMS['groups'].format}")),
+    typer.Option(
+        metavar="FILE", help=escape_brackets(f"Features that are acquired together. {FORMS['groups'].format}")
+    ),
 ]
 
 
 def with_rule_options(command: Command) -> Command:
-    """Give a command, after its ``--lam``, an argument for each option of ``Rules``; it gets them as ``**rules``."""
+    """Add an argument for each option of ``Rules`` after ``--lam``; the command receives them as ``**rules``."""
     own = [
         p.replace(kind=p.KEYWORD_ONLY)
         for p in inspect.signature(command, eval_str=True).parameters.values()
@@ -85,7 +91,7 @@ def with_rule_options(command: Command) -> Command:
 def _parameter(option: RuleOption) -> inspect.Parameter:
     form = FORMS[option.form]
     metavar = "|".join([form.metavar, *option.words] if form.metavar else option.words) or None
-    argument = typer.Option(metavar=metavar, help=escaped(f"{option.help} {form.format}".rstrip()))
+    argument = typer.Option(metavar=metavar, help=escape_brackets(f"{option.help} {form.format}".rstrip()))
     return inspect.Parameter(
         option.name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -103,26 +109,26 @@ def read_task(
     drop: Sequence[str] | None,
     split: str,
 ) -> tuple[Dataset, dict[str, Any]]:
-    """The data set of the arguments, with its groups, and the other options of the rules, read from their files."""
-    from fsgym.cli import files as inputs
+    """The data set that the arguments name, with its groups, and the other options of the rules."""
+    from fsgym.cli.files import read_rule_options
 
     dataset = read_data(data, rules["groups"], data_dir=data_dir, target=target, drop=drop, split=split)
     options = {name: value for name, value in rules.items() if name != "groups"}
-    return dataset, inputs.read_rule_options(options, dataset, data_dir)
+    return dataset, read_rule_options(options, dataset, data_dir)
 
 
 def read_data(
     data: str, groups: Path | None, *, data_dir: Path | None, target: str | None, drop: Sequence[str] | None, split: str
 ) -> Dataset:
-    """The data set of the arguments, the given part of it, with the groups of a file."""
-    from fsgym.cli import files as inputs
+    """The given part of the data set that the arguments name, with groups from a file."""
+    from fsgym.cli.files import read_groups
     from fsgym.comparison.protocol import with_groups
     from fsgym.datasets import load_dataset
 
-    dataset = load_dataset(data, split, data_dir=data_dir, target=target, drop=listed(drop))
-    return dataset if groups is None else with_groups(dataset, inputs.read_groups(groups))
+    dataset = load_dataset(data, split, data_dir=data_dir, target=target, drop=comma_separated(drop))
+    return dataset if groups is None else with_groups(dataset, read_groups(groups))
 
 
-def listed(texts: Sequence[str] | None) -> list[str]:
-    """The entries of options that may be repeated or hold several, separated by commas."""
+def comma_separated(texts: Sequence[str] | None) -> list[str]:
+    """The values of an option that may be repeated and may hold several values, separated by commas."""
     return [part.strip() for text in texts or () for part in text.split(",") if part.strip()]

@@ -1,9 +1,8 @@
-"""What the commands print."""
+"""Output of the commands in the terminal."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,19 +12,19 @@ if TYPE_CHECKING:
 
 
 def say(sentence: str) -> None:
-    """One line on stderr."""
+    """Print one line on stderr."""
     print(f"fsgym: {' '.join(sentence.split())}", file=sys.stderr)
 
 
 def console(markup: bool = False) -> Console:
-    """Standard output, 120 columns wide where it is no terminal."""
+    """A console on standard output, 120 columns wide if that is not a terminal."""
     from rich.console import Console
 
     return Console(highlight=False, markup=markup, width=None if sys.stdout.isatty() else 120)
 
 
 def show_comparison(results: pd.DataFrame) -> None:
-    """A comparison in the terminal: a sentence, then tables within 80 columns for usual names."""
+    """Print a comparison: one sentence, then tables that fit into 80 columns unless names are long."""
     from rich.markup import escape
 
     from fsgym.comparison.summary import best_in_words, summarise
@@ -36,19 +35,24 @@ def show_comparison(results: pd.DataFrame) -> None:
     if summary.settings.empty:
         return
     titles = {k: METHODS[k].title if k in METHODS else k for k in summary.settings["method"].unique()}
-    out.print(escape(best_in_words(summary, titles, counted)), "")
+    out.print(escape(best_in_words(summary, titles, counted)), end="\n\n")
     names = {k: escape(title) for k, title in titles.items()}
-    overspent = bool((summary.settings["admissible"] < 1).any())
+    breaks_rules = bool((summary.settings["admissible"] < 1).any())
     for table in (
-        _settings_table(summary.settings, names, counted, overspent),
+        _settings_table(summary.settings, names, counted, breaks_rules),
         _within_table(summary.within, names, counted),
-        _losses_table(summary.losses, names, counted, overspent),
+        _losses_table(summary.losses, names, counted, breaks_rules),
     ):
         out.print(table, "")
-    out.print("In the last two tables the setting is chosen on validation parts, never on test data.", style="dim")
-    if overspent:
+    out.print(
+        "Lambda is the exchange rate: the error cost that one unit of cost is worth.",
+        style="dim",
+    )
+    out.print("The last two tables use settings chosen on the validation parts, never on test data.", style="dim")
+    if breaks_rules:
         out.print(
-            "Allowed: the share of rows for which the rules (budget, prerequisites) allow what is used; ! if not all.",
+            "Admissible: the share of test rows that respect the rules (budget, prerequisites); ! where it is below "
+            "100 %.",
             style="dim",
         )
 
@@ -57,45 +61,56 @@ def _unit(counted: str) -> str:
     return "features" if counted == "n_features" else "groups"
 
 
-def _table(title: str, first: str, *columns: str) -> Table:
+def _table(title: str, *columns: str) -> Table:
+    """A table whose first column, without a heading, holds names."""
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0))
-    table.add_column(first, min_width=16, max_width=40)
+    table.add_column("", min_width=16, max_width=40)
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     return table
 
 
-def _figures(row: dict[str, Any], rates: Sequence[str], counted: str, overspent: bool) -> list[str]:
-    """Rates with three digits, then what is used and paid; the share of rows allowed where not all are."""
+def _usage_columns(counted: str, breaks_rules: bool) -> list[str]:
+    """Headings of the columns that ``_usage_cells`` fills."""
+    return [f"{_unit(counted)}\nused", "price\npaid", *(["admis-\nsible"] if breaks_rules else [])]
+
+
+def _usage_cells(row: dict[str, Any], counted: str, breaks_rules: bool) -> list[str]:
+    """Mean number of features used and mean price paid; the admissible share if some method breaks rules."""
     from fsgym.comparison.summary import mean_text
 
-    figures = [mean_text(row, name, short=True) for name in rates]
-    figures += [mean_text(row, counted, 1, short=True), mean_text(row, "spent", 2, short=True)]
-    return [*figures, f"{row['admissible']:.0%}"] if overspent else figures
+    cells = [mean_text(row, counted, 1, short=True), mean_text(row, "spent", 2, short=True)]
+    return [*cells, f"{row['admissible']:.0%}"] if breaks_rules else cells
 
 
-def _settings_table(settings: pd.DataFrame, names: dict[str, str], counted: str, overspent: bool) -> Table:
+def _rate_cells(row: dict[str, Any], *names: str) -> list[str]:
+    """Means with three digits and their standard deviations."""
+    from fsgym.comparison.summary import mean_text
+
+    return [mean_text(row, name, short=True) for name in names]
+
+
+def _settings_table(settings: pd.DataFrame, names: dict[str, str], counted: str, breaks_rules: bool) -> Table:
     from rich.markup import escape
 
     from fsgym.comparison.summary import settings_text
 
-    title = "Each setting on the test parts (mean ± standard deviation over the splits)"
-    columns = ["accuracy", "balanced", "sparsity", _unit(counted), "mean cost", *(["allowed"] if overspent else [])]
-    table = _table(title, "", *columns)
+    title = "All settings on the test parts (mean ± standard deviation)"
+    table = _table(title, "accuracy", "balanced\naccuracy", *_usage_columns(counted, breaks_rules), "sparsity")
     for method, rows in settings.groupby("method", sort=False):
         table.add_row(f"[bold]{names[str(method)]}[/bold]")
         for row in rows.to_dict("records"):
-            figures = _figures(row, ("accuracy", "balanced_accuracy", "sparsity"), counted, overspent)
-            table.add_row("  " + escape(settings_text(row["params"])), *figures)
+            cells = _rate_cells(row, "accuracy", "balanced_accuracy") + _usage_cells(row, counted, breaks_rules)
+            table.add_row("  " + escape(settings_text(row["params"])), *cells, *_rate_cells(row, "sparsity"))
     return table
 
 
 def _within_table(within: pd.DataFrame, names: dict[str, str], counted: str) -> Table:
     unit, limits = _unit(counted), list(dict.fromkeys(within["k"]))
-    title = f"Accuracy within k mean {unit} (in brackets: {unit} on the test parts)"
-    table = _table(title, "", *(f"k = {k:g}" for k in limits))
+    title = f"Accuracy with at most k {unit} on average (in brackets: {unit} used)"
+    table = _table(title, *(f"k = {k:g}" for k in limits))
     for method, rows in within.groupby("method", sort=False):
         cells = [
             "–"
@@ -107,10 +122,10 @@ def _within_table(within: pd.DataFrame, names: dict[str, str], counted: str) -> 
     return table
 
 
-def _losses_table(losses: pd.DataFrame, names: dict[str, str], counted: str, overspent: bool) -> Table:
-    columns = ["lambda", "loss", "accuracy", _unit(counted), "mean cost", *(["allowed"] if overspent else [])]
-    table = _table("Loss at lambda", "", *columns)
+def _losses_table(losses: pd.DataFrame, names: dict[str, str], counted: str, breaks_rules: bool) -> Table:
+    title = "Loss: cost of errors + lambda x price paid"
+    table = _table(title, "lambda", "loss", "accuracy", *_usage_columns(counted, breaks_rules))
     for row in losses.sort_values("lam", kind="stable").to_dict("records"):
-        figures = _figures(row, ("loss", "accuracy"), counted, overspent)
-        table.add_row(names[row["method"]], f"{row['lam']:.4g}", *figures)
+        cells = _rate_cells(row, "loss", "accuracy") + _usage_cells(row, counted, breaks_rules)
+        table.add_row(names[row["method"]], f"{row['lam']:.4g}", *cells)
     return table

@@ -1,33 +1,36 @@
-"""The cells of a comparison (split, method, setting): fitted, evaluated and turned into plain numbers."""
+"""The cells of a comparison, one per split, method and setting: fitted, evaluated and reduced to plain numbers."""
 
 from __future__ import annotations
 
 import json
 import os
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from fsgym.comparison.protocol import Entrant, Parts, Protocol
+from fsgym.checks import one_line
+from fsgym.comparison.protocol import ComparedMethod, Protocol, SplitParts
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate, price_orders
 from fsgym.rules import Rules
 from fsgym.runner.run import Task, run_tasks
-from fsgym.runner.worker import one_sentence, one_thread
+from fsgym.runner.worker import error_sentence
+from fsgym.threads import one_thread
 
-EXAMPLES = 6
-CALL, PATH_CALL = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
+N_EXAMPLES = 6  # test rows that the report shows of each method
+# The functions of the tasks, by name: they enter the keys of stored results.
+CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
 
-
-Result = tuple[dict[str, Any] | None, str | None]  # what a cell returned, or its error in one sentence
+CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned, or its error in one sentence
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One unit of work; its seed is drawn before anything is dispatched."""
+    """A split, a method and one of its settings, with a seed that is drawn before anything runs."""
 
     split: int
     method: str
@@ -38,7 +41,7 @@ class Cell:
     seed: int
 
     def arguments(self, protocol: Protocol) -> dict[str, Any]:
-        """What decides the result, beside the data set and the rules."""
+        """The arguments of ``run_cell``, apart from the data set and the rules."""
         return {
             "candidate": self.candidate,
             "fitted": self.fitted,
@@ -51,10 +54,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is kept of a cell: a row of the table, and what the figures need.
+    """A cell's row in the table of results, and what the report needs besides.
 
-    ``histogram[k]`` counts test rows decided with k features (acquisitions, where they come in groups), and
-    ``usage[j]`` is the share of test rows that acquisition j was made for; None where the cell failed.
+    Attributes
+    ----------
+    row : dict
+    histogram : list of int, the number of test rows predicted with 0, 1, ... acquisitions; None if the cell failed
+    usage : list of float, the share of test rows for which each acquisition was made; None if the cell failed
+    examples : list of dict, a few test rows with their acquisitions in order; None without an order
     """
 
     row: dict[str, Any]
@@ -63,17 +70,17 @@ class Outcome:
     examples: list[dict[str, Any]] | None = None
 
 
-def cells_of(protocol: Protocol, entrants: tuple[Entrant, ...]) -> list[Cell]:
-    """All cells, split by split, so that an interrupted run has whole splits."""
+def cells_of(protocol: Protocol, methods: tuple[ComparedMethod, ...]) -> list[Cell]:
+    """All cells, split by split, so that an interrupted run has complete splits."""
     return [
-        Cell(k, e.name, s, e.params[s], candidate, e.fitted, protocol.seed_of(k, e.name))
+        Cell(k, m.name, s, m.params[s], candidate, m.fitted, protocol.seed_of(k, m.name))
         for k in range(protocol.splits)
-        for e in entrants
-        for s, candidate in enumerate(e.candidates)
+        for m in methods
+        for s, candidate in enumerate(m.candidates)
     ]
 
 
-def run(
+def run_cells(
     protocol: Protocol,
     cells: list[Cell],
     *,
@@ -85,19 +92,20 @@ def run(
 ) -> tuple[list[Outcome], bool]:
     """Outcomes of the cells in their order, and whether Ctrl-C came before the last one.
 
-    Fitted policies may hold what can neither be sent elsewhere nor told from another: they run here, every time.
+    Policies that are already fitted are evaluated in this process and not stored: they may hold objects that can
+    neither be pickled nor identified by their content.
     """
-    told: dict[int, Result] = {}
+    results: dict[int, CellResult] = {}
     data = {"dataset": protocol.dataset, "rules": protocol.rules}
     try:
         for i, cell in enumerate(cells):
             if cell.fitted:
-                told[i] = _run_here({**cell.arguments(protocol), **data})
+                results[i] = _run_in_process({**cell.arguments(protocol), **data})
     except KeyboardInterrupt:
-        return [_outcome(protocol, cells[i], *told[i]) for i in sorted(told)], True
-    groups = _together(cells)
-    done = run_tasks(
-        [_task([cells[i] for i in group], protocol, data) for group in groups],
+        return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], True
+    groups = _group_by_task(cells)
+    run = run_tasks(
+        [_make_task([cells[i] for i in group], protocol, data) for group in groups],
         store,
         n_jobs=n_jobs,
         backend=backend,
@@ -105,14 +113,14 @@ def run(
         progress=progress,
         name=protocol.dataset.name,
     )
-    for group, result, error in zip(groups, done.results, done.errors):
+    for group, result, error in zip(groups, run.results, run.errors):
         if result or error is not None:
-            told |= dict(zip(group, _each(result, error, len(group))))
-    return [_outcome(protocol, cells[i], *told[i]) for i in sorted(told)], done.interrupted
+            results |= dict(zip(group, _results_by_cell(result, error, len(group))))
+    return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], run.interrupted
 
 
-def _together(cells: list[Cell]) -> list[list[int]]:
-    """Numbers of the cells that are fitted in one task: all prices of a method that has a ``path``, else each alone."""
+def _group_by_task(cells: list[Cell]) -> list[list[int]]:
+    """Numbers of the cells of each task: all prices of a method that has a ``path``, otherwise one cell."""
     groups: dict[tuple, list[int]] = {}
     for i, cell in enumerate(cells):
         if not cell.fitted:
@@ -121,27 +129,27 @@ def _together(cells: list[Cell]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _task(cells: list[Cell], protocol: Protocol, data: dict[str, Any]) -> Task:
+def _make_task(cells: list[Cell], protocol: Protocol, data: dict[str, Any]) -> Task:
     arguments = cells[0].arguments(protocol)
     if len(cells) == 1:
-        return Task(CALL, arguments, data)
+        return Task(CELL_FUNCTION, arguments, data)
     del arguments["fitted"]
-    return Task(PATH_CALL, arguments | {"lams": [cell.params["lam"] for cell in cells]}, data)
+    return Task(PATH_FUNCTION, arguments | {"lams": [cell.params["lam"] for cell in cells]}, data)
 
 
-def _each(result: dict | None, error: str | None, n: int) -> list[Result]:
-    """What came of each of the cells of a task."""
+def _results_by_cell(result: dict | None, error: str | None, n_cells: int) -> list[CellResult]:
+    """The result of each cell of a task; an error is that of all its cells."""
     if result is not None and "cells" in result:
         return [(cell, None) for cell in result["cells"]]
-    return [(result, error)] * n
+    return [(result, error)] * n_cells
 
 
-def _run_here(arguments: dict[str, Any]) -> Result:
+def _run_in_process(arguments: dict[str, Any]) -> CellResult:
     try:
         with one_thread():
             return run_cell(**arguments), None
     except Exception as error:
-        return None, one_sentence(error)
+        return None, error_sentence(error)
 
 
 def run_cell(
@@ -155,21 +163,21 @@ def run_cell(
     train_share: float,
     split_seed: int,
 ) -> dict[str, Any]:
-    """Fit a setting on the inner part for the validation figures, and on the training part for the test figures.
+    """Fit a setting twice and evaluate it: on the validation part and on the test part.
+
+    The validation figures are those of a fit on the rest of the training part, the test figures those of a fit on the
+    whole training part. A policy that is already ``fitted`` is only evaluated.
 
     Returns
     -------
-    dict of JSON values: ``row``, figures by name, and what ``Outcome`` has beside it
+    dict of JSON values: ``row``, figures by name; ``histogram``, ``usage`` and ``examples`` as in ``Outcome``
     """
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        parts = Protocol(dataset, rules, train_share=train_share, seed=split_seed).parts(split)
-        inner, whole = (
-            candidate if fitted else _seeded(candidate, seed).fit(part.X, part.classes[part.y])
-            for part in (parts.fit, parts.train)
-        )
-        figures = _figures(inner, whole, parts, rules, split)
-    return _with_warning(figures, said)
+    protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
+
+    def fit(part: Dataset) -> list[Any]:
+        return [candidate if fitted else _seeded(candidate, seed).fit(part.X, part.classes[part.y])]
+
+    return _fit_and_evaluate(fit, protocol, split)[0]
 
 
 def run_path(
@@ -183,27 +191,35 @@ def run_path(
     train_share: float,
     split_seed: int,
 ) -> dict[str, Any]:
-    """As ``run_cell`` at each price, by a method whose ``path`` shares the work that does not depend on the price.
+    """Do as ``run_cell`` for each price, with a method whose ``path`` shares work between prices.
 
     Returns
     -------
-    dict with ``cells``: a list of what ``run_cell`` returns, one a price
+    dict with ``cells``: a list of what ``run_cell`` returns, one per price
     """
-    with warnings.catch_warnings(record=True) as said:
+    protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
+
+    def fit(part: Dataset) -> Sequence[Any]:
+        return _seeded(candidate, seed).path(part.X, part.classes[part.y], lams)
+
+    return {"cells": _fit_and_evaluate(fit, protocol, split)}
+
+
+def _fit_and_evaluate(fit: Callable[[Dataset], Sequence[Any]], protocol: Protocol, split: int) -> list[dict[str, Any]]:
+    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        parts = Protocol(dataset, rules, train_share=train_share, seed=split_seed).parts(split)
-        inner, whole = (
-            _seeded(candidate, seed).path(part.X, part.classes[part.y], lams) for part in (parts.fit, parts.train)
-        )
-        cells = [_figures(first, second, parts, rules, split) for first, second in zip(inner, whole)]
-    return {"cells": [_with_warning(figures, said) for figures in cells]}
+        parts = protocol.parts(split)
+        inner, whole = (fit(part) for part in (parts.fit, parts.train))
+        cells = [_evaluate_pair(first, second, parts, protocol.rules, split) for first, second in zip(inner, whole)]
+    return [_with_warning(figures, caught) for figures in cells]
 
 
-def _figures(inner: Any, whole: Any, parts: Parts, rules: Rules, split: int) -> dict[str, Any]:
-    """The figures of two fits: of the inner part on the validation part, of the training part on the test part."""
+def _evaluate_pair(inner: Any, whole: Any, parts: SplitParts, rules: Rules, split: int) -> dict[str, Any]:
+    """Figures of a fit on the inner part (on validation rows) and of one on the training part (on test rows)."""
     validation, result = evaluate(inner, parts.validation, rules), evaluate(whole, parts.test, rules)
-    row: dict[str, Any] = {f"validation_{k}": _known(v) for k, v in validation.figures().items()}
-    row |= {k: _known(v) for k, v in result.figures().items()}
+    row: dict[str, Any] = {f"validation_{k}": _none_if_nan(v) for k, v in validation.figures().items()}
+    row |= {k: _none_if_nan(v) for k, v in result.figures().items()}
     row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples}
     taken = rules.acquisitions_of(result.used)
     return {
@@ -214,15 +230,15 @@ def _figures(inner: Any, whole: Any, parts: Parts, rules: Rules, split: int) -> 
     }
 
 
-def _with_warning(figures: dict[str, Any], said: list[warnings.WarningMessage]) -> dict[str, Any]:
-    telling = [w for w in said if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
-    if telling:
-        text = " ".join(str(telling[0].message).split())[:300]
-        figures["row"]["warning"] = f"{telling[0].category.__name__}: {text}"
+def _with_warning(figures: dict[str, Any], caught: list[warnings.WarningMessage]) -> dict[str, Any]:
+    """Add the first warning that is not a deprecation, if there is one."""
+    relevant = [w for w in caught if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
+    if relevant:
+        figures["row"]["warning"] = f"{relevant[0].category.__name__}: {one_line(relevant[0].message, 300)}"
     return figures
 
 
-def _outcome(protocol: Protocol, cell: Cell, result: dict | None, error: str | None) -> Outcome:
+def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str | None) -> Outcome:
     row: dict[str, Any] = {
         "dataset": protocol.dataset.name,
         "split": cell.split,
@@ -242,7 +258,7 @@ def _outcome(protocol: Protocol, cell: Cell, result: dict | None, error: str | N
 
 
 def _seeded(candidate: Any, seed: int) -> Any:
-    """A fresh estimator whose random states are the seed where they were None."""
+    """A clone of the estimator, in which each random state that was None is the seed."""
     estimator = clone(candidate)
     unseeded = {
         name: seed
@@ -253,10 +269,10 @@ def _seeded(candidate: Any, seed: int) -> Any:
 
 
 def _examples(result: Evaluation) -> list[dict[str, Any]]:
-    """Test rows from the fewest to the most questions at even steps, and a wrong one if there is any."""
+    """Test rows at even ranks from the fewest to the most acquisitions, one misclassified row among them if any is."""
     assert result.trajectories is not None
     ranked = np.argsort(result.trajectories.lengths, kind="stable")
-    chosen = list(dict.fromkeys(ranked[np.linspace(0, len(ranked) - 1, EXAMPLES).astype(int)].tolist()))
+    chosen = list(dict.fromkeys(ranked[np.linspace(0, len(ranked) - 1, N_EXAMPLES).astype(int)].tolist()))
     wrong = np.flatnonzero(result.answers != result.dataset.y)
     if len(wrong) and not set(chosen) & set(wrong.tolist()):
         chosen[-1] = int(wrong[0])
@@ -264,29 +280,30 @@ def _examples(result: Evaluation) -> list[dict[str, Any]]:
 
 
 def _example(result: Evaluation, i: int) -> dict[str, Any]:
+    """The acquisitions of test row ``i`` in their order, with values and prices; its answer and its true class."""
     dataset, rules = result.dataset, result.rules
     assert result.trajectories is not None
     order = result.trajectories.order[i]
     order = order[order >= 0]
-    # The price of each step is what one more acquisition adds to the prefix before it.
+    # The price of a step is the difference between the price of the acquisitions up to it and of those before it.
     prefixes = np.where(np.tri(len(order) + 1, len(order), -1, dtype=bool), order, -1).astype(np.int32)
     paid = price_orders(rules, np.repeat(dataset.X[i : i + 1], len(prefixes), axis=0), prefixes)[0]
     return {
         "steps": [
             {
                 "name": rules.names[j],
-                "values": [(dataset.feature_names[f], _known(dataset.X[i, f])) for f in rules.groups[j]],
+                "values": [(dataset.feature_names[f], _none_if_nan(dataset.X[i, f])) for f in rules.groups[j]],
                 "price": float(price),
             }
             for j, price in zip(order, np.diff(paid))
         ],
         "paid": float(paid[-1]),
         "answer": str(dataset.classes[result.answers[i]]),
-        "truth": str(dataset.classes[dataset.y[i]]),
-        "right": bool(result.answers[i] == dataset.y[i]),
+        "true_class": str(dataset.classes[dataset.y[i]]),
+        "correct": bool(result.answers[i] == dataset.y[i]),
     }
 
 
-def _known(value: Any) -> float | None:
-    """JSON has no NaN."""
+def _none_if_nan(value: Any) -> float | None:
+    """The value as a float, or None for NaN, which JSON does not have."""
     return None if np.isnan(value) else float(value)

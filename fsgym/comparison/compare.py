@@ -1,4 +1,4 @@
-"""``compare``: every method over its own settings, on the same splits, under the same prices."""
+"""``compare``: each method over its own settings, on the same splits and under the same rules."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Literal, Unpack
 
 import pandas as pd
 
-from fsgym.comparison.cell import cells_of, run
-from fsgym.comparison.protocol import entrants_of, make_protocol
+from fsgym.comparison.cell import cells_of, run_cells
+from fsgym.comparison.protocol import compared_methods, make_protocol
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import WITHIN
 from fsgym.dataset import Dataset
@@ -23,7 +23,7 @@ from fsgym.methods import DEFAULT_METHODS
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 
-COLUMNS = (
+RESULT_COLUMNS = (
     "dataset",
     "split",
     "method",
@@ -57,71 +57,75 @@ def compare(
     command: str | None = None,
     **options: Unpack[RuleOptionsButLam],
 ) -> pd.DataFrame:
-    """Compare methods on one data set: each over its own settings, all priced by the same rules.
+    """Compare methods on one data set: each over its own settings, all under the same rules.
 
     Parameters
     ----------
     dataset : str, path or Dataset
         What ``load_dataset`` takes, or a data set.
     methods : names, or mapping name -> method
-        Names of ``fsgym.methods.METHODS``, or of methods that ``fsgym.register_method`` or an entry point added. In a
-        mapping a value is such a name; a scikit-learn classifier with ``features_used``, or a list of them (its
-        settings), which are cloned and fitted; or something already trained (a Stable-Baselines3 model, a callable
-        ``(observations, action_masks) -> actions``, an agent), which is only evaluated, on values as ``dataset`` has
-        them: give a data set scaled as in its training, and mind which rows it was trained on.
+        Names of ``fsgym.methods.METHODS``, or of methods that ``fsgym.register_method`` or an entry point added. A
+        value of a mapping is one of three things: such a name; a scikit-learn classifier with ``features_used``, or a
+        list of them (its settings), which are cloned and fitted; or a policy that is already trained (a
+        Stable-Baselines3 model, a callable ``(observations, action_masks) -> actions``, an agent), which is only
+        evaluated. A trained policy sees the values of ``dataset``, so they must be scaled as in its training, and test
+        rows may be among the rows that it was trained on.
     splits : int, default 5
         Random stratified splits into training and test part; split k is ``dataset.split(train_share, seed + k)``.
     train_share : float, default 0.5
     lam : float or sequence of float, optional
-        Price of one unit of ``costs``, in units of the error costs: those that price-aware methods are swept over,
-        and at which the loss is reported. By default 0, .001, .003, .01, .02, .03, .05, .1, .15, .2, .3 (divided
-        by the mean of ``costs``), the loss being reported at .01, .05, .1 of it. With ``error_costs`` prices and
-        errors are in one unit: the default then is 0, .03, .1, .3, 1, 3, 10, and the loss is reported at 1.
+        The exchange rate between cost and errors: the price of one unit of ``costs``, in units of the error costs.
+        Price-aware methods are trained at each of these values, and the loss is reported at each. By default 0, .001,
+        .003, .01, .02, .03, .05, .1, .15, .2, .3 (divided by the mean of ``costs``), with the loss reported at .01, .05
+        and .1 (divided likewise). With ``error_costs``, costs and errors have the same unit: the default is then 0,
+        .03, .1, .3, 1, 3, 10, and the loss is reported at 1.
     within : sequence of numbers, default (1, 2, 3, 5, 10)
-        Mean numbers of features (acquisitions, where they come in groups) for ``summarise`` and the report.
+        Largest mean numbers of features (of acquisitions, where features come in groups) for which ``summarise`` and
+        the report show the best accuracy.
     seed : int, default 0
     n_jobs : int, default 1
-        Processes, -1 for one a core. The result does not depend on it.
+        Processes, -1 for one per core. The result does not depend on it.
     backend : {"loky", "dask", "ray"}, default "loky"
-        Processes on this machine, or all of a cluster that is running. The result does not depend on it.
+        Processes on this machine, or all workers of a running cluster. The result does not depend on it.
     scheduler : str, optional
         Address of the cluster; required for ``dask``.
     progress : bool, default False
-        A progress bar on stderr, with the time left.
+        Whether to show a progress bar, with the remaining time, on stderr.
     out : path, optional
-        A folder for ``results.csv``, ``report.html`` and the figures as PNG; and for ``results.sqlite``, where each
-        finished fit is kept at once: the same call goes on where it was stopped, and repeats nothing but what
-        failed. ``timings.sqlite`` has the CPU time, wall time and peak memory of each.
+        A folder for ``results.csv``, ``report.html`` and the figures as PNG; and for ``results.sqlite``, in which each
+        finished fit is stored, so that the same call resumes an interrupted comparison and repeats only what failed.
+        ``timings.sqlite`` has the CPU time, wall time and peak memory of each fit.
     command : str, optional
-        What the report says it was made with.
+        The command that the report names as its origin.
     budget, budget_cost, costs, error_costs, groups, ...
         All options of ``Rules``, with the same defaults; ``groups`` may also map names to feature names. They price
-        every method, and methods that plan are given them. A method that overspends is shown as inadmissible
-        (``admissible`` < 1) and not corrected.
+        every method, and are passed to the methods that plan with prices. A method that breaks a rule is not corrected
+        but shown as inadmissible (``admissible`` < 1).
 
     Returns
     -------
     DataFrame
-        One row a (split, method, setting), with ``params`` as JSON, all ``Evaluation.FIGURES`` of the test part, of a
-        fit on the whole training part; ``validation_FIGURE`` of a quarter of the training part, of a fit on the
-        rest of it; ``price``, the lam of ``acquisition_cost`` and ``loss`` (at any other the loss is
-        ``error_cost + lam * spent``); ``error``, why a cell has no figures, and ``warning``.
+        One row per (split, method, setting), with ``params`` as JSON. All ``Evaluation.FIGURES`` are those of a fit on
+        the whole training part, on the test part; each ``validation_FIGURE`` is that of a fit on three quarters of the
+        training part, on its remaining quarter. ``price`` is the lam of ``acquisition_cost`` and ``loss`` (at another
+        lam the loss is ``error_cost + lam * spent``); ``error`` says why a cell has no figures; ``warning`` is the
+        first warning of its fits.
 
     Raises
     ------
     ValueError, TypeError, OSError, ImportError
-        In one sentence, before the work begins.
+        In one sentence, before any fit.
     KeyboardInterrupt
-        On Ctrl-C, after what is finished has been written to ``out``.
+        On Ctrl-C, after all finished rows have been written to ``out``.
 
     Notes
     -----
-    A folder belongs to a version of fsgym and of the libraries that calculate: another one refuses it in a sentence.
-    What is fitted before (a policy, a callable) is evaluated each time, in this process.
+    A folder belongs to one version of fsgym and of the numerical libraries; another version refuses it in one sentence.
+    Policies that are already trained are evaluated by every call, in this process.
 
-    Settings of methods that know no price are laid out by their own ``sparsity_grid`` on the first training part.
-    Where the data have missing values, methods that refuse them see the mean of their training part instead; what is
-    missing is not paid for.
+    A method without prices gets its settings from its own ``sparsity_grid`` on the first training part. Where the data
+    have missing values, a method that does not accept them sees the mean of its training part instead; nothing is
+    paid for a missing value.
 
     Examples
     --------
@@ -139,12 +143,12 @@ def compare(
         lam=lam,
         options=options,
     )
-    limits = _limits(within)
+    limits = _check_within(within)
     check_backend(backend, scheduler, n_jobs)
-    entrants = entrants_of(methods, protocol)
+    compared = compared_methods(methods, protocol)
     folder = None if out is None else writable_folder(out)
-    cells = cells_of(protocol, entrants)
-    outcomes, interrupted = run(
+    cells = cells_of(protocol, compared)
+    outcomes, interrupted = run_cells(
         protocol,
         cells,
         n_jobs=n_jobs,
@@ -153,19 +157,19 @@ def compare(
         progress=progress,
         store=None if folder is None else folder / "results.sqlite",
     )
-    results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(COLUMNS))
+    results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
     if folder is not None:
-        write_whole(folder / "results.csv", results.to_csv(index=False))
+        write_atomically(folder / "results.csv", results.to_csv(index=False))
     if interrupted:
-        kept = "name a folder to keep them"
+        advice = "give a folder to store them"
         if folder is not None:
-            kept = f"their rows are in {folder / 'results.csv'}, and the same command goes on from there"
-        raise KeyboardInterrupt(f"stopped after {len(outcomes)} of {len(cells)} fits; {kept}")
+            advice = f"their rows are in {folder / 'results.csv'}; rerun the same command to resume"
+        raise KeyboardInterrupt(f"stopped after {len(outcomes)} of {len(cells)} fits; {advice}")
     if folder is not None:
         from fsgym.comparison.report import write_report
 
-        write_report(Comparison(protocol, entrants, outcomes, results, command or _command()), folder)
+        write_report(Comparison(protocol, compared, outcomes, results, command or _calling_script()), folder)
     failed = results["error"].notna().sum()
     if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
@@ -175,7 +179,8 @@ def compare(
     return results
 
 
-def _limits(within: Any) -> tuple[float, ...]:
+def _check_within(within: Any) -> tuple[float, ...]:
+    """The numbers of features as a tuple; TypeError or ValueError in one sentence."""
     try:
         limits = tuple(v if isinstance(v, int) else float(v) for v in within)
     except (TypeError, ValueError):
@@ -186,7 +191,7 @@ def _limits(within: Any) -> tuple[float, ...]:
 
 
 def writable_folder(out: str | os.PathLike) -> Path:
-    """The folder, made where it was missing; OSError in one sentence where nothing can be written there."""
+    """The folder as a path, created if it does not exist; OSError in one sentence if it is not writable."""
     folder = Path(out)
     probe = folder / ".fsgym-probe"
     try:
@@ -198,16 +203,17 @@ def writable_folder(out: str | os.PathLike) -> Path:
     return folder
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file of text, or leave the one that is there as it was; OSError in one sentence."""
+def write_atomically(path: Path, text: str) -> None:
+    """Write a text file, or leave the existing one unchanged and raise OSError in one sentence."""
     part = path.with_name(path.name + ".part")
     try:
         part.write_text(text, encoding="utf-8", newline="")
         os.replace(part, path)
     except OSError as error:
         part.unlink(missing_ok=True)
-        raise OSError(f"cannot write {path}: {error.strerror or error}; make room, or choose another folder") from None
+        reason = error.strerror or error
+        raise OSError(f"cannot write {path}: {reason}; free some space, or choose another folder") from None
 
 
-def _command() -> str:
+def _calling_script() -> str:
     return "fsgym.compare(...) in " + shlex.quote(Path(sys.argv[0] or "python").name)

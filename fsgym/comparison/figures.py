@@ -1,4 +1,4 @@
-"""The figures of a comparison. Every function draws on the axes it is given, or on a figure of its own."""
+"""The figures of a comparison. Each function plots on the given axes, or on those of a new figure."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fsgym.methods import METHODS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's palette, which can be told apart with any colour vision, then darker and lighter hues; in grey the
-# markers tell the methods apart.
+# First the palette of Okabe and Ito (2008), distinguishable with any colour vision, then darker and lighter hues. In
+# grey the markers distinguish the methods.
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#882255", "#44AA99"),
     *("#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#6699CC", "#661100", "#888888", "#F0B6C8", "#7FBF3F"),
@@ -28,13 +28,15 @@ STYLE: dict[Any, Any] = {
     "axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.7, "axes.axisbelow": True,
     "legend.framealpha": 0.85, "legend.edgecolor": "none", "text.parse_math": False, "figure.dpi": 110,
 }  # fmt: skip
-MOST_BARS = 30
+ERROR_BARS: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "elinewidth": 0.8, "capsize": 2}  # in points
+MAX_BARS = 30  # features in one figure; more would be too small to read
 
 
-def looks(names: Sequence[str]) -> dict[str, dict]:
-    """Colour and marker of each method: those of its place in ``METHODS``, so that it looks the same in every figure.
+def method_styles(names: Sequence[str]) -> dict[str, dict]:
+    """Colour and marker of each method, as keyword arguments of Matplotlib.
 
-    Names that are not in the table have the first looks that no name of the table has taken.
+    They follow from a method's place in ``METHODS``, so it has the same style in every figure. Names that are not in
+    that table get the first styles that are not used by the other names.
     """
     places = {name: place for place, name in enumerate(METHODS)}
     taken = {places[name] for name in names if name in places}
@@ -47,6 +49,13 @@ def _axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
     return Figure(figsize=(width, height), layout="constrained").add_subplot() if ax is None else ax
 
 
+def plot_error_bars(
+    ax: Axes, x: Any, y: Any, *, label: str, style: Mapping[str, Any], xerr: Any = None, yerr: Any = None
+) -> None:
+    """A line with error bars in the style of all figures; ``style`` holds colour, marker and what differs from it."""
+    ax.errorbar(x, y, xerr=xerr, yerr=yerr, label=label, **(ERROR_BARS | dict(style)))
+
+
 def curves(
     settings: pd.DataFrame,
     titles: Mapping[str, str],
@@ -56,34 +65,33 @@ def curves(
     chance: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Accuracy against sparsity, a point a setting, bars of one standard deviation over the splits (Figs. 2 and 3).
+    """Accuracy against sparsity: one point per setting, bars of one standard deviation over the splits (Figs. 2 and 3).
 
     Parameters
     ----------
     settings : DataFrame, ``Summary.settings``
     titles : mapping method -> title, in the order of the legend
-    x, y : str, figures to draw
-    chance : float, the share of the largest class, drawn as a line
+    x, y : str, names of the figures on the axes
+    x_label : str
+    chance : float, optional, the share of the largest class, shown as a line
+    ax : Axes, optional
     """
     ax = _axes(ax)
-    for name, look in looks(list(titles)).items():
+    for name, style in method_styles(list(titles)).items():
         points = settings[settings["method"] == name].sort_values([x, y])
         if points.empty:
             continue
-        ax.errorbar(
+        plot_error_bars(
+            ax,
             points[x],
             points[y],
             xerr=points[f"{x}_std"],
             yerr=points[f"{y}_std"],
             label=titles[name],
-            linewidth=1.6,
-            markersize=5.5,
-            elinewidth=0.8,
-            capsize=2,
-            **look,
+            style=style,
         )
     if chance is not None:
-        ax.axhline(chance, color="#777777", linewidth=1, linestyle=":", label="largest class, nothing asked")
+        ax.axhline(chance, color="#777777", linewidth=1, linestyle=":", label="largest class, no feature used")
     ax.set(xlabel=x_label, ylabel=f"{y.replace('_', ' ')} on the test part")
     ax.legend(loc="best")
     return ax
@@ -92,21 +100,22 @@ def curves(
 def panels(
     settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[float, float], title: str, ax: Any = None
 ) -> Figure:
-    """``curves`` of one data set, a panel for each share of training data, as in the paper's appendix.
+    """``curves`` of one data set, with one panel per share of training data, as in the paper's appendix.
 
     Parameters
     ----------
-    settings : DataFrame of ``study.curves.settings_of``, of one data set. Vertical bars are standard deviations over
-        the splits; horizontal ones how much a setting's sparsity varies from one test row to the next.
+    settings : DataFrame, of one data set, with columns ``share`` and ``sparsity_within``. Vertical bars are standard
+        deviations over the splits, horizontal ones (``sparsity_within``) over the test rows of a split.
     methods : names in the order of the legend
     chances : mapping share -> accuracy of the largest class
-    ax : sequence of axes, one a share, optional
+    title : str, the start of each panel's title
+    ax : sequence of axes, one per share, optional
     """
-    found = list(chances)
+    shares = list(chances)
     if ax is None:
-        figure = Figure(figsize=(4.6 * len(found) + 0.4, 3.9), layout="constrained")
-        ax = np.atleast_1d(figure.subplots(1, len(found), sharey=True))
-    for panel, share in zip(ax, found):
+        figure = Figure(figsize=(4.6 * len(shares) + 0.4, 3.9), layout="constrained")
+        ax = np.atleast_1d(figure.subplots(1, len(shares), sharey=True))
+    for panel, share in zip(ax, shares):
         rows = settings[settings["share"] == share].assign(sparsity_std=lambda r: r["sparsity_within"])
         curves(rows, {m: m for m in methods}, x_label="sparsity", chance=chances[share], ax=panel)
         panel.set_title(f"{title}, {share:.0%} for training")
@@ -120,49 +129,42 @@ def panels(
 def price_against_sparsity(
     settings: pd.DataFrame, titles: Mapping[str, str], ax: Axes | None = None, unit: str = "errors"
 ) -> Axes:
-    """Sparsity at each price of methods that are swept over it (Fig. 5); ``settings`` needs a column ``lam``."""
+    """Sparsity of price-aware methods at each price (Fig. 5); ``settings`` needs a column ``lam``, NaN for others."""
     ax = _axes(ax)
-    for name, look in looks(list(titles)).items():
+    for name, style in method_styles(list(titles)).items():
         points = settings[(settings["method"] == name) & settings["lam"].notna()].sort_values("lam")
         if not points.empty:
-            ax.errorbar(
-                points["lam"],
-                points["sparsity"],
-                yerr=points["sparsity_std"],
-                label=titles[name],
-                linewidth=1.6,
-                markersize=5.5,
-                elinewidth=0.8,
-                capsize=2,
-                **look,
+            plot_error_bars(
+                ax, points["lam"], points["sparsity"], yerr=points["sparsity_std"], label=titles[name], style=style
             )
     positive = settings.loc[settings["lam"] > 0, "lam"]
     if len(positive):
         ax.set_xscale("symlog", linthresh=float(positive.min()))
         ax.set_xlim(left=-0.15 * float(positive.min()))
         ticks = sorted(settings["lam"].dropna().unique())
-        ax.set_xticks(_spread(ticks), [f"{v:g}" for v in _spread(ticks)])
+        separated = _separated_ticks(ticks)
+        ax.set_xticks(separated, [f"{v:g}" for v in separated])
         ax.minorticks_off()
-    ax.set(xlabel=f"lambda (price of one unit of costs, in {unit})", ylabel="sparsity", ylim=(-0.03, 1.03))
+    ax.set(xlabel=f"lambda (price of one unit of cost, in {unit})", ylabel="sparsity", ylim=(-0.03, 1.03))
     ax.legend(loc="best")
     return ax
 
 
-def _spread(ticks: Sequence[float]) -> list[float]:
-    """Ticks that do not run into each other on a logarithmic axis."""
-    kept: list[float] = []
+def _separated_ticks(ticks: Sequence[float]) -> list[float]:
+    """Those of the sorted ticks whose labels do not overlap on a logarithmic axis."""
+    separated: list[float] = []
     for tick in ticks:
-        if len(kept) < 2 or tick >= 1.6 * kept[-1]:
-            kept.append(tick)
-    return kept
+        if len(separated) < 2 or tick >= 1.6 * separated[-1]:  # 1.6 is about the width of a label
+            separated.append(tick)
+    return separated
 
 
 def used_counts(
     histograms: Mapping[str, Sequence[float]], titles: Mapping[str, str], unit: str = "features", ax: Axes | None = None
 ) -> Axes:
-    """Share of test data decided with each number of features (Fig. 4, right)."""
+    """Share of the test rows that are classified with each number of features (Fig. 4, right)."""
     ax = _axes(ax)
-    look, width = looks(list(titles)), 0.8 / max(len(histograms), 1)
+    styles, width = method_styles(list(titles)), 0.8 / max(len(histograms), 1)
     shares = {name: np.asarray(h, float) / max(np.sum(h), 1) for name, h in histograms.items()}
     last = max((int(np.flatnonzero(s).max(initial=0)) for s in shares.values()), default=0)
     for i, (name, share) in enumerate(shares.items()):
@@ -172,10 +174,10 @@ def used_counts(
             shown,
             width,
             label=titles[name],
-            color=look[name]["color"],
+            color=styles[name]["color"],
         )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel=f"number of {unit} used", ylabel="share of the test data")
+    ax.set(xlabel=f"number of {unit} used", ylabel="share of the test rows")
     ax.legend(loc="best")
     return ax
 
@@ -187,13 +189,13 @@ def used_features(
     unit: str = "features",
     ax: Axes | None = None,
 ) -> Axes:
-    """Share of test data for which each feature is used (Fig. 4, left); the most used ones where there are many."""
+    """Share of the test rows that use each feature (Fig. 4, left), for at most ``MAX_BARS`` of the most used ones."""
     table = np.array([np.asarray(u, float) for u in usages.values()])
     chosen = np.arange(len(names))
-    if len(names) > MOST_BARS:
-        chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MOST_BARS])
+    if len(names) > MAX_BARS:
+        chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
     ax = _axes(ax, 6.4, 1.6 + 0.27 * len(chosen))
-    look, height = looks(list(titles)), 0.8 / max(len(usages), 1)
+    styles, height = method_styles(list(titles)), 0.8 / max(len(usages), 1)
     places = np.arange(len(chosen))
     for i, (name, usage) in enumerate(zip(usages, table)):
         ax.barh(
@@ -201,10 +203,10 @@ def used_features(
             usage[chosen],
             height,
             label=titles[name],
-            color=look[name]["color"],
+            color=styles[name]["color"],
         )
-    ax.set_yticks(places, [short(names[int(j)]) for j in chosen])
-    ax.set(xlim=(0, 1), xlabel="share of the test data that uses it", ylim=(len(chosen) - 0.4, -0.6))
+    ax.set_yticks(places, [shorten_name(names[int(j)]) for j in chosen])
+    ax.set(xlim=(0, 1), xlabel="share of the test rows that use it", ylim=(len(chosen) - 0.4, -0.6))
     if len(chosen) < len(names):
         ax.set_ylabel(f"the {len(chosen)} most used of {len(names)} {unit}")
     ax.grid(axis="y", visible=False)
@@ -212,7 +214,7 @@ def used_features(
     return ax
 
 
-def short(name: str, longest: int = 28) -> str:
-    """A name that leaves room for the figure."""
+def shorten_name(name: str, longest: int = 28) -> str:
+    """A name cut to ``longest`` characters for the axes of a figure, with control characters as spaces."""
     plain = "".join(c if c.isprintable() else " " for c in name)
     return plain if len(plain) <= longest else plain[: longest - 1] + "…"

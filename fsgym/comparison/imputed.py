@@ -1,4 +1,4 @@
-"""Missing values for methods that cannot have them: the mean of the training part stands in."""
+"""Mean imputation of missing values, for methods that do not accept NaN."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils import get_tags
 
 
 def accepts_missing(estimator: Any) -> bool:
-    """Whether an estimator says that it takes NaN."""
+    """Whether an estimator declares, by its scikit-learn tags, that it accepts NaN."""
     try:
         return bool(get_tags(estimator).input_tags.allow_nan)
     except (AttributeError, TypeError):
@@ -19,7 +19,7 @@ def accepts_missing(estimator: Any) -> bool:
 
 
 class ImputedMean(ClassifierMixin, BaseEstimator):
-    """A classifier that sees the mean of the training part where a value is missing.
+    """A classifier for which each missing value is replaced by its column's mean over the training part.
 
     Parameters
     ----------
@@ -27,31 +27,31 @@ class ImputedMean(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    ``features_used`` tells what the classifier looks at; what is missing for a row is not paid for by ``evaluate``.
+    ``features_used`` is that of the classifier, and includes missing values; ``evaluate`` charges nothing for those.
     """
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def learn(self, X: NDArray) -> ImputedMean:
-        """Keep the mean of each column of ``X`` (n_samples, n_features), 0 for one without a value."""
-        known = ~np.isnan(X)
-        sums = np.where(known, X, 0.0).sum(axis=0, dtype=np.float64)
-        self.means_ = sums / np.maximum(known.sum(axis=0), 1)
+    def fit_means(self, X: NDArray) -> ImputedMean:
+        """Store the mean of each column of ``X`` (n_samples, n_features), 0 for a column without any value."""
+        available = ~np.isnan(X)
+        sums = np.where(available, X, 0.0).sum(axis=0, dtype=np.float64)
+        self.means_ = sums / np.maximum(available.sum(axis=0), 1)
         return self
 
-    def fill(self, X: NDArray) -> NDArray[np.float32]:
-        """``X`` with the means in place of NaN."""
+    def impute(self, X: NDArray) -> NDArray[np.float32]:
+        """``X`` with the means in place of NaN, float32 (n_samples, n_features)."""
         return np.where(np.isnan(X), self.means_, X).astype(np.float32)
 
     def fit(self, X: NDArray, y: NDArray) -> ImputedMean:
-        self.learn(X)
-        self.estimator_ = clone(self.estimator).fit(self.fill(X), y)
+        self.fit_means(X)
+        self.estimator_ = clone(self.estimator).fit(self.impute(X), y)
         self.classes_ = self.estimator_.classes_
         return self
 
     def predict(self, X: NDArray) -> NDArray:
-        return self.estimator_.predict(self.fill(X))
+        return self.estimator_.predict(self.impute(X))
 
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
-        return self.estimator_.features_used(self.fill(X))
+        return self.estimator_.features_used(self.impute(X))

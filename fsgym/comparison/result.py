@@ -1,4 +1,4 @@
-"""What a comparison that was run consists of."""
+"""The result of a comparison, from which its report and figures are made."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fsgym.comparison.cell import Outcome
-from fsgym.comparison.protocol import Entrant, Protocol
+from fsgym.comparison.protocol import ComparedMethod, Protocol
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison that was run: what figures and report are made of."""
+    """A comparison that has been run.
+
+    Attributes
+    ----------
+    protocol : Protocol
+    methods : tuple of ComparedMethod
+    outcomes : list of Outcome, one per split, method and setting
+    results : DataFrame, what ``compare`` returns
+    command : str, the command or call that the report names
+    """
 
     protocol: Protocol
-    entrants: tuple[Entrant, ...]
+    methods: tuple[ComparedMethod, ...]
     outcomes: list[Outcome]
     results: pd.DataFrame
     command: str

@@ -1,4 +1,4 @@
-"""What a table of results says: figures by setting, and what each method reaches when its setting is chosen blind."""
+"""Summaries of a table of results: by setting, and by method with its setting chosen on validation data."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 
 from fsgym.comparison.protocol import PAPER_REPORTED
 
-WITHIN = (1, 2, 3, 5, 10)
-TOLD = (
+WITHIN = (1, 2, 3, 5, 10)  # mean numbers of features
+REPORTED_FIGURES = (
     "accuracy",
     "balanced_accuracy",
     "sparsity",
@@ -29,11 +29,14 @@ class Summary(NamedTuple):
 
     Attributes
     ----------
-    settings : DataFrame, one row a (method, setting): ``params``, ``FIGURE`` and ``FIGURE_std`` of the test parts
-    within : DataFrame, one row a (method, k): the test figures at the setting of best validation accuracy among
-        those whose mean number of features on the validation part is at most k; NaN where a split has none
-    losses : DataFrame, one row a (method, lam): the test figures at the setting of least validation loss
-        ``error_cost + lam * spent``
+    settings : DataFrame
+        One row per (method, setting): ``params``, and ``FIGURE`` and ``FIGURE_std`` of the test parts.
+    within : DataFrame
+        One row per (method, k): the test figures at the setting with the best validation accuracy among those whose
+        mean number of features on the validation part is at most k; NaN if a split has no such setting.
+    losses : DataFrame
+        One row per (method, lam): the test figures at the setting with the smallest validation loss
+        ``error_cost + lam * spent``.
     """
 
     settings: pd.DataFrame
@@ -47,19 +50,27 @@ def summarise(
     lam: Sequence[float] | None = None,
     counted: str | None = None,
 ) -> Summary:
-    """Summarise what ``compare`` returned; settings are chosen on validation figures, never on the test data.
+    """Summarise what ``compare`` returned; settings are chosen by validation figures, never on test data.
 
     Parameters
     ----------
-    results : DataFrame of ``compare``, or its ``results.csv`` read again
-    within : numbers of features, by default those that ``compare`` was given, else 1, 2, 3, 5, 10
-    lam : prices at which the loss is reported, by default those of ``compare``, else .01, .05, .1
-    counted : {"n_features", "n_acquisitions"}, what ``within`` counts
+    results : DataFrame
+        What ``compare`` returned, or its ``results.csv`` read again.
+    within : sequence of numbers, optional
+        Largest mean numbers of features; by default those given to ``compare``, otherwise 1, 2, 3, 5, 10.
+    lam : sequence of float, optional
+        Prices at which the loss is reported; by default those of ``compare``, otherwise .01, .05, .1.
+    counted : {"n_features", "n_acquisitions"}, optional
+        What ``within`` counts; by default as in ``compare``, otherwise features.
+
+    Returns
+    -------
+    Summary
 
     Notes
     -----
-    Only settings that the rules allow for every validation row are chosen from. Whether a choice then keeps to
-    the rules on the test part too is told by ``admissible``.
+    Only settings that respect the rules on every validation row are eligible. Whether the chosen one respects them on
+    the test part too is shown by ``admissible``.
 
     Examples
     --------
@@ -71,31 +82,31 @@ def summarise(
     counted = counted or results.attrs.get("counted", "n_features")
     within = results.attrs.get("within", WITHIN) if within is None else within
     lam = results.attrs.get("reported", PAPER_REPORTED) if lam is None else lam
-    done = results[results["error"].isna()]
+    succeeded = results[results["error"].isna()]
     limits, losses = [], []
     for name, rows in results.groupby("method", sort=False):
         allowed = rows[rows["error"].isna() & (rows["validation_admissible"] == 1.0)]
         n_splits = rows["split"].nunique()
         for k in within:
             few = allowed[allowed[f"validation_{counted}"] <= k + 1e-9]
-            chosen = choose(few, -few["validation_accuracy"], counted)
-            limits.append({"method": name, "k": k, **_told(chosen, n_splits)})
+            chosen = best_per_split(few, -few["validation_accuracy"], counted)
+            limits.append({"method": name, "k": k, **_test_figures(chosen, n_splits)})
         for price in lam:
-            chosen = choose(allowed, validation_loss(allowed, price), counted)
+            chosen = best_per_split(allowed, validation_loss(allowed, price), counted)
             chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
-            losses.append({"method": name, "lam": price, **_told(chosen, n_splits, "loss")})
-    return Summary(_by_setting(done), pd.DataFrame(limits), pd.DataFrame(losses))
+            losses.append({"method": name, "lam": price, **_test_figures(chosen, n_splits, "loss")})
+    return Summary(_by_setting(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
 
 
 def best_in_words(summary: Summary, titles: Mapping[str, str], counted: str = "n_features") -> str:
-    """One or two sentences: which method has the least loss at the first price reported, and which comes next.
+    """One or two sentences: the method with the smallest loss at the first reported price, and the second best.
 
-    Only methods that keep to the rules on every test row are considered. Empty where no method has a figure.
+    Only methods that respect the rules on every test row are considered; the text is empty if there is none.
 
     Parameters
     ----------
     summary : Summary
-    titles : mapping method -> what to call it
+    titles : mapping method -> title
     counted : {"n_features", "n_acquisitions"}, the figure to report
     """
     losses = summary.losses
@@ -109,47 +120,49 @@ def best_in_words(summary: Summary, titles: Mapping[str, str], counted: str = "n
     unit = "features" if counted == "n_features" else "groups"
 
     def figures(row: dict[str, Any]) -> str:
-        return f"{row['accuracy']:.1%} correct with {row[counted]:.1f} {unit} on average (loss {row['loss']:.3f})"
+        return f"it is correct in {100 * row['accuracy']:.1f} % of cases with {row[counted]:.1f} {unit} on average"
 
-    first = f"At lambda {lam:.3g}, {titles[ranked[0]['method']]} loses least: {figures(ranked[0])}."
+    best = ranked[0]
+    first = f"At lambda {lam:.3g}, {titles[best['method']]} has the lowest loss ({best['loss']:.3f}): {figures(best)}."
     if len(ranked) == 1:
         return first
-    return f"{first} Next is {titles[ranked[1]['method']]}: {figures(ranked[1])}."
+    second = ranked[1]
+    return f"{first} {titles[second['method']]} is second (loss {second['loss']:.3f}): {figures(second)}."
 
 
 def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:
-    """The loss on the validation part where one unit of costs has the price ``lam``."""
+    """The loss on the validation part at the price ``lam`` of one unit of cost."""
     return rows["validation_error_cost"] + lam * rows["validation_spent"]
 
 
-def _told(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:
-    """Means and deviations of the test figures; NaN unless every split has a choice."""
-    columns = [*TOLD, *more]
+def _test_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:
+    """Means and standard deviations of the test figures; NaN unless every split has a chosen setting."""
+    columns = [*REPORTED_FIGURES, *more]
     if len(chosen) < n_splits:
         return dict.fromkeys([*columns, *(f"{c}_std" for c in columns)], np.nan)
     means, stds = chosen[columns].mean(), chosen[columns].std(ddof=0)
     return {**means.to_dict(), **stds.add_suffix("_std").to_dict()}
 
 
-def _by_setting(done: pd.DataFrame) -> pd.DataFrame:
-    grouped = done.groupby(["method", "setting"], sort=False)
-    means, stds = grouped[list(TOLD)].mean(), grouped[list(TOLD)].std(ddof=0)
+def _by_setting(succeeded: pd.DataFrame) -> pd.DataFrame:
+    grouped = succeeded.groupby(["method", "setting"], sort=False)
+    means, stds = grouped[list(REPORTED_FIGURES)].mean(), grouped[list(REPORTED_FIGURES)].std(ddof=0)
     table = means.join(stds.add_suffix("_std"))
     table.insert(0, "params", grouped["params"].first())
     table["splits"] = grouped["split"].nunique()
     return table.reset_index()
 
 
-def choose(rows: pd.DataFrame, badness: pd.Series, counted: str = "n_features") -> pd.DataFrame:
-    """The best row of each split; among equals the one with the fewest features, then the first setting."""
-    ranked = rows.assign(_badness=badness.round(12)).sort_values(
-        ["split", "_badness", f"validation_{counted}", "setting"], kind="stable"
+def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_features") -> pd.DataFrame:
+    """The row with the smallest criterion in each split; ties go to the fewest features, then to the first setting."""
+    ranked = rows.assign(_criterion=criterion.round(12)).sort_values(
+        ["split", "_criterion", f"validation_{counted}", "setting"], kind="stable"
     )
-    return ranked.drop_duplicates("split").drop(columns="_badness")
+    return ranked.drop_duplicates("split").drop(columns="_criterion")
 
 
 def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = False) -> str:
-    """``0.954 ± 0.010``, shorter ``0.954±.010``, or a dash."""
+    """A mean with its standard deviation: ``0.954 ± 0.010``, ``0.954±.010`` where ``short``, or a dash for NaN."""
     mean, std = row[name], row[f"{name}_std"]
     if pd.isna(mean):
         return "–"
@@ -159,9 +172,9 @@ def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = Fal
 
 
 def settings_text(params: str) -> str:
-    """The parameters of a setting, short: ``lam 0.01``."""
+    """The parameters of a setting as a short text: ``lam 0.01``."""
     values = json.loads(params)
-    if "max_features" in values and not values.get("alpha"):  # the lasso path runs to its end but for the limit
+    if "max_features" in values and not values.get("alpha"):  # of a lasso path that only max_features ends
         values.pop("alpha", None)
-    told = [f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items()]
-    return ", ".join(told) or "as given"
+    words = [f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in values.items()]
+    return ", ".join(words) or "as given"

@@ -1,4 +1,4 @@
-"""Run tasks so that nothing finished is lost: on this machine or a cluster, resumable, whatever the tasks calculate."""
+"""Run independent tasks on this machine or a cluster, and resume interrupted runs, whatever the tasks compute."""
 
 from fsgym.runner.run import Run, run_tasks
 from fsgym.runner.task import Task, TaskResult

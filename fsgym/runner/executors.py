@@ -1,4 +1,4 @@
-"""Who runs the cells: this process, processes beside it, or a cluster; and what is done when one of them dies."""
+"""Where tasks run: in this process, in worker processes or on a cluster, and what happens when a worker dies."""
 
 from __future__ import annotations
 
@@ -18,166 +18,173 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
+from fsgym.checks import one_line
 from fsgym.extras import require
-from fsgym.runner.fingerprint import digest
-from fsgym.runner.store import strange, versions
+from fsgym.runner.fingerprint import fingerprint
+from fsgym.runner.store import first_version_mismatch, installed_versions
 from fsgym.runner.task import Task, TaskResult
-from fsgym.runner.worker import AGAIN, Home, Kept, tell, work
+from fsgym.runner.worker import DIED_TWICE, RunOrigin, SharedValue, execute, put_result
 
-PATIENCE = 10  # seconds until a cluster must have answered
+CONNECT_TIMEOUT = 10  # seconds to wait for a cluster's scheduler; a busy one on a local network answers within one
 BACKENDS = ("loky", "dask", "ray")
-DEATHS = {"BrokenProcessPool", "KilledWorker", "RayActorError", "WorkerCrashedError", "OutOfMemoryError"}
-Results = Generator[tuple[int, TaskResult], None, None]
+# Class names of the exceptions that loky, Dask and Ray raise when a worker process dies.
+WORKER_DEATHS = {"BrokenProcessPool", "KilledWorker", "RayActorError", "WorkerCrashedError", "OutOfMemoryError"}
+NumberedResults = Generator[tuple[int, TaskResult], None, None]
+Executor = Callable[[Iterable[int]], NumberedResults]
 
 
 def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
-    """ValueError in one sentence before anything is begun."""
+    """Raise ValueError, in one sentence, for a backend, scheduler or number of processes that cannot be used."""
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if backend == "loky" and scheduler is not None:
-        raise ValueError("scheduler is the address of a cluster: give backend='dask' or backend='ray' with it")
+        raise ValueError(
+            "scheduler needs backend='dask' or backend='ray', got backend='loky'; set backend or omit scheduler"
+        )
     if backend == "dask" and not scheduler:
-        raise ValueError("backend 'dask' needs scheduler, the address of a running one, such as 'tcp://10.0.0.1:8786'")
+        raise ValueError(
+            "backend 'dask' needs scheduler, the address of a running Dask scheduler such as 'tcp://10.0.0.1:8786'"
+        )
     if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a number of processes, or -1 for one a core, got {n_jobs!r}")
+        raise ValueError(f"n_jobs must be a number of processes, or -1 for one per core, got {n_jobs!r}")
 
 
-def outcomes(tasks: Sequence[Task], *, n_jobs: int | None, backend: str, scheduler: str | None) -> Results:
-    """(number, ending) of each task as it comes, in any order; the death of a process is not the end.
+def run_all(tasks: Sequence[Task], *, n_jobs: int | None, backend: str, scheduler: str | None) -> NumberedResults:
+    """Yield (number, result) of each task as it finishes, in any order, and survive the death of workers.
 
     Parameters
     ----------
     tasks : sequence of Task
-    n_jobs : int, processes for ``loky``; a cluster uses all it has
+    n_jobs : int, processes for ``loky``; a cluster uses all its workers
     backend : {"loky", "dask", "ray"}
     scheduler : address of the cluster
 
     Notes
     -----
-    A pool that loses a process does not say which cell it was. Those that were under way are halved until the one
-    that kills is alone, and the rest go on; so it is known, and recorded as failed, after a few deaths.
+    A pool that loses a worker does not report which task was running on it. The tasks that had started are therefore
+    run again in halves until the one that kills its worker is isolated; after its second death it is recorded as
+    failed. All other tasks are run to their end.
     """
-    with _crew(tasks, n_jobs, backend, scheduler) as crew:
+    with _executor(tasks, n_jobs, backend, scheduler) as run:
         groups, deaths = [list(range(len(tasks)))], Counter()
         while groups:
-            group, sent, back = groups.pop(0), [], set()
+            group, sent, finished = groups.pop(0), [], set()
             try:
-                with closing(crew(_noting(group, sent))) as came:
-                    for number, ending in came:
-                        back.add(number)
-                        yield number, ending
+                with closing(run(_recording(group, sent))) as results:
+                    for number, result in results:
+                        finished.add(number)
+                        yield number, result
                 continue
             except Exception as error:
-                if not {c.__name__ for c in type(error).__mro__} & DEATHS:
+                if not {c.__name__ for c in type(error).__mro__} & WORKER_DEATHS:
                     raise
-            begun = [i for i in sent if i not in back]
+            suspects = [i for i in sent if i not in finished]
             rest = group[len(sent) :]
-            deaths.update(begun)
-            if len(begun) == 1 and deaths[begun[0]] > 1:
-                yield begun[0], TaskResult(None, AGAIN)
-                begun = []
-            half = (len(begun) + 1) // 2
-            groups = [g for g in (rest, *groups, begun[:half], begun[half:]) if g]
+            deaths.update(suspects)
+            if len(suspects) == 1 and deaths[suspects[0]] > 1:
+                yield suspects[0], TaskResult(None, DIED_TWICE)
+                suspects = []
+            half = (len(suspects) + 1) // 2
+            groups = [g for g in (rest, *groups, suspects[:half], suspects[half:]) if g]
 
 
-def _noting(numbers: Iterable[int], sent: list[int]) -> Iterator[int]:
+def _recording(numbers: Iterable[int], sent: list[int]) -> Iterator[int]:
+    """Pass the numbers on, and append each to ``sent`` when the pool takes it."""
     for number in numbers:
         sent.append(number)
         yield number
 
 
-Crew = Callable[[Iterable[int]], Results]
-
-
 @contextmanager
-def _crew(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: str | None) -> Iterator[Crew]:
-    """A function that runs the tasks of the numbers it is given. Shared data are sent before the first."""
+def _executor(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler: str | None) -> Iterator[Executor]:
+    """A function that runs the tasks with the given numbers; shared data are sent before the first call."""
     n_jobs = effective_n_jobs(n_jobs) if backend == "loky" else -1
-    shared = {digest(value): value for task in tasks for value in task.data.values()}
+    shared = {fingerprint(value): value for task in tasks for value in task.data.values()}
     with ExitStack() as stack:
         if backend == "dask":
-            sent, minded = shared, _dask(stack, scheduler, shared)
+            sent, watching = shared, _connect_dask(stack, scheduler, shared)
         elif backend == "ray":
-            sent = _ray(stack, scheduler, shared)
+            sent = _connect_ray(stack, scheduler, shared)
         else:
             sent = shared
             if n_jobs > 1:
-                sent = _filed(stack, shared)
+                sent = _spill_to_files(stack, shared)
                 stack.enter_context(parallel_config("loky", inner_max_num_threads=1))
                 stack.enter_context(warnings.catch_warnings())
-                # Raised as an error, it would end the thread that replaces a worker whose memory has grown: nobody
-                # would then bring the next result, and the run would wait forever.
+                # Joblib warns in the thread that replaces a worker whose memory has grown. Raised as an error, the
+                # warning would end that thread: no further result would arrive, and the run would wait forever.
                 warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
 
         def calls(numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
-            home = Home.here(backend)  # a new name for each group: who is begun again is not said to have died
+            # A new origin for each group: a task that is started again with another group has not died again.
+            origin = RunOrigin.of_this_process(backend)
             for number in numbers:
                 task = tasks[number]
-                values = [sent[digest(v)] for v in task.data.values()]
-                yield (number, home, task.call, dict(task.arguments), tuple(task.data), *values)
+                values = [sent[fingerprint(v)] for v in task.data.values()]
+                yield (number, origin, task.call, dict(task.arguments), tuple(task.data), *values)
 
-        def here(numbers: Iterable[int]) -> Results:
-            return (work(*c) for c in calls(numbers))
+        def run_here(numbers: Iterable[int]) -> NumberedResults:
+            return (execute(*c) for c in calls(numbers))
 
-        def elsewhere(numbers: Iterable[int]) -> Results:
+        def run_in_pool(numbers: Iterable[int]) -> NumberedResults:
             pool = Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
-            return pool(delayed(work)(*c) for c in calls(numbers))
+            return pool(delayed(execute)(*c) for c in calls(numbers))
 
-        def on_ray(numbers: Iterable[int]) -> Results:
-            return _streamed(calls(numbers))
+        def run_on_ray(numbers: Iterable[int]) -> NumberedResults:
+            return _stream_from_ray(calls(numbers))
 
-        def on_dask(numbers: Iterable[int]) -> Results:
-            with minded(), closing(elsewhere(numbers)) as came:
-                yield from came
+        def run_on_dask(numbers: Iterable[int]) -> NumberedResults:
+            with watching(), closing(run_in_pool(numbers)) as results:
+                yield from results
 
-        yield here if n_jobs == 1 else {"loky": elsewhere, "dask": on_dask, "ray": on_ray}[backend]
+        yield run_here if n_jobs == 1 else {"loky": run_in_pool, "dask": run_on_dask, "ray": run_on_ray}[backend]
 
 
-def _filed(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """A file for each shared value, which a process reads once."""
+def _spill_to_files(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Write each shared value to a temporary file, which every worker process reads once."""
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fsgym-")))
     for content, value in shared.items():
         (folder / content).write_bytes(pickle.dumps(value, protocol=5))
-    return {content: Kept(content, folder / content) for content in shared}
+    return {content: SharedValue(content, folder / content) for content in shared}
 
 
-def _dask(
+def _connect_dask(
     stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]
 ) -> Callable[[], AbstractContextManager[None]]:
-    """Joblib's own backend on a running cluster; it scatters the shared values and knows them by identity.
+    """Configure joblib's Dask backend, which scatters the shared values and recognises them by identity.
 
-    Returns what must be entered while results are awaited.
+    Returns a context to enter while results are awaited. Raises OSError where no scheduler answers.
     """
     require("dask", "backend 'dask'")
     from distributed import Client
 
     try:
-        client = stack.enter_context(Client(scheduler, timeout=PATIENCE, set_as_default=False))
+        client = stack.enter_context(Client(scheduler, timeout=CONNECT_TIMEOUT, set_as_default=False))
     except (OSError, ValueError) as error:
-        raise OSError(f"no dask scheduler answers at {scheduler}: {' '.join(str(error).split())[:200]}") from None
-    _agree(scheduler, _versions_of_dask(client))
+        raise OSError(f"no dask scheduler answers at {scheduler}: {one_line(error)}") from None
+    _require_same_versions(scheduler, _dask_versions(client))
     stack.enter_context(parallel_config("dask", client=client, scatter=list(shared.values())))
-    return partial(_minded, client, scheduler)
+    return partial(_raise_dask_failures, client, scheduler)
 
 
 @contextmanager
-def _minded(client: Any, scheduler: str | None) -> Iterator[None]:
-    """Raise what joblib would await without end, a task that Dask has given up; and say it when the scheduler goes."""
+def _raise_dask_failures(client: Any, scheduler: str | None) -> Iterator[None]:
+    """Re-raise failures of tasks that Dask has abandoned (joblib would wait forever), and report a lost scheduler."""
     from distributed.client import FutureCancelledError
 
     ended, raised, old = threading.Event(), [], set(client.futures)
 
-    def mind() -> None:
+    def watch() -> None:
         while not ended.wait(0.5):
             futures = client.futures.copy().items()
-            given_up = [s.exception for key, s in futures if s.status == "error" and key not in old]
-            if given_up:
-                raised.append(given_up[0])
+            abandoned = [s.exception for key, s in futures if s.status == "error" and key not in old]
+            if abandoned:
+                raised.append(abandoned[0])
                 interrupt_main()
                 return
 
     if threading.current_thread() is threading.main_thread():
-        threading.Thread(target=mind, daemon=True).start()
+        threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     except KeyboardInterrupt:
@@ -186,67 +193,67 @@ def _minded(client: Any, scheduler: str | None) -> Iterator[None]:
         raise
     except FutureCancelledError:
         raise OSError(
-            f"the dask scheduler at {scheduler} has gone; what was finished is kept: give the same command again when "
-            "it is back"
+            f"the connection to the dask scheduler at {scheduler} was lost; finished results are kept: rerun the same "
+            "command when the scheduler is back"
         ) from None
     finally:
         ended.set()
 
 
-def _versions_of_dask(client: Any) -> list[Any]:
+def _dask_versions(client: Any) -> list[Any]:
+    """What ``installed_versions`` returns on each worker, or the reason why fsgym cannot be imported there."""
     try:
-        client.wait_for_workers(1, timeout=6 * PATIENCE)
-        return list(client.run(versions).values())
+        client.wait_for_workers(1, timeout=6 * CONNECT_TIMEOUT)
+        return list(client.run(installed_versions).values())
     except TimeoutError:
         raise OSError("the dask scheduler has no worker after a minute; start some with 'dask worker'") from None
     except ImportError as error:
         return [str(error)]
 
 
-def _agree(cluster: str | None, told: Sequence[Any]) -> None:
-    """Workers must calculate with the versions that are here, or the bytes would depend on who ran a cell."""
-    for there in told:
-        if not isinstance(there, dict) or strange(there):
-            here = ", ".join(f"{k} {v}" for k, v in versions().items())
+def _require_same_versions(cluster: str | None, reported: Sequence[Any]) -> None:
+    """ValueError unless every worker has the library versions of this process: results depend on them to the bit."""
+    for there in reported:
+        if not isinstance(there, dict) or first_version_mismatch(there):
+            here = ", ".join(f"{k} {v}" for k, v in installed_versions().items())
             raise ValueError(f"every worker of {cluster} must have {here}; one has {there}")
 
 
-def _ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Joblib's own backend on a running cluster; shared values lie in its object store."""
+def _connect_ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Configure Ray's joblib backend, and put the shared values into Ray's object store."""
     require("ray", "backend 'ray'")
     import ray  # pyright: ignore[reportMissingImports]
     from ray.util.joblib import register_ray  # pyright: ignore[reportMissingImports]
 
     if not ray.is_initialized():
+        address = scheduler or "auto"
         try:
-            ray.init(address=scheduler or "auto", log_to_driver=False)
+            ray.init(address=address, log_to_driver=False)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise OSError(
-                f"no Ray cluster answers at {scheduler or 'auto'}: {' '.join(str(error).split())[:200]}"
-            ) from None
+            raise OSError(f"no Ray cluster answers at {address}: {one_line(error)}") from None
         stack.callback(ray.shutdown)
     register_ray()
-    return {content: Kept(content, ray.put(value)) for content, value in shared.items()}
+    return {content: SharedValue(content, ray.put(value)) for content, value in shared.items()}
 
 
-def _streamed(calls: Iterable[tuple[Any, ...]]) -> Results:
-    """Ray's backend for joblib returns all results at the end; so each is sent through a queue when it is there."""
+def _stream_from_ray(calls: Iterable[tuple[Any, ...]]) -> NumberedResults:
+    """Yield results as they finish; they come through a queue, as Ray's joblib backend returns all only at the end."""
     from ray.util.queue import Empty, Queue  # pyright: ignore[reportMissingImports]
 
     queue, stopped, raised = Queue(actor_options={"num_cpus": 0}), threading.Event(), []
 
-    def lead() -> None:
+    def submit_all() -> None:
         try:
-            with parallel_config("ray"):  # which holds for this thread
+            with parallel_config("ray"):  # applies to this thread only
                 unstopped = itertools.takewhile(lambda _: not stopped.is_set(), calls)
-                Parallel(-1, batch_size=1)(delayed(tell)(queue, *c) for c in unstopped)
+                Parallel(-1, batch_size=1)(delayed(put_result)(queue, *c) for c in unstopped)
         except Exception as error:
             raised.append(error)
 
-    leader = threading.Thread(target=lead, daemon=True)
-    leader.start()
+    submitter = threading.Thread(target=submit_all, daemon=True)
+    submitter.start()
     try:
-        while leader.is_alive() or not queue.empty():
+        while submitter.is_alive() or not queue.empty():
             with suppress(Empty):
                 yield queue.get(timeout=0.5)
     finally:

@@ -1,4 +1,4 @@
-"""What a value consists of, as JSON: two values of the same description give the same results."""
+"""Fingerprints of values: equal fingerprints mean equal content, and therefore equal results."""
 
 from __future__ import annotations
 
@@ -12,77 +12,81 @@ from weakref import WeakKeyDictionary
 import cloudpickle
 import numpy as np
 
-OWN = ("fsgym", "agents", "baselines", "fsgym_studies")  # their code is told by the version of fsgym
+from fsgym.checks import one_line
 
-_known: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+VERSIONED_PACKAGES = ("fsgym", "agents", "baselines", "fsgym_studies")  # the version of fsgym identifies their code
+
+_known_fingerprints: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
 
-def digest(value: Any) -> str:
-    """SHA-256 of the canonical JSON of a description, 64 hexadecimal digits.
+def fingerprint(value: Any) -> str:
+    """SHA-256 of the canonical JSON of a value, 64 hexadecimal digits.
 
     Examples
     --------
-    >>> from fsgym.runner.fingerprint import digest
-    >>> digest({"lam": 0.1, "seed": 3}) == digest({"seed": 3, "lam": 0.1})
+    >>> from fsgym.runner.fingerprint import fingerprint
+    >>> fingerprint({"lam": 0.1, "seed": 3}) == fingerprint({"seed": 3, "lam": 0.1})
     True
     """
-    return hashlib.sha256(canonical(describe(value)).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(canonical_form(value)).encode()).hexdigest()
 
 
-def canonical(described: Any) -> str:
-    return json.dumps(described, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+def canonical_json(form: Any) -> str:
+    """The JSON text of a canonical form: sorted keys, no spaces, ASCII only."""
+    return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def describe(value: Any) -> Any:
-    """Plain JSON values that differ from those of every other value; TypeError where there are none.
+def canonical_form(value: Any) -> Any:
+    """Plain JSON values that identify ``value`` by its content; TypeError for a value that cannot be pickled.
 
-    An array is described by its content, an object with a method ``fingerprint_parts()`` by what that returns, once
-    (such objects must not change), an estimator by class and parameters, any other object by what pickling it gives.
+    An array is identified by its dtype, shape and bytes; an object with a method ``fingerprint_parts()`` by what that
+    method returns (it is called once, so such objects must not change); an estimator by its class and parameters; any
+    other object by its class and its pickle.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value.item() if isinstance(value, np.generic) else value
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Mapping):
-        return {str(k): describe(v) for k, v in value.items()}
+        return {str(k): canonical_form(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
-        return [describe(v) for v in value]
+        return [canonical_form(v) for v in value]
     if isinstance(value, np.ndarray):
-        return _array(value)
+        return _array_form(value)
     if isinstance(value, type):
-        return _pickled(value)
+        return _pickle_form(value)
     if hasattr(value, "fingerprint_parts"):
-        if value not in _known:
-            _known[value] = digest(value.fingerprint_parts())
-        return {type(value).__name__: _known[value]}
+        if value not in _known_fingerprints:
+            _known_fingerprints[value] = fingerprint(value.fingerprint_parts())
+        return {type(value).__name__: _known_fingerprints[value]}
     if hasattr(value, "get_params"):
-        return {**_class(type(value)), "params": describe(value.get_params(deep=False))}
-    return _pickled(value)
+        return {**_class_form(type(value)), "params": canonical_form(value.get_params(deep=False))}
+    return _pickle_form(value)
 
 
-def _array(value: np.ndarray) -> Any:
+def _array_form(value: np.ndarray) -> Any:
     if value.dtype.kind in "OUSMm":
         return {"array": [value.dtype.kind, list(value.shape), [repr(v) for v in value.ravel().tolist()]]}
     content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
     return {"array": [value.dtype.str, list(value.shape), content]}
 
 
-def _class(cls: type) -> dict[str, str]:
-    """The name of a class and, of one that is not ours, its source: who edits it gets other results."""
-    told = {"class": f"{cls.__module__}:{cls.__qualname__}"}
-    if cls.__module__.partition(".")[0] not in OWN:
+def _class_form(cls: type) -> dict[str, str]:
+    """The name of a class and, for a class of another package, its source, so that editing it changes the form."""
+    form = {"class": f"{cls.__module__}:{cls.__qualname__}"}
+    if cls.__module__.partition(".")[0] not in VERSIONED_PACKAGES:
         try:
-            told["source"] = hashlib.sha256(inspect.getsource(cls).encode()).hexdigest()
+            form["source"] = hashlib.sha256(inspect.getsource(cls).encode()).hexdigest()
         except (OSError, TypeError):  # compiled, or typed at a prompt
-            told["source"] = hashlib.sha256(cloudpickle.dumps(cls)).hexdigest()
-    return told
+            form["source"] = hashlib.sha256(cloudpickle.dumps(cls)).hexdigest()
+    return form
 
 
-def _pickled(value: Any) -> dict[str, str]:
+def _pickle_form(value: Any) -> dict[str, str]:
     try:
         content = cloudpickle.dumps(value)
     except Exception as error:
         raise TypeError(
-            f"{type(value).__name__} must be picklable to be sent to a process: {' '.join(str(error).split())[:200]}"
+            f"{type(value).__name__} must be picklable to be sent to a process: {one_line(error)}"
         ) from None
-    return {**(_class(type(value))), "pickle": hashlib.sha256(content).hexdigest()}
+    return {**(_class_form(type(value))), "pickle": hashlib.sha256(content).hexdigest()}

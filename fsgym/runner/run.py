@@ -1,4 +1,4 @@
-"""A study's cells: what is run, told apart by all that determines it, and run so that nothing finished is lost."""
+"""Run a list of tasks, store each result as soon as it is there, and resume an interrupted run."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from typing import Any
 
 import pandas as pd
 
-from fsgym.runner.executors import check_backend, outcomes
-from fsgym.runner.store import COLUMNS, opened
+from fsgym.runner.executors import check_backend, run_all
+from fsgym.runner.store import TIMING_COLUMNS, open_store
 from fsgym.runner.task import Task, TaskResult
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What became of a list of tasks.
+    """Results, errors and timings of a list of tasks.
 
     Attributes
     ----------
-    results : list of dict or None, in the order of the tasks; None where one failed or was not reached
-    errors : list of str or None, in one sentence each
-    timings : DataFrame, columns key, cpu_seconds, wall_seconds, peak_mib; one row a finished task
-    interrupted : bool, whether Ctrl-C came before the end
+    results : list of dict or None
+        In the order of the tasks; None for a task that failed or was not run.
+    errors : list of str or None
+        In the order of the tasks; one sentence for a task that failed in this run.
+    timings : DataFrame
+        Columns key, cpu_seconds, wall_seconds, peak_mib; one row per task that was run, in this run or before.
+    interrupted : bool
+        Whether Ctrl-C ended the run before its last task.
     """
 
     results: list[dict[str, Any] | None]
@@ -45,36 +49,41 @@ def run_tasks(
     progress: bool = False,
     name: str = "study",
 ) -> Run:
-    """Run every task that the store does not hold, and tell the results of all in their order.
+    """Run every task whose result is not in the store, and return the results of all tasks in their order.
 
     Parameters
     ----------
     tasks : sequence of Task
     store : path or None
-        A SQLite file. A finished cell is in it before it counts, and is never run again; a failed one is, when the
-        same tasks are given again. Timings lie in ``timings.sqlite`` beside it. None keeps nothing.
+        A SQLite file. Each result is written to it as soon as its task has finished, and such a task is never run
+        again; a task that failed is run again by the next call. Timings are in ``timings.sqlite`` beside it. With None
+        nothing is stored.
     n_jobs : int, default 1
-        Processes of ``loky``, -1 for one a core; 1 is this process. A cluster uses all it has.
+        Processes of ``loky``, -1 for one per core; 1 is this process. A cluster uses all its workers.
     backend : {"loky", "dask", "ray"}, default "loky"
         Processes on this machine, or joblib's backend for a running cluster.
     scheduler : str, optional
         Address of the cluster; required for ``dask``.
     progress : bool, default False
-        A bar on stderr, with the time left.
-    name : str
-        What the bar is called.
+        Whether to show a progress bar, with the remaining time, on stderr.
+    name : str, default "study"
+        The label of the progress bar.
+
+    Returns
+    -------
+    Run
 
     Raises
     ------
     ValueError, TypeError, OSError, ImportError
-        In one sentence: arguments that do not fit, a store that cannot be used or written, a cluster that is not
-        there. What was finished before stays in the store.
+        In one sentence: for invalid arguments, a store that cannot be used or written, or an unreachable cluster. All
+        results that were finished before stay in the store.
 
     Notes
     -----
-    The results are the same bytes for any ``n_jobs`` and backend. A cell that raises is recorded with its error and
-    the others go on. A process that dies takes nothing with it: its cell runs again, and is recorded as failed when
-    it has killed twice. Ctrl-C ends the run, and ``Run.interrupted`` says so.
+    The results are identical, byte for byte, for any ``n_jobs`` and backend. A task that raises is recorded with its
+    error, and the other tasks are run. When a worker process dies, the tasks it was running are run again; a task that
+    kills its worker twice is recorded as failed. Ctrl-C ends the run and sets ``Run.interrupted``.
 
     Examples
     --------
@@ -86,54 +95,55 @@ def run_tasks(
     'TypeError: math.sqrt() takes exactly one argument (0 given)'
     """
     check_backend(backend, scheduler, n_jobs)
-    first = {task.key: task for task in reversed(tasks)}  # the same cell asked for twice is run once
+    first = {task.key: task for task in reversed(tasks)}  # of equal tasks one is run
     keys = [task.key for task in tasks]
     failed: dict[str, str] = {}
     interrupted = False
-    with opened(Path(store)) if store is not None else nullcontext(Memory()) as kept:
-        done = kept.finished() & first.keys()
-        left = [first[key] for key in dict.fromkeys(keys) if key not in done]
-        with _bar(len(first), len(done), name, progress) as advance:
-            came = outcomes(left, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
+    with open_store(Path(store)) if store is not None else nullcontext(MemoryStore()) as results_store:
+        finished = results_store.finished() & first.keys()
+        remaining = [first[key] for key in dict.fromkeys(keys) if key not in finished]
+        with _progress_bar(len(first), len(finished), name, progress) as advance:
+            incoming = run_all(remaining, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
             try:
-                for number, ending in came:
-                    kept.put(left[number], ending)
-                    if ending.error is not None:
-                        failed[left[number].key] = ending.error
+                for number, result in incoming:
+                    results_store.put(remaining[number], result)
+                    if result.error is not None:
+                        failed[remaining[number].key] = result.error
                     advance()
             except KeyboardInterrupt:
                 interrupted = True
             finally:
-                came.close()
-        results, timings = kept.results(keys), kept.timings(keys)
+                incoming.close()
+        results, timings = results_store.results(keys), results_store.timings(keys)
     return Run([results.get(k) for k in keys], [failed.get(k) for k in keys], timings, interrupted)
 
 
-class Memory:
-    """What a store does, for a run that keeps nothing."""
+class MemoryStore:
+    """The methods of ``Store`` for a run without a file: nothing outlives the run."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._took: dict[str, tuple] = {}
+        self._timings: dict[str, tuple] = {}
 
     def finished(self) -> set[str]:
         return set()
 
-    def put(self, task: Task, ending: TaskResult) -> None:
-        self._took[task.key] = (task.key, *ending[2:])
-        if ending.text is not None:
-            self._texts[task.key] = ending.text
+    def put(self, task: Task, result: TaskResult) -> None:
+        self._timings[task.key] = (task.key, *result[2:])
+        if result.text is not None:
+            self._texts[task.key] = result.text
 
     def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {key: json.loads(text) for key, text in self._texts.items()}
 
     def timings(self, keys: Sequence[str]) -> pd.DataFrame:
-        return pd.DataFrame([self._took[k] for k in dict.fromkeys(keys) if k in self._took], columns=list(COLUMNS))
+        rows = [self._timings[k] for k in dict.fromkeys(keys) if k in self._timings]
+        return pd.DataFrame(rows, columns=list(TIMING_COLUMNS))
 
 
 @contextmanager
-def _bar(total: int, done: int, name: str, progress: bool) -> Iterator[Callable[[], None]]:
-    """A function to call after each cell."""
+def _progress_bar(total: int, done: int, name: str, progress: bool) -> Iterator[Callable[[], None]]:
+    """Yield a function to call after each finished task."""
     if not progress:
         yield lambda: None
         return

@@ -1,8 +1,9 @@
-"""The file in which every finished cell is kept before it counts.
+"""The file in which the result of every finished task is stored.
 
-Results are in one SQLite file, timings in another beside it: the first is compared byte for byte, the second is not.
-A cell is one transaction in a write-ahead log, so that a run killed at any moment leaves whole cells. When a run ends,
-the file is written anew in the order of the keys, and its bytes then depend on nothing but what it holds.
+Results are in one SQLite file and timings in another beside it, because the first is reproducible byte for byte and
+the second is not. Each task is one transaction in a write-ahead log, so a run that is killed at any moment leaves only
+whole results. At the end of a run the file is rewritten in the order of the keys; its bytes then depend only on its
+content.
 """
 
 from __future__ import annotations
@@ -20,107 +21,120 @@ from typing import Any
 import pandas as pd
 
 from fsgym.extras import EXTRAS
-from fsgym.runner.fingerprint import canonical, describe
+from fsgym.runner.fingerprint import canonical_form, canonical_json
 from fsgym.runner.task import Task, TaskResult
 
-MARK = 0x46534759  # "FSGY": says that a SQLite file is such a store
-FORMAT = 2  # 1 was fsgym 0.1's: the keys were made of other names
-TIMINGS = "timings.sqlite"
-LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")
-ON_DEMAND = EXTRAS["rl"] + EXTRAS["cegb"]
-COLUMNS = ("key", "cpu_seconds", "wall_seconds", "peak_mib")
+APPLICATION_ID = 0x46534759  # "FSGY" in ASCII; SQLite stores it in the header, and it marks the file as a store
+STORE_FORMAT = 3  # raised when the schema or the keys change; fsgym 0.1 wrote format 1
+TIMINGS_FILE = "timings.sqlite"
+LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")  # results depend on their versions
+OPTIONAL_LIBRARIES = EXTRAS["rl"] + EXTRAS["cegb"]  # on these too, where they are installed
+TIMING_COLUMNS = ("key", "cpu_seconds", "wall_seconds", "peak_mib")
 
-TABLES = """
+RESULTS_SCHEMA = """
 CREATE TABLE results (
     key TEXT PRIMARY KEY, call TEXT NOT NULL, arguments TEXT NOT NULL, data TEXT NOT NULL, result TEXT NOT NULL,
-    seal TEXT NOT NULL
+    checksum TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE failures (key TEXT PRIMARY KEY, error TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE made_with (name TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE versions (name TEXT PRIMARY KEY, version TEXT NOT NULL) WITHOUT ROWID;
 """
-CLOCK = """
-CREATE TABLE IF NOT EXISTS clock.timings (
+TIMINGS_SCHEMA = """
+CREATE TABLE IF NOT EXISTS measured.timings (
     key TEXT PRIMARY KEY, cpu_seconds REAL NOT NULL, wall_seconds REAL NOT NULL, peak_mib REAL NOT NULL
 ) WITHOUT ROWID
 """
 
 
-def versions() -> dict[str, str]:
-    """What decides the bytes of a result beside the cell itself: fsgym and the libraries that calculate, as far as
-    they are installed."""
-    here = {"fsgym": version("fsgym")} | {name: version(name) for name in LIBRARIES}
-    for name in ON_DEMAND:
+def installed_versions() -> dict[str, str]:
+    """Versions of fsgym and of those installed libraries on which the bytes of a result depend, by name."""
+    installed = {"fsgym": version("fsgym")} | {name: version(name) for name in LIBRARIES}
+    for name in OPTIONAL_LIBRARIES:
         with suppress(PackageNotFoundError):
-            here[name] = version(name)
-    return here
+            installed[name] = version(name)
+    return installed
 
 
-def strange(made: Mapping[str, str]) -> str | None:
-    """The first library that is here in another version than in ``made``; one on demand may be missing there."""
-    here = versions()
-    return next((n for n in here if made.get(n, here[n] if n in ON_DEMAND else None) != here[n]), None)
+def first_version_mismatch(recorded: Mapping[str, str]) -> str | None:
+    """The first installed library whose version differs from the recorded one, or None.
+
+    An optional library may be missing in ``recorded``.
+    """
+    installed = installed_versions()
+    for name, number in installed.items():
+        if recorded.get(name, number if name in OPTIONAL_LIBRARIES else None) != number:
+            return name
+    return None
 
 
 class Store:
-    """Finished cells, by key. Opened by ``opened``; one process at a time."""
+    """Results of finished tasks, by key. Use ``open_store``; one process at a time can have it open."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._base = sqlite3.connect(path, timeout=1.0, isolation_level=None)
+        self._connection = sqlite3.connect(path, timeout=1.0, isolation_level=None)
         try:
             self._prepare()
         except BaseException:
-            self._base.close()
+            self._connection.close()
             raise
 
     def _prepare(self) -> None:
-        run = self._base.execute
-        run("PRAGMA locking_mode=EXCLUSIVE")  # a second process is refused; needs no shared memory, so any disk will do
-        run("BEGIN EXCLUSIVE")  # taken before anything is read
-        run("COMMIT")
-        if run("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+        execute = self._connection.execute
+        # An exclusive lock refuses a second process, and needs no shared memory, so any file system will do.
+        execute("PRAGMA locking_mode=EXCLUSIVE")
+        execute("BEGIN EXCLUSIVE")  # takes the lock before anything is read
+        execute("COMMIT")
+        if execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("malformed")
-        empty = run("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+        empty = execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
         if not empty:
-            self._recognise(run("PRAGMA application_id").fetchone()[0], run("PRAGMA user_version").fetchone()[0])
-        run("PRAGMA journal_mode=WAL")
-        run("PRAGMA synchronous=FULL")
-        if empty:
-            made = ", ".join(f"('{name}', '{v}')" for name, v in versions().items())
-            self._base.executescript(
-                f"BEGIN; {TABLES} PRAGMA application_id={MARK}; PRAGMA user_version={FORMAT};"
-                f"INSERT INTO made_with VALUES {made}; COMMIT"
+            self._check_format(
+                execute("PRAGMA application_id").fetchone()[0], execute("PRAGMA user_version").fetchone()[0]
             )
-        run("ATTACH ? AS clock", (str(self.path.with_name(TIMINGS)),))
-        run("PRAGMA clock.journal_mode=WAL")
-        run("PRAGMA clock.synchronous=OFF")
-        run(CLOCK)
+            self._check_versions()
+        execute("PRAGMA journal_mode=WAL")
+        execute("PRAGMA synchronous=FULL")
+        if empty:
+            rows = ", ".join(f"('{name}', '{number}')" for name, number in installed_versions().items())
+            self._connection.executescript(
+                f"BEGIN; {RESULTS_SCHEMA} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={STORE_FORMAT};"
+                f"INSERT INTO versions VALUES {rows}; COMMIT"
+            )
+        execute("ATTACH ? AS measured", (str(self.path.with_name(TIMINGS_FILE)),))
+        execute("PRAGMA measured.journal_mode=WAL")
+        execute("PRAGMA measured.synchronous=OFF")
+        execute(TIMINGS_SCHEMA)
 
-    def _recognise(self, mark: int, form: int) -> None:
-        if mark != MARK:
-            raise ValueError(f"{self.path} is a SQLite file, but none of fsgym's; name another one")
-        if form == 1:
+    def _check_format(self, application_id: int, number: int) -> None:
+        if application_id != APPLICATION_ID:
+            raise ValueError(f"{self.path} is a SQLite file but not a store of fsgym; choose another file")
+        if number == 1:
             raise ValueError(
                 f"{self.path} was written by fsgym 0.1, whose results this version cannot resume; choose another folder"
             )
-        if form != FORMAT:
+        if number != STORE_FORMAT:
             raise ValueError(
-                f"{self.path} has format {form} and this fsgym writes format {FORMAT}; go on with the fsgym that "
-                "began it, or name another folder"
+                f"{self.path} has format {number}, but this fsgym uses format {STORE_FORMAT}; use the version of fsgym "
+                "that created it, or choose another folder"
             )
-        made = dict(self._base.execute("SELECT name, version FROM made_with"))
-        here, other = versions(), strange(made)
-        if other:
+
+    def _check_versions(self) -> None:
+        """ValueError where other versions are installed; optional libraries installed since are recorded."""
+        recorded = dict(self._connection.execute("SELECT name, version FROM versions"))
+        installed, name = installed_versions(), first_version_mismatch(recorded)
+        if name:
             raise ValueError(
-                f"{self.path} was begun with {other} {made.get(other)}, here is {here[other]}, and no table mixes "
-                "them; go on with that version, or name another folder"
+                f"{self.path} was created with {name} {recorded.get(name)}, but {name} {installed[name]} is installed, "
+                f"and results of different versions cannot be mixed; install {name} {recorded.get(name)}, or choose "
+                "another folder"
             )
-        for name in here.keys() - made.keys():  # installed since then
-            self._base.execute("INSERT INTO made_with VALUES (?, ?)", (name, here[name]))
+        for new in installed.keys() - recorded.keys():
+            self._connection.execute("INSERT INTO versions VALUES (?, ?)", (new, installed[new]))
 
     def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """The results of those keys that are finished, as they were committed."""
+        """The results of those tasks, among the given keys, that have finished."""
         wanted = set(keys)
         return {key: json.loads(text) for key, text in self._rows() if key in wanted}
 
@@ -128,70 +142,72 @@ class Store:
         return {key for key, _ in self._rows()}
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        for key, text, seal in self._base.execute("SELECT key, result, seal FROM results"):
-            if seal != _seal(key, text):
+        for key, text, checksum in self._connection.execute("SELECT key, result, checksum FROM results"):
+            if checksum != _checksum(key, text):
                 raise sqlite3.DatabaseError("malformed")
             yield key, text
 
     def timings(self, keys: Sequence[str]) -> pd.DataFrame:
-        """One row a key that was run, in their order."""
-        rows = {row[0]: row for row in self._base.execute(f"SELECT {', '.join(COLUMNS)} FROM clock.timings")}
-        return pd.DataFrame([rows[k] for k in dict.fromkeys(keys) if k in rows], columns=list(COLUMNS))
+        """One row per task that was run, in the order of the keys."""
+        stored = self._connection.execute(f"SELECT {', '.join(TIMING_COLUMNS)} FROM measured.timings")
+        rows = {row[0]: row for row in stored}
+        return pd.DataFrame([rows[k] for k in dict.fromkeys(keys) if k in rows], columns=list(TIMING_COLUMNS))
 
-    def put(self, task: Task, ending: TaskResult) -> None:
-        """Keep what came of a cell; when this returns, it is on the disk."""
-        run = self._base.execute
-        run("BEGIN IMMEDIATE")
+    def put(self, task: Task, result: TaskResult) -> None:
+        """Store the result of a task; it is on the disk when this returns."""
+        execute = self._connection.execute
+        execute("BEGIN IMMEDIATE")
         try:
-            run("DELETE FROM failures WHERE key = ?", (task.key,))
-            if ending.text is None:
-                run("INSERT INTO failures VALUES (?, ?)", (task.key, ending.error))
+            execute("DELETE FROM failures WHERE key = ?", (task.key,))
+            if result.text is None:
+                execute("INSERT INTO failures VALUES (?, ?)", (task.key, result.error))
             else:
-                arguments, data = (canonical(describe(v)) for v in (task.arguments, task.data))
-                run(
+                arguments, data = (canonical_json(canonical_form(v)) for v in (task.arguments, task.data))
+                execute(
                     "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?)",
-                    (task.key, task.call, arguments, data, ending.text, _seal(task.key, ending.text)),
+                    (task.key, task.call, arguments, data, result.text, _checksum(task.key, result.text)),
                 )
-            run("INSERT OR REPLACE INTO clock.timings VALUES (?, ?, ?, ?)", (task.key, *ending[2:]))
-            run("COMMIT")
+            execute("INSERT OR REPLACE INTO measured.timings VALUES (?, ?, ?, ?)", (task.key, *result[2:]))
+            execute("COMMIT")
         except BaseException:
-            if self._base.in_transaction:
-                run("ROLLBACK")
+            if self._connection.in_transaction:
+                execute("ROLLBACK")
             raise
 
-    def write_anew(self) -> None:
-        """Replace the file by one in the order of the keys; it is locked until it is replaced."""
-        fresh = self.path.with_name(self.path.name + ".new")
-        fresh.unlink(missing_ok=True)
+    def rewrite(self) -> None:
+        """Replace the file by one that is sorted by key; the lock is held until it is replaced."""
+        sorted_file = self.path.with_name(self.path.name + ".new")
+        sorted_file.unlink(missing_ok=True)
         try:
-            self._base.execute("PRAGMA schema_version=1")  # a counter that would tell how often this was done
-            self._base.execute("VACUUM INTO ?", (str(fresh),))
-            with open(fresh, "rb+") as file:
+            self._connection.execute("PRAGMA schema_version=1")  # else the bytes depend on how often this was done
+            self._connection.execute("VACUUM INTO ?", (str(sorted_file),))
+            with open(sorted_file, "rb+") as file:
                 os.fsync(file.fileno())
-            self._base.execute("PRAGMA journal_mode=DELETE")  # the log goes before the file it belongs to
-            os.replace(fresh, self.path)
+            self._connection.execute("PRAGMA journal_mode=DELETE")  # removes the log before the file it belongs to
+            os.replace(sorted_file, self.path)
         except OSError as error:
-            raise OSError(_sentence(self.path, error.strerror or str(error))) from None
+            raise OSError(_store_error(self.path, error.strerror or str(error))) from None
         finally:
-            fresh.unlink(missing_ok=True)
+            sorted_file.unlink(missing_ok=True)
 
     def close(self) -> None:
-        self._base.close()
+        self._connection.close()
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Store]:
-    """A store, closed and in order at the end; OSError or ValueError in one sentence where the file is at fault.
+def open_store(path: Path) -> Iterator[Store]:
+    """Open a store, and rewrite and close it at the end.
 
-    Whatever ends the run, the cells committed before stay in the file.
+    Raises OSError or ValueError, in one sentence, where the file cannot be used. However the run ends, all results
+    that were put before stay in the file.
     """
     store: Store | None = None
     try:
         store = Store(path)
         yield store
-        store.write_anew()
+        store.rewrite()
     except sqlite3.Error as error:
-        raise OSError(_sentence(path, str(error))) from None
+        raise OSError(_store_error(path, str(error))) from None
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         if store is not None:
             raise
@@ -201,14 +217,15 @@ def opened(path: Path) -> Iterator[Store]:
             store.close()
 
 
-def _seal(key: str, text: str) -> str:
-    """SQLite does not notice a letter that has changed."""
+def _checksum(key: str, text: str) -> str:
+    """The first 16 digits of a SHA-256: SQLite itself does not notice a changed byte in a value."""
     return hashlib.sha256(f"{key} {text}".encode()).hexdigest()[:16]
 
 
-def _sentence(path: Path, said: str) -> str:
-    if "locked" in said:
-        return f"{path} is in use by another run; wait for it, or name another folder"
-    if "not a database" in said or "malformed" in said:
-        return f"{path} is damaged or no SQLite file; move it away, or name another folder"
-    return f"cannot write to {path}: {said}; what was finished is kept: make room and give the same command again"
+def _store_error(path: Path, reason: str) -> str:
+    """An error of SQLite or of the file system as a sentence that says what to do."""
+    if "locked" in reason:
+        return f"{path} is in use by another run; wait until that run has ended, or choose another folder"
+    if "not a database" in reason or "malformed" in reason:
+        return f"{path} is damaged or not a SQLite file; move it away, or choose another folder"
+    return f"cannot write to {path}: {reason}; finished results are kept: free some space and rerun the same command"

@@ -1,4 +1,4 @@
-"""A unit of work: a function, its arguments and its data; and what came of it."""
+"""A task (a function, its arguments and its data) and its result."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from fsgym.runner.fingerprint import digest
+from fsgym.runner.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)
 class Task:
-    """One cell: a function, its arguments and its data.
+    """A function to call, with its arguments and its data.
 
     Attributes
     ----------
-    call : str, ``"package.module:function"``, imported where it runs; the function returns a dict of JSON values
-        (None for what is not a number) and writes nothing
-    arguments : keyword arguments that can be pickled. A seed is a whole number among them, drawn before anything runs
-    data : keyword arguments that many tasks share, such as a ``Dataset``: sent once to each process
+    call : str
+        ``"package.module:function"``, imported where the task runs. The function returns a dict of JSON values, with
+        None in place of NaN, and writes no files.
+    arguments : mapping
+        Keyword arguments, which must be picklable. A seed is one of them: an integer drawn before anything runs.
+    data : mapping
+        Keyword arguments that many tasks share, such as a ``Dataset``. They are sent once to each process.
     """
 
     call: str
@@ -29,19 +32,22 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 over the function's name, arguments, content of the data, and the version of fsgym."""
-        return digest([self.call, self.arguments, self.data, version("fsgym")])
+        """SHA-256 of the function's name, the arguments, the content of the data and the version of fsgym."""
+        return fingerprint([self.call, self.arguments, self.data, version("fsgym")])
 
     def __post_init__(self) -> None:
         if not isinstance(self.call, str) or not all(self.call.partition(":")):
             raise ValueError(f"call must be 'package.module:function', got {self.call!r}")
         twice = set(self.arguments) & set(self.data)
         if twice:
-            raise ValueError(f"{min(twice)!r} must be among the arguments or the data, not both")
+            raise ValueError(f"{min(twice)!r} must be in arguments or in data, not in both")
 
 
 class TaskResult(NamedTuple):
-    """What came of a cell: the JSON text of its result, or an error in one sentence; and what it took."""
+    """The JSON text of a task's result, or its error in one sentence; and the time and memory that it took.
+
+    ``peak_mib`` is the peak resident memory of the process while the task ran, in MiB.
+    """
 
     text: str | None
     error: str | None

@@ -1,4 +1,4 @@
-"""What happens to a cell where it runs, be it here, in another process or on another machine."""
+"""How one task is executed, whether in this process, in another process or on another machine."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ from uuid import uuid4
 import numpy as np
 from joblib import parallel_config
 
+from fsgym.checks import one_line
 from fsgym.runner.task import TaskResult
 from fsgym.threads import one_thread
 
-AGAIN = "its process died twice while it ran, for want of memory perhaps: give it a machine with more, or fewer jobs"
+DIED_TWICE = "its worker process died twice, possibly out of memory; use fewer jobs or a machine with more memory"
 
-_one = threading.Lock()  # limits, warnings, clocks and memory are those of a whole process: one cell at a time
-_watched: list[int] = []
+# Thread limits, warning filters, clocks and peak memory belong to the process, so it runs one task at a time.
+_task_lock = threading.Lock()
+_watched_parents: list[int] = []
 
 
-class Home(NamedTuple):
-    """Where a run is led from: the backend, the machine and process, and a name that no other run has."""
+class RunOrigin(NamedTuple):
+    """Where a run was started: the backend, the machine and process, and an identifier that no other run has."""
 
     backend: str
     machine: str
@@ -39,32 +41,32 @@ class Home(NamedTuple):
     run: str
 
     @classmethod
-    def here(cls, backend: str) -> Home:
+    def of_this_process(cls, backend: str) -> RunOrigin:
         return cls(backend, socket.gethostname(), os.getpid(), uuid4().hex)
 
     @property
-    def is_here(self) -> bool:
+    def is_this_process(self) -> bool:
         return (self.machine, self.process) == (socket.gethostname(), os.getpid())
 
 
 @dataclass(frozen=True)
-class Kept:
-    """Data that are fetched where they are used, once a process: from a file, or from Ray's object store."""
+class SharedValue:
+    """A reference to data that each process loads once: from a file, or from Ray's object store."""
 
     content: str
-    place: Any = field(compare=False)
+    location: Any = field(compare=False)
 
-    def fetch(self) -> Any:
-        return _fetched(self)
+    def load(self) -> Any:
+        return _loaded_value(self)
 
 
 @lru_cache(maxsize=8)
-def _fetched(kept: Kept) -> Any:
-    if isinstance(kept.place, Path):
-        return pickle.loads(kept.place.read_bytes())  # written by the parent of this process
+def _loaded_value(shared: SharedValue) -> Any:
+    if isinstance(shared.location, Path):
+        return pickle.loads(shared.location.read_bytes())  # written by the parent of this process
     import ray  # pyright: ignore[reportMissingImports]
 
-    return ray.get(kept.place)
+    return ray.get(shared.location)
 
 
 def resolve(call: str) -> Callable[..., Any]:
@@ -73,68 +75,71 @@ def resolve(call: str) -> Callable[..., Any]:
     return getattr(importlib.import_module(module), name)
 
 
-def work(
-    number: int, home: Home, call: str, arguments: Mapping[str, Any], names: Sequence[str], *values: Any
+def execute(
+    number: int, origin: RunOrigin, call: str, arguments: Mapping[str, Any], names: Sequence[str], *values: Any
 ) -> tuple[int, TaskResult]:
-    """Run a cell.
+    """Run a task and return its number with its result.
 
     Parameters
     ----------
-    number : int, returned with how it ended
-    home : Home, who asked for it
-    call, arguments : the function and its arguments
-    names, values : the arguments that are shared data, as they are or ``Kept``
+    number : int, returned as it is
+    origin : RunOrigin, the process that started the run
+    call, arguments : the function's name and its arguments
+    names, values : names and values of the shared data; a value may be a ``SharedValue``
     """
-    if home.is_here:
-        with _one:
-            return number, _measured(call, arguments, names, values)
-    if home.backend == "loky":
-        _follow(home.process)
-    with _one, parallel_config("sequential"):  # what a cell would spread over processes stays in its own
-        if home.backend == "dask" and _twice_dead(home.run, number):
-            return number, TaskResult(None, AGAIN)
-        return number, _measured(call, arguments, names, values)
+    if origin.is_this_process:
+        with _task_lock:
+            return number, _execute_measured(call, arguments, names, values)
+    if origin.backend == "loky":
+        _exit_with_parent(origin.process)
+    with _task_lock, parallel_config("sequential"):  # a task starts no processes of its own
+        if origin.backend == "dask" and _died_twice(origin.run, number):
+            return number, TaskResult(None, DIED_TWICE)
+        return number, _execute_measured(call, arguments, names, values)
 
 
-def tell(queue: Any, *cell: Any) -> None:
-    """Run a cell and send how it ended through a queue."""
-    queue.put(work(*cell))
+def put_result(queue: Any, *task: Any) -> None:
+    """Run a task, given as the arguments of ``execute``, and put its number and result into a queue."""
+    queue.put(execute(*task))
 
 
-def _measured(call: str, arguments: Mapping[str, Any], names: Sequence[str], values: Sequence[Any]) -> TaskResult:
+def _execute_measured(
+    call: str, arguments: Mapping[str, Any], names: Sequence[str], values: Sequence[Any]
+) -> TaskResult:
     text, error = None, None
-    _forget_peak()
+    _reset_peak_memory()
     cpu, wall = time.process_time(), time.perf_counter()
     try:
-        data = {n: v.fetch() if isinstance(v, Kept) else v for n, v in zip(names, values, strict=True)}
-        function = resolve(call)  # imported before the limit, which holds for the libraries that are there
+        data = {n: v.load() if isinstance(v, SharedValue) else v for n, v in zip(names, values, strict=True)}
+        function = resolve(call)  # imported before threads are limited: the limit covers only loaded libraries
         with one_thread():
             result = function(**arguments, **data)
         if not isinstance(result, dict):
             raise TypeError(f"{call} must return a dict, got {type(result).__name__}")
-        text = json.dumps(result, allow_nan=False, default=_plain)
+        text = json.dumps(result, allow_nan=False, default=_json_default)
     except (Exception, SystemExit) as failure:
-        error = one_sentence(failure)
+        error = error_sentence(failure)
     return TaskResult(text, error, time.process_time() - cpu, time.perf_counter() - wall, _peak_mib())
 
 
-def one_sentence(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+def error_sentence(error: BaseException) -> str:
+    """The class of an error and its message, on one line of limited length."""
+    return f"{type(error).__name__}: {one_line(error, 500)}"
 
 
-def _plain(value: Any) -> Any:
+def _json_default(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"a result must be made of JSON values, got {type(value).__name__}")
+    raise TypeError(f"a result must consist of JSON values, got {type(value).__name__}")
 
 
-def _follow(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and go when it goes: an orphan must not run what another run has finished."""
+def _exit_with_parent(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and exit when the parent exits, so that no orphan repeats tasks of a later run."""
     if os.getppid() != parent:
         os._exit(1)
-    if parent in _watched:
+    if parent in _watched_parents:
         return
-    _watched.append(parent)
+    _watched_parents.append(parent)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -146,13 +151,14 @@ def _follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _forget_peak() -> None:
-    """Start the kernel's record of the peak memory anew; where that is not allowed it is the whole process's."""
+def _reset_peak_memory() -> None:
+    """Reset the kernel's record of peak memory; where that is not allowed, the peak is that of the whole process."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def _peak_mib() -> float:
+    """Peak resident memory of this process since the last reset, in MiB."""
     try:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -164,15 +170,16 @@ def _peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _twice_dead(run: str, number: int) -> bool:
-    """Whether two workers began this cell and returned nothing; the scheduler keeps the count, as it outlives them.
+def _died_twice(run: str, number: int) -> bool:
+    """Whether two workers started this task and returned nothing.
 
-    Dask itself gives up after four deaths, those of a worker on which the cell was only waiting included.
+    The scheduler stores the count, since it outlives the workers. Dask itself gives up after four deaths, and counts
+    those of workers on which the task was only waiting.
     """
     from distributed import get_client
 
     client: Any = get_client()
-    place = [run, str(number)]
-    begun = client.get_metadata(place, 0)
-    client.set_metadata(place, begun + 1)
-    return begun >= 2
+    counter = [run, str(number)]
+    n_started = client.get_metadata(counter, 0)
+    client.set_metadata(counter, n_started + 1)
+    return n_started >= 2

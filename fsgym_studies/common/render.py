@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 from collections.abc import Sequence
-from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ import matplotlib
 import pandas as pd
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import PACKAGES, environment
+from fsgym.comparison.report import provenance, template_environment
 from fsgym_studies.common.plan import plain_columns
 from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Claim, Conclusion, Study, Table
@@ -23,7 +20,6 @@ from fsgym_studies.common.study import Claim, Conclusion, Study, Table
 NOTHING = "–"  # where there is no number
 STAMP = 10.0  # minutes below which a decimal is told
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}
-ERROR_BARS: dict[str, Any] = {**LINE, "elinewidth": 0.8, "capsize": 2}
 
 
 def number(value: Any, digits: int = 3) -> str:
@@ -173,7 +169,7 @@ def write(
     Returns the path of the report. Raises OSError in one sentence where the folder cannot be written.
     """
     work = work_done(timings, len(table))
-    templates = environment(Path(__file__).parent / "templates")
+    templates = template_environment(Path(__file__).parent / "templates")
     templates.filters["told"] = number
     claims = Table("claims", "Claims", "", claims_frame(conclusion.claims))
     times = times_table(timings)
@@ -204,13 +200,7 @@ def write(
                     {"told": t, "columns": list(t.frame.columns), "rows": t.frame.to_numpy(object).tolist()}
                     for t in shown
                 ],
-                versions={
-                    "python": platform.python_version(),
-                    "fsgym": version("fsgym"),
-                    **{p: version(p) for p in PACKAGES},
-                },
-                machine=platform.platform(terse=True),
-                date=datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+                **provenance(),
             ),
             encoding="utf-8",
         )

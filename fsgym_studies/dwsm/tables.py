@@ -74,7 +74,7 @@ def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]
         chances = table[table["dataset"] == dataset].groupby("share")["chance"].mean()
         with style():
             figure = figures.panels(
-                rows, DRAWN, {float(s): float(c) for s, c in chances.items()}, figures.short(str(dataset))
+                rows, DRAWN, {float(s): float(c) for s, c in chances.items()}, figures.shorten_name(str(dataset))
             )
             png = png_of(figure)
         caption = (

@@ -277,7 +277,7 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
         axes = figure.subplots(2, 4).ravel()
         for dataset, ax in zip(sets, axes):
             counts = counts_of(dataset)
-            for method, look in figures.looks(METHODS).items():
+            for method, look in figures.method_styles(METHODS).items():
                 if (dataset, method) in found.index.droplevel("split"):
                     own = found.loc[(dataset, method)][counts]
                     ax.plot(counts, own.mean(), label=method, **{**LINE, "markersize": 4}, **look)
@@ -308,7 +308,7 @@ def quality_picture(table: pd.DataFrame) -> Picture | None:
     found = read(rows, COUNTS, "svm_error").groupby("method").mean()
     with style():
         ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
-        for method, look in figures.looks(METHODS).items():
+        for method, look in figures.method_styles(METHODS).items():
             if method in found.index:
                 ax.plot(list(COUNTS), found.loc[method], label=method, **LINE, **look)
         _counted(ax)

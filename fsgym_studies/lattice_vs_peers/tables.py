@@ -11,7 +11,7 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import ERROR_BARS, LINE, NOTHING, number, style
+from fsgym_studies.common.render import LINE, NOTHING, number, style
 from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, FIGURES, LATTICE, PPO, RCPI, STATIC
@@ -192,7 +192,7 @@ def picture(found: pd.DataFrame) -> Picture:
     from matplotlib.figure import Figure
 
     names, prices = peers(found), sorted(found["lam"].unique())
-    looks = figures.looks([OURS, *names])
+    looks = figures.method_styles([OURS, *names])
     shared = losses(found).groupby("dataset").count().gt(0).all(axis=1)
     own = found[found["dataset"].isin(shared[shared].index)]
     with style():
@@ -201,13 +201,13 @@ def picture(found: pd.DataFrame) -> Picture:
         for name in names:
             pairs = [difference(found, name, lam) for lam in prices]
             known = [(lam, p) for lam, p in zip(prices, pairs) if p is not None]
-            left.errorbar(
+            figures.plot_error_bars(
+                left,
                 [lam for lam, _ in known],
                 [-p.mean for _, p in known],
                 yerr=[p.error_sets for _, p in known],
                 label=name,
-                **ERROR_BARS,
-                **looks[name],
+                style=LINE | looks[name],
             )
         left.axhline(0, color=looks[OURS]["color"], linewidth=1.4, label=OURS)
         left.set_xscale("log")

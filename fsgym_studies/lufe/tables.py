@@ -10,7 +10,7 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import ERROR_BARS, NOTHING, number, style
+from fsgym_studies.common.render import LINE, NOTHING, number, style
 from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import ALL, IDENTITY, LUFE, RANDOM, SELECTION, augmented, some_lufe
@@ -208,7 +208,7 @@ def error_picture(found: pd.DataFrame, selector: str, number_of: int) -> Picture
             errors = pd.DataFrame({n: 100 - 100 * column(found, selector, arm, K) for n, arm in arms.items()})
             errors = errors.dropna().sort_values(ALL)
             places = np.arange(len(errors))
-            for name, look in figures.looks(list(arms)).items():
+            for name, look in figures.method_styles(list(arms)).items():
                 top.plot(places, errors[name], label=name, linewidth=1.2, markersize=5, **look)
             gain = errors[selector] - errors[f"LUFe-{selector}"]
             colours = [figures.COLOURS[2] if g >= 0 else figures.COLOURS[1] for g in gain]
@@ -232,15 +232,15 @@ def share_picture(shares: pd.DataFrame) -> Picture:
     with style():
         figure = Figure(figsize=(11, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for name, look in figures.looks(others).items():
+        for name, look in figures.method_styles(others).items():
             pairs: list[Pair] = list(shares[name])
-            left.errorbar(
+            figures.plot_error_bars(
+                left,
                 100 * shares["t"],
                 [p.mean for p in pairs],
                 yerr=[p.error for p in pairs],
                 label=f"over {name}",
-                **ERROR_BARS,
-                **look,
+                style=LINE | look,
             )
             right.plot(100 * shares["t"], [p.wins for p in pairs], label=f"over {name}", linewidth=1.4, **look)
         left.axhline(0, color="#777777", linewidth=0.8)

@@ -38,11 +38,11 @@ def drawn(train: Dataset, test: Dataset, distribution: str, w: float, s: int, se
     """Missing values become means, values become draws; both means and ranges are those of the training part."""
     from baselines import UncertainExpander
 
-    means = ImputedMean(None).learn(train.X)
+    means = ImputedMean(None).fit_means(train.X)
     expander = UncertainExpander(w, s, distribution, feature_scale=SCALE, random_state=seed)
-    X = np.asfortranarray(expander.fit_transform(means.fill(train.X)))
+    X = np.asfortranarray(expander.fit_transform(means.impute(train.X)))
     y, y_test = (np.where(part.y > 0, 1.0, -1.0) for part in (train, test))
-    return Drawn(X, y, expander.transform(means.fill(test.X)), y_test, s)
+    return Drawn(X, y, expander.transform(means.impute(test.X)), y_test, s)
 
 
 def lasso(data: Drawn, penalties: Penalties, solver: str, n_steps: int = 100) -> SparseGroupLasso:

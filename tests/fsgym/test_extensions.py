@@ -164,7 +164,7 @@ def test_the_command_line_knows_methods_of_other_distributions(distribution, tmp
         [*command, "--jobs", "2", "--out", str(tmp_path / "out")], capture_output=True, text=True, env=place
     )
     assert said.returncode == 0, said.stderr
-    assert "At lambda 0.01, A record loses least" in said.stdout
+    assert "At lambda 0.01, A record has the lowest loss" in said.stdout
     assert Path(tmp_path, "out", "results.csv").read_text().count("\nwine,0,top") == 5
 
 
@@ -177,12 +177,12 @@ def test_an_agent_of_another_distribution_is_trained_and_loaded(distribution, tm
 
 
 def test_a_method_looks_the_same_whatever_it_is_compared_with():
-    together = figures.looks(["cart", "lattice", "mine"])
-    assert together["lattice"] == figures.looks(["lattice"])["lattice"]
-    assert together["cart"] == figures.looks(["mine", "rcpi", "cart"])["cart"]
-    every = figures.looks([*METHODS, "mine", "yours"])
+    together = figures.method_styles(["cart", "lattice", "mine"])
+    assert together["lattice"] == figures.method_styles(["lattice"])["lattice"]
+    assert together["cart"] == figures.method_styles(["mine", "rcpi", "cart"])["cart"]
+    every = figures.method_styles([*METHODS, "mine", "yours"])
     assert len({(v["color"], v["marker"]) for v in every.values()}) == len(METHODS) + 2
-    assert len({v["color"] for v in figures.looks(list(methods.DEFAULT_METHODS)).values()}) == 5
+    assert len({v["color"] for v in figures.method_styles(list(methods.DEFAULT_METHODS)).values()}) == 5
 
 
 def test_a_variant_of_ones_own_is_single_and_vectorised(registry):

@@ -1,4 +1,4 @@
-"""The command line: what it takes, what it prints, and one sentence for every mistake."""
+"""The command line: its arguments, its output, and one sentence for every error."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 import fsgym
 from fsgym import cli
 from fsgym.cli import files as inputs
-from fsgym.comparison import cell as runner
+from fsgym.comparison import cell as cells
 from fsgym.rules.options import OPTIONS
 
 WINE = fsgym.load_dataset("wine")
@@ -20,15 +20,15 @@ WINE = fsgym.load_dataset("wine")
 
 def call(capsys, *arguments):
     """Exit code, stdout and stderr of a command."""
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as exited:
         cli.main([str(a) for a in arguments])
-    said = capsys.readouterr()
-    return left.value.code, said.out, said.err
+    printed = capsys.readouterr()
+    return exited.value.code, printed.out, printed.err
 
 
 @pytest.fixture
 def table(tmp_path):
-    """A CSV file of the user's own, with an identifier and a category."""
+    """A CSV file of a user, with an identifier and a categorical column."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({
         "patient": [f"p{i}" for i in range(60)], "age": rng.integers(20, 80, 60), "fever": rng.normal(38, 1, 60),
@@ -43,7 +43,7 @@ def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
     (tmp_path / "prices.csv").write_text("name,price\nage,1\nfever,5\nsex,1\n")
     (tmp_path / "errors.csv").write_text(",no,yes\nno,0,50\nyes,10,0\n")
     out = tmp_path / "out"
-    code, said, error = call(
+    code, output, error = call(
         capsys,
         "compare",
         table,
@@ -67,14 +67,14 @@ def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
         out,
     )
     assert (code, error) == (0, "")
-    assert "CART" in said
-    assert "Loss at lambda" in said
-    assert str(out / "report.html") in said
+    assert "CART" in output
+    assert "Loss: cost of errors + lambda x price paid" in output
+    assert str(out / "report.html") in output
     results = pd.read_csv(out / "results.csv")
     assert set(results["price"]) == {1.0}
     assert results["spent"].max() <= 7  # the category counts once
-    reached = results[results["n_acquisitions"] > 0]
-    np.testing.assert_allclose(reached["loss"], reached["error_cost"] + reached["spent"])
+    acquiring = results[results["n_acquisitions"] > 0]
+    np.testing.assert_allclose(acquiring["loss"], acquiring["error_cost"] + acquiring["spent"])
     assert "--target ill --drop patient --methods cart,lars" in (out / "report.html").read_text(encoding="utf-8")
 
 
@@ -124,7 +124,7 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
     assert "related needs unrelated_costs" in error
 
 
-def test_prerequisites_and_what_the_first_acquisition_costs(capsys, tmp_path, table):
+def test_prerequisites_and_the_price_of_the_first_acquisition(capsys, tmp_path, table):
     (tmp_path / "needs.json").write_text('{"fever": ["age"], "sex": ["age", "fever"]}')
     (tmp_path / "related.json").write_text('[["age", "fever"], ["fever", "sex"]]')
     arguments = ["compare", table, "--target", "ill", "--drop", "patient", "--methods", "lars", "--splits", 1]
@@ -134,13 +134,13 @@ def test_prerequisites_and_what_the_first_acquisition_costs(capsys, tmp_path, ta
     assert set(results["n_acquisitions"]) <= {0.0, 1.0, 2.0, 3.0}
     assert set(results["n_acquisitions"]) & {2.0, 3.0}  # fever needs age
     np.testing.assert_allclose(results["spent"], 2 * results["n_acquisitions"])
-    dear = ["--related", tmp_path / "related.json", "--unrelated-costs", 7, "--no-empty-is-related"]
-    assert call(capsys, *arguments, *dear)[0] == 0
+    expensive = ["--related", tmp_path / "related.json", "--unrelated-costs", 7, "--no-empty-is-related"]
+    assert call(capsys, *arguments, *expensive)[0] == 0
     again = pd.read_csv(tmp_path / "out" / "results.csv")
     np.testing.assert_allclose(again["spent"], results["spent"] + 5 * (results["n_acquisitions"] > 0))
 
 
-def test_missing_values_are_refused_where_they_shall_be(capsys, tmp_path):
+def test_missing_values_are_refused_on_request(capsys, tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("a,b,target\n" + "1,2,no\n,3,yes\n2,2,no\n4,1,yes\n" * 5)
     arguments = ["compare", path, "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path / "out"]
@@ -150,22 +150,22 @@ def test_missing_values_are_refused_where_they_shall_be(capsys, tmp_path):
     assert "'gaps' has missing values" in error
 
 
-def test_failing_fits_are_told_and_the_exit_is_not_zero(capsys, tmp_path, monkeypatch):
+def test_failing_fits_are_reported_and_the_exit_status_is_one(capsys, tmp_path, monkeypatch):
     def failing(policy, dataset, rules):
         raise ValueError("the machine is tired")
 
-    monkeypatch.setattr(runner, "evaluate", failing)
+    monkeypatch.setattr(cells, "evaluate", failing)
     code, _, error = call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path)
     assert code == 1
     assert "fits failed, the first of lars: ValueError: the machine is tired" in error
     assert (tmp_path / "report.html").exists()
 
 
-def test_ctrl_c_says_what_is_kept(capsys, tmp_path, monkeypatch):
+def test_ctrl_c_reports_how_many_fits_are_stored(capsys, tmp_path, monkeypatch):
     def stopped(**cell):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "run_cell", stopped)
+    monkeypatch.setattr(cells, "run_cell", stopped)
     code, _, error = call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path)
     assert code == 130
     assert error.startswith("fsgym: stopped after 0 of ")
@@ -173,7 +173,7 @@ def test_ctrl_c_says_what_is_kept(capsys, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["compare", "wien"], "did you mean 'wine'"),
         (["compare", "wine", "--methods", "rcpi,carrt"], "did you mean 'cart'"),
@@ -207,18 +207,18 @@ def test_ctrl_c_says_what_is_kept(capsys, tmp_path, monkeypatch):
         (["datasets", "--data-dir", "/nowhere"], "/nowhere"),
     ],
 )
-def test_mistakes_are_one_sentence_on_stderr(arguments, says, capsys, tmp_path, monkeypatch):
+def test_errors_are_one_sentence_on_stderr(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(runner, "run_cell", lambda *_: pytest.fail("work has begun"))
-    code, said, error = call(capsys, *arguments)
-    assert (code, said) == (2, "")
-    assert says in error
+    monkeypatch.setattr(cells, "run_cell", lambda *_: pytest.fail("a fit was started"))
+    code, output, error = call(capsys, *arguments)
+    assert (code, output) == (2, "")
+    assert message in error
     assert error.startswith("fsgym: ")
     assert len(error.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "says"),
+    ("name", "text", "message"),
     [
         ("e.csv", "", "lacks"),
         ("e.csv", ",class_0,class_1\nclass_0,0,1\nclass_1,1,0\n", "lacks 'class_2'"),
@@ -227,14 +227,14 @@ def test_mistakes_are_one_sentence_on_stderr(arguments, says, capsys, tmp_path, 
         ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1,x,0\nclass_2,1,1,0\n", "must hold numbers"),
         ("e.json", "{", "is not JSON"),
         ("e.json", "[1]", "must map each answer"),
-        ("e.json", '{"class_0": {"class_0": 1}}', "for each of the truths"),
+        ("e.json", '{"class_0": {"class_0": 1}}', "for each true class"),
         ("e.csv", "\udcff", "not text in UTF-8"),
     ],
 )
-def test_damaged_error_costs_are_refused(name, text, says, tmp_path):
+def test_damaged_error_costs_are_refused(name, text, message, tmp_path):
     path = tmp_path / name
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(ValueError, match=says) as caught:
+    with pytest.raises(ValueError, match=message) as caught:
         inputs.read_error_costs(path, WINE)
     assert str(path) in str(caught.value)
 
@@ -260,7 +260,7 @@ def test_relations_in_both_formats(tmp_path):
             inputs.read_pairs(tmp_path / name, data), np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool)
         )
     (tmp_path / "r.json").write_text('[["a", "d"]]')
-    with pytest.raises(ValueError, match="'d', which is no acquisition"):
+    with pytest.raises(ValueError, match="'d', which is not an acquisition"):
         inputs.read_pairs(tmp_path / "r.json", data)
     for text in ("{}", '[["a"]]', "[1]"):
         (tmp_path / "r.json").write_text(text)
@@ -279,17 +279,17 @@ def test_prerequisites_in_both_formats(tmp_path):
         np.testing.assert_array_equal(
             inputs.read_needs(tmp_path / name, data), np.array([[0, 0, 0], [0, 0, 0], [1, 1, 0]], bool)
         )
-    for text, says in (
-        ('{"d": ["a"]}', "'d', which is no acquisition"),
-        ('{"d": []}', "'d', which is no acquisition"),
-        ('{"a": ["d"]}', "'d', which is no acquisition"),
-        ('{"a": [["b"]]}', "which is no acquisition"),
+    for text, message in (
+        ('{"d": ["a"]}', "'d', which is not an acquisition"),
+        ('{"d": []}', "'d', which is not an acquisition"),
+        ('{"a": ["d"]}', "'d', which is not an acquisition"),
+        ('{"a": [["b"]]}', "which is not an acquisition"),
         ('{"a": "b"}', "lists of the names they need"),
         ('["a", "b"]', "lists of the names they need"),
         ("{", "is not JSON"),
     ):
         (tmp_path / "p.json").write_text(text)
-        with pytest.raises(ValueError, match=says) as caught:
+        with pytest.raises(ValueError, match=message) as caught:
             inputs.read_needs(tmp_path / "p.json", data)
         assert str(tmp_path / "p.json") in str(caught.value)
     (tmp_path / "p.csv").write_text(",a,b,c\na,0,0,0\nb,0,0,0\nc,0.5,0,0\n")
@@ -300,16 +300,16 @@ def test_prerequisites_in_both_formats(tmp_path):
 @pytest.mark.parametrize("command", ["compare", "train"])
 def test_the_help_has_every_option_of_the_rules(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    said = " ".join(call(capsys, command, "--help")[1].split())
+    output = " ".join(call(capsys, command, "--help")[1].split())
     for option in OPTIONS:
-        assert f"--{option.name.replace('_', '-')} " in said
-    assert "{group name: [feature names]}" in said  # no markup to Rich
+        assert f"--{option.name.replace('_', '-')} " in output
+    assert "{group name: [feature names]}" in output  # not read as markup by Rich
 
 
 def test_datasets_are_listed(capsys):
-    code, said, _ = call(capsys, "datasets")
+    code, output, _ = call(capsys, "datasets")
     assert code == 0
-    rows = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.strip()}
+    rows = {line.split()[0]: line.split()[1:] for line in output.splitlines() if line.strip()}
     assert rows["wine"][:4] == ["embedded", "178", "13", "3"]
 
 

@@ -1,4 +1,4 @@
-"""The comparison: same splits, same prices, nothing chosen on test data, the same table for any number of processes."""
+"""The comparison: same splits and prices, no choice on test data, the same table for any number of processes."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from sklearn.dummy import DummyClassifier
 import fsgym
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, compare, evaluate, summarise
-from fsgym.comparison import cell as runner
+from fsgym.comparison import cell as cells
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, with_groups
 from fsgym.methods import METHODS, find_method, import_conflict, load_class
 
@@ -58,7 +58,7 @@ def test_one_row_for_each_split_method_and_setting(wine):
     assert wine[[*figures, *(f"validation_{f}" for f in figures)]].notna().all(axis=None)
 
 
-def test_a_row_can_be_made_by_hand(wine):
+def test_a_row_can_be_computed_by_hand(wine):
     row = wine[(wine["method"] == "cart") & (wine["split"] == 1)].iloc[-1]
     data = fsgym.load_dataset("wine")
     train, test = data.split(0.5, 1)
@@ -66,8 +66,8 @@ def test_a_row_can_be_made_by_hand(wine):
     rules = Rules.for_dataset(data, lam=row["price"])
     seed = make_protocol(data, splits=2, train_share=0.5, seed=0, lam=None, options=OPTIONS).seed_of(1, "cart")
     model = CARTClassifier(**json.loads(row["params"]), random_state=seed)
-    for part, judged, prefix in ((fit, validation, "validation_"), (train, test, "")):
-        for name, value in evaluate(model.fit(part.X, data.classes[part.y]), judged, rules).figures().items():
+    for part, evaluated, prefix in ((fit, validation, "validation_"), (train, test, "")):
+        for name, value in evaluate(model.fit(part.X, data.classes[part.y]), evaluated, rules).figures().items():
             assert row[prefix + name] == value
 
 
@@ -76,10 +76,10 @@ def test_the_table_does_not_depend_on_the_number_of_processes():
 
     quick = [DatumWiseClassifier(lam=v, n_iterations=2, states_per_sample=2) for v in (0.0, 0.05)]
     methods = {"quick": quick, "l1_svm": "l1_svm", "cart": "cart"}
-    alone = compare("wine", methods, splits=2, n_jobs=1)
+    single = compare("wine", methods, splits=2, n_jobs=1)
     together = compare("wine", methods, splits=2, n_jobs=2)
-    assert alone["error"].isna().all()
-    pd.testing.assert_frame_equal(alone, together, check_exact=True)
+    assert single["error"].isna().all()
+    pd.testing.assert_frame_equal(single, together, check_exact=True)
 
 
 def test_another_seed_gives_other_splits(wine):
@@ -98,11 +98,11 @@ def test_rcpi_sweeps_the_prices_it_is_given():
 
 
 def test_default_prices():
-    base, dear = Rules(2, 2), Rules(2, 2, costs=[10, 30])
+    base, expensive = Rules(2, 2), Rules(2, 2, costs=[10, 30])
     assert prices_of(None, base, False) == (PAPER_PRICES, (0.01, 0.05, 0.1))
-    assert prices_of(None, dear, False)[1] == (0.0005, 0.0025, 0.005)
-    assert prices_of(None, dear, True) == (UNIT_PRICES, (1.0,))
-    assert prices_of(0.3, dear, True) == ((0.3,), (0.3,))
+    assert prices_of(None, expensive, False)[1] == (0.0005, 0.0025, 0.005)
+    assert prices_of(None, expensive, True) == (UNIT_PRICES, (1.0,))
+    assert prices_of(0.3, expensive, True) == ((0.3,), (0.3,))
     with pytest.raises(TypeError, match="one or several numbers"):
         prices_of("cheap", base, False)
     with pytest.raises(ValueError, match="at least one"):
@@ -117,8 +117,8 @@ def test_settings_are_chosen_on_validation_figures_only(wine):
     pd.testing.assert_series_equal(summary.losses["spent"], blind.losses["spent"])
     rows = wine[(wine["method"] == "cart") & (wine["validation_n_features"] <= 3)]
     rows = rows.sort_values(["validation_accuracy", "validation_n_features", "setting"], ascending=[False, True, True])
-    told = summary.within.set_index("method").loc["cart"]
-    assert told["accuracy"] == pytest.approx(rows.groupby("split")["accuracy"].first().mean())
+    cart = summary.within.set_index("method").loc["cart"]
+    assert cart["accuracy"] == pytest.approx(rows.groupby("split")["accuracy"].first().mean())
     losses = wine["validation_error_cost"] + 0.05 * wine["validation_spent"]
     chosen = wine.loc[losses[wine["method"] == "lars"].groupby(wine["split"]).idxmin()]
     assert summary.losses.set_index("method").loc["lars", "loss"] == pytest.approx(
@@ -135,18 +135,18 @@ def test_summary_of_a_table_by_hand():
         (1, 0, 1.0, 0.8, 1.0, 1.0, 0.70),
         (1, 1, 3.0, 0.8, 1.0, 3.0, 0.90),
     ]
-    made = []
+    results = []
     for split, setting, vn, va, allowed, n, a in rows:
         row = {"method": "m", "split": split, "setting": setting, "params": "{}", "error": None}
         row |= {"validation_n_features": vn, "validation_accuracy": va, "validation_admissible": allowed}
         row |= {"validation_error_cost": 1 - va, "validation_spent": vn, "n_features": n, "accuracy": a, "spent": n}
         row |= {"balanced_accuracy": a, "sparsity": 0.5, "n_acquisitions": n, "error_cost": 1 - a, "admissible": 1.0}
-        made.append(row)
-    summary = summarise(pd.DataFrame(made), within=[0.5, 1, 3], lam=[0.01])
+        results.append(row)
+    summary = summarise(pd.DataFrame(results), within=[0.5, 1, 3], lam=[0.01])
     nothing, one, three = summary.within.to_dict("records")
     assert np.isnan(nothing["accuracy"])
     assert (one["accuracy"], one["n_features"]) == (pytest.approx(0.65), pytest.approx(1.25))
-    # Split 0: the better setting; split 1: a tie, which the sparser one wins; the setting that overspends is out.
+    # Split 0: the better setting; split 1: a tie, won by the sparser one. The setting that breaks rules is left out.
     assert (three["accuracy"], three["n_features"]) == (pytest.approx(0.75), pytest.approx(2.0))
     assert three["accuracy_std"] == pytest.approx(0.05)
     (loss,) = summary.losses.to_dict("records")
@@ -174,11 +174,11 @@ def test_own_estimators_policies_and_callables():
     assert not hasattr(fitted, "classes_")  # a clone was fitted
 
 
-def test_missing_values_are_imputed_for_methods_that_refuse_them_and_not_paid_for():
+def test_missing_values_are_imputed_for_methods_that_do_not_accept_them_and_cost_nothing():
     results = compare(holed(), {"lars": "lars", "cart": "cart"}, splits=1)
     assert results["error"].isna().all()
     everything = results[results["method"] == "lars"].iloc[-1]
-    assert everything["n_features"] == pytest.approx(3.2, abs=0.3)  # of 4, a fifth being missing
+    assert everything["n_features"] == pytest.approx(3.2, abs=0.3)  # of 4, of which a fifth is missing
     assert everything["spent"] == everything["n_features"]
 
 
@@ -190,17 +190,17 @@ def test_groups_by_name_are_priced_as_wholes():
     assert results.iloc[-1]["spent"] == 5.0
     with pytest.raises(ValueError, match="is in none"):
         compare("wine", ["lars"], groups={"first": list(names[:5])})
-    with pytest.raises(ValueError, match="no feature of 'wine'"):
+    with pytest.raises(ValueError, match="not a feature of 'wine'"):
         compare("wine", ["lars"], groups={"first": ["alcohool"]})
 
 
 def test_groups_of_categories_may_be_named_by_the_category():
     data = Dataset(np.eye(4), [0, 1, 0, 1], groups=[[0, 1], [2], [3]], group_names=["colour", "x2", "size"])
-    grouped = with_groups(data, {"look": ["colour", "size"], "other": ["x2"]})
+    grouped = with_groups(data, {"appearance": ["colour", "size"], "other": ["x2"]})
     assert grouped.groups == ((0, 1, 3), (2,))
 
 
-def test_a_failing_method_is_recorded_and_the_others_go_on():
+def test_a_failing_method_is_recorded_and_the_others_are_fitted():
     with pytest.warns(UserWarning, match="2 of .* fits failed, the first of 'broken': ValueError: this one never"):
         results = compare("wine", {"broken": Broken(), "lars": "lars"}, splits=2)
     broken = results[results["method"] == "broken"]
@@ -210,8 +210,8 @@ def test_a_failing_method_is_recorded_and_the_others_go_on():
     assert summarise(results).within["method"].unique().tolist() == ["broken", "lars"]
 
 
-def test_ctrl_c_keeps_what_is_finished(tmp_path, monkeypatch):
-    original, seen, whole = runner.run_cell, [], compare("wine", ["cart"], splits=2, out=tmp_path / "straight")
+def test_ctrl_c_stores_finished_fits_and_the_same_call_resumes(tmp_path, monkeypatch):
+    original, seen, whole = cells.run_cell, [], compare("wine", ["cart"], splits=2, out=tmp_path / "uninterrupted")
 
     def interrupted(**cell):
         if len(seen) == 3:
@@ -221,7 +221,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path, monkeypatch):
 
     out = tmp_path / "out"
     with monkeypatch.context() as patch:
-        patch.setattr(runner, "run_cell", interrupted)
+        patch.setattr(cells, "run_cell", interrupted)
         with pytest.raises(KeyboardInterrupt, match=r"stopped after 3 of \d+ fits; their rows are in .*results.csv"):
             compare("wine", ["cart"], splits=2, out=out)
     assert pd.read_csv(out / "results.csv")["setting"].tolist() == [0, 1, 2]
@@ -231,38 +231,38 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path, monkeypatch):
         seen.append(cell)
         return original(**cell)
 
-    monkeypatch.setattr(runner, "run_cell", counted)
+    monkeypatch.setattr(cells, "run_cell", counted)
     pd.testing.assert_frame_equal(compare("wine", ["cart"], splits=2, out=out), whole, check_exact=True)
     assert len(seen) == len(whole)  # the three are not fitted again
     for name in ("results.csv", "results.sqlite"):
-        assert (out / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
+        assert (out / name).read_bytes() == (tmp_path / "uninterrupted" / name).read_bytes()
 
 
 class Dying(Broken):
-    """Takes its process with it."""
+    """Its fit kills the process."""
 
     def fit(self, X, y):
         os._exit(1)
 
 
-def test_a_method_that_kills_its_process_is_recorded_and_the_others_go_on(tmp_path):
-    with pytest.warns(UserWarning, match="1 of .* fits failed, the first of 'dying': its process died twice"):
+def test_a_method_that_kills_its_process_is_recorded_and_the_others_are_fitted(tmp_path):
+    with pytest.warns(UserWarning, match="1 of .* fits failed, the first of 'dying': its worker process died twice"):
         results = compare("wine", {"lars": "lars", "dying": Dying()}, splits=1, n_jobs=2, out=tmp_path)
     assert results.loc[results["error"].notna(), "method"].tolist() == ["dying"]
     assert results.loc[results["method"] == "dying", ["n_train", "n_test"]].to_numpy().tolist() == [[89, 89]]
     lars = compare("wine", ["lars"], splits=1)
-    kept = results[results["method"] == "lars"].drop(columns="error")
-    pd.testing.assert_frame_equal(kept, lars.drop(columns="error"), check_exact=True)
+    others = results[results["method"] == "lars"].drop(columns="error")
+    pd.testing.assert_frame_equal(others, lars.drop(columns="error"), check_exact=True)
 
 
-def test_a_folder_keeps_fits_apart_by_all_that_decides_them(tmp_path, monkeypatch):
-    original, seen = runner.run_cell, []
+def test_a_stored_fit_is_reused_only_for_equal_arguments(tmp_path, monkeypatch):
+    original, seen = cells.run_cell, []
 
     def counted(**cell):
         seen.append(cell)
         return original(**cell)
 
-    monkeypatch.setattr(runner, "run_cell", counted)
+    monkeypatch.setattr(cells, "run_cell", counted)
     data = fsgym.load_dataset("wine")
     settings = {
         "first": {"methods": {"stump": CARTClassifier(max_depth=1)}},
@@ -274,31 +274,31 @@ def test_a_folder_keeps_fits_apart_by_all_that_decides_them(tmp_path, monkeypatc
         "name": {"methods": {"tree": CARTClassifier(max_depth=1)}},
         "values": {"methods": {"stump": CARTClassifier(max_depth=1)}, "dataset": data.scaled()},
     }
-    for said, more in settings.items():
+    for changed, more in settings.items():
         arguments = {"dataset": data, "splits": 1, "out": tmp_path, **more}
         before = len(seen)
         result = compare(**arguments)
         pd.testing.assert_frame_equal(compare(**arguments), result, check_exact=True)
-        assert len(seen) - before == 1, said  # one new cell, and none again
-        alone = compare(**{**arguments, "out": None})
-        pd.testing.assert_frame_equal(alone, result, check_exact=True)
+        assert len(seen) - before == 1, changed  # one new cell, fitted once
+        single = compare(**{**arguments, "out": None})
+        pd.testing.assert_frame_equal(single, result, check_exact=True)
         seen[before + 1 :] = []
 
 
-def test_a_class_of_two_rows_is_still_compared():
+def test_a_class_of_two_rows_is_accepted():
     y = [0] * 20 + [1] * 20 + [2] * 2
     data = Dataset(np.arange(42.0)[:, None], y)
     assert compare(data, ["cart"], splits=1)["error"].isna().all()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "says"),
+    ("arguments", "error", "message"),
     [
         ({"methods": ["carrt"]}, ValueError, "did you mean 'cart'"),
         ({"methods": []}, ValueError, "at least one of lattice"),
         ({"methods": [CARTClassifier()]}, TypeError, "give CARTClassifier a name"),
         ({"methods": {"d": DummyClassifier()}}, TypeError, "must have features_used"),
-        ({"methods": {"d": [lambda o, m: m]}}, TypeError, "is no scikit-learn estimator"),
+        ({"methods": {"d": [lambda o, m: m]}}, TypeError, "is not a scikit-learn estimator"),
         ({"methods": {"d": []}}, ValueError, "at least one estimator"),
         ({"methods": {"d": 3}}, TypeError, "must be an estimator"),
         ({"methods": 3}, TypeError, "methods must be names"),
@@ -312,21 +312,21 @@ def test_a_class_of_two_rows_is_still_compared():
         ({"n_jobs": 0}, ValueError, "n_jobs must be"),
         ({"backend": "slurm"}, ValueError, "backend must be one of loky, dask, ray"),
         ({"backend": "dask"}, ValueError, "needs scheduler"),
-        ({"scheduler": "tcp://here:1"}, ValueError, "give backend='dask' or backend='ray'"),
+        ({"scheduler": "tcp://here:1"}, ValueError, "scheduler needs backend="),
         ({"costs": [1, 2]}, ValueError, "shape"),
         ({"budget_cost": 0.1}, ValueError, "nothing could be acquired"),
         ({"dataset": "wien"}, ValueError, "did you mean 'wine'"),
     ],
 )
-def test_mistakes_are_told_in_one_sentence_before_the_work(arguments, error, says, monkeypatch):
-    monkeypatch.setattr(runner, "run_cell", lambda **_: pytest.fail("work has begun"))
-    with pytest.raises(error, match=says) as caught:
+def test_errors_are_one_sentence_before_any_fit(arguments, error, message, monkeypatch):
+    monkeypatch.setattr(cells, "run_cell", lambda **_: pytest.fail("a fit was started"))
+    with pytest.raises(error, match=message) as caught:
         compare(**{"dataset": "wine", "methods": ["cart"], **arguments})
     assert "\n" not in str(caught.value)
 
 
-def test_an_unwritable_folder_is_told_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "run_cell", lambda **_: pytest.fail("work has begun"))
+def test_an_unwritable_folder_is_reported_before_any_fit(tmp_path, monkeypatch):
+    monkeypatch.setattr(cells, "run_cell", lambda **_: pytest.fail("a fit was started"))
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="cannot write to the folder"):
         compare("wine", ["cart"], out=tmp_path / "file" / "below")
@@ -341,15 +341,15 @@ def test_table_of_methods(name):
     assert "lam" in cls().get_params() or not method.prices
 
 
-def test_a_foreign_package_is_told(tmp_path, monkeypatch):
+def test_a_package_of_the_same_name_is_reported(tmp_path, monkeypatch):
     assert import_conflict("agents") is None
     assert "cannot be found" in import_conflict("agents_of_nobody")
-    (tmp_path / "strangers").mkdir()
-    (tmp_path / "strangers" / "__init__.py").write_text("")
+    (tmp_path / "other_package").mkdir()
+    (tmp_path / "other_package" / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    assert "is not the one that comes with fsgym" in import_conflict("strangers")
+    assert "is not the one that comes with fsgym" in import_conflict("other_package")
     monkeypatch.setitem(sys.modules, "stand_in", types.ModuleType("stand_in"))
     assert import_conflict("stand_in") is None
-    monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("strangers",))
+    monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("other_package",))
     with pytest.raises(ImportError, match="is not the one"):
-        load_class(METHODS["cart"]._replace(where="strangers:Tree"))
+        load_class(METHODS["cart"]._replace(where="other_package:Tree"))

@@ -1,4 +1,4 @@
-"""The report: one file that stands alone, in which nothing of the data is markup; and its figures."""
+"""The report, a self-contained file in which names and values of the data are escaped; and its figures."""
 
 import base64
 import re
@@ -26,7 +26,7 @@ def nasty_data():
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     quick = [DatumWiseClassifier(lam=v, n_iterations=2, states_per_sample=3) for v in (0.0, 0.05)]
     results = compare(
@@ -40,8 +40,8 @@ def made(tmp_path_factory):
     return folder, results
 
 
-def test_files_are_there_and_the_table_is_the_one_returned(made):
-    folder, results = made
+def test_files_are_written_and_the_table_is_the_one_returned(report):
+    folder, results = report
     read_again = pd.read_csv(folder / "results.csv")
     numbers = results.columns.drop(["error", "warning"])
     pd.testing.assert_frame_equal(read_again[numbers], results[numbers], check_dtype=False)
@@ -50,8 +50,8 @@ def test_files_are_there_and_the_table_is_the_one_returned(made):
         assert (folder / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_report_is_self_contained(made):
-    folder, _ = made
+def test_report_is_self_contained(report):
+    folder, _ = report
     markup, _ = read(folder / "report.html")
     assert "script" not in markup.tags
     assert "link" not in markup.tags
@@ -63,8 +63,8 @@ def test_report_is_self_contained(made):
     assert not re.search(r"url\(|@import", (folder / "report.html").read_text(encoding="utf-8"))
 
 
-def test_names_of_the_data_are_text(made):
-    folder, _ = made
+def test_names_in_the_data_are_escaped(report):
+    folder, _ = report
     markup, text = read(folder / "report.html")
     assert not {"i", "u"} & set(markup.tags)
     assert NASTY in text  # in the example trajectories: the first column decides
@@ -74,11 +74,11 @@ def test_names_of_the_data_are_text(made):
     assert "fsgym compare '<p>'" in text
 
 
-def test_report_says_how_it_was_made(made):
-    folder, results = made
+def test_report_says_how_it_was_made(report):
+    folder, results = report
     _, text = read(folder / "report.html")
-    for said in (f"fsgym {fsgym.__version__}", f"numpy {np.__version__}", "Seed 0", "python 3.", "gymnasium", "numba"):
-        assert said in text
+    for part in (f"fsgym {fsgym.__version__}", f"numpy {np.__version__}", "Seed 0", "python 3.", "gymnasium", "numba"):
+        assert part in text
     summary = fsgym.summarise(results)
     for row in summary.within.to_dict("records"):
         assert mean_text(row, "accuracy") in text
@@ -86,8 +86,8 @@ def test_report_says_how_it_was_made(made):
         assert mean_text(row, "loss") in text
 
 
-def test_examples_show_original_values_and_prices(made):
-    folder, _ = made
+def test_examples_show_original_values_and_prices(report):
+    folder, _ = report
     _, text = read(folder / "report.html")
     values = re.findall(re.escape(NASTY) + r" = (-?[\d.]+) price ([\d.]+)", text)
     column = {f"{v:.5g}" for v in nasty_data().X[:, 0]}
@@ -95,7 +95,7 @@ def test_examples_show_original_values_and_prices(made):
     assert all(v in column and price == "2" for v, price in values)
 
 
-def test_failures_overspending_and_missing_values_are_told(tmp_path):
+def test_failures_broken_rules_and_missing_values_are_reported(tmp_path):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 4))
     y = (X.sum(axis=1) > 0).astype(int)
@@ -103,11 +103,11 @@ def test_failures_overspending_and_missing_values_are_told(tmp_path):
     compare(Dataset(X, y, name="holed"), ["lars"], splits=1, budget=1, out=tmp_path)
     _, text = read(tmp_path / "report.html")
     assert "breaks the rules (" in text
-    assert "A missing value is not paid for" in text
+    assert "No method pays for a missing value" in text
     with pytest.warns(UserWarning, match="fits failed"):
         compare(Dataset(X, y), {"bad": DatumWiseClassifier(alpha=7.0)}, splits=1, out=tmp_path)
     _, text = read(tmp_path / "report.html")
-    assert "What failed" in text
+    assert "Failed fits" in text
     assert "alpha" in text
 
 
@@ -127,7 +127,7 @@ def test_curves_show_means_with_bars_both_ways():
     bars = first[2][0].get_segments()
     np.testing.assert_allclose(bars[0], [[0.1, 0.9], [0.3, 0.9]])
     np.testing.assert_allclose(second[0].get_xydata(), [[0.5, 0.8]])
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["largest class, nothing asked", "A", "B"]
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["largest class, no feature used", "A", "B"]
     assert ax.get_xlabel()
     assert ax.get_ylabel()
 
@@ -153,10 +153,10 @@ def test_usage_shows_the_most_used_of_many_features():
     np.testing.assert_allclose([bar.get_width() for bar in ax.containers[0]], usage[20:])
 
 
-def test_methods_are_told_apart_by_colour_and_marker():
-    looks = figures.looks(list("abcdefgh"))
-    assert len({look["color"] for look in looks.values()}) == 8
-    assert len({look["marker"] for look in looks.values()}) == 8
+def test_methods_differ_in_colour_and_marker():
+    styles = figures.method_styles(list("abcdefgh"))
+    assert len({style["color"] for style in styles.values()}) == 8
+    assert len({style["marker"] for style in styles.values()}) == 8
 
 
 def test_texts():
@@ -167,4 +167,4 @@ def test_texts():
     assert settings_text('{"lam": 0.01}') == "lam 0.01"
     assert settings_text('{"alpha": 0.0, "max_features": 3}') == "max_features 3"
     assert settings_text("{}") == "as given"
-    assert figures.short("x" * 40) == "x" * 27 + "…"
+    assert figures.shorten_name("x" * 40) == "x" * 27 + "…"

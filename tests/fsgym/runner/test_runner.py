@@ -1,4 +1,4 @@
-"""Running tasks: the same bytes whatever happens on the way, and no finished cell twice."""
+"""``run_tasks``: the same bytes however a run is interrupted, and no finished task runs twice."""
 
 import json
 import os
@@ -28,20 +28,20 @@ def draws(n, **more):
 
 
 def runs_of(log):
-    """How often each seed was begun."""
+    """How often the task of each seed was started."""
     lines = log.read_text().splitlines() if log.exists() else []
     return Counter(int(line.split()[0]) for line in lines)
 
 
-def test_results_come_in_the_order_of_the_tasks_and_as_the_store_has_them(tmp_path):
+def test_results_are_in_the_order_of_the_tasks_with_and_without_a_store(tmp_path):
     tasks = [Task("support.study_cells:draw", {"seed": k, "seconds": 0.03 * (k == 0)}) for k in (0, 7, 3, 7)]
-    apart = run_tasks(tasks, tmp_path / "results.sqlite", n_jobs=2)
-    assert [r["seed"] for r in apart.results] == [0, 7, 3, 7]
-    assert apart.results[1]["values"] == np.random.default_rng(7).normal(size=3).tolist()  # to the last bit
-    assert apart.results[0]["nothing"] is None
-    assert (apart.errors, apart.interrupted) == ([None] * 4, False)
-    assert apart.timings["key"].tolist() == [t.key for t in tasks[:3]]
-    assert run_tasks(tasks, None).results == apart.results
+    parallel = run_tasks(tasks, tmp_path / "results.sqlite", n_jobs=2)
+    assert [r["seed"] for r in parallel.results] == [0, 7, 3, 7]
+    assert parallel.results[1]["values"] == np.random.default_rng(7).normal(size=3).tolist()  # to the last bit
+    assert parallel.results[0]["nothing"] is None
+    assert (parallel.errors, parallel.interrupted) == ([None] * 4, False)
+    assert parallel.timings["key"].tolist() == [t.key for t in tasks[:3]]
+    assert run_tasks(tasks, None).results == parallel.results
 
 
 def test_one_or_two_processes_write_the_same_bytes(tmp_path):
@@ -64,14 +64,14 @@ def test_a_worker_has_one_thread_and_leaves_the_limits_as_they_were(n_jobs, monk
     assert os.environ["OMP_NUM_THREADS"] == "2"
 
 
-def test_time_and_memory_are_those_of_the_cell():
+def test_time_and_memory_are_those_of_the_task():
     tasks = [Task("support.study_cells:large", {"megabytes": v}) for v in (300, 1)] + draws(1, seconds=0.2)
     big, small, waiting = run_tasks(tasks, None).timings.itertuples()
     assert big.peak_mib - small.peak_mib > 200
     assert waiting.wall_seconds > 0.2 > 0.1 > waiting.cpu_seconds
 
 
-def test_failures_are_told_and_tried_again(tmp_path):
+def test_failures_are_reported_and_run_again(tmp_path):
     log, broken, store = tmp_path / "log", tmp_path / "broken", tmp_path / "results.sqlite"
     broken.write_text("")
     tasks = [Task("support.study_cells:fragile", {"seed": k, "log": str(log), "broken": str(broken)}) for k in range(5)]
@@ -82,28 +82,28 @@ def test_failures_are_told_and_tried_again(tmp_path):
     again = run_tasks(tasks, store)
     assert [r["seed"] for r in again.results] == [0, 1, 2, 3, 4]
     assert runs_of(log) == {0: 1, 1: 2, 2: 1, 3: 2, 4: 1}
-    straight = tmp_path / "straight" / "results.sqlite"
-    run_tasks(tasks, straight)
-    assert store.read_bytes() == straight.read_bytes()
+    uninterrupted = tmp_path / "uninterrupted" / "results.sqlite"
+    run_tasks(tasks, uninterrupted)
+    assert store.read_bytes() == uninterrupted.read_bytes()
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         ("support.study_cells:number", "TypeError: support.study_cells:number must return a dict, got int"),
         ("support.study_cells:nan", "ValueError: Out of range float values"),
-        ("support.study_cells:thing", "TypeError: a result must be made of JSON values, got object"),
+        ("support.study_cells:thing", "TypeError: a result must consist of JSON values, got object"),
         ("support.study_cells:nobody", "AttributeError: module 'support.study_cells' has no attribute 'nobody'"),
         ("no_such_module:f", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("sys:exit", "SystemExit"),
     ],
 )
-def test_results_that_are_none(call, says):
+def test_tasks_without_a_valid_result_report_their_error(call, message):
     (error,) = run_tasks([Task(call, {})], None).errors
-    assert error.startswith(says)
+    assert error.startswith(message)
 
 
-def test_ctrl_c_ends_the_run_and_the_same_command_goes_on(tmp_path):
+def test_ctrl_c_ends_the_run_and_the_same_call_resumes_it(tmp_path):
     tasks = [Task("support.study_cells:stopped", {"seed": k}) for k in range(6)]
     run = run_tasks(tasks, tmp_path / "results.sqlite")
     assert run.interrupted
@@ -112,12 +112,12 @@ def test_ctrl_c_ends_the_run_and_the_same_command_goes_on(tmp_path):
     assert run_tasks(tasks[:3], tmp_path / "results.sqlite").results == run.results[:3]
 
 
-def test_a_cell_that_kills_its_process_fails_alone(tmp_path):
+def test_only_the_task_that_kills_its_process_fails(tmp_path):
     log = tmp_path / "log"
     tasks = [Task("support.study_cells:deadly", {"seed": k, "log": str(log), "kills": [4]}) for k in range(6)]
     run = run_tasks(tasks, tmp_path / "results.sqlite", n_jobs=2)
     assert [k for k, e in enumerate(run.errors) if e] == [4]
-    assert run.errors[4].startswith("its process died twice")
+    assert run.errors[4].startswith("its worker process died twice")
     assert [r["seed"] for r in run.results if r] == [k for k in range(6) if k != 4]
 
 
@@ -131,11 +131,11 @@ if __name__ == "__main__":
 """
     place = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-W", "error::UserWarning", "-c", code]
-    said = subprocess.run(command, capture_output=True, text=True, env=place, timeout=120)
-    assert said.stdout == "[0, 1, 2, 3, 4, 5]\n", said.stderr
+    done = subprocess.run(command, capture_output=True, text=True, env=place, timeout=120)
+    assert done.stdout == "[0, 1, 2, 3, 4, 5]\n", done.stderr
 
 
-def test_a_process_that_was_killed_loses_nothing(tmp_path):
+def test_the_tasks_of_a_killed_process_are_run_again(tmp_path):
     log, mark = tmp_path / "log", tmp_path / "mark"
     tasks = [
         Task("support.study_cells:deadly_once", {"seed": k, "log": str(log), "mark": str(mark)}) for k in range(12)
@@ -150,29 +150,29 @@ def test_a_process_that_was_killed_loses_nothing(tmp_path):
     assert not mark.exists()
 
 
-# Imports once; then forks a run for each line of its input and kills it after so many seconds (0: lets it end).
+# Imports once; then forks a run for each line of its input and kills it after so many seconds (0: lets it finish).
 SERVER = """
 import os, signal, sys, time
 sys.path.insert(0, {here!r})
 from test_runner import draws
 from fsgym.runner import run_tasks
-def study(n_jobs, n, log, store):
-    run = run_tasks(draws(n, log=log, seconds=0.02), store, n_jobs=n_jobs)
-    assert len([r for r in run.results if r]) == n
+def run(n_jobs, n, log, store):
+    results = run_tasks(draws(n, log=log, seconds=0.02), store, n_jobs=n_jobs).results
+    assert len([r for r in results if r]) == n
 if __name__ == "__main__":
     print("ready", flush=True)
     for line in sys.stdin:
-        seconds, begun = float(line), os.path.getsize({log!r})
+        seconds, started = float(line), os.path.getsize({log!r})
         child = os.fork()
         if child == 0:
             status = 1
             try:
-                study({n_jobs}, {n}, {log!r}, {store!r})
+                run({n_jobs}, {n}, {log!r}, {store!r})
                 status = 0
             finally:
                 os._exit(status)
-        while seconds and {n_jobs} > 1 and os.path.getsize({log!r}) == begun:
-            time.sleep(0.01)  # the time counts from the first cell, where processes must be started before
+        while seconds and {n_jobs} > 1 and os.path.getsize({log!r}) == started:
+            time.sleep(0.01)  # with several processes, the time counts from the start of the first task
         if seconds:
             time.sleep(seconds)
             os.kill(child, signal.SIGKILL)
@@ -181,21 +181,21 @@ if __name__ == "__main__":
 
 
 def committed(store):
-    """The seeds in the file, read from a copy as a later run would see them."""
+    """The seeds whose results are in the store, read from a copy as a later run would read them."""
     with tempfile.TemporaryDirectory() as folder:
         for file in store.parent.glob(store.name + "*"):
             shutil.copy(file, folder)
         base = sqlite3.connect(Path(folder) / store.name)
         try:
             if not base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                return set()  # killed before anything
+                return set()  # killed before the tables were created
             return {json.loads(a)["seed"] for (a,) in base.execute("SELECT arguments FROM results")}
         finally:
             base.close()
 
 
 def killed_again_and_again(tmp_path, kills, n, n_jobs):
-    """Check that a study killed so often ends as one that was left alone; how many kills came in its midst."""
+    """Check that a run killed ``kills`` times ends as an uninterrupted one; the number of times its store grew."""
     rng = random.Random(kills)
     log, store = tmp_path / "log", tmp_path / "store" / "results.sqlite"
     log.write_text("")
@@ -204,31 +204,31 @@ def killed_again_and_again(tmp_path, kills, n, n_jobs):
     script.write_text(SERVER.format(here=str(HERE), n_jobs=n_jobs, n=n, log=str(log), store=str(store)))
     place = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     server = subprocess.Popen([sys.executable, script], stdin=-1, stdout=-1, text=True, bufsize=1, env=place)
-    grew, have, slow = 0, set(), 1.0
+    grew, stored, slow = 0, set(), 1.0
     with server as server:
         assert server.stdin
         assert server.stdout.readline() == "ready\n"
         for kill in range(kills + 1):
-            begun, had = runs_of(log), have
+            started, before = runs_of(log), stored
             at_least = (
-                0.02 * (n - len(have)) / n_jobs
-            )  # seconds that the cells left take: the kill comes before the end
+                0.02 * (n - len(stored)) / n_jobs
+            )  # seconds that the remaining tasks take: the kill comes before the end
             seconds = min(slow * rng.uniform(0.01, 0.25), 0.7 * at_least)
             server.stdin.write(f"{seconds if kill < kills else 0}\n")
             status = int(server.stdout.readline())
             assert status == (signal.SIGKILL if kill < kills else 0)
             if n_jobs > 1:
-                time.sleep(0.5)  # what its processes were at is lost, and they leave
-            have = committed(store) if store.exists() else set()
-            assert had <= have
-            assert all(runs_of(log)[k] == begun[k] for k in had)  # nothing committed is run again
-            grew += had < have
-            slow *= 1.0 if had < have else 1.2  # a busy machine needs longer to begin
+                time.sleep(0.5)  # its worker processes lose their tasks and exit
+            stored = committed(store) if store.exists() else set()
+            assert before <= stored
+            assert all(runs_of(log)[k] == started[k] for k in before)  # no committed task runs again
+            grew += before < stored
+            slow *= 1.0 if before < stored else 1.2  # a busy machine needs longer to start
         server.stdin.close()
-    assert have == set(range(n))
-    straight = tmp_path / "straight" / "results.sqlite"
-    run_tasks(draws(n, log=str(log), seconds=0.02), straight)
-    assert store.read_bytes() == straight.read_bytes()
+    assert stored == set(range(n))
+    uninterrupted = tmp_path / "uninterrupted" / "results.sqlite"
+    run_tasks(draws(n, log=str(log), seconds=0.02), uninterrupted)
+    assert store.read_bytes() == uninterrupted.read_bytes()
     assert {f.name for f in store.parent.iterdir()} == {"results.sqlite", "timings.sqlite"}
     return grew
 

@@ -1,4 +1,4 @@
-"""The file of finished cells: what it refuses, and that nothing committed is lost when writing fails."""
+"""The store: which files it refuses, and that no committed result is lost when writing fails."""
 
 import shutil
 import sqlite3
@@ -11,8 +11,8 @@ import pytest
 from fsgym import Dataset, Rules
 from fsgym.runner import Task, TaskResult, run_tasks
 from fsgym.runner import store as stores
-from fsgym.runner.fingerprint import describe, digest
-from fsgym.runner.store import opened
+from fsgym.runner.fingerprint import canonical_form, fingerprint
+from fsgym.runner.store import open_store
 
 CARD = {"call": "builtins:dict", "arguments": {"a": 1}}
 
@@ -27,37 +27,37 @@ def path(tmp_path):
     return tmp_path / "results.sqlite"
 
 
-def refused(path, error, says):
-    """The sentence, and that the file is as it was."""
+def refused(path, error, message):
+    """Check the error, that it is one line, and that the file is unchanged."""
     before = path.read_bytes() if path.is_file() else None
-    with pytest.raises(error, match=says) as caught:
+    with pytest.raises(error, match=message) as caught:
         run_tasks(tasks(4), path)
     assert "\n" not in str(caught.value)
     assert (path.read_bytes() if path.is_file() else None) == before
 
 
 def change(path, *statements):
-    base = sqlite3.connect(path, isolation_level=None)
+    connection = sqlite3.connect(path, isolation_level=None)
     for statement in statements:
-        base.execute(statement)
-    base.close()
+        connection.execute(statement)
+    connection.close()
 
 
-def test_results_are_whole_numbers_for_whole_numbers_and_floats_to_the_last_bit(path):
+def test_floats_are_stored_to_the_last_bit(path):
     values = [r["half"] for r in run_tasks(tasks(3), path).results]
     assert values == [k / 7 for k in range(3)]
-    base = sqlite3.connect(path)
-    rows = base.execute("SELECT key, call, arguments, data, result FROM results").fetchall()
-    base.close()
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT key, call, arguments, data, result FROM results").fetchall()
+    connection.close()
     assert [r[0] for r in rows] == sorted(t.key for t in tasks(3))
     assert {r[1:4] for r in rows} >= {("builtins:dict", '{"half":0.0,"seed":0}', "{}")}
 
 
 def test_timings_have_a_table_of_their_own(path):
-    base = sqlite3.connect(path.with_name("timings.sqlite"))
-    names = [r[0] for r in base.execute("SELECT name FROM sqlite_master")]
-    rows = base.execute("SELECT cpu_seconds, wall_seconds, peak_mib FROM timings").fetchall()
-    base.close()
+    connection = sqlite3.connect(path.with_name("timings.sqlite"))
+    names = [r[0] for r in connection.execute("SELECT name FROM sqlite_master")]
+    rows = connection.execute("SELECT cpu_seconds, wall_seconds, peak_mib FROM timings").fetchall()
+    connection.close()
     assert names == ["timings"]
     assert len(rows) == 3
     assert all(c >= 0 and w > 0 and m > 10 for c, w, m in rows)
@@ -71,10 +71,10 @@ def test_reading_a_finished_file_leaves_its_bytes(path):
 
 
 def test_another_version_is_refused(path):
-    change(path, "UPDATE made_with SET version = '0.0.1' WHERE name = 'fsgym'")
-    refused(path, ValueError, r"was begun with fsgym 0\.0\.1, here is .*, and no table mixes them")
+    change(path, "UPDATE versions SET version = '0.0.1' WHERE name = 'fsgym'")
+    refused(path, ValueError, r"created with fsgym 0\.0\.1, but fsgym .* is installed")
     change(path, "PRAGMA user_version = 7")
-    refused(path, ValueError, "has format 7 and this fsgym writes format 2")
+    refused(path, ValueError, "has format 7, but this fsgym uses format 3")
 
 
 def test_a_store_of_the_first_format_is_refused(path):
@@ -82,7 +82,7 @@ def test_a_store_of_the_first_format_is_refused(path):
     refused(path, ValueError, r"results\.sqlite was written by fsgym 0\.1, .*; choose another folder$")
 
 
-def test_what_is_installed_on_demand_is_known_from_then_on(tmp_path, monkeypatch):
+def test_versions_of_optional_libraries_are_recorded_once_installed(tmp_path, monkeypatch):
     path, torch = tmp_path / "results.sqlite", []
 
     def version(name):
@@ -97,7 +97,7 @@ def test_what_is_installed_on_demand_is_known_from_then_on(tmp_path, monkeypatch
     torch.append("2.1")
     run_tasks(tasks(3), path)
     torch.append("2.2")
-    refused(path, ValueError, r"was begun with torch 2\.1, here is 2\.2, and no table mixes them")
+    refused(path, ValueError, r"created with torch 2\.1, but torch 2\.2 is installed")
     torch.clear()
     assert len(run_tasks(tasks(4), path).results) == 4
     torch.append("2.1")
@@ -105,11 +105,11 @@ def test_what_is_installed_on_demand_is_known_from_then_on(tmp_path, monkeypatch
     assert path.read_bytes() == (tmp_path / "straight" / "results.sqlite").read_bytes()
 
 
-def test_a_file_of_somebody_else_is_refused(tmp_path):
+def test_a_file_of_another_program_is_refused(tmp_path):
     change(tmp_path / "songs.sqlite", "CREATE TABLE songs (name TEXT)")
-    refused(tmp_path / "songs.sqlite", ValueError, "is a SQLite file, but none of fsgym's")
-    (tmp_path / "notes.txt").write_text("not a data base, but long enough to be read as one " * 20)
-    refused(tmp_path / "notes.txt", OSError, "is damaged or no SQLite file")
+    refused(tmp_path / "songs.sqlite", ValueError, "not a store of fsgym")
+    (tmp_path / "notes.txt").write_text("not a data connection, but long enough to be read as one " * 20)
+    refused(tmp_path / "notes.txt", OSError, "damaged or not a SQLite file")
 
 
 @pytest.mark.parametrize("at", [0, 30, 105, "value", "half"])
@@ -129,20 +129,20 @@ def test_a_damaged_file_is_refused(path, at):
     assert str(path) in str(caught.value)
 
 
-def test_a_second_run_is_refused_while_the_first_goes_on(path):
+def test_a_second_run_is_refused_while_the_first_is_running(path):
     code = f"from test_store import tasks, run_tasks; run_tasks(tasks(3), {str(path)!r})"
     place = {"PYTHONPATH": ":".join([*(p for p in sys.path if p)])}
-    with opened(path) as store:
-        with pytest.raises(OSError, match="is in use by another run"), opened(path):
+    with open_store(path) as store:
+        with pytest.raises(OSError, match="is in use by another run"), open_store(path):
             pass
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=place)
         assert "is in use by another run" in other.stderr.splitlines()[-1]
         store.put(Task(**CARD), TaskResult('{"a": 1}', None))
-    with opened(path) as store:
+    with open_store(path) as store:
         assert store.finished() == {t.key for t in [Task(**CARD), *tasks(3)]}
 
 
-def test_a_file_where_a_folder_should_be_and_the_other_way_round(tmp_path):
+def test_a_file_in_place_of_a_folder_and_a_folder_in_place_of_a_file_are_refused(tmp_path):
     (tmp_path / "file").write_text("mine")
     refused(tmp_path / "file" / "results.sqlite", OSError, "cannot write to .*; choose another folder")
     refused(tmp_path / "file" / "deep" / "results.sqlite", OSError, "cannot write to .*; choose another folder")
@@ -163,7 +163,7 @@ except OSError as error:
 
 
 @pytest.mark.parametrize("limit", [6_000, 120_000])
-def test_a_full_disk_is_told_in_a_sentence_and_keeps_what_was_committed(tmp_path, limit):
+def test_a_full_disk_is_reported_in_one_sentence_and_committed_results_stay(tmp_path, limit):
     store, long = (
         tmp_path / "results.sqlite",
         [Task("builtins:dict", {"seed": k, "text": "x" * 2000}) for k in range(60)],
@@ -183,17 +183,19 @@ def test_a_full_disk_is_told_in_a_sentence_and_keeps_what_was_committed(tmp_path
     copy.parent.mkdir()
     for file in tmp_path.glob("results.sqlite*"):
         shutil.copy(file, copy.parent)
-    with opened(copy) as kept:
-        finished = kept.finished()
+    with open_store(copy) as opened:
+        finished = opened.finished()
     assert (len(finished) > 0) == (limit > 6_000)
-    assert finished == {t.key for t in long[: len(finished)]}  # whole cells, and all up to where it stopped
+    assert finished == {
+        t.key for t in long[: len(finished)]
+    }  # whole results, and all that were put before the disk was full
     run = run_tasks(long, store)
     assert run.errors == [None] * 60
     run_tasks(long, tmp_path / "straight" / "results.sqlite")
     assert store.read_bytes() == (tmp_path / "straight" / "results.sqlite").read_bytes()
 
 
-def test_writing_anew_may_fail_and_loses_nothing(path, monkeypatch):
+def test_rewriting_the_file_may_fail_and_loses_no_result(path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -201,15 +203,15 @@ def test_writing_anew_may_fail_and_loses_nothing(path, monkeypatch):
     with pytest.raises(OSError, match=r"cannot write to .*No space left on device"):
         run_tasks(tasks(5), path)
     monkeypatch.undo()
-    with opened(path) as store:
+    with open_store(path) as store:
         assert len(store.finished()) == 5
 
 
-def test_what_decides_a_result_decides_the_key():
+def test_the_key_depends_on_everything_that_the_result_depends_on():
     X, y = np.arange(12.0).reshape(6, 2), [0, 1] * 3
     data = Dataset(X, y)
-    base = Task("m:f", {"lam": 0.1, "seed": 3}, {"data": data})
-    assert base.key == Task("m:f", {"seed": 3, "lam": 0.1}, {"data": Dataset(X.copy(), y)}).key
+    reference = Task("m:f", {"lam": 0.1, "seed": 3}, {"data": data})
+    assert reference.key == Task("m:f", {"seed": 3, "lam": 0.1}, {"data": Dataset(X.copy(), y)}).key
     others = [
         Task("m:g", {"lam": 0.1, "seed": 3}, {"data": data}),
         Task("m:f", {"lam": 0.1, "seed": 4}, {"data": data}),
@@ -223,17 +225,17 @@ def test_what_decides_a_result_decides_the_key():
         Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Rules(2, 2)}),
         Task("m:f", {"lam": 0.1, "seed": 3}, {"data": Rules(2, 2, budget=1)}),
     ]
-    assert len({t.key for t in [base, *others]}) == 12
-    assert digest(np.zeros(3)) != digest(np.zeros((3, 1))) != digest(np.zeros(3, np.float32))
-    assert digest(np.array(["a", "b"])) != digest(np.array(["a", "c"]))
-    assert describe(np.float64(0.1)) == 0.1
-    assert describe(Rules) == describe(Rules) != describe(Dataset)
+    assert len({t.key for t in [reference, *others]}) == 12
+    assert fingerprint(np.zeros(3)) != fingerprint(np.zeros((3, 1))) != fingerprint(np.zeros(3, np.float32))
+    assert fingerprint(np.array(["a", "b"])) != fingerprint(np.array(["a", "c"]))
+    assert canonical_form(np.float64(0.1)) == 0.1
+    assert canonical_form(Rules) == canonical_form(Rules) != canonical_form(Dataset)
     with pytest.raises(TypeError, match="generator must be picklable"):
-        digest(k for k in range(3))
+        fingerprint(k for k in range(3))
 
 
 class Parts:
-    """An object that says what it consists of; its other attributes decide nothing."""
+    """An object that defines its own fingerprint, in which its other attributes have no part."""
 
     def __init__(self, *parts, note=""):
         self.parts, self.note = parts, note
@@ -242,15 +244,15 @@ class Parts:
         return [*self.parts]
 
 
-def test_an_object_may_say_what_it_consists_of():
-    assert digest(Parts(1, np.zeros(2))) == digest(Parts(1, np.zeros(2), note="another"))
-    assert digest(Parts(1, np.zeros(2))) != digest(Parts(1, np.ones(2)))
-    assert digest(Parts(1)) != digest([1])
-    assert describe(Parts(1)).keys() == {"Parts"}
+def test_an_object_may_define_its_own_fingerprint():
+    assert fingerprint(Parts(1, np.zeros(2))) == fingerprint(Parts(1, np.zeros(2), note="another"))
+    assert fingerprint(Parts(1, np.zeros(2))) != fingerprint(Parts(1, np.ones(2)))
+    assert fingerprint(Parts(1)) != fingerprint([1])
+    assert canonical_form(Parts(1)).keys() == {"Parts"}
 
 
-def test_tasks_that_cannot_be_are_refused():
+def test_invalid_tasks_are_refused():
     with pytest.raises(ValueError, match=r"call must be 'package\.module:function', got 'dict'"):
         Task("dict", {})
-    with pytest.raises(ValueError, match="'a' must be among the arguments or the data, not both"):
+    with pytest.raises(ValueError, match="'a' must be in arguments or in data"):
         Task("m:f", {"a": 1}, {"a": 2})
