@@ -7,11 +7,9 @@ import pickle
 import tempfile
 import threading
 import warnings
-from _thread import interrupt_main
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from functools import partial
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +29,7 @@ BACKENDS = ("loky", "dask", "ray")
 WORKER_DEATHS = {"BrokenProcessPool", "KilledWorker", "RayActorError", "WorkerCrashedError", "OutOfMemoryError"}
 NumberedResults = Generator[tuple[int, TaskResult], None, None]
 Executor = Callable[[Iterable[int]], NumberedResults]
+Call = tuple[Any, ...]  # the arguments of ``execute``
 
 
 def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
@@ -102,7 +101,9 @@ def _executor(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler
     shared = {fingerprint(value): value for task in tasks for value in task.data.values()}
     with ExitStack() as stack:
         if backend == "dask":
-            sent, watching = shared, _connect_dask(stack, scheduler, shared)
+            client = _connect_dask(stack, scheduler)
+            values = list(shared.values())
+            sent = dict(zip(shared, client.scatter(values, broadcast=True, hash=False) if values else []))
         elif backend == "ray":
             sent = _connect_ray(stack, scheduler, shared)
         else:
@@ -115,7 +116,7 @@ def _executor(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler
                 # warning would end that thread: no further result would arrive, and the run would wait forever.
                 warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
 
-        def calls(numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
+        def calls(numbers: Iterable[int]) -> Iterator[Call]:
             # A new origin for each group: a task that is started again with another group has not died again.
             origin = RunOrigin.of_this_process(backend)
             for number in numbers:
@@ -134,8 +135,7 @@ def _executor(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler
             return _stream_from_ray(calls(numbers))
 
         def run_on_dask(numbers: Iterable[int]) -> NumberedResults:
-            with watching(), closing(run_in_pool(numbers)) as results:
-                yield from results
+            return _stream_from_dask(client, scheduler, calls(numbers))
 
         yield run_here if n_jobs == 1 else {"loky": run_in_pool, "dask": run_on_dask, "ray": run_on_ray}[backend]
 
@@ -148,13 +148,8 @@ def _spill_to_files(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, An
     return {content: SharedValue(content, folder / content) for content in shared}
 
 
-def _connect_dask(
-    stack: ExitStack, scheduler: str | None, shared: Mapping[str, Any]
-) -> Callable[[], AbstractContextManager[None]]:
-    """Configure joblib's Dask backend, which scatters the shared values and recognises them by identity.
-
-    Returns a context to enter while results are awaited. Raises OSError where no scheduler answers.
-    """
+def _connect_dask(stack: ExitStack, scheduler: str | None) -> Any:
+    """A client of the running scheduler, whose workers have the same versions; OSError where no scheduler answers."""
     require("dask", "backend 'dask'")
     from distributed import Client
 
@@ -163,41 +158,40 @@ def _connect_dask(
     except (OSError, ValueError) as error:
         raise OSError(f"no dask scheduler answers at {scheduler}: {one_line(error)}") from None
     _require_same_versions(scheduler, _dask_versions(client))
-    stack.enter_context(parallel_config("dask", client=client, scatter=list(shared.values())))
-    return partial(_raise_dask_failures, client, scheduler)
+    return client
 
 
-@contextmanager
-def _raise_dask_failures(client: Any, scheduler: str | None) -> Iterator[None]:
-    """Re-raise failures of tasks that Dask has abandoned (joblib would wait forever), and report a lost scheduler."""
+def _stream_from_dask(client: Any, scheduler: str | None, calls: Iterable[Call]) -> NumberedResults:
+    """Yield results as they finish; a task that Dask has abandoned raises here.
+
+    Two tasks per thread of the cluster are submitted at a time: one that runs and one that waits.
+    """
+    from distributed import as_completed
     from distributed.client import FutureCancelledError
 
-    ended, raised, old = threading.Event(), [], set(client.futures)
+    calls, futures, unfinished = iter(calls), as_completed(loop=client.loop), set()
 
-    def watch() -> None:
-        while not ended.wait(0.5):
-            futures = client.futures.copy().items()
-            abandoned = [s.exception for key, s in futures if s.status == "error" and key not in old]
-            if abandoned:
-                raised.append(abandoned[0])
-                interrupt_main()
-                return
+    def submit() -> None:
+        n_free = max(2 * sum(client.nthreads().values()), 1) - len(unfinished)
+        for call in itertools.islice(calls, max(n_free, 0)):
+            future = client.submit(execute, *call, pure=False)
+            unfinished.add(future)
+            futures.add(future)
 
-    if threading.current_thread() is threading.main_thread():
-        threading.Thread(target=watch, daemon=True).start()
     try:
-        yield
-    except KeyboardInterrupt:
-        if raised:
-            raise raised[0] from None
-        raise
-    except FutureCancelledError:
+        submit()
+        for future in futures:
+            unfinished.discard(future)
+            yield future.result()
+            submit()
+    except (FutureCancelledError, OSError):  # not from the task, whose exceptions ``execute`` returns
         raise OSError(
             f"the connection to the dask scheduler at {scheduler} was lost; finished results are kept: rerun the same "
             "command when the scheduler is back"
         ) from None
     finally:
-        ended.set()
+        if client.status == "running":
+            client.cancel(list(unfinished))
 
 
 def _dask_versions(client: Any) -> list[Any]:
@@ -236,7 +230,7 @@ def _connect_ray(stack: ExitStack, scheduler: str | None, shared: Mapping[str, A
     return {content: SharedValue(content, ray.put(value)) for content, value in shared.items()}
 
 
-def _stream_from_ray(calls: Iterable[tuple[Any, ...]]) -> NumberedResults:
+def _stream_from_ray(calls: Iterable[Call]) -> NumberedResults:
     """Yield results as they finish; they come through a queue, as Ray's joblib backend returns all only at the end."""
     from ray.util.queue import Empty, Queue  # pyright: ignore[reportMissingImports]
 

@@ -109,7 +109,16 @@ def test_a_task_that_dask_abandons_is_reported_and_not_awaited_forever(tmp_path,
         run = run_tasks([Task("support.study_cells:deadly", {"seed": k, **arguments}) for k in range(3)], None, **dask)
     finally:
         cluster.scheduler.allowed_failures = before
-    assert [e is None for e in run.errors] == [True, False, True]
+    assert [e is None for e in run.errors] == [True, False, True], run.errors
+
+
+def test_an_abandoned_task_ends_its_run_where_ctrl_c_is_ignored(tmp_path, dask, cluster):
+    # As in `nohup fsgym compare ... &`: nothing may depend on a signal.
+    old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        test_a_task_that_dask_abandons_is_reported_and_not_awaited_forever(tmp_path, dask, cluster)
+    finally:
+        signal.signal(signal.SIGINT, old_handler)
 
 
 def test_a_lost_scheduler_ends_the_run_with_one_sentence(tmp_path):
