@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fsgym_studies.common.curves import areas, at, by_dataset, heights
+from fsgym_studies.common.curves import areas, by_dataset, heights, mean_accuracy_at
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.common.render import with_interval
 from fsgym_studies.common.study import Claim
@@ -22,7 +22,7 @@ def reaches(
     The paper does not say to which share of training data its figure belongs; all are told.
     """
     found = {
-        share: at(table, sparsity, dataset, method, share)
+        share: mean_accuracy_at(table, sparsity, dataset, method, share)
         for share in sorted(table.loc[table["dataset"] == dataset, "share"].unique())
     }
     told = "; ".join(f"{share:.0%}: {with_interval(m)}" for share, m in found.items() if m.count)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fsgym.dataset import Dataset
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, Arm, Block, Source, lams, shares
-from fsgym_studies.common.study import Planned
+from fsgym_studies.common.plan import (
+    CART,
+    DWSM,
+    L1_SVM,
+    LARS,
+    MethodSettings,
+    Source,
+    Sweep,
+    price_settings,
+    random_splits,
+)
+from fsgym_studies.common.study import StudyCell
 
 REFERENCE = """\
 @article{dulacarnold2012sequential,
@@ -34,19 +44,19 @@ BINARY = (
 EIGHT = tuple(source.title for source in BINARY)
 WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
 PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # section 6.1, and .05
-OTHERS = (Arm(L1_SVM, "l1_svm"), Arm(LARS, "lars"), Arm(CART, "cart"))
+OTHERS = (MethodSettings(L1_SVM, "l1_svm"), MethodSettings(LARS, "lars"), MethodSettings(CART, "cart"))
 METHODS = (DWSM, L1_SVM, LARS, CART)
 BUDGET = "DWSM, budget"
 SHARES = {False: (0.2, 0.5), True: (0.1, 0.2, 0.5, 0.9)}  # of the rows, for training
 SPLITS = {False: 3, True: 30}
 DRAWN = (*METHODS, BUDGET)  # in this order, so that a method has the same colour in every study
-BASE = Arm(DWSM, "rcpi", lams(PRICES))
+BASE = MethodSettings(DWSM, "rcpi", price_settings(PRICES))
 
 
-def over_shares(data: Dataset, arms: Sequence[Arm], full: bool) -> Iterator[Planned]:
+def over_shares(data: Dataset, arms: Sequence[MethodSettings], full: bool) -> Iterator[StudyCell]:
     """Every arm over random splits of a data set, at each share of training data."""
     for share in SHARES[full]:
-        yield from Block(data, arms, shares(share, SPLITS[full])).planned()
+        yield from Sweep(data, arms, random_splits(share, SPLITS[full])).cells()
 
 
 def splits_text(full: bool) -> str:

@@ -8,9 +8,9 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.curves import areas, by_dataset, differences, heights, versus
+from fsgym_studies.common.curves import areas, by_dataset, differences, heights, wins_over_datasets
 from fsgym_studies.common.plan import DWSM
-from fsgym_studies.common.render import file_stem, number, style, with_std
+from fsgym_studies.common.render import figure_style, file_stem, format_number, with_std
 from fsgym_studies.common.study import Table
 from fsgym_studies.dwsm.study import DRAWN
 
@@ -57,7 +57,7 @@ def height_table(table: pd.DataFrame, methods: Sequence[str], levels: Sequence[f
 
 def wins_table(table: pd.DataFrame, first: str, others: Sequence[str]) -> Table:
     """Wins, ties and losses over data sets."""
-    frame = versus(areas(table), first, others)
+    frame = wins_over_datasets(areas(table), first, others)
     return Table(
         "wins",
         f"{first} over data sets",
@@ -72,7 +72,7 @@ def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]
     pictures = []
     for dataset, rows in settings.groupby("dataset", sort=False):
         chances = table[table["dataset"] == dataset].groupby("share")["chance"].mean()
-        with style():
+        with figure_style():
             figure = figures.panels(
                 rows, DRAWN, {float(s): float(c) for s, c in chances.items()}, figures.short(str(dataset))
             )
@@ -91,7 +91,7 @@ def settings_table(settings: pd.DataFrame, digits: int = 3) -> Table:
     frame = settings.assign(
         accuracy=[with_std(a, s, digits) for a, s in zip(settings["accuracy"], settings["accuracy_std"])],
         sparsity=[with_std(a, s) for a, s in zip(settings["sparsity"], settings["sparsity_std"])],
-        n_acquisitions=[number(float(v), 2) for v in settings["n_acquisitions"]],
+        n_acquisitions=[format_number(float(v), 2) for v in settings["n_acquisitions"]],
     )[["dataset", "share", "method", "params", "accuracy", "sparsity", "n_acquisitions", "splits"]]
     return Table(
         "settings",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Claim
 from fsgym_studies.lattice_vs_peers.tables import OURS, SAME, TITLES, Difference, against_best, difference, fits, peers
@@ -35,7 +35,7 @@ def below(found: pd.DataFrame, peer: str) -> Claim:
     return Claim(
         f"The lattice loses less than {peer} at every price{sets}",
         "",
-        ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or NOTHING,
+        ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or DASH,
         all(p.mean < 0 for p in pairs.values()) if whole else None,
     )
 
@@ -45,7 +45,7 @@ def below_best(found: pd.DataFrame) -> Claim:
     cells = against_best(found)
     less = cells["ours"] - cells["best"]
     won, even, behind = wins(-less, np.zeros(len(less)), EQUAL)[:3]
-    here = NOTHING
+    here = DASH
     if len(cells):
         error = standard_error(less.groupby(cells["dataset"]).mean())
         share = f"less at {won} of {len(cells)} ({won / len(cells):.0%}), the same at {even}, more at {behind}"
@@ -67,7 +67,7 @@ def fast(table: pd.DataFrame) -> list[Claim]:
         Claim(
             f"A fit of it takes at most {limit:g} processor seconds {word}",
             "",
-            f"{value:.1f} over {len(seconds)} fits" if told else NOTHING,
+            f"{value:.1f} over {len(seconds)} fits" if told else DASH,
             bool(value <= limit) if told else None,
         )
         for word, limit, value in (

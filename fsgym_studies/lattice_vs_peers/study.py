@@ -9,8 +9,8 @@ import pandas as pd
 from fsgym.extras import require
 from fsgym.methods import find_method
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, seed_of, shares
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.plan import DataFolder, Source, random_splits, seed_of
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.study import REFERENCE as DWSM_REFERENCE
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, LATTICE, PPO, PRICED, RCPI, STATIC, TIMED
 from fsgym_studies.lattice_vs_peers.claims import claims, notes
@@ -74,28 +74,28 @@ def missing() -> dict[str, str]:
     return reasons
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     absent = missing()
     cells = []
     for source in SOURCES:
         if not full and source.title not in QUICK:
             continue
         data = source.load(data_dir)
-        for split, part in enumerate(shares(SHARE, SPLITS[full])):
+        for split, part in enumerate(random_splits(SHARE, SPLITS[full])):
             for method in (RCPI, CART, CEGB, STATIC, PPO, LATTICE):
                 deep = source.title in DEEP[full] and split < DEEP_SPLITS[full]
                 if method in absent or (method == PPO and not deep):
                     continue
                 arguments = {"prices": list(PRICES), "part": part, "seed": seed_of(source.title, split, method)}
                 row = {"dataset": source.title, "split": split, "method": TITLES[method], "params": "{}"}
-                cells.append(Planned(Task(PRICED, {**arguments, "method": method}, {"data": data}), row))
+                cells.append(StudyCell(Task(PRICED, {**arguments, "method": method}, {"data": data}), row))
                 if method == LATTICE and split == 0:
                     row = row | {"method": f"{TITLES[method]}, single fits"}
-                    cells.append(Planned(Task(TIMED, arguments, {"data": data}), row))
+                    cells.append(StudyCell(Task(TIMED, arguments, {"data": data}), row))
     return cells
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     found = points(table, PRICES)
     if found.empty:
         return Conclusion(protocol(full), claims(found, table))

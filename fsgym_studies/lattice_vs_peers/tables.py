@@ -11,7 +11,7 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import ERROR_BARS, LINE, NOTHING, number, style
+from fsgym_studies.common.render import DASH, ERROR_BARS, LINE, figure_style, format_number
 from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, FIGURES, LATTICE, PPO, RCPI, STATIC
@@ -44,7 +44,7 @@ class Difference(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"{self.mean:+.4f} ± {number(self.error_sets, 4)}"
+        return f"{self.mean:+.4f} ± {format_number(self.error_sets, 4)}"
 
 
 def points(table: pd.DataFrame, prices: Sequence[float]) -> pd.DataFrame:
@@ -139,11 +139,11 @@ def compared(found: pd.DataFrame) -> Table:
                     {
                         "peer": peer,
                         "lam": "all" if lam is None else f"{lam:g}",
-                        "lattice": number(pair.ours, 4),
-                        "peer's loss": number(pair.theirs, 4),
+                        "lattice": format_number(pair.ours, 4),
+                        "peer's loss": format_number(pair.theirs, 4),
                         "difference": f"{pair.mean:+.4f}",
-                        "s.e. over pairs": number(pair.error, 4),
-                        "s.e. over data sets": number(pair.error_sets, 4),
+                        "s.e. over pairs": format_number(pair.error, 4),
+                        "s.e. over data sets": format_number(pair.error_sets, 4),
                         "lower on": f"{pair.better} of {pair.sets}",
                         "pairs": pair.pairs,
                     }
@@ -175,16 +175,16 @@ def times(table: pd.DataFrame) -> Table:
         row = {"data set": str(dataset)}
         if dataset in single.index:
             row |= {
-                "one fit": number(single.loc[dataset].mean(), 1),
-                "dearest fit": number(single.loc[dataset].max(), 1),
+                "one fit": format_number(single.loc[dataset].mean(), 1),
+                "dearest fit": format_number(single.loc[dataset].max(), 1),
             }
-        rows.append(row | {f"{m}, all prices": number(float(s), 1) for m, s in own.items()})
+        rows.append(row | {f"{m}, all prices": format_number(float(s), 1) for m, s in own.items()})
     caption = (
         "Processor seconds in one thread. A fit of the lattice at one price, mean and maximum over the prices on the "
         "first split; and of each method what all prices together took, mean over splits, with the choice of its "
         "settings. They differ from run to run."
     )
-    return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(NOTHING))
+    return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(DASH))
 
 
 def picture(found: pd.DataFrame) -> Picture:
@@ -195,7 +195,7 @@ def picture(found: pd.DataFrame) -> Picture:
     looks = figures.looks([OURS, *names])
     shared = losses(found).groupby("dataset").count().gt(0).all(axis=1)
     own = found[found["dataset"].isin(shared[shared].index)]
-    with style():
+    with figure_style():
         figure = Figure(figsize=(11, 4.4), layout="constrained")
         left, right = figure.subplots(1, 2)
         for name in names:

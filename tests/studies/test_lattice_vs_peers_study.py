@@ -138,21 +138,21 @@ def claims_of(table):
 def test_claims_that_hold():
     claims = claims_of(made_up())
     assert len(claims) == 5 + 1 + 2
-    assert all(c.holds for c in claims)
+    assert all(c.reproduced for c in claims)
     cart = by_text(claims, "The lattice loses less than CART at every price (mean over 3 data sets)")
     found = lattice_tables.points(made_up(), lattice_vs_peers.PRICES)
     pair = lattice_tables.difference(found, "CART", 0.01)
     assert pair is not None
-    assert f"0.01: {pair.text}" in cart.here
+    assert f"0.01: {pair.text}" in cart.ours
     best = by_text(claims, "The lattice loses less than the best peer")
-    assert best.here.startswith("less at 15 of 15 (100%), the same at 0, more at 0; mean difference -0.02")
+    assert best.ours.startswith("less at 15 of 15 (100%), the same at 0, more at 0; mean difference -0.02")
 
 
 def test_claims_that_do_not_hold():
     claims = claims_of(made_up(lead=-0.05, seconds=10.5))
-    assert not any(c.holds for c in claims)
-    assert by_text(claims, "The lattice loses less than the best peer").here.startswith("less at 0 of 15 (0%)")
-    assert by_text(claims, "A fit of it takes at most 10").here == "10.5 over 15 fits"
+    assert not any(c.reproduced for c in claims)
+    assert by_text(claims, "The lattice loses less than the best peer").ours.startswith("less at 0 of 15 (0%)")
+    assert by_text(claims, "A fit of it takes at most 10").ours == "10.5 over 15 fits"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_claims_that_do_not_hold():
 def test_the_best_peer_is_chosen_for_each_data_set_and_price(lead, holds):
     """Two of three data sets are 67 %; where the best loses as much, the lattice does not lose less."""
     claims = claims_of(made_up(lead=lead))
-    assert by_text(claims, "The lattice loses less than the best peer").holds is holds
+    assert by_text(claims, "The lattice loses less than the best peer").reproduced is holds
 
 
 def test_pairs_are_complete():
@@ -218,7 +218,7 @@ def test_the_section_has_the_tables_and_the_picture(tmp_path):
     other = "<!-- other: begin, written by benchmarks/other.py -->\n## Other figures\n<!-- other: end -->"
     begin = "<!-- lattice-vs-peers: begin, written by fsgym reproduce -->\n## The lattice agent"
     assert text.startswith(f"# Agents\n\nBy hand.\n\n{other}\n\n{begin}")
-    assert "| claim | here | holds |" in text
+    assert "| claim | ours | result |" in text
     assert "](lattice-vs-peers_losses.png)" in text
     assert (tmp_path / "lattice-vs-peers_losses.png").read_bytes().startswith(b"\x89PNG")
     for heading in ("The lattice and the best peer", "Paired differences", "Training time"):

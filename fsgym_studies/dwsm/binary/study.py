@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fsgym_studies.common.curves import done, settings_of
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataDir
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.binary.claims import claims
 from fsgym_studies.dwsm.binary.tables import price_picture, usage_pictures
 from fsgym_studies.dwsm.study import (
@@ -28,14 +28,14 @@ from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, 
 SOURCES = (*BINARY, WITHOUT_ID)
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     arms = (BASE, *OTHERS)
     return [cell for source in SOURCES for cell in over_shares(source.load(data_dir), arms, full)]
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
-    settings = settings_of(table)
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    settings = setting_means(table)
     return Conclusion(
         protocol(full),
         claims(table, settings),

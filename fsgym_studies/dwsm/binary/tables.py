@@ -10,7 +10,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.curves import nearest_setting, summed
 from fsgym_studies.common.plan import DWSM, LARS
-from fsgym_studies.common.render import style
+from fsgym_studies.common.render import figure_style
 from fsgym_studies.dwsm.study import CANCER_ID
 
 
@@ -36,7 +36,7 @@ def usage_pictures(table: pd.DataFrame, settings: pd.DataFrame) -> list[Picture]
         return []
     names = [f"feature {j + 1}" for j in range(len(cells[next(iter(cells))]["usage"].iloc[0]))]
     titles = {m: m for m in cells}
-    with style():
+    with figure_style():
         usages = {m: (summed(c, "usage") / len(c)).tolist() for m, c in cells.items()}
         left = figures.used_features(usages, names, titles)
         right = figures.used_counts({m: summed(c, "histogram").tolist() for m, c in cells.items()}, titles)
@@ -59,7 +59,7 @@ def price_picture(settings: pd.DataFrame) -> list[Picture]:
     frame = pd.DataFrame(
         {"method": DWSM, "lam": means["lam"], "sparsity": means["mean"], "sparsity_std": means["std"].fillna(0.0)}
     )
-    with style():
+    with figure_style():
         png = png_of(figures.price_against_sparsity(frame, {DWSM: DWSM}, unit="misclassifications"))
     caption = "Bars: one standard deviation over data sets and shares of training data."
     return [Picture("lambda", "Lambda against sparsity (Fig. 5)", caption, png)]

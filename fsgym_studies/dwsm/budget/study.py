@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fsgym_studies.common.curves import done, settings_of
-from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, Arm, DataDir
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.budget.claims import claims
 from fsgym_studies.dwsm.budget.tables import beside, beside_table
 from fsgym_studies.dwsm.study import BASE, BINARY, BUDGET, REFERENCE, over_shares, splits_text
@@ -17,19 +17,24 @@ from fsgym_studies.dwsm.tables import curve_pictures, settings_table
 BUDGETS = (2, 5, 10, 20)
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
     for source in BINARY:
         data = source.load(data_dir)
         limits = tuple({"lam": 0.0, "budget": m} for m in BUDGETS if m < data.n_features)
-        arms = (Arm(BUDGET, "rcpi", limits), BASE, Arm(L1_SVM, "l1_svm"), Arm(LARS, "lars"))
+        arms = (
+            MethodSettings(BUDGET, "rcpi", limits),
+            BASE,
+            MethodSettings(L1_SVM, "l1_svm"),
+            MethodSettings(LARS, "lars"),
+        )
         cells += over_shares(data, arms, full)
     return cells
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
-    settings = settings_of(table)
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    settings = setting_means(table)
     found = beside(table)
     tables = [beside_table(found), settings_table(settings)]
     return Conclusion(protocol(full), claims(found), tables, curve_pictures(settings, table))

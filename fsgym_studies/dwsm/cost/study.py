@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fsgym.datasets import load_costs
-from fsgym_studies.common.curves import done
-from fsgym_studies.common.plan import DWSM, Arm, Block, DataDir, Source, folds
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, folds
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.cost.claims import claims, notes
 from fsgym_studies.dwsm.cost.printed import PRINTED
 from fsgym_studies.dwsm.cost.tables import TITLE, cost_table, label, picture
@@ -45,20 +45,20 @@ REFERENCE = (
 )
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     data = PIMA.load(data_dir)
     prices = load_costs(PIMA.name, data_dir=data_dir)
     costs = [prices[name] for name in data.feature_names]
     cells = []
     for error in PRINTED:
         rules = {"lam": 1.0, "costs": costs, "error_costs": [[RIGHT, error], [error, RIGHT]]}
-        arms = (Arm(DWSM, "rcpi", SETTING), *OTHERS)
-        cells += Block(data, arms, folds(5, REPEATS[full]), rules, label=label(error)).planned()
+        arms = (MethodSettings(DWSM, "rcpi", SETTING), *OTHERS)
+        cells += Sweep(data, arms, folds(5, REPEATS[full]), rules, label=label(error)).cells()
     return cells
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
     pictures = [picture(table)] if len(table) else []
     return Conclusion(protocol(full), claims(table), [cost_table(table)], pictures, notes(table))
 

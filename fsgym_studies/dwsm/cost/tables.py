@@ -7,7 +7,7 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym.comparison.summary import settings_text
-from fsgym_studies.common.render import style, with_interval
+from fsgym_studies.common.render import figure_style, with_interval
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Table
 from fsgym_studies.dwsm.cost.printed import PRINTED
@@ -59,7 +59,7 @@ def picture(table: pd.DataFrame) -> Picture:
     columns = ["spent", "error_cost"]
     means = grouped[columns].mean().join(grouped[columns].std(ddof=0).fillna(0.0).add_suffix("_std")).reset_index()
     titles = {m: m for m in means["method"].unique()}
-    with style():
+    with figure_style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(10.5, 4.2), layout="constrained")

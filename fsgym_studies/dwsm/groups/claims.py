@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym_studies.common.plan import DWSM, LARS
-from fsgym_studies.common.render import number
+from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Claim
 from fsgym_studies.dwsm.groups.tables import ADULT, SONAR, TEXTS, in_groups
@@ -28,7 +28,9 @@ def adult_claims(table: pd.DataFrame) -> list[Claim]:
             free = 1.0 - own["n_acquisitions"] / 14
             height = float(accuracy_at(1.0 - groups / 14, free, own["accuracy"], own["chance"].iloc[0]))
             fewest = own.loc[own["accuracy"] >= accuracy, "n_acquisitions"].min()
-            told = f"{height:.3f} with {groups:g}; a setting with {number(float(fewest), 2)} reaches {accuracy:g}"
+            told = (
+                f"{height:.3f} with {groups:g}; a setting with {format_number(float(fewest), 2)} reaches {accuracy:g}"
+            )
             holds = height >= accuracy
         else:
             told, holds = "–", None
@@ -79,7 +81,7 @@ def sonar_claims(table: pd.DataFrame) -> list[Claim]:
             "Sonar in 3 random groups: the best accuracy is .75 (to within .03; ours is that of the best price on the "
             "test parts)",
             ".75",
-            f"{number(grouped)} (in 10 groups {number(ten)})",
+            f"{format_number(grouped)} (in 10 groups {format_number(ten)})",
             bool(abs(grouped - 0.75) <= 0.03) if known else None,
         ),
         Claim(

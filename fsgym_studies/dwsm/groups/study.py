@@ -7,9 +7,20 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.curves import done, settings_of
-from fsgym_studies.common.plan import DWSM, LARS, Arm, Block, DataDir, Source, lams, sampled, seed_of, shares
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.plan import (
+    DWSM,
+    LARS,
+    DataFolder,
+    MethodSettings,
+    Source,
+    Sweep,
+    price_settings,
+    random_splits,
+    seed_of,
+    subsample,
+)
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.groups.claims import claims
 from fsgym_studies.dwsm.groups.tables import ADULT, SONAR, TEXTS, in_groups, table7
 from fsgym_studies.dwsm.study import BASE, REFERENCE
@@ -25,8 +36,8 @@ EFFORT = {False: {"n_iterations": 5, "states_per_sample": 2}, True: {}}  # on 3,
 ADULT_PRICES = (0.0, 0.001, 0.003, 0.005, 0.01, 0.03, 0.1)
 TEXT_PRICES = {False: (0.0, 0.01, 0.1), True: (0.0, 0.005, 0.01, 0.1)}
 SONAR_GROUPS = (3, 10)
-LASSO = Arm(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (1, 3, 10, 20, 40, 60, 95)))
-TEXT_LASSO = Arm(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (10, 30, 100, 300)))
+LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (1, 3, 10, 20, 40, 60, 95)))
+TEXT_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (10, 30, 100, 300)))
 
 
 def random_groups(n_features: int, number: int, seed: int) -> list[list[int]]:
@@ -35,28 +46,34 @@ def random_groups(n_features: int, number: int, seed: int) -> list[list[int]]:
     return [sorted(int(j) for j in part) for part in np.array_split(order, number)]
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
-    train, test = sampled(ADULT_TRAIN.load(data_dir), ROWS[full]), ADULT_TEST.load(data_dir)
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+    train, test = subsample(ADULT_TRAIN.load(data_dir), ROWS[full]), ADULT_TEST.load(data_dir)
     groups = [list(g) for g in train.groups or ()]
     cells = list(
-        Block(train, (Arm(DWSM, "rcpi", lams(ADULT_PRICES)), LASSO), [{}], {"groups": groups}, test=test).planned()
+        Sweep(
+            train,
+            (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES)), LASSO),
+            [{}],
+            {"groups": groups},
+            test=test,
+        ).cells()
     )
-    sonar, parts = SONAR_SET.load(data_dir), shares(0.5, SPLITS[full])
-    cells += Block(sonar, (BASE,), parts).planned()
+    sonar, parts = SONAR_SET.load(data_dir), random_splits(0.5, SPLITS[full])
+    cells += Sweep(sonar, (BASE,), parts).cells()
     for number_of in SONAR_GROUPS:
         label = in_groups(SONAR, number_of)
         rules = [{"groups": random_groups(sonar.n_features, number_of, seed_of(label, k))} for k in range(len(parts))]
-        cells += Block(sonar, (BASE,), parts, rules, label=label).planned()
-    texts, parts = TEXT_SET.load(data_dir), shares(0.5, TEXT_SPLITS[full])
+        cells += Sweep(sonar, (BASE,), parts, rules, label=label).cells()
+    texts, parts = TEXT_SET.load(data_dir), random_splits(0.5, TEXT_SPLITS[full])
     label = in_groups(TEXTS, 10)
     rules = [{"groups": random_groups(texts.n_features, 10, seed_of(label, k))} for k in range(len(parts))]
-    arms = (Arm(DWSM, "rcpi", lams(TEXT_PRICES[full], **EFFORT[full])), TEXT_LASSO)
-    return [*cells, *Block(texts, arms, parts, rules, label=label).planned()]
+    arms = (MethodSettings(DWSM, "rcpi", price_settings(TEXT_PRICES[full], **EFFORT[full])), TEXT_LASSO)
+    return [*cells, *Sweep(texts, arms, parts, rules, label=label).cells()]
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
-    settings = settings_of(table, ("accuracy", "sparsity", "n_acquisitions", "n_features"))
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    settings = setting_means(table, ("accuracy", "sparsity", "n_acquisitions", "n_features"))
     tables = [table7(settings), settings_table(settings)]
     notes = (
         "Gisette is not at hand, so its printed rows have no counterpart; pcmac's stand beside them only for the shape "

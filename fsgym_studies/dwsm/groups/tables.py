@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 
-from fsgym_studies.common.render import number
+from fsgym_studies.common.render import format_number
 from fsgym_studies.common.study import Table
 from fsgym_studies.dwsm.groups.printed import PRINTED
 
@@ -21,7 +21,14 @@ def in_groups(dataset: str, number: int) -> str:
 def table7(settings: pd.DataFrame) -> Table:
     """The rows of Table 7, printed and ours."""
     rows = [
-        {"data set": d, "method": m, "from": "paper", "sparsity": number(s, 3), "used": u, "accuracy": number(a, 3)}
+        {
+            "data set": d,
+            "method": m,
+            "from": "paper",
+            "sparsity": format_number(s, 3),
+            "used": u,
+            "accuracy": format_number(a, 3),
+        }
         for d, m, s, u, a in PRINTED
     ]
     for row in settings.to_dict("records"):
@@ -34,9 +41,9 @@ def table7(settings: pd.DataFrame) -> Table:
                 "data set": row["dataset"],
                 "method": f"{row['method']}, {what}",
                 "from": "here",
-                "sparsity": number(row["sparsity"], 3),
+                "sparsity": format_number(row["sparsity"], 3),
                 "used": f"{row['n_acquisitions']:.2f} groups, {row['n_features']:.0f} features",
-                "accuracy": number(row["accuracy"], 3),
+                "accuracy": format_number(row["accuracy"], 3),
             }
         )
     return Table("table7", "Table 7, the printed and ours", "Ours are means over the splits.", pd.DataFrame(rows))

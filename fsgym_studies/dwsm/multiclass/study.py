@@ -6,26 +6,30 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fsgym_studies.common.curves import done, settings_of
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, Arm, DataDir, Source, lams
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.multiclass.claims import SETS, claims
 from fsgym_studies.dwsm.study import REFERENCE, over_shares, splits_text
 from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, settings_table, wins_table
 
 SOURCES = tuple(Source(name, name) for name in SETS)
 PRICES = (0.0, 0.01, 0.05, 0.1)
-ARMS = (Arm(DWSM, "rcpi", lams(PRICES)), Arm(L1_SVM, "l1_svm"), Arm(CART, "cart"))
+ARMS = (
+    MethodSettings(DWSM, "rcpi", price_settings(PRICES)),
+    MethodSettings(L1_SVM, "l1_svm"),
+    MethodSettings(CART, "cart"),
+)
 METHODS = (DWSM, L1_SVM, CART)
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     return [cell for source in SOURCES for cell in over_shares(source.load(data_dir), ARMS, full)]
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
-    settings = settings_of(table)
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    settings = setting_means(table)
     tables = [
         area_table(table, METHODS),
         wins_table(table, DWSM, METHODS[1:]),

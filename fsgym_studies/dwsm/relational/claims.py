@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.study import Claim
 from fsgym_studies.dwsm.relational.tables import GRID, PRICES, label, usage_of
 
@@ -28,7 +28,7 @@ def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[Claim]:
     """Section 6.3.3, on the model with prices."""
     found = table[table["dataset"] == label(PRICES[-1])]
     if found.empty:
-        return [Claim(text, paper, NOTHING, None) for text, paper in STATEMENTS]
+        return [Claim(text, paper, DASH, None) for text, paper in STATEMENTS]
     usage = usage_of(found.iloc[0].to_dict())
     total = usage.sum(axis=1)
     one, five = classes.index("1"), classes.index("5")

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from fsgym.grids import contiguous
-from fsgym_studies.common.curves import done
-from fsgym_studies.common.plan import DWSM, Arm, Block, DataDir, Source, sampled
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, subsample
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.relational.claims import claims
 from fsgym_studies.dwsm.relational.tables import GRID, PRICES, SIDE, digit_table, label, layout, picture, results_table
 from fsgym_studies.dwsm.study import REFERENCE
@@ -20,8 +20,8 @@ ROWS = {False: 5000, True: 60000}
 EFFORT = {False: {"n_iterations": 5, "states_per_sample": 4}, True: {"n_iterations": 10, "states_per_sample": 4}}
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
-    train, test = sampled(TRAIN.load(data_dir), ROWS[full]), TEST.load(data_dir)
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+    train, test = subsample(TRAIN.load(data_dir), ROWS[full]), TEST.load(data_dir)
     groups = [np.flatnonzero(layout() == b).tolist() for b in range(GRID * GRID)]
     cells = []
     for related, unrelated in PRICES:
@@ -32,13 +32,13 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
             "costs": related,
             "unrelated_costs": unrelated,
         }
-        arm = Arm(DWSM, "rcpi", (EFFORT[full],))
-        cells += Block(train, (arm,), [{}], rules, test=test, label=label((related, unrelated))).planned()
+        arm = MethodSettings(DWSM, "rcpi", (EFFORT[full],))
+        cells += Sweep(train, (arm,), [{}], rules, test=test, label=label((related, unrelated))).cells()
     return cells
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
     test = planned[0].task.data["test"]
     classes = [str(c) for c in test.classes]
     pictures = [picture(test, row) for row in table.to_dict("records")]

@@ -13,7 +13,7 @@ from fsgym.comparison.report import Picture, png_of
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.grids import blocks
-from fsgym_studies.common.render import file_stem, style
+from fsgym_studies.common.render import figure_style, file_stem
 from fsgym_studies.common.study import Table
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def digit_table(table: pd.DataFrame, classes: Sequence[str]) -> Table:
 def picture(test: Dataset, row: dict) -> Picture:
     """How often each block is acquired, by digit."""
     usage = usage_of(row)[:, layout()]
-    with style():
+    with figure_style():
         png = png_of(usage_panels(test, usage, row["class_right"]))
     stem = file_stem("blocks", row["dataset"].partition(", ")[2])
     caption = (
