@@ -47,7 +47,7 @@ def fit_and_evaluate(
         ``Evaluation.FIGURES``, n_train and n_test; ``chance``, the test accuracy of always answering the training
         part's largest class; ``sparsity_within``, the standard deviation over the test rows of the share of features
         not used; ``histogram[k]``, the number of test rows with k acquisitions, and ``wrong[k]``, how many of these
-        are misclassified; ``usage[j]``, the share of test rows for which acquisition j was made; ``history``, the
+        are misclassified; ``usage[j]``, the share of test rows with acquisition j; ``history``, the
         training loss after each iteration, if the method records it; ``warning``, the first warning of the fit; for
         images ``class_usage`` and ``class_right``, usage and number of the correctly classified test rows of each
         class.

@@ -11,7 +11,7 @@ from fsgym.methods import find_method
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, random_splits, seed_of
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
-from fsgym_studies.dwsm.study import REFERENCE as DWSM_REFERENCE
+from fsgym_studies.dwsm.study import DWSM_REFERENCE
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, LATTICE, PPO, PRICED, RCPI, STATIC, TIMED
 from fsgym_studies.lattice_vs_peers.claims import claims, notes
 from fsgym_studies.lattice_vs_peers.tables import TITLES, by_data_set, compared, picture, points, times
