@@ -22,7 +22,7 @@ from fsgym_studies.lattice_vs_peers.tables import (
 )
 
 BEST_PEER_SHARE = 0.65  # least share of data sets and prices at which the lattice must lose less than the best peer
-TIE = 1e-9  # losses that differ by less are equal
+EQUAL_LOSSES = 1e-9  # losses that differ by less are equal
 MEAN_FIT_SECONDS, MAX_FIT_SECONDS = 4.0, 10.0  # processor seconds that one fit may take
 
 
@@ -53,7 +53,7 @@ def best_peer_claim(losses: pd.DataFrame) -> Claim:
     """The share of data sets and prices at which the lattice loses less than the peer that is best on the test rows."""
     pairs = best_peers(losses)
     difference = pairs["ours"] - pairs["best"]
-    less, equal, more = wins(-difference, np.zeros(len(difference)), TIE)[:3]
+    less, equal, more = wins(-difference, np.zeros(len(difference)), EQUAL_LOSSES)[:3]
     ours = DASH
     if len(pairs):
         error = standard_error(difference.groupby(pairs["dataset"]).mean())
