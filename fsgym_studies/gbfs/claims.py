@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import number
+from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Claim
 from fsgym_studies.gbfs.tables import (
@@ -225,7 +225,7 @@ def synthetic_claims(table: pd.DataFrame) -> list[Claim]:
         ),
         Claim(
             f"Three features: {GBFS} separates the classes, {L1LR} does not (error at most .10, and .10 lower)",
-            "0 against poor", f"{GBFS} {number(errors[1])}, {L1LR} {number(errors[0])}" if told else "–",
+            "0 against poor", f"{GBFS} {format_number(errors[1])}, {L1LR} {format_number(errors[0])}" if told else "–",
             bool(errors[1] <= 0.1 and errors[0] - errors[1] >= 0.1 and np.isfinite(errors).all()) if told else None,
         ),
     ]  # fmt: skip

@@ -11,8 +11,8 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, row_of, sampled, seed_of, shared_data, shares
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.plan import DataFolder, Source, cell_row, random_splits, seed_of, shared_data, subsample
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.gbfs.cell import CURVE, STAGES, SYNTHETIC
 from fsgym_studies.gbfs.claims import claims, notes
 from fsgym_studies.gbfs.tables import (
@@ -72,7 +72,7 @@ def boosting(full: bool) -> dict[str, Any]:
     return {"params": params, "mu_rel": HALVES, "depths": (2, 3, 4) if full else (3,)}
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     gbfs, trees = boosting(full), {"params": {"n_estimators": TREES[full]}, "counts": COUNTS}
     linear = {"params": {}, "decades": 2, "n_settings": 18}
     kernel = {"params": {}, "counts": COUNTS, "inner": INNER[full]}
@@ -87,7 +87,7 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
             (binary(Source("usps", USPS, split="test").load(data_dir), range(1, 10, 2)), arms | svms, 3, INNER[full]),
             (binary(Source("pcmac", "pcmac").load(data_dir), (2,)), arms, 2, 0),
         )
-        for cell in curves(data, methods, shares(0.8, number if not full else SPLITS[full]), judge)
+        for cell in curves(data, methods, random_splits(0.8, number if not full else SPLITS[full]), judge)
     ]
     for train, test in official(full, data_dir):
         cells += curves(train, arms, [{}], 0, test)
@@ -103,7 +103,7 @@ def binary(data: Dataset, positive: Any) -> Dataset:
     return data.replace(y=y, classes=None, groups=None)
 
 
-def official(full: bool, data_dir: DataDir) -> list[tuple[Dataset, Dataset]]:
+def official(full: bool, data_dir: DataFolder) -> list[tuple[Dataset, Dataset]]:
     """Training and test parts as they are given, the first sub-sampled where quick."""
     first = range(1, 14)  # the letters A to M
     isolet = [binary(Source(n, "isolet").load(data_dir), first) for n in ("isolet_1560", "isolet5")]
@@ -113,21 +113,21 @@ def official(full: bool, data_dir: DataDir) -> list[tuple[Dataset, Dataset]]:
     rows = ROWS[full]
     return [
         (isolet[0], isolet[1]),
-        (sampled(digits[0], rows.get("mnist")), digits[1]),
-        (sampled(adult[0], rows.get("adult")), adult[1]),
+        (subsample(digits[0], rows.get("mnist")), digits[1]),
+        (subsample(adult[0], rows.get("adult")), adult[1]),
     ]
 
 
-def kdd(full: bool, data_dir: DataDir) -> tuple[Dataset, Dataset]:
+def kdd(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
     """Attacks against normal connections, categories as one column a level; 80 % to learn from."""
     data = binary(Source("kddcup99_10percent", KDD, one_hot=True).load(data_dir), ("normal",))
     train, test = data.split(0.8, 0)
-    return sampled(train, ROWS[full].get("kdd")), sampled(test, KDD_TEST[full])
+    return subsample(train, ROWS[full].get("kdd")), subsample(test, KDD_TEST[full])
 
 
 def curves(
     data: Dataset, methods: Mapping[str, tuple[str, Any]], parts: Sequence[Mapping], judge: int, test: Any = None
-) -> list[Planned]:
+) -> list[StudyCell]:
     """A cell for each method and part."""
     shared = shared_data(data, test)
     made = []
@@ -142,19 +142,19 @@ def curves(
                 "judge": own,
                 "seed": seed_of(data.name, number, method),
             }
-            row = row_of(data.name, part.get("share", 0.0), number, title, json.dumps(options))
-            made.append(Planned(Task(CURVE, arguments, shared), row))
+            row = cell_row(data.name, part.get("share", 0.0), number, title, json.dumps(options))
+            made.append(StudyCell(Task(CURVE, arguments, shared), row))
     return made
 
 
-def stages(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[Planned]:
+def stages(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[StudyCell]:
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
     arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of("stages")}
-    row = row_of(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
-    return [Planned(Task(STAGES, arguments, shared_data(train, test)), row)]
+    row = cell_row(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
+    return [StudyCell(Task(STAGES, arguments, shared_data(train, test)), row)]
 
 
-def colon(full: bool, data_dir: DataDir, arms: Mapping, kernel: Mapping) -> list[Planned]:
+def colon(full: bool, data_dir: DataFolder, arms: Mapping, kernel: Mapping) -> list[StudyCell]:
     """62 samples: nothing can be held out, so the number of iterations is fixed. Genes come in clusters."""
     data, params = Source("colon", COLON).load(data_dir), {"n_iter": 100, "learning_rate": 0.1}
     gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": HALVES, "depths": (3,)}
@@ -168,14 +168,14 @@ def colon(full: bool, data_dir: DataDir, arms: Mapping, kernel: Mapping) -> list
         HSIC: ("hsic_lasso", kernel),
     }
     methods = {title: (method, {**options, "bags": BAGS}) for title, (method, options) in methods.items()}
-    return curves(binary(data, (2,)), methods, shares(0.8, BAG_SPLITS[full]), 0)
+    return curves(binary(data, (2,)), methods, random_splits(0.8, BAG_SPLITS[full]), 0)
 
 
-def synthetic(full: bool) -> list[Planned]:
+def synthetic(full: bool) -> list[StudyCell]:
     params = {"n_iter": 150, "learning_rate": 0.1, "min_samples_leaf": 5, "validation_fraction": None}
     arguments = {"n": 600, "params": params, "mu_rel": HALVES[:7]}
-    rows = [row_of(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(DRAWS[full])]
-    return [Planned(Task(SYNTHETIC, arguments | {"seed": k}), row) for k, row in enumerate(rows)]
+    rows = [cell_row(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(DRAWS[full])]
+    return [StudyCell(Task(SYNTHETIC, arguments | {"seed": k}), row) for k, row in enumerate(rows)]
 
 
 def protocol(full: bool) -> str:
@@ -206,7 +206,7 @@ def protocol(full: bool) -> str:
     )
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [
         versus_table(table),
         error_table(table),

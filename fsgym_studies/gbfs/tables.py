@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import LINE, number, style
+from fsgym_studies.common.render import LINE, figure_style, format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Table
 from fsgym_studies.gbfs.cell import GRID
@@ -120,9 +120,9 @@ def versus_table(table: pd.DataFrame) -> Table:
                 {
                     "data set": dataset,
                     "features": name,
-                    GBFS: number(forest.first, 4),
-                    RFFS: number(forest.second, 4),
-                    L1LR: number(linear.second, 4),
+                    GBFS: format_number(forest.first, 4),
+                    RFFS: format_number(forest.second, 4),
+                    L1LR: format_number(linear.second, 4),
                     f"against {RFFS}": forest.word,
                     f"against {L1LR}": linear.word,
                 }
@@ -219,11 +219,11 @@ def colon_table(table: pd.DataFrame) -> Table:
             rows.append(
                 {
                     "method": method,
-                    "least error": number(found.error),
-                    "features": number(found.features, 1),
-                    "bags": number(found.bags, 1),
-                    "fewest bags": number(found.fewest_bags, 1),
-                    "error there": number(found.single),
+                    "least error": format_number(found.error),
+                    "features": format_number(found.features, 1),
+                    "bags": format_number(found.bags, 1),
+                    "fewest bags": format_number(found.fewest_bags, 1),
+                    "error there": format_number(found.single),
                 }
             )
     caption = (
@@ -248,7 +248,7 @@ def synthetic_table(table: pd.DataFrame) -> Table:
             rows.append(
                 {
                     "method": title,
-                    "test error": number(mean_of(cells[f"{name}_error"]).mean),
+                    "test error": format_number(mean_of(cells[f"{name}_error"]).mean),
                     "selected": "; ".join(f"{s} in {n} of {len(cells)}" for s, n in sorted(sets.items())),
                 }
             )
@@ -272,7 +272,7 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
     if not sets:
         return None
     found = read(rows[rows["dataset"].isin(sets)], COUNTS)
-    with style():
+    with figure_style():
         figure = Figure(figsize=(12, 6.4), layout="constrained")
         axes = figure.subplots(2, 4).ravel()
         for dataset, ax in zip(sets, axes):
@@ -306,7 +306,7 @@ def quality_picture(table: pd.DataFrame) -> Picture | None:
     if rows.empty:
         return None
     found = read(rows, COUNTS, "svm_error").groupby("method").mean()
-    with style():
+    with figure_style():
         ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
         for method, look in figures.method_styles(METHODS).items():
             if method in found.index:
@@ -326,7 +326,7 @@ def stages_picture(table: pd.DataFrame) -> Picture | None:
     if rows.empty:
         return None
     cell = rows.iloc[0]
-    with style():
+    with figure_style():
         ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
         for k, (mu, features, errors) in enumerate(zip(cell["mu_rel"], cell["stage_features"], cell["stage_error"])):
             steps = {"drawstyle": "steps-post", "linewidth": 1.6, "color": figures.COLOURS[k]}
@@ -353,7 +353,7 @@ def synthetic_picture(table: pd.DataFrame) -> Picture | None:
         return None
     cell = cells.sort_values("split").iloc[0]
     seen = np.array(cell["points"])
-    with style():
+    with figure_style():
         figure = Figure(figsize=(9, 4.4), layout="constrained")
         for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), (L1LR, GBFS)):
             decided = np.array(cell[f"{name}_decisions"]).reshape(len(GRID), len(GRID))

@@ -11,9 +11,9 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.curves import done
-from fsgym_studies.common.plan import DataDir, Source, folds, row_of, seed_of, shared_data
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, seed_of, shared_data
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.hkl.cell import CALL, HKL, METHODS
 from fsgym_studies.hkl.claims import claims, notes
 from fsgym_studies.hkl.printed import TEXTS
@@ -80,7 +80,7 @@ BENCHES = (
 )
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
     for bench in BENCHES:
         data, test = parts(bench, data_dir)
@@ -94,12 +94,12 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
                     "part": part,
                     "seed": seed_of(bench.source.title, number),
                 }
-                row = row_of(bench.source.title, 1.0 - 1.0 / FOLDS, number, method, "")
-                cells.append(Planned(Task(CALL, arguments, shared_data(data, test)), row))
+                row = cell_row(bench.source.title, 1.0 - 1.0 / FOLDS, number, method, "")
+                cells.append(StudyCell(Task(CALL, arguments, shared_data(data, test)), row))
     return cells
 
 
-def parts(bench: Bench, data_dir: DataDir) -> tuple[Dataset, Dataset | None]:
+def parts(bench: Bench, data_dir: DataFolder) -> tuple[Dataset, Dataset | None]:
     """The rows that folds are made of; or the official parts."""
     source = bench.source
     if bench.official:
@@ -123,7 +123,7 @@ def words_of(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
     return held[0], held[1]
 
 
-def naming(bench: Bench, data: Dataset, data_dir: DataDir) -> tuple[dict[str, Any], dict[str, str]]:
+def naming(bench: Bench, data: Dataset, data_dir: DataFolder) -> tuple[dict[str, Any], dict[str, str]]:
     """Options of ``Booleanizer`` with the columns that hold categories, and names of literals in place of codes."""
     source, literals = bench.source, dict(bench.literals)
     if bench.grid is not None:
@@ -141,8 +141,8 @@ def naming(bench: Bench, data: Dataset, data_dir: DataDir) -> tuple[dict[str, An
     return literals, names
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    told = done(table)
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    told = evaluated_cells(table)
     tables = [table_one(told), wilcoxon_table(told), kept_table(told), rules_table(told, HKL)]
     return Conclusion(protocol(full), claims(told), tables, notes=notes(told))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.study import Claim
 from fsgym_studies.lufe.cell import ALL, IDENTITY, LUFE, RANDOM, SELECTION, some_lufe
 from fsgym_studies.lufe.printed import PRINTED
@@ -57,15 +57,15 @@ def beats(text: str, found: pd.DataFrame, selector: str, first: str, second: str
     every = compared(found, selector, first, second)
     sizes = {K: compared(found, selector, first, second, K) for K in SIZES if (found["K"] == K).any()}
     here = f"{every.text}: {every.word} ({'; '.join(f'K = {K}: {p.text}' for K, p in sizes.items())})"
-    judged = every.word != NOTHING
-    return Claim(text, paper, here if judged else NOTHING, every.word == "above" if judged else None)
+    judged = every.word != DASH
+    return Claim(text, paper, here if judged else DASH, every.word == "above" if judged else None)
 
 
 def claims_by_share(found: pd.DataFrame) -> list[Claim]:
     """Experiment 3, on LUFe-RFE-300."""
     least, much = some_lufe(SHARES[0]), some_lufe(0.7)
     growth, levelling = (compared(found, "RFE", LUFE, arm, SIZES[0]) for arm in (least, much))
-    against: list[Pair] = [p for p in by_share(found)["RFE-augmented"] if p.word != NOTHING]
+    against: list[Pair] = [p for p in by_share(found)["RFE-augmented"] if p.word != DASH]
     above = sum(p.word == "above" for p in against)
     ends = sorted(against, key=lambda p: p.mean)
     return [
@@ -73,13 +73,13 @@ def claims_by_share(found: pd.DataFrame) -> list[Claim]:
             "LUFe-RFE gains as it sees more of the unselected features (all above the best 10 %)",
             "Fig. 3",
             f"{growth.text}: {growth.word}",
-            None if growth.word == NOTHING else growth.word == "above",
+            None if growth.word == DASH else growth.word == "above",
         ),
         Claim(
             f"It levels out from 70 % on (70 % within {SOME:g} points of all)",
             "little difference",
             levelling.text,
-            None if levelling.word == NOTHING else abs(levelling.mean) <= SOME,
+            None if levelling.word == DASH else abs(levelling.mean) <= SOME,
         ),
         Claim(
             "LUFe-RFE is above RFE-augmented, a plain SVM on the selected features and the same share of the others, "
@@ -87,7 +87,7 @@ def claims_by_share(found: pd.DataFrame) -> list[Claim]:
             "41 of 49 at every share",
             f"above at {above} of {len(against)} shares, differences of {ends[0].mean:+.2f} to {ends[-1].mean:+.2f}"
             if against
-            else NOTHING,
+            else DASH,
             above == len(against) if against else None,
         ),
     ]

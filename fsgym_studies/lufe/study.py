@@ -12,8 +12,8 @@ import pandas as pd
 
 from fsgym.datasets import list_datasets
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, seed_of
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.plan import DataFolder, Source, seed_of
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.lufe.cell import CALL
 from fsgym_studies.lufe.claims import claims, notes
 from fsgym_studies.lufe.tables import (
@@ -51,7 +51,7 @@ REFERENCE = """\
 """
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     drawn = [(source, range(DRAWS[full]), DOCUMENTS) for source in SOURCES]
     whole = [(source, range(1), None) for source in techtc(data_dir)[: TECHTC_SETS[full]]]
     cells = []
@@ -84,7 +84,7 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
                         "repeat": repeat,
                         "fold": fold,
                     }
-                    cells.append(Planned(Task(CALL, arguments, {"data": data}), row))
+                    cells.append(StudyCell(Task(CALL, arguments, {"data": data}), row))
     return cells
 
 
@@ -94,13 +94,13 @@ def choices(full: bool) -> list[tuple[str, int, str]]:
     return nested + [(s, K, OUTER) for s in SELECTORS for K in (SIZES if full else SIZES[:1])]
 
 
-def techtc(data_dir: DataDir = None) -> list[Source]:
+def techtc(data_dir: DataFolder = None) -> list[Source]:
     """The sets of TechTC-300 that are in the folder."""
     names = sorted(n for n in list_datasets(data_dir)["name"] if n.startswith(TECHTC))
     return [Source(n, n.removeprefix(TECHTC)) for n in names]
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     found = means(table)
     if found.empty:
         return Conclusion(protocol(table, full), claims(table))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import LINE, NOTHING, number, style
+from fsgym_studies.common.render import DASH, LINE, figure_style, format_number
 from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import ALL, IDENTITY, LUFE, RANDOM, SELECTION, augmented, some_lufe
@@ -44,7 +44,7 @@ class Pair(NamedTuple):
     def word(self) -> str:
         """Whether the mean difference is more than two standard errors from zero."""
         if not self.error >= 0:
-            return NOTHING
+            return DASH
         return "above" if self.mean > 2 * self.error else "below" if self.mean < -2 * self.error else APART
 
     @property
@@ -54,8 +54,8 @@ class Pair(NamedTuple):
     @property
     def text(self) -> str:
         if not self.count:
-            return NOTHING
-        return f"{self.mean:+.2f} ± {number(self.error, 2)}, {self.wins}/{self.ties}/{self.losses}"
+            return DASH
+        return f"{self.mean:+.2f} ± {format_number(self.error, 2)}, {self.wins}/{self.ties}/{self.losses}"
 
 
 def pair(first: pd.Series, second: pd.Series) -> Pair:
@@ -108,17 +108,17 @@ def table_one(found: pd.DataFrame) -> Table:
     for selector in SELECTORS:
         for K in SIZES:
             for arm in (SELECTION, LUFE, RANDOM, IDENTITY):
-                own = NOTHING if arm == SELECTION else compared(found, selector, arm, SELECTION, K).text
+                own = DASH if arm == SELECTION else compared(found, selector, arm, SELECTION, K).text
                 printed = PRINTED.get((selector, K, arm))
                 rows.append(
                     {
                         "setting": title(selector, arm, K),
                         "accuracy": _percent(column(found, selector, arm, K)),
-                        "paper": number(printed.accuracy, 2) if printed else NOTHING,
+                        "paper": format_number(printed.accuracy, 2) if printed else DASH,
                         "against ALL": compared(found, selector, arm, ALL, K).text,
-                        "paper, ALL": printed.over_all if printed else NOTHING,
+                        "paper, ALL": printed.over_all if printed else DASH,
                         "against selection": own,
-                        "paper, selection": printed.over_selection if printed else NOTHING,
+                        "paper, selection": printed.over_selection if printed else DASH,
                     }
                 )
     caption = (
@@ -126,11 +126,11 @@ def table_one(found: pd.DataFrame) -> Table:
         f"sets, then wins/ties/losses (ties: up to {100 * TIE:g} points); the paper's: mean, wins of {PRINTED_SETS}. "
         "RFE and ANOVA are a plain SVM on the features that they select, ALL one on all features."
     )
-    return Table("table1", "Summary (Table 1)", caption, pd.DataFrame(rows).fillna(NOTHING))
+    return Table("table1", "Summary (Table 1)", caption, pd.DataFrame(rows).fillna(DASH))
 
 
 def _percent(accuracy: pd.Series) -> str:
-    return number(float(100 * accuracy.mean()), 2) if len(accuracy) else NOTHING
+    return format_number(float(100 * accuracy.mean()), 2) if len(accuracy) else DASH
 
 
 def verdicts(found: pd.DataFrame) -> Table:
@@ -185,7 +185,7 @@ def inner_table(table: pd.DataFrame) -> Table:
                     "selection": _percent(column(found, selector, SELECTION, K)),
                     "LUFe": _percent(column(found, selector, LUFE, K)),
                     "LUFe against selection": compared(found, selector, LUFE, SELECTION, K).text,
-                    "best pairs of 49": number(float(own["tied"].mean()), 1),
+                    "best pairs of 49": format_number(float(own["tied"].mean()), 1),
                 }
             )
     caption = (
@@ -200,7 +200,7 @@ def error_picture(found: pd.DataFrame, selector: str, number_of: int) -> Picture
     """Figs. 1 and 2: error rates of each data set, sorted by those of ALL, and what LUFe improves."""
     from matplotlib.figure import Figure
 
-    with style():
+    with figure_style():
         figure = Figure(figsize=(11, 6.2), layout="constrained")
         axes = figure.subplots(2, len(SIZES), sharex="col", sharey="row", height_ratios=(1.6, 1))
         for K, (top, bottom) in zip(SIZES, axes.T):
@@ -229,7 +229,7 @@ def share_picture(shares: pd.DataFrame) -> Picture:
     from matplotlib.figure import Figure
 
     others: Sequence[str] = [c for c in shares.columns if c != "t"]
-    with style():
+    with figure_style():
         figure = Figure(figsize=(11, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
         for name, look in figures.method_styles(others).items():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.study import Claim
 from fsgym_studies.uncertain_sgl.printed import (
     COLUMNS,
@@ -68,7 +68,7 @@ def fnum_claim(found: pd.DataFrame, noise: str) -> Claim:
     )
     here = f"{len(good)} of 9: {', '.join(good) or 'none'}; not {', '.join(bad) or 'one'}"
     complete = len(rows) == len(SIZES)
-    return Claim(text, NUMBERS[noise], here if len(rows) else NOTHING, len(good) >= ENOUGH if complete else None)
+    return Claim(text, NUMBERS[noise], here if len(rows) else DASH, len(good) >= ENOUGH if complete else None)
 
 
 def agreement(found: pd.DataFrame, mode: str) -> int:
@@ -85,7 +85,7 @@ def minimum_claim(found: pd.DataFrame) -> Claim:
     n = len(COLUMNS) * len(SIZES)
     here = f"{agreement(found, 'exact')} of {len(found)}; after 100 steps {agreement(found, 'early')} of {len(found)}"
     holds = agreement(found, "exact") >= n / 2 if len(found) == n else None
-    return Claim(text, "Tables 3 and 5", here if len(found) else NOTHING, holds)
+    return Claim(text, "Tables 3 and 5", here if len(found) else DASH, holds)
 
 
 def above_rank() -> tuple[list[str], int]:
@@ -117,7 +117,7 @@ def possible_claim(found: pd.DataFrame) -> Claim:
         "in any of the ten folds, all other sub-features being proven to have weight 0)"
     )
     beyond = [r for r in found.itertuples() if printed_of(r).ratio > r.possible + ROUNDING]
-    here = NOTHING
+    here = DASH
     if len(found):
         gaps = (
             f"after 100 steps the duality gap is {_spread(found['early_gap'])} of half the squared norm of the targets"
@@ -146,7 +146,7 @@ def everything_claim(found: pd.DataFrame) -> Claim:
     names = ("German", "Heart", "Iono", "WDBC")
     rows = found[(found["distribution"] == GAUSSIAN) & (found["column"] == FS) & found["dataset"].isin(names)]
     text = "German, Heart, Iono and WDBC: every sub-feature is kept at (10, 10) (ratio at least .999, after 100 steps)"
-    here = f"{_listed(rows, 'early_ratio')}; at the minimum {_listed(rows, 'exact_ratio')}" if len(rows) else NOTHING
+    here = f"{_listed(rows, 'early_ratio')}; at the minimum {_listed(rows, 'exact_ratio')}" if len(rows) else DASH
     holds = bool((rows["early_ratio"] >= 0.999).all()) if len(rows) == len(names) else None
     return Claim(text, "ratio 1", here, holds)
 
@@ -204,7 +204,7 @@ def _compared(
     paper = "; ".join(f"{p[first]:.2f} against {p[second]:.2f}" for p in printed.values())
     known = [m for m in means.values() if m is not None]
     if len(known) < len(NUMBERS):
-        return Claim(text, paper, NOTHING, None)
+        return Claim(text, paper, DASH, None)
     here = "; ".join(f"{noise} {m[first]:.2f} against {m[second]:.2f}" for noise, m in zip(means, known))
     return Claim(text, paper, here, all(holds(m[first], m[second]) for m in known))
 
@@ -233,7 +233,7 @@ def weight_claims(table: pd.DataFrame) -> list[Claim]:
     fewer += "falls with the larger penalty)"
     pair = ((1e3, 0.0), (0.0, 1e3))
     if not set(pair) <= set(drawn):
-        return [Claim(inside, "Fig. 4", NOTHING, None), Claim(fewer, "Figs. 4 and 5", NOTHING, None)]
+        return [Claim(inside, "Fig. 4", DASH, None), Claim(fewer, "Figs. 4 and 5", DASH, None)]
     early, exact = ([within(drawn[p][mode]) for p in pair] for mode in ("early", "exact"))
     zeros: dict[float, list[float]] = {}
     for penalties, r in drawn.items():

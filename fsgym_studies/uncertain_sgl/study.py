@@ -11,8 +11,8 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, folds, seed_of
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.uncertain_sgl import cell
 from fsgym_studies.uncertain_sgl.claims import FEWER, claims, notes
 from fsgym_studies.uncertain_sgl.printed import (
@@ -89,7 +89,7 @@ REFERENCE = """\
 """
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
     for source in SOURCES:
         data = source.load(data_dir)
@@ -98,15 +98,15 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
     return cells
 
 
-def planned(call: str, kind: str, data: Dataset, part: int, told: dict[str, Any], **arguments: Any) -> Planned:
+def planned(call: str, kind: str, data: Dataset, part: int, told: dict[str, Any], **arguments: Any) -> StudyCell:
     """A cell; ``told`` is what the table calls it beside its data set, fold and arguments."""
     plain = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
     row = {"dataset": data.name, "method": kind, "params": json.dumps(plain), "split": part, **plain, **told}
     seed = seed_of(data.name, *plain.values(), part)
-    return Planned(Task(call, {**arguments, "part": PARTS[part], "seed": seed}, {"data": data}), row)
+    return StudyCell(Task(call, {**arguments, "part": PARTS[part], "seed": seed}, {"data": data}), row)
 
 
-def without_selection(data: Dataset) -> Iterator[Planned]:
+def without_selection(data: Dataset) -> Iterator[StudyCell]:
     """The columns of raw and of uncertain data of Tables 2 and 4."""
     for noise, values in {"raw": RAW, **UNCERTAIN}.items():
         p, drawn_as = values[data.name], UNIFORM if noise == "raw" else noise
@@ -121,7 +121,7 @@ def at_settings(
     kind: str = AT,
     n_parts: int | None = None,
     **steps: int,
-) -> Iterator[Planned]:
+) -> Iterator[StudyCell]:
     """The columns of selections, with the penalties of Tables 3 and 5."""
     for noise, column in columns:
         p = PRINTED[noise, column][data.name.partition(",")[0]]
@@ -132,7 +132,7 @@ def at_settings(
             )
 
 
-def on_grids(data: Dataset, full: bool) -> Iterator[Planned]:
+def on_grids(data: Dataset, full: bool) -> Iterator[StudyCell]:
     """All pairs of penalties, with settings chosen in inner folds."""
     for noise in (GAUSSIAN, UNIFORM):
         for w, s in SWEEPS[full]:
@@ -142,7 +142,7 @@ def on_grids(data: Dataset, full: bool) -> Iterator[Planned]:
                 )
 
 
-def drawn(data: Dataset) -> Iterator[Planned]:
+def drawn(data: Dataset) -> Iterator[StudyCell]:
     """The weights of Figs. 2 to 5."""
     w, s, pair = FIGURE
     wanted = [("all sets", w, s, pair)]
@@ -153,7 +153,7 @@ def drawn(data: Dataset) -> Iterator[Planned]:
         yield planned(cell.WEIGHTS, WEIGHTS, data, 0, told, distribution=GAUSSIAN, w=w, s=s, penalties=pair)
 
 
-def recoded(data: Dataset) -> Iterator[Planned]:
+def recoded(data: Dataset) -> Iterator[StudyCell]:
     """Sets once more: with codes in other orders, or with missing values as a value of their own."""
     others = []
     if data.name == "German":
@@ -175,7 +175,7 @@ def with_codes(data: Dataset, order: int) -> Dataset:
     return data.replace(X=X, name=f"{data.name}, codes in order {order + 1}")
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [accuracy_table(table), selection_table(table), chosen_table(table)]
     shown = [t for t in tables if len(t.frame)]
     return Conclusion(protocol(full), claims(table), shown, weight_pictures(table), notes(table))

@@ -114,15 +114,15 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
 
 def test_lufe_claims_that_hold():
     conclusion = lufe.conclude([], lufe_table(selection=-0.02), False)
-    assert by_text(conclusion.claims, "LUFe-RFE is above RFE alone").holds is True
-    assert by_text(conclusion.claims, "LUFe-RFE is above RFE alone").here.startswith(
+    assert by_text(conclusion.claims, "LUFe-RFE is above RFE alone").reproduced is True
+    assert by_text(conclusion.claims, "LUFe-RFE is above RFE alone").ours.startswith(
         "+1.99 ± 0.03, 8/0/0: above (K = 300"
     )
-    assert by_text(conclusion.claims, "LUFe-ANOVA is above the identity").holds is True
-    assert by_text(conclusion.claims, "RFE is above ALL").holds is False
-    assert by_text(conclusion.claims, "LUFe-RFE gains").holds is True
-    assert by_text(conclusion.claims, "It levels out").holds is True
-    assert by_text(conclusion.claims, "LUFe-RFE is above RFE-augmented").holds is True
+    assert by_text(conclusion.claims, "LUFe-ANOVA is above the identity").reproduced is True
+    assert by_text(conclusion.claims, "RFE is above ALL").reproduced is False
+    assert by_text(conclusion.claims, "LUFe-RFE gains").reproduced is True
+    assert by_text(conclusion.claims, "It levels out").reproduced is True
+    assert by_text(conclusion.claims, "LUFe-RFE is above RFE-augmented").reproduced is True
     assert "the unselected features do help" in conclusion.notes[0]
     assert len(conclusion.pictures) == 3
     summary = conclusion.tables[1].frame.set_index("setting")
@@ -133,12 +133,12 @@ def test_lufe_claims_that_hold():
 def test_lufe_claims_that_do_not_hold():
     table = lufe_table(selection=-0.02, identity=0.0, augmented=0.03, least=0.02)
     claims = lufe_claims.claims(table)
-    assert by_text(claims, "LUFe-RFE is above the identity").holds is False
-    assert "not told apart" in by_text(claims, "LUFe-RFE is above the identity").here
-    assert by_text(claims, "LUFe-RFE is above ALL").holds is False
-    assert "below" in by_text(claims, "LUFe-RFE is above ALL").here
-    assert by_text(claims, "LUFe-RFE gains").holds is False
-    assert by_text(claims, "LUFe-RFE is above RFE-augmented").here.startswith("above at 0 of 10 shares")
+    assert by_text(claims, "LUFe-RFE is above the identity").reproduced is False
+    assert "not told apart" in by_text(claims, "LUFe-RFE is above the identity").ours
+    assert by_text(claims, "LUFe-RFE is above ALL").reproduced is False
+    assert "below" in by_text(claims, "LUFe-RFE is above ALL").ours
+    assert by_text(claims, "LUFe-RFE gains").reproduced is False
+    assert by_text(claims, "LUFe-RFE is above RFE-augmented").ours.startswith("above at 0 of 10 shares")
     assert "slacks that see no feature gain +1.99; what" in lufe_claims.notes(lufe_tables.means(table))[0]
     worse = lufe_claims.notes(lufe_tables.means(lufe_table(selection=0.02, identity=0.0)))
     assert worse[0].startswith("LUFe-RFE is below RFE (-2.")

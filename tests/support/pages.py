@@ -1,10 +1,10 @@
-"""Pages of HTML, read."""
+"""Parse HTML pages in tests of reports."""
 
 from html.parser import HTMLParser
 
 
 class Markup(HTMLParser):
-    """All tags and attributes of a page, and its text."""
+    """Collect the tags, links and text of a page."""
 
     def __init__(self):
         super().__init__()
@@ -19,6 +19,7 @@ class Markup(HTMLParser):
 
 
 def read(path):
+    """The parsed page, and its text in one line."""
     markup = Markup()
     markup.feed(path.read_text(encoding="utf-8"))
     return markup, " ".join(" ".join(markup.text).split())

@@ -1,4 +1,4 @@
-"""Cells of small studies, imported by name where they run."""
+"""Functions that the tests of the runner run as cells; workers import them by name."""
 
 import os
 import signal
@@ -9,14 +9,14 @@ import numpy as np
 
 
 def note(log, seed):
-    """One line a run, whole even when many processes write and are killed."""
+    """Append one line per run; lines stay complete even if many processes write and are killed."""
     if log is not None:
         with open(log, "ab", buffering=0) as file:
             file.write(f"{seed} {os.getpid()}\n".encode())
 
 
 def draw(seed, log=None, seconds=0.02):
-    """A result that depends on the seed alone, after some time."""
+    """Sleep, then return a result that depends on the seed only."""
     note(log, seed)
     time.sleep(seconds)
     values = np.random.default_rng(seed).normal(size=3)
@@ -24,7 +24,7 @@ def draw(seed, log=None, seconds=0.02):
 
 
 def score(data, seed, log=None, seconds=0.02):
-    """A result of shared data, by matrix products whose bytes depend on the threads of BLAS."""
+    """A result of shared data, from matrix products whose last bits depend on the number of BLAS threads."""
     note(log, seed)
     time.sleep(seconds)
     rows = np.random.default_rng(seed).permutation(data.n_samples)
@@ -33,13 +33,14 @@ def score(data, seed, log=None, seconds=0.02):
 
 
 def threads():
+    """The largest number of threads of a native library, and OMP_NUM_THREADS."""
     from threadpoolctl import threadpool_info
 
     return {"most": max(v["num_threads"] for v in threadpool_info()), "omp": os.environ["OMP_NUM_THREADS"]}
 
 
 def fragile(seed, log, broken):
-    """Fails, while a file is there, for odd seeds."""
+    """Fail for odd seeds while the file ``broken`` exists."""
     note(log, seed)
     if seed % 2 and Path(broken).exists():
         raise ValueError("the machine\nis tired")
@@ -47,7 +48,7 @@ def fragile(seed, log, broken):
 
 
 def deadly(seed, log, kills):
-    """Kills its process for the seeds in ``kills``."""
+    """Kill its own process for the seeds in ``kills``."""
     note(log, seed)
     if seed in kills:
         time.sleep(0.1)
@@ -57,7 +58,7 @@ def deadly(seed, log, kills):
 
 
 def deadly_once(seed, log, mark):
-    """Kills its process the first time that seed 3 runs."""
+    """Kill its own process when seed 3 runs for the first time; the file ``mark`` records it."""
     note(log, seed)
     if seed == 3 and not Path(mark).exists():
         Path(mark).write_text("")
@@ -67,23 +68,23 @@ def deadly_once(seed, log, mark):
 
 
 def stopped(seed):
-    """Ctrl-C at the fourth cell."""
+    """Raise KeyboardInterrupt at the fourth cell, as Ctrl-C does."""
     if seed == 3:
         raise KeyboardInterrupt
     return {"seed": seed}
 
 
 def large(megabytes):
-    """Needs memory for a moment."""
+    """Need this much memory for a moment."""
     return {"sum": float(np.ones(megabytes * 131072).sum())}
 
 
-_held = []
+_never_freed = []
 
 
 def growing(seed, megabytes=400, seconds=1.2):
-    """Keeps its memory: after some of these a pool replaces its worker."""
-    _held.append(np.ones(megabytes * 131072))
+    """Never free its memory, so that a pool replaces its worker after some calls."""
+    _never_freed.append(np.ones(megabytes * 131072))
     time.sleep(seconds)
     return {"seed": seed}
 
