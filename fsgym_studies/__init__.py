@@ -1,12 +1,12 @@
-"""The studies that can be reproduced by name: one folder a study, with the same file names in each.
+"""The studies that ``fsgym reproduce`` runs by name, one folder per study.
 
-``study.py`` declares it: data sets, splits, the plan of its cells, its protocol in words, and ``STUDY``. ``claims.py``
-has the claims and notes, ``tables.py`` the tables and pictures, ``printed.py`` the numbers that the paper prints, and
-``cell.py`` the work of a cell, where that of ``common/cell.py`` does not fit. Each imports only later ones of these
-files. What two or more studies share is in ``common``. A paper with several studies, such as ``dwsm``, has a folder for
-each of them inside its own; what they share is in files of the same names beside these folders.
+Every folder has the same files. ``study.py`` declares the study: data sets, splits, the plan of its cells, its protocol
+in words, and ``STUDY``. ``claims.py`` has the claims and notes, ``tables.py`` the tables and pictures, ``printed.py``
+the numbers that the paper prints, and ``cell.py`` computes a cell, if ``common/cell.py`` cannot. A file imports only
+from files that come later in this list. Code that several studies share is in ``common``. A paper with several studies,
+such as ``dwsm``, has a folder for each of them; what these share is in files of the same names in the paper's folder.
 
-A new study is one folder and one entry in ``STUDIES``.
+To add a study, add a folder and an entry in ``STUDIES``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ STUDIES: dict[str, str] = {
 
 
 def find_study(name: str) -> Study:
-    """The study of that name; ValueError with a suggestion where there is none."""
+    """Return the study of that name; raise ValueError with a suggestion if there is none."""
     if name not in STUDIES:
         raise ValueError(unknown("study", name, STUDIES))
     module, _, attribute = STUDIES[name].partition(":")

@@ -1,4 +1,4 @@
-"""What ``fsgym reproduce`` does."""
+"""The command ``fsgym reproduce``: run a study, print its claims, write its report."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from fsgym.cli.terminal import console, say
 from fsgym.comparison.compare import writable_folder
 from fsgym.runner import run_tasks
 from fsgym_studies import STUDIES, find_study
-from fsgym_studies.common.plan import require, table_of, timings_of
-from fsgym_studies.common.render import claims_frame, failures, work_done, write, write_section
+from fsgym_studies.common.plan import cells_table, require_datasets, timings_table
+from fsgym_studies.common.render import claims_frame, failures, work_done, write_section, write_study
 from fsgym_studies.common.study import Conclusion
 
-MOST_FAILURES = 20  # told on stderr
+MAX_LISTED_FAILURES = 20  # failed cells that are listed on stderr
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a study is run, and where what it concludes is written.
+    """How to run a study, and where to write its results.
 
     Attributes
     ----------
-    full : bool, the paper's whole protocol or a few splits of it
-    out : folder of all files; None: ``fsgym-results`` and the study's name
-    doc : Markdown file whose section of the study is replaced, or None
-    data_dir : folder of data sets; None: that of the variable FSGYM_DATA
-    n_jobs, backend, scheduler : as ``run_tasks`` takes them
-    command : str, what the report says that made it
+    full : bool, whether to run the paper's full protocol or only a few splits of it
+    out : folder of all files; None for ``fsgym-results/NAME``
+    doc : Markdown file in which the study's section is replaced, or None
+    data_dir : folder of data sets; None for the one that the variable FSGYM_DATA names
+    n_jobs, backend, scheduler : as in ``run_tasks``
+    command : str, the command line that the report shows
     """
 
     full: bool
@@ -45,9 +45,9 @@ class Options:
 
 
 def reproduce(name: str, options: Options) -> int:
-    """Run a study, write and show what it concludes; the exit status of the command."""
+    """Run a study, write its report and print its claims; returns the exit status of the command."""
     study = find_study(name)
-    require(study.datasets, study.name, options.data_dir)
+    require_datasets(study.datasets, study.name, options.data_dir)
     folder = writable_folder(options.out or Path("fsgym-results", study.name))
     plan = study.plan(options.full, options.data_dir)
     run = run_tasks(
@@ -61,14 +61,14 @@ def reproduce(name: str, options: Options) -> int:
     )
     if run.interrupted:
         finished = sum(r is not None for r in run.results)
-        say(f"stopped after {finished} of {len(plan)} cells; the same command continues")
+        say(f"stopped after {finished} of {len(plan)} cells; run the same command to resume")
         return 130
-    table = table_of(plan, run)
+    table = cells_table(plan, run)
     n_failed = int(table["error"].notna().sum())
     if n_failed < len(plan):
         conclusion = study.conclude(plan, table, options.full)
-        timings, work = timings_of(plan, run), work_done(run.timings, len(plan))
-        report = write(study, conclusion, table, timings, folder, full=options.full, command=options.command)
+        timings, work = timings_table(plan, run), work_done(run.timings, len(plan))
+        report = write_study(study, conclusion, table, timings, folder, full=options.full, command=options.command)
         _show_claims(study.title, conclusion)
         print(f"{work}.    Report: {report}")
         if options.doc is not None:
@@ -79,19 +79,19 @@ def reproduce(name: str, options: Options) -> int:
 
 
 def show_failures(table: pd.DataFrame, folder: Path) -> None:
-    """The first cells that failed, on stderr."""
+    """Print the first failed cells on stderr."""
     failed = failures(table)
-    say(f"{len(failed)} of {len(table)} cells failed; the same command tries them again:")
-    for row in failed[:MOST_FAILURES]:
+    say(f"{len(failed)} of {len(table)} cells failed; run the same command to try them again:")
+    for row in failed[:MAX_LISTED_FAILURES]:
         split = "" if row["split"] == "" else f"split {row['split']}"
         where = (row["dataset"], f"{row['method']} {row['params']}".strip(), split)
         say(f"{', '.join(word for word in where if word)}: {row['error']}")
-    if len(failed) > MOST_FAILURES:
-        say(f"and {len(failed) - MOST_FAILURES} more, all in {folder / 'cells.csv'}")
+    if len(failed) > MAX_LISTED_FAILURES:
+        say(f"and {len(failed) - MAX_LISTED_FAILURES} more; {folder / 'cells.csv'} has all of them")
 
 
 def list_studies() -> None:
-    """The studies, with the processor time that they take here."""
+    """Print the studies with the processor time that they need."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column, side in (("name", "left"), ("quick", "right"), ("full", "right"), ("", "left")):
         table.add_column(column, justify=side, no_wrap=True)  # type: ignore[arg-type]
@@ -100,7 +100,10 @@ def list_studies() -> None:
         table.add_row(name, *(_minutes(m) for m in study.minutes), study.title)
     out = console()
     out.print(table)
-    print("Processor time; full is extrapolated. Two cores take half of it. Start with: fsgym reproduce NAME --quick")
+    print(
+        "Processor time on one core; that of --full is extrapolated. Two cores halve the waiting time.\n"
+        "Start with: fsgym reproduce NAME --quick"
+    )
 
 
 def _minutes(minutes: float) -> str:
@@ -110,15 +113,16 @@ def _minutes(minutes: float) -> str:
 
 
 def _show_claims(title: str, conclusion: Conclusion) -> None:
-    """The claims in the terminal."""
+    """Print the claims and notes."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 1, 0))
-    least, claims = {"claim": 30, "paper": 8, "here": 14, "holds": 5}, claims_frame(conclusion.claims)
+    claims = claims_frame(conclusion.claims)
+    widths = {"claim": 30, "paper": 8, "ours": 14, "result": 14}  # characters, at least
     for column in claims.columns:
-        table.add_column(column, min_width=least[column], overflow="fold")
+        table.add_column(column, min_width=widths[column], overflow="fold")
     for row in claims.itertuples(index=False):
         table.add_row(*row)
     out = console()
     out.print(table)
     for note in conclusion.notes:
         out.print(f"Note: {note}")
-    out.print(f"{conclusion.counts()}.")
+    out.print(f"{conclusion.summary()}.")

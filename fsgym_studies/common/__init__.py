@@ -1,1 +1,1 @@
-"""What all studies share: declaring, planning and reporting one; curves and statistics of its cells."""
+"""What all studies share: declarations, plans, cells and reports; curves and statistics of their cells."""

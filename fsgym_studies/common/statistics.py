@@ -1,9 +1,10 @@
-"""What repeated results say: intervals, methods compared over data sets, and curves of accuracy over sparsity.
+"""Statistics of repeated results: intervals, methods compared over data sets, and curves of accuracy over sparsity.
 
-One definition of a curve serves every method. Its points are the settings of a method; those of equal sparsity are
-one point, at their mean accuracy. Between neighbours the curve is straight: answering by one setting or the other
-at random is a policy that lies there. To the right it ends at sparsity 1 with the accuracy of the largest class,
-which is free to everyone; to the left of its first point it is flat, since who may use more features need not.
+Curves are defined in the same way for every method. The points of a curve are the settings of the method; settings of
+equal sparsity are one point with their mean accuracy. Between two points the curve is a straight line, which a policy
+can reach that chooses one of the two settings at random. The curve ends at sparsity 1 with the accuracy of the largest
+class, which every method reaches without acquiring anything. To the left of its first point it is flat, because a
+policy need not use all the features that it may use.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-SAME = 1e-9  # sparsities closer than this are one point
+SAME_SPARSITY = 1e-9  # settings whose sparsities differ by less are one point
 
 
 class Mean(NamedTuple):
-    """A mean, its standard deviation (divisor n), the ends of its bootstrap interval, and the number of values."""
+    """A mean, the standard deviation (divisor n), the ends of the bootstrap interval, and the number of values."""
 
     mean: float
     std: float
@@ -27,9 +28,9 @@ class Mean(NamedTuple):
 
 
 def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: int = 2000) -> Mean:
-    """Mean, standard deviation and percentile bootstrap interval (``scipy.stats.bootstrap``); NaN are left out.
+    """Mean, standard deviation and percentile bootstrap interval (``scipy.stats.bootstrap``) without the NaN.
 
-    One value has no interval, and none has no mean: both are NaN then.
+    The interval of one value is NaN, and so are mean and interval of no values.
 
     >>> mean_of([0.5, 0.5, 0.5])
     Mean(mean=0.5, std=0.0, low=0.5, high=0.5, count=3)
@@ -45,7 +46,7 @@ def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: in
         return Mean(mean, 0.0, mean, mean, len(known))
     from scipy.stats import bootstrap
 
-    found = bootstrap(
+    result = bootstrap(
         (known,),
         np.mean,
         confidence_level=level,
@@ -54,12 +55,12 @@ def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: in
         vectorized=True,
         random_state=np.random.default_rng(seed),
     )
-    low, high = found.confidence_interval
+    low, high = result.confidence_interval
     return Mean(mean, std, float(low), float(high), len(known))
 
 
 def standard_error(values: ArrayLike) -> float:
-    """The standard error of a mean (divisor n - 1); NaN of fewer than two values.
+    """The standard error of a mean (divisor n - 1); NaN for fewer than two values.
 
     >>> standard_error([1.0, 3.0])
     1.0
@@ -69,7 +70,7 @@ def standard_error(values: ArrayLike) -> float:
 
 
 class Wins(NamedTuple):
-    """How often the first of two methods is above, equal, below; ``p`` of Wilcoxon's signed rank test, or NaN."""
+    """How often the first of two methods is better, equal and worse; ``p`` of Wilcoxon's signed-rank test, or NaN."""
 
     wins: int
     ties: int
@@ -78,17 +79,17 @@ class Wins(NamedTuple):
 
 
 def wins(first: ArrayLike, second: ArrayLike, tie: float = 0.0) -> Wins:
-    """Compare two methods over data sets, in pairs.
+    """Compare two methods in pairs, one pair per data set.
 
     Parameters
     ----------
-    first, second : float (n,), one figure a data set, larger is better; pairs with NaN are left out
-    tie : float, differences up to this count as equal
+    first, second : float (n,), one figure per data set, larger is better; pairs with NaN are left out
+    tie : float, differences up to this size count as ties
 
     Notes
     -----
-    The test (two-sided, pairs without a difference left out) has no p-value where no pair differs. With fewer than
-    six pairs it cannot fall below .05.
+    The test is two-sided and leaves out pairs without a difference; ``p`` is NaN if no pair differs. With fewer than
+    six pairs ``p`` cannot be below .05.
 
     >>> wins([0.9, 0.8, 0.7], [0.8, 0.8, 0.8])[:3]
     (1, 1, 1)
@@ -97,69 +98,59 @@ def wins(first: ArrayLike, second: ArrayLike, tie: float = 0.0) -> Wins:
     difference = difference[~np.isnan(difference)]
     above, below = int((difference > tie).sum()), int((difference < -tie).sum())
     p = np.nan
-    moved = difference[difference != 0]
-    if len(moved):
+    nonzero = difference[difference != 0]
+    if len(nonzero):
         from scipy.stats import wilcoxon
 
-        p = float(wilcoxon(moved).pvalue)  # type: ignore[attr-defined]
+        p = float(wilcoxon(nonzero).pvalue)  # type: ignore[attr-defined]
     return Wins(above, len(difference) - above - below, below, p)
 
 
-def curve(sparsity: ArrayLike, accuracy: ArrayLike, chance: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The knots of a method's curve, sparsity ascending up to 1.
+def curve_knots(
+    sparsity: ArrayLike, accuracy: ArrayLike, chance: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The points of a method's curve, in ascending order of sparsity up to 1.
 
     Parameters
     ----------
     sparsity, accuracy : float (n_settings,)
-    chance : float, accuracy of always answering the largest class of the training part
+    chance : float, test accuracy of always answering the largest class of the training part
 
     Returns
     -------
     sparsity, accuracy : float64 (n_knots,)
 
-    >>> knots = curve([0.5, 0.5, 0.9], [0.8, 0.9, 0.7], chance=0.6)
+    >>> knots = curve_knots([0.5, 0.5, 0.9], [0.8, 0.9, 0.7], chance=0.6)
     >>> [k.round(2).tolist() for k in knots]
     [[0.5, 0.9, 1.0], [0.85, 0.7, 0.6]]
     """
     s, a = np.asarray(sparsity, dtype=np.float64), np.asarray(accuracy, dtype=np.float64)
     order = np.argsort(s, kind="stable")
     s, a = s[order], a[order]
-    point = np.concatenate([[0], np.cumsum(np.diff(s) > SAME)]) if len(s) else np.zeros(0, np.int64)
+    point = np.concatenate([[0], np.cumsum(np.diff(s) > SAME_SPARSITY)]) if len(s) else np.zeros(0, np.int64)
     size = np.bincount(point)
     s, a = np.bincount(point, s) / size, np.bincount(point, a) / size
-    if not len(s) or s[-1] < 1.0 - SAME:
+    if not len(s) or s[-1] < 1.0 - SAME_SPARSITY:
         s, a = np.append(s, 1.0), np.append(a, chance)
     return s, a
 
 
 def accuracy_at(wanted: ArrayLike, sparsity: ArrayLike, accuracy: ArrayLike, chance: float) -> NDArray[np.float64]:
-    """The height of the curve at the sparsities ``wanted``, float64 of the same shape.
+    """The height of the curve at the sparsities ``wanted``, as float64 of the same shape.
 
     >>> accuracy_at([0.2, 0.7], [0.5, 0.9], [0.9, 0.7], chance=0.6).round(2).tolist()
     [0.9, 0.8]
     """
-    return np.interp(np.asarray(wanted, dtype=np.float64), *curve(sparsity, accuracy, chance))
+    return np.interp(np.asarray(wanted, dtype=np.float64), *curve_knots(sparsity, accuracy, chance))
 
 
 def area(sparsity: ArrayLike, accuracy: ArrayLike, chance: float) -> float:
-    """The area under the curve from sparsity 0 to 1: the mean accuracy where every sparsity counts alike.
+    """The area under the curve from sparsity 0 to 1, which is the mean accuracy over all sparsities.
 
     >>> area([0.0, 1.0], [1.0, 0.5], chance=0.5)
     0.75
     """
     from scipy.integrate import trapezoid
 
-    s, a = curve(sparsity, accuracy, chance)
+    s, a = curve_knots(sparsity, accuracy, chance)
     return float(trapezoid(np.append(a[0], a), np.append(0.0, s)))
-
-
-def pareto(sparsity: ArrayLike, accuracy: ArrayLike) -> NDArray[np.bool_]:
-    """Which settings no other one beats: more accurate at no less sparsity, or sparser at no less accuracy.
-
-    >>> pareto([0.2, 0.5, 0.5, 0.9], [0.9, 0.8, 0.95, 0.6]).tolist()
-    [False, False, True, True]
-    """
-    s, a = np.asarray(sparsity, dtype=np.float64), np.asarray(accuracy, dtype=np.float64)
-    no_worse = (s[None, :] >= s[:, None]) & (a[None, :] >= a[:, None])
-    better = (s[None, :] > s[:, None]) | (a[None, :] > a[:, None])
-    return np.logical_not((no_worse & better).any(axis=1))

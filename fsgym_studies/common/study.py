@@ -1,4 +1,4 @@
-"""What a study is: its declaration, and its conclusion (claims, tables, pictures)."""
+"""The declaration of a study, its cells, and its conclusion: claims, tables and pictures."""
 
 from __future__ import annotations
 
@@ -12,34 +12,42 @@ import pandas as pd
 from fsgym.comparison.report import Picture
 from fsgym.runner.task import Task
 
-WORDS = {True: "yes", False: "no", None: "not judged"}
+RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed"}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, its number, ours, and whether it holds here.
+    """A statement of a paper, the number it prints, ours, and whether we reproduced it.
 
     Attributes
     ----------
-    text : str, what is claimed and by which criterion it is judged
-    paper : str, what the paper printed; "" for a claim of our own
-    here : str, what came out
-    holds : bool, or None where the cells to judge it by are missing
+    text : str, the statement and, in parentheses, the criterion by which it is assessed
+    paper : str, the number in the paper; "" for a claim of our own
+    ours : str, the number in our runs
+    reproduced : bool, or None where cells that the criterion needs are missing
     """
 
     text: str
     paper: str
-    here: str
-    holds: bool | None
+    ours: str
+    reproduced: bool | None
 
     @property
-    def word(self) -> str:
-        return WORDS[self.holds]
+    def result(self) -> str:
+        return RESULT_WORDS[self.reproduced]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a report: the file's stem, heading, what its columns mean, and its rows as text or numbers."""
+    """A table of a report.
+
+    Attributes
+    ----------
+    stem : str, name of the CSV file without its ending
+    heading : str
+    caption : str, what the columns mean
+    frame : DataFrame, the rows as text or numbers
+    """
 
     stem: str
     heading: str
@@ -49,9 +57,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Everything that is told of a study. ``protocol`` says in a few sentences what was run.
+    """Everything that a report says about the results of a study.
 
-    The report has all tables and pictures; a section of a Markdown file those whose stems are in ``shown``.
+    Attributes
+    ----------
+    protocol : str, a few sentences on what was run
+    claims : sequence of Claim
+    tables : sequence of Table
+    pictures : sequence of Picture
+    notes : sequence of str, listed below the claims
+    shown : stems of the tables and pictures that a section of a Markdown file has; the report has all of them
     """
 
     protocol: str
@@ -61,15 +76,20 @@ class Conclusion:
     notes: Sequence[str] = field(default_factory=tuple)
     shown: Sequence[str] = ()
 
-    def counts(self) -> str:
-        """How many claims hold, in words."""
-        held, judged = sum(c.holds is True for c in self.claims), sum(c.holds is not None for c in self.claims)
-        rest = len(self.claims) - judged
-        return f"{held} of {judged} claims hold here" + (f"; {rest} could not be judged" if rest else "")
+    def summary(self) -> str:
+        """How many claims are reproduced, in words.
+
+        >>> Conclusion("", [Claim("", "", "", True), Claim("", "", "", None)]).summary()
+        '1 of 1 claims reproduced; 1 not assessed'
+        """
+        assessed = [c for c in self.claims if c.reproduced is not None]
+        text = f"{sum(c.reproduced is True for c in assessed)} of {len(assessed)} claims reproduced"
+        rest = len(self.claims) - len(assessed)
+        return f"{text}; {rest} not assessed" if rest else text
 
 
-class Planned(NamedTuple):
-    """A task, and what the table calls it."""
+class StudyCell(NamedTuple):
+    """A task of a study, and the columns by which tables name it (dataset, method, split, ...)."""
 
     task: Task
     row: dict[str, Any]
@@ -77,17 +97,18 @@ class Planned(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A study, as its file declares it.
+    """The declaration of a study.
 
     Attributes
     ----------
-    name : str, of the command line
+    name : str, its name on the command line
     title : str
-    reference : str, BibTeX of what is reproduced
-    minutes : (float, float), processor time of the quick study, measured, and of the whole one, extrapolated
+    reference : str, BibTeX entries of the papers
+    minutes : (float, float), processor minutes of the quick study (measured) and of the full one (extrapolated)
     datasets : names that ``load_dataset`` must know
-    plan : callable (full, data_dir) -> list of Planned, the cells
-    conclude : callable (plan, table, full) -> Conclusion; ``table`` is that of ``table_of``, and may lack figures
+    plan : callable (full, data_dir) -> list of StudyCell
+    conclude : callable (plan, table, full) -> Conclusion; ``table`` comes from ``cells_table``, and figures may be
+        missing in it
     """
 
     name: str
@@ -95,5 +116,5 @@ class Study:
     reference: str
     minutes: tuple[float, float]
     datasets: tuple[str, ...]
-    plan: Callable[[bool, str | os.PathLike | None], list[Planned]]
-    conclude: Callable[[Sequence[Planned], pd.DataFrame, bool], Conclusion]
+    plan: Callable[[bool, str | os.PathLike | None], list[StudyCell]]
+    conclude: Callable[[Sequence[StudyCell], pd.DataFrame, bool], Conclusion]

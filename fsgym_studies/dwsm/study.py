@@ -1,14 +1,24 @@
-"""What the declarations of the six studies share: the paper, its data sets, splits, prices and methods."""
+"""What the six studies share: the reference, the data sets, splits, prices and methods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from fsgym.dataset import Dataset
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, Arm, Block, Source, lams, shares
-from fsgym_studies.common.study import Planned
+from fsgym_studies.common.plan import (
+    CART,
+    DWSM,
+    L1_SVM,
+    LARS,
+    MethodSettings,
+    Source,
+    Sweep,
+    price_settings,
+    random_splits,
+)
+from fsgym_studies.common.study import StudyCell
 
-REFERENCE = """\
+DWSM_REFERENCE = """\
 @article{dulacarnold2012sequential,
   author  = {Dulac-Arnold, Gabriel and Denoyer, Ludovic and Preux, Philippe and Gallinari, Patrick},
   title   = {Sequential approaches for learning datum-wise sparse representations},
@@ -21,7 +31,7 @@ REFERENCE = """\
 """
 # Categories are columns of codes, as in the LIBSVM files that the paper used (Table 4).
 CANCER, CANCER_ID = "breast cancer", "breast cancer with id"
-BINARY = (
+BINARY_SETS = (
     Source("australian", "australian"),
     Source("breast_cancer_wisconsin_683", CANCER_ID),
     Source("pima_diabetes", "diabetes"),
@@ -31,25 +41,26 @@ BINARY = (
     Source("sonar", "sonar"),
     Source("splice_libsvm", "splice", split="train"),
 )
-EIGHT = tuple(source.title for source in BINARY)
-WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
-PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # section 6.1, and .05
-OTHERS = (Arm(L1_SVM, "l1_svm"), Arm(LARS, "lars"), Arm(CART, "cart"))
-METHODS = (DWSM, L1_SVM, LARS, CART)
-BUDGET = "DWSM, budget"
-SHARES = {False: (0.2, 0.5), True: (0.1, 0.2, 0.5, 0.9)}  # of the rows, for training
-SPLITS = {False: 3, True: 30}
-DRAWN = (*METHODS, BUDGET)  # in this order, so that a method has the same colour in every study
-BASE = Arm(DWSM, "rcpi", lams(PRICES))
+BINARY_TITLES = tuple(source.title for source in BINARY_SETS)
+CANCER_WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
+DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of section 6.1, and .05
+DWSM_SETTINGS = MethodSettings(DWSM, "rcpi", price_settings(DWSM_PRICES))
+BASELINES = (MethodSettings(L1_SVM, "l1_svm"), MethodSettings(LARS, "lars"), MethodSettings(CART, "cart"))
+COMPARED_METHODS = (DWSM, L1_SVM, LARS, CART)
+BUDGET_MODEL = "DWSM, budget"
+PLOTTED_METHODS = (*COMPARED_METHODS, BUDGET_MODEL)  # the order fixes the colour of a method in all six studies
+# Quick and full studies:
+TRAIN_SHARES = {False: (0.2, 0.5), True: (0.1, 0.2, 0.5, 0.9)}  # of the rows
+N_SPLITS = {False: 3, True: 30}
 
 
-def over_shares(data: Dataset, arms: Sequence[Arm], full: bool) -> Iterator[Planned]:
-    """Every arm over random splits of a data set, at each share of training data."""
-    for share in SHARES[full]:
-        yield from Block(data, arms, shares(share, SPLITS[full])).planned()
+def cells_over_shares(data: Dataset, methods: Sequence[MethodSettings], full: bool) -> Iterator[StudyCell]:
+    """All settings of the methods on random splits of a data set, at each share of training data."""
+    for share in TRAIN_SHARES[full]:
+        yield from Sweep(data, methods, random_splits(share, N_SPLITS[full])).cells()
 
 
 def splits_text(full: bool) -> str:
-    """The splits of ``over_shares``, as a protocol has them."""
-    listed = ", ".join(f"{s:.0%}" for s in SHARES[full])
-    return f"{SPLITS[full]} random stratified splits with {listed} of the rows for training"
+    """The splits of ``cells_over_shares`` in words, for a protocol."""
+    listed = ", ".join(f"{s:.0%}" for s in TRAIN_SHARES[full])
+    return f"{N_SPLITS[full]} random stratified splits for each share of training data ({listed} of the rows)"

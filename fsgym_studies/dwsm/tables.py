@@ -8,17 +8,17 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.curves import areas, by_dataset, differences, heights, versus
+from fsgym_studies.common.curves import areas, by_dataset, differences, heights, wins_over_datasets
 from fsgym_studies.common.plan import DWSM
-from fsgym_studies.common.render import file_stem, number, style, with_std
+from fsgym_studies.common.render import figure_style, file_stem, format_number, with_std
 from fsgym_studies.common.study import Table
-from fsgym_studies.dwsm.study import DRAWN
+from fsgym_studies.dwsm.study import PLOTTED_METHODS
 
-LEVELS = (0.5, 0.7, 0.8, 0.9)
+SPARSITY_LEVELS = (0.5, 0.7, 0.8, 0.9)  # at which sections 6.1 to 6.3 state accuracies
 
 
 def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
-    """Areas by data set and method, with DWSM's lead over each other method."""
+    """The areas under the curves by data set and method, and DWSM's lead over each other method."""
     values = areas(table)
     means = by_dataset(values)
     methods = [m for m in methods if m in means]
@@ -33,14 +33,14 @@ def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
     return Table(
         "areas",
         "Area under the accuracy–sparsity curve",
-        "The mean accuracy where every sparsity from 0 to 1 counts alike; means over splits and shares of training "
-        "data, and the difference in the same splits with its 95 % bootstrap interval.",
+        "The area is the mean accuracy over all sparsities from 0 to 1. Means over splits and shares of training data; "
+        "differences are taken in the same split and have 95 % bootstrap intervals.",
         frame,
     )
 
 
-def height_table(table: pd.DataFrame, methods: Sequence[str], levels: Sequence[float] = LEVELS) -> Table:
-    """Accuracy at given sparsities."""
+def height_table(table: pd.DataFrame, methods: Sequence[str], levels: Sequence[float] = SPARSITY_LEVELS) -> Table:
+    """The accuracy of each method at given sparsities."""
     parts = []
     for level in levels:
         means = by_dataset(heights(table, level))
@@ -56,30 +56,30 @@ def height_table(table: pd.DataFrame, methods: Sequence[str], levels: Sequence[f
 
 
 def wins_table(table: pd.DataFrame, first: str, others: Sequence[str]) -> Table:
-    """Wins, ties and losses over data sets."""
-    frame = versus(areas(table), first, others)
+    """Wins, ties and losses of a method over the data sets."""
+    frame = wins_over_datasets(areas(table), first, others)
     return Table(
         "wins",
-        f"{first} over data sets",
-        f"On how many data sets {first}'s area is larger, equal (to within .001), smaller; p of Wilcoxon's signed rank "
-        "test over the data sets.",
+        f"Wins, ties and losses of {first}",
+        f"Number of data sets where the area of {first} is larger, equal (to within .001) and smaller; p of Wilcoxon's "
+        "signed-rank test over the data sets.",
         frame,
     )
 
 
 def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]:
-    """One picture a data set, a panel for each share of training data (the paper's appendix)."""
+    """One picture per data set, with a panel for each share of training data (the paper's appendix)."""
     pictures = []
     for dataset, rows in settings.groupby("dataset", sort=False):
         chances = table[table["dataset"] == dataset].groupby("share")["chance"].mean()
-        with style():
+        with figure_style():
             figure = figures.panels(
-                rows, DRAWN, {float(s): float(c) for s, c in chances.items()}, figures.short(str(dataset))
+                rows, PLOTTED_METHODS, {float(s): float(c) for s, c in chances.items()}, figures.short(str(dataset))
             )
             png = png_of(figure)
         caption = (
-            "Vertical bars: one standard deviation over the splits. Horizontal bars: how much the sparsity of a "
-            "setting varies over the test rows. Up and to the right is better."
+            "Vertical bars: one standard deviation over the splits. Horizontal bars: one standard deviation of the "
+            "sparsity over the test rows. Up and to the right is better."
         )
         stem = file_stem("curves", str(dataset))
         pictures.append(Picture(stem, f"{dataset}: accuracy against sparsity", caption, png))
@@ -87,11 +87,11 @@ def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]
 
 
 def settings_table(settings: pd.DataFrame, digits: int = 3) -> Table:
-    """All settings of all methods."""
+    """The results of all settings of all methods."""
     frame = settings.assign(
         accuracy=[with_std(a, s, digits) for a, s in zip(settings["accuracy"], settings["accuracy_std"])],
         sparsity=[with_std(a, s) for a, s in zip(settings["sparsity"], settings["sparsity_std"])],
-        n_acquisitions=[number(float(v), 2) for v in settings["n_acquisitions"]],
+        n_acquisitions=[format_number(float(v), 2) for v in settings["n_acquisitions"]],
     )[["dataset", "share", "method", "params", "accuracy", "sparsity", "n_acquisitions", "splits"]]
     return Table(
         "settings",

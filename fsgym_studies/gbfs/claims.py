@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import number
+from fsgym_studies.common.render import DASH, format_number
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Claim
 from fsgym_studies.gbfs.tables import (
@@ -62,7 +62,7 @@ def comparisons_by_dataset(
 ) -> dict[str, ErrorComparison]:
     """Compare two methods on each data set on which both have results."""
     comparisons = {d: compare_errors(table, d, first, second, counts_of(d)) for d in datasets}
-    return {d: v for d, v in comparisons.items() if v.word != "–"}
+    return {d: v for d, v in comparisons.items() if v.word != DASH}
 
 
 def error_curve_claims(table: pd.DataFrame) -> list[Claim]:
@@ -90,12 +90,12 @@ def error_curve_claims(table: pd.DataFrame) -> list[Claim]:
     )
     few = counts_of(KDD, high=8)
     pair = [compare_errors(table, KDD, GBFS, other, few) for other in (RFFS, L1LR)]
-    known = all(v.word != "–" for v in pair)
+    known = all(v.word != DASH for v in pair)
     assessed.append(
         Claim(
             f"{KDD}: {GBFS} has a lower error than {RFFS} and {L1LR} when few features are selected (mean over 1 to 8)",
             "lower",
-            f"{GBFS} {pair[0].first:.4f}, {RFFS} {pair[0].second:.4f}, {L1LR} {pair[1].second:.4f}" if known else "–",
+            f"{GBFS} {pair[0].first:.4f}, {RFFS} {pair[0].second:.4f}, {L1LR} {pair[1].second:.4f}" if known else DASH,
             all(v.first < v.second for v in pair) if known else None,
         )
     )
@@ -110,19 +110,19 @@ def kernel_claims(table: pd.DataFrame) -> list[Claim]:
             f"{SPAM}: {GBFS} clearly outperforms {HSIC} ({TWO_ERRORS_CRITERION})",
             "clearly",
             errors_text(spam, GBFS, HSIC),
-            spam.word == "better" if spam.word != "–" else None,
+            spam.word == "better" if spam.word != DASH else None,
         ),
         Claim(
             f"{USPS}: {GBFS} is slightly worse than {HSIC} (by at most .03, mean over 1 to 100 features)",
             "slightly",
             errors_text(usps, GBFS, HSIC),
-            bool(0 < usps.first - usps.second <= 0.03) if usps.word != "–" else None,
+            bool(0 < usps.first - usps.second <= 0.03) if usps.word != DASH else None,
         ),
     ]
 
 
 def errors_text(pair: ErrorComparison, first: str, second: str) -> str:
-    return "–" if pair.word == "–" else f"{first} {pair.first:.3f}, {second} {pair.second:.3f} ({pair.word})"
+    return DASH if pair.word == DASH else f"{first} {pair.first:.3f}, {second} {pair.second:.3f} ({pair.word})"
 
 
 def quality_claims(table: pd.DataFrame) -> list[Claim]:
@@ -135,7 +135,7 @@ def quality_claims(table: pd.DataFrame) -> list[Claim]:
     at_most = means[most[0]].reindex(methods) if known else pd.Series(dtype=float)
 
     def listed(errors: pd.Series) -> str:
-        return ", ".join(f"{m} {v:.3f}" for m, v in errors.items()) or "–"
+        return ", ".join(f"{m} {v:.3f}" for m, v in errors.items()) or DASH
 
     others = at_most.drop(L1LR) if known else at_most
     return [
@@ -172,7 +172,7 @@ def bag_claims(table: pd.DataFrame) -> list[Claim]:
             f"{GROUP_LASSO} has a much higher error than {GBFS_BAGS}",
             f"{RFFS}, {L1LR} and {HSIC} select features scattered over bags",
         )
-        return [Claim(f"{COLON}: {t}", "–", "–", None) for t in texts]
+        return [Claim(f"{COLON}: {t}", DASH, DASH, None) for t in texts]
     own, others = best[GBFS_BAGS], {m: b for m, b in best.items() if m not in (GBFS_BAGS, GBFS)}
     scattered = {m: best[m].bags for m in (RFFS, L1LR, HSIC)}
     listed = ", ".join(f"{m} {b.error:.3f}" for m, b in best.items())
@@ -219,20 +219,20 @@ def synthetic_claims(table: pd.DataFrame) -> list[Claim]:
         Claim(
             f"Three features: {L1LR} selects x1 only, neither x2 nor the redundant x3 (in most draws)",
             "x1",
-            f"only x1 in {only_x1} of {len(cells)}" if known else "–",
+            f"only x1 in {only_x1} of {len(cells)}" if known else DASH,
             only_x1 > len(cells) / 2 if known else None,
         ),
         Claim(
             f"Three features: {GBFS} selects x1 and x2 and leaves x3 out (in most draws)",
             "x1, x2",
-            f"x1 and x2 in {both} of {len(cells)}" if known else "–",
+            f"x1 and x2 in {both} of {len(cells)}" if known else DASH,
             both > len(cells) / 2 if known else None,
         ),
         Claim(
             f"Three features: {GBFS} separates the classes, {L1LR} does not (error of {GBFS} at most .10, and lower "
             "by at least .10)",
             "error 0 against a high error",
-            f"{GBFS} {number(errors[1])}, {L1LR} {number(errors[0])}" if known else "–",
+            f"{GBFS} {format_number(errors[1])}, {L1LR} {format_number(errors[0])}" if known else DASH,
             bool(errors[1] <= 0.1 and errors[0] - errors[1] >= 0.1 and np.isfinite(errors).all()) if known else None,
         ),
     ]

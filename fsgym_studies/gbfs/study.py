@@ -11,8 +11,8 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, row_of, sampled, seed_of, shared_data, shares
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.plan import DataFolder, Source, cell_row, random_splits, seed_of, shared_data, subsample
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
 from fsgym_studies.gbfs.claims import claims, notes
 from fsgym_studies.gbfs.tables import (
@@ -41,7 +41,7 @@ from fsgym_studies.gbfs.tables import (
     synthetic_table,
 )
 
-REFERENCE = """\
+GBFS_REFERENCE = """\
 @inproceedings{xu2014gradient,
   author    = {Xu, Zhixiang and Huang, Gao and Weinberger, Kilian Q. and Zheng, Alice X.},
   title     = {Gradient boosted feature selection},
@@ -73,7 +73,7 @@ def boosting(full: bool) -> dict[str, Any]:
     return {"params": params, "mu_rel": MU_HALVED, "depths": (2, 3, 4) if full else (3,)}
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     gbfs, trees = boosting(full), {"params": {"n_estimators": FOREST_TREES[full]}, "counts": FEATURE_COUNTS}
     linear = {"params": {}, "decades": 2, "n_settings": 18}
     kernel = {"params": {}, "counts": FEATURE_COUNTS, "inner": SVM_SPLITS[full]}
@@ -88,7 +88,7 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
     )
     cells = []
     for data, methods, svm_splits in small_sets:
-        cells += curve_cells(data, methods, shares(0.8, SMALL_SET_SPLITS[full][data.name]), svm_splits)
+        cells += curve_cells(data, methods, random_splits(0.8, SMALL_SET_SPLITS[full][data.name]), svm_splits)
     for train, test in official_parts(full, data_dir):
         cells += curve_cells(train, arms, [{}], 0, test)
     train, test = kdd_parts(full, data_dir)
@@ -103,7 +103,7 @@ def binary(data: Dataset, positive: Any) -> Dataset:
     return data.replace(y=y, classes=None, groups=None)
 
 
-def official_parts(full: bool, data_dir: DataDir) -> list[tuple[Dataset, Dataset]]:
+def official_parts(full: bool, data_dir: DataFolder) -> list[tuple[Dataset, Dataset]]:
     """The official training and test parts; in the quick study a sample of the training rows."""
     first = range(1, 14)  # the letters A to M
     isolet = [binary(Source(n, "isolet").load(data_dir), first) for n in ("isolet_1560", "isolet5")]
@@ -113,21 +113,21 @@ def official_parts(full: bool, data_dir: DataDir) -> list[tuple[Dataset, Dataset
     rows = TRAINING_ROWS[full]
     return [
         (isolet[0], isolet[1]),
-        (sampled(digits[0], rows.get("mnist")), digits[1]),
-        (sampled(adult[0], rows.get("adult")), adult[1]),
+        (subsample(digits[0], rows.get("mnist")), digits[1]),
+        (subsample(adult[0], rows.get("adult")), adult[1]),
     ]
 
 
-def kdd_parts(full: bool, data_dir: DataDir) -> tuple[Dataset, Dataset]:
+def kdd_parts(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
     """Training and test part of kddcup99: normal connections against attacks, one-hot categories, 80 % for training."""
     data = binary(Source("kddcup99_10percent", KDD, one_hot=True).load(data_dir), ("normal",))
     train, test = data.split(0.8, 0)
-    return sampled(train, TRAINING_ROWS[full].get("kdd")), sampled(test, KDD_TEST_ROWS[full])
+    return subsample(train, TRAINING_ROWS[full].get("kdd")), subsample(test, KDD_TEST_ROWS[full])
 
 
 def curve_cells(
     data: Dataset, methods: Mapping[str, tuple[str, Any]], parts: Sequence[Mapping], svm_splits: int, test: Any = None
-) -> list[Planned]:
+) -> list[StudyCell]:
     """One cell for each method and part."""
     shared = shared_data(data, test)
     cells = []
@@ -142,20 +142,20 @@ def curve_cells(
                 "svm_splits": own,
                 "seed": seed_of(data.name, number, method),
             }
-            row = row_of(data.name, part.get("share", 0.0), number, title, json.dumps(options))
-            cells.append(Planned(Task(ERROR_CURVE_CALL, arguments, shared), row))
+            row = cell_row(data.name, part.get("share", 0.0), number, title, json.dumps(options))
+            cells.append(StudyCell(Task(ERROR_CURVE_CALL, arguments, shared), row))
     return cells
 
 
-def stages_cells(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[Planned]:
+def stages_cells(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[StudyCell]:
     """The cell of Fig. 4: errors over the iterations at three mu."""
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
     arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of("stages")}
-    row = row_of(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
-    return [Planned(Task(STAGES_CALL, arguments, shared_data(train, test)), row)]
+    row = cell_row(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
+    return [StudyCell(Task(STAGES_CALL, arguments, shared_data(train, test)), row)]
 
 
-def colon_cells(full: bool, data_dir: DataDir, arms: Mapping, kernel: Mapping) -> list[Planned]:
+def colon_cells(full: bool, data_dir: DataFolder, arms: Mapping, kernel: Mapping) -> list[StudyCell]:
     """Cells of colon, whose genes come in clusters; with 62 samples nothing is held out, so iterations are fixed."""
     data, params = Source("colon", COLON).load(data_dir), {"n_iter": 100, "learning_rate": 0.1}
     gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": MU_HALVED, "depths": (3,)}
@@ -169,15 +169,17 @@ def colon_cells(full: bool, data_dir: DataDir, arms: Mapping, kernel: Mapping) -
         HSIC: ("hsic_lasso", kernel),
     }
     methods = {title: (method, {**options, "bags": N_BAGS}) for title, (method, options) in methods.items()}
-    return curve_cells(binary(data, (2,)), methods, shares(0.8, COLON_SPLITS[full]), 0)
+    return curve_cells(binary(data, (2,)), methods, random_splits(0.8, COLON_SPLITS[full]), 0)
 
 
-def synthetic_cells(full: bool) -> list[Planned]:
+def synthetic_cells(full: bool) -> list[StudyCell]:
     """One cell for each draw of the example with three features."""
     params = {"n_iter": 150, "learning_rate": 0.1, "min_samples_leaf": 5, "validation_fraction": None}
     arguments = {"n": 600, "params": params, "mu_rel": MU_HALVED[:7]}
-    rows = [row_of(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(SYNTHETIC_DRAWS[full])]
-    return [Planned(Task(SYNTHETIC_CALL, arguments | {"seed": k}), row) for k, row in enumerate(rows)]
+    rows = [
+        cell_row(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(SYNTHETIC_DRAWS[full])
+    ]
+    return [StudyCell(Task(SYNTHETIC_CALL, arguments | {"seed": k}), row) for k, row in enumerate(rows)]
 
 
 def protocol(full: bool) -> str:
@@ -207,7 +209,7 @@ def protocol(full: bool) -> str:
     )
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [
         comparison_table(table),
         error_table(table),
@@ -224,7 +226,7 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
 STUDY = Study(
     "gbfs",
     "GBFS: error against number of features (sections 5.1 to 5.4)",
-    REFERENCE,
+    GBFS_REFERENCE,
     (6.5, 270.0),
     ("spambase", "usps", "pcmac", "isolet_1560", "isolet5", "mnist", "a9a", "kddcup99_10percent", "colon"),
     plan,

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import LINE, number, style
+from fsgym_studies.common.render import DASH, LINE, figure_style, format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Table
 from fsgym_studies.gbfs.cell import PICTURE_GRID
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # As the paper has it: RFFS selects by the importances of a random forest, L1LR is L1 logistic regression.
 GBFS, RFFS, L1LR, MRMR, HSIC = "GBFS", "RFFS", "L1LR", "mRMR", "HSIC Lasso"
 GBFS_BAGS, GROUP_LASSO = "GBFS, bags", "group LASSO"
-COMPARED_METHODS = (GBFS, RFFS, L1LR, HSIC, MRMR)
+CURVE_METHODS = (GBFS, RFFS, L1LR, HSIC, MRMR)
 SPAM, USPS, KDD, COLON, SYNTHETIC_SET = "spambase", "uspst", "kddcup99", "colon", "three features"
 CURVE_DATASETS = (SPAM, USPS, "isolet", "mnist3vs8", "adult", "pcmac", KDD)
 SMALL_AND_MEDIUM = CURVE_DATASETS[:-1]
@@ -80,7 +80,7 @@ class ErrorComparison(NamedTuple):
         """The first method compared with the second: better, similar or worse; a dash where one is missing."""
         gain = self.second - self.first
         if gain != gain:
-            return "–"
+            return DASH
         margin = 2.0 * self.standard_error
         return "better" if gain > margin else "worse" if gain < -margin else "similar"
 
@@ -122,9 +122,9 @@ def comparison_table(table: pd.DataFrame) -> Table:
                 {
                     "data set": dataset,
                     "features": name,
-                    GBFS: number(forest.first, 4),
-                    RFFS: number(forest.second, 4),
-                    L1LR: number(linear.second, 4),
+                    GBFS: format_number(forest.first, 4),
+                    RFFS: format_number(forest.second, 4),
+                    L1LR: format_number(linear.second, 4),
                     f"against {RFFS}": forest.word,
                     f"against {L1LR}": linear.word,
                 }
@@ -142,7 +142,7 @@ def error_table(table: pd.DataFrame) -> Table:
     """Errors of every method at given numbers of features."""
     rows, errors = [], errors_at(curve_points(table), REPORTED_COUNTS)
     for dataset in datasets_with_curves(table):
-        for method in COMPARED_METHODS:
+        for method in CURVE_METHODS:
             if (dataset, method) in errors.index.droplevel("split"):
                 own = errors.loc[(dataset, method)]
                 reported = {str(k): own[k].mean() if k <= max(counts_of(dataset)) else None for k in REPORTED_COUNTS}
@@ -229,11 +229,11 @@ def colon_table(table: pd.DataFrame) -> Table:
             rows.append(
                 {
                     "method": method,
-                    "lowest error": number(best.error),
-                    "features": number(best.features, 1),
-                    "bags": number(best.bags, 1),
-                    "fewest bags": number(best.fewest_bags, 1),
-                    "error with fewest bags": number(best.error_at_fewest),
+                    "lowest error": format_number(best.error),
+                    "features": format_number(best.features, 1),
+                    "bags": format_number(best.bags, 1),
+                    "fewest bags": format_number(best.fewest_bags, 1),
+                    "error with fewest bags": format_number(best.error_at_fewest),
                 }
             )
     caption = (
@@ -259,7 +259,7 @@ def synthetic_table(table: pd.DataFrame) -> Table:
             rows.append(
                 {
                     "method": title,
-                    "test error": number(mean_of(cells[f"{name}_error"]).mean),
+                    "test error": format_number(mean_of(cells[f"{name}_error"]).mean),
                     "selected": "; ".join(f"{s} in {n} of {len(cells)}" for s, n in sorted(sets.items())),
                 }
             )
@@ -285,12 +285,12 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
     if not sets:
         return None
     errors = errors_at(rows[rows["dataset"].isin(sets)], FEATURE_COUNTS)
-    with style():
+    with figure_style():
         figure = Figure(figsize=(12, 6.4), layout="constrained")
         axes = figure.subplots(2, 4).ravel()
         for dataset, ax in zip(sets, axes):
             counts = counts_of(dataset)
-            for method, line_style in figures.looks(COMPARED_METHODS).items():
+            for method, line_style in figures.looks(CURVE_METHODS).items():
                 if (dataset, method) in errors.index.droplevel("split"):
                     own = errors.loc[(dataset, method)][counts]
                     ax.plot(counts, own.mean(), label=method, **{**LINE, "markersize": 4}, **line_style)
@@ -319,9 +319,9 @@ def quality_picture(table: pd.DataFrame) -> Picture | None:
     if rows.empty:
         return None
     errors = errors_at(rows, FEATURE_COUNTS, "svm_error").groupby("method").mean()
-    with style():
+    with figure_style():
         ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
-        for method, line_style in figures.looks(COMPARED_METHODS).items():
+        for method, line_style in figures.looks(CURVE_METHODS).items():
             if method in errors.index:
                 ax.plot(list(FEATURE_COUNTS), errors.loc[method], label=method, **LINE, **line_style)
         _feature_count_axis(ax)
@@ -339,7 +339,7 @@ def stages_picture(table: pd.DataFrame) -> Picture | None:
     if rows.empty:
         return None
     cell = rows.iloc[0]
-    with style():
+    with figure_style():
         ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
         for k, (mu, features, errors) in enumerate(zip(cell["mu_rel"], cell["stage_features"], cell["stage_error"])):
             steps = {"drawstyle": "steps-post", "linewidth": 1.6, "color": figures.COLOURS[k]}
@@ -366,7 +366,7 @@ def synthetic_picture(table: pd.DataFrame) -> Picture | None:
         return None
     cell = cells.sort_values("split").iloc[0]
     points = np.array(cell["points"])
-    with style():
+    with figure_style():
         figure = Figure(figsize=(9, 4.4), layout="constrained")
         for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), (L1LR, GBFS)):
             decided = np.array(cell[f"{name}_decisions"]).reshape(len(PICTURE_GRID), len(PICTURE_GRID))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Claim
 from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, SELECTION_METHODS
@@ -46,7 +47,7 @@ def table1_claims(table: pd.DataFrame) -> list[Claim]:
                 f"Table 1, {dataset}: accuracy of the disjunctions in percent (at most {PRINTED_MARGIN:g} point below "
                 "the printed one)",
                 f"{printed:.2f}",
-                result if own.count else "–",
+                result if own.count else DASH,
                 bool(own.mean >= printed - PRINTED_MARGIN) if own.count else None,
             )
         )
@@ -64,7 +65,7 @@ def comparison_claims(means: pd.DataFrame) -> list[Claim]:
             "On each data set of Table 1 the disjunctions are comparable with the best approach (at most "
             f"{BEST_MARGIN:g} points below the best of our seven approaches)",
             "all ten",
-            ("all ten" if not worse else f"not on {', '.join(worse)}") if known else "–",
+            ("all ten" if not worse else f"not on {', '.join(worse)}") if known else DASH,
             not worse if known else None,
         )
     ]
@@ -127,7 +128,7 @@ def newsgroups_claims(means: pd.DataFrame) -> list[Claim]:
         Claim(
             "Table 3, 20 newsgroups: the disjunctions are more accurate than L1-SVM and L2-SVM",
             "94.55 / 93.14 / 91.38",
-            f"{row[HKL]:.2f} / {row[LINEAR_L1_SVM]:.2f} / {row[KERNEL_L2_SVM]:.2f}" if known else "–",
+            f"{row[HKL]:.2f} / {row[LINEAR_L1_SVM]:.2f} / {row[KERNEL_L2_SVM]:.2f}" if known else DASH,
             bool(row[HKL] > max(row[LINEAR_L1_SVM], row[KERNEL_L2_SVM])) if known else None,
         )
     ]
@@ -146,7 +147,7 @@ def selection_size_claims(table: pd.DataFrame) -> list[Claim]:
                 f"Tables 4 and 5, {dataset}: accuracy of the disjunctions in percent (at most {PRINTED_MARGIN:g} point "
                 "below the printed one)",
                 f"{accuracy:.2f}",
-                f"{own_accuracy:.2f}" if known else "–",
+                f"{own_accuracy:.2f}" if known else DASH,
                 bool(own_accuracy >= accuracy - PRINTED_MARGIN) if known else None,
             )
         )
@@ -155,7 +156,7 @@ def selection_size_claims(table: pd.DataFrame) -> list[Claim]:
                 f"Tables 4 and 5, {dataset}: rules as a share of the Boolean features (below the share of features of "
                 f"the best {other}, which is {other_share:g} at {other_accuracy:.2f} %)",
                 f"{share:g}",
-                f"{own_share:.4f}" if known else "–",
+                f"{own_share:.4f}" if known else DASH,
                 bool(own_share < other_share) if known else None,
             )
         )

@@ -11,9 +11,9 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.curves import done
-from fsgym_studies.common.plan import DataDir, Source, folds, row_of, seed_of, shared_data
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, seed_of, shared_data
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.hkl.cell import APPROACHES, HKL, NESTED_CALL
 from fsgym_studies.hkl.claims import claims, notes
 from fsgym_studies.hkl.printed import NEWSGROUPS
@@ -28,9 +28,9 @@ HKL_GRID = {
 }
 GENES_GRID = {"C": (1.0, 10.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
 TEXT_GRID = {"C": (1.0, 3.0, 10.0, 30.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
-FOLD_REPEATS = {False: 1, True: 10}  # quick and full study
-N_FOLDS = 4
-REFERENCE = """\
+HKL_FOLD_REPEATS = {False: 1, True: 10}  # quick and full study
+HKL_FOLDS = 4
+HKL_REFERENCE = """\
 @article{jawanpuria2015generalized,
   author  = {Jawanpuria, Pratik and Nath, Jagarlapudi Saketha and Ramakrishnan, Ganesh},
   title   = {Generalized hierarchical kernel learning},
@@ -81,12 +81,12 @@ STUDY_DATASETS = (
 )
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
     for entry in STUDY_DATASETS:
         data, test = load_parts(entry, data_dir)
         literals, names = literal_options(entry, data, data_dir)
-        for number, part in enumerate([{}] if entry.official else folds(N_FOLDS, FOLD_REPEATS[full])):
+        for number, part in enumerate([{}] if entry.official else folds(HKL_FOLDS, HKL_FOLD_REPEATS[full])):
             for method in APPROACHES:
                 arguments = {
                     "method": method,
@@ -95,12 +95,12 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
                     "part": part,
                     "seed": seed_of(entry.source.title, number),
                 }
-                row = row_of(entry.source.title, 1.0 - 1.0 / N_FOLDS, number, method, "")
-                cells.append(Planned(Task(NESTED_CALL, arguments, shared_data(data, test)), row))
+                row = cell_row(entry.source.title, 1.0 - 1.0 / HKL_FOLDS, number, method, "")
+                cells.append(StudyCell(Task(NESTED_CALL, arguments, shared_data(data, test)), row))
     return cells
 
 
-def load_parts(entry: StudyDataset, data_dir: DataDir) -> tuple[Dataset, Dataset | None]:
+def load_parts(entry: StudyDataset, data_dir: DataFolder) -> tuple[Dataset, Dataset | None]:
     """All rows and None, or the official training and test part."""
     source = entry.source
     if entry.official:
@@ -124,7 +124,7 @@ def word_features(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
     return reduced[0], reduced[1]
 
 
-def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataDir) -> tuple[dict[str, Any], dict[str, str]]:
+def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataFolder) -> tuple[dict[str, Any], dict[str, str]]:
     """Options of ``Booleanizer`` with the columns of categories, and names of literals with levels, not codes."""
     source, literals = entry.source, dict(entry.literals)
     if entry.grid is not None:
@@ -142,8 +142,8 @@ def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataDir) -> tu
     return literals, names
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    finished = done(table)
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    finished = evaluated_cells(table)
     tables = [
         approaches_table(finished),
         wilcoxon_table(finished),
@@ -154,10 +154,10 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
 
 
 def protocol(full: bool) -> str:
-    shuffled = f"{FOLD_REPEATS[full]} times" if full else "once"
+    shuffled = f"{HKL_FOLD_REPEATS[full]} times" if full else "once"
     return (
-        f"{N_FOLDS} stratified folds, shuffled {shuffled}; MONK and 20 newsgroups in their official parts. Rows with a "
-        "missing value are left out. All approaches use the same Boolean features, built on each training part: one "
+        f"{HKL_FOLDS} stratified folds, shuffled {shuffled}; MONK and 20 newsgroups in their official parts. Rows with "
+        "a missing value are left out. All approaches use the same Boolean features, built on each training part: one "
         "column per level of a category, two for each of at most four thresholds of a number (colon: one threshold). "
         "Every setting is chosen by three folds within the training part. The disjunctions are trained with the "
         "default stopping rule, which certifies nothing, and have at most three literals where there are more than 60 "
@@ -172,7 +172,7 @@ def protocol(full: bool) -> str:
 STUDY = Study(
     "hkl",
     "Disjunctions by hierarchical kernel learning",
-    REFERENCE,
+    HKL_REFERENCE,
     (3.8, 90.0),
     tuple(entry.source.name for entry in STUDY_DATASETS),
     plan,

@@ -1,1 +1,1 @@
-"""No paper: our own lattice agent compared with what asks for features in another way."""
+"""Our own lattice agent compared with other methods that acquire features or select them; reproduces no paper."""

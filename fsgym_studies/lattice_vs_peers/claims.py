@@ -1,4 +1,4 @@
-"""What is claimed of the lattice agent: less loss than every peer at every price, in seconds."""
+"""Our claims for the lattice agent: it loses less than every peer at every price, and it trains in seconds."""
 
 from __future__ import annotations
 
@@ -7,94 +7,105 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Claim
-from fsgym_studies.lattice_vs_peers.tables import OURS, SAME, TITLES, Difference, against_best, difference, fits, peers
+from fsgym_studies.lattice_vs_peers.tables import (
+    LATTICE_TITLE,
+    METHOD_TITLES,
+    SAME_LOSS,
+    LossDifference,
+    best_peers,
+    fit_times,
+    loss_difference,
+    peers,
+)
 
-WON = 0.65  # share of data sets and prices
-EQUAL = 1e-9
-MEAN_SECONDS, MOST_SECONDS = 4.0, 10.0
+BEST_PEER_SHARE = 0.65  # least share of data sets and prices at which the lattice must lose less than the best peer
+TIE = 1e-9  # losses that differ by less are equal
+MEAN_FIT_SECONDS, MAX_FIT_SECONDS = 4.0, 10.0  # processor seconds that one fit may take
 
 
-def claims(found: pd.DataFrame, table: pd.DataFrame) -> list[Claim]:
-    """``found`` of ``points``; ``table``, the cells."""
-    named = peers(found) or [t for t in TITLES.values() if t != OURS]
-    return [*(below(found, peer) for peer in named), below_best(found), *fast(table)]
+def claims(losses: pd.DataFrame, table: pd.DataFrame) -> list[Claim]:
+    """All claims, from ``losses_by_price`` and the table of cells."""
+    names = peers(losses) or [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE]
+    return [*(peer_claim(losses, peer) for peer in names), best_peer_claim(losses), *fit_time_claims(table)]
 
 
-def below(found: pd.DataFrame, peer: str) -> Claim:
-    """The mean loss against that of one peer, at every price."""
-    pairs: dict[float, Difference] = {}
-    for lam in sorted(found["lam"].unique()):
-        pair = difference(found, peer, lam)
+def peer_claim(losses: pd.DataFrame, peer: str) -> Claim:
+    """The mean loss compared with that of one peer, at every price."""
+    pairs: dict[float, LossDifference] = {}
+    for lam in sorted(losses["lam"].unique()):
+        pair = loss_difference(losses, peer, lam)
         if pair is not None:
             pairs[lam] = pair
-    whole = bool(pairs) and len(pairs) == found["lam"].nunique()
-    sets = f" (mean over {max(p.sets for p in pairs.values())} data sets)" if pairs else ""
+    complete = bool(pairs) and len(pairs) == losses["lam"].nunique()
+    data_sets = f" (mean over {max(p.sets for p in pairs.values())} data sets)" if pairs else ""
     return Claim(
-        f"The lattice loses less than {peer} at every price{sets}",
+        f"The lattice loses less than {peer} at every price{data_sets}",
         "",
-        ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or NOTHING,
-        all(p.mean < 0 for p in pairs.values()) if whole else None,
+        ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or DASH,
+        all(p.mean < 0 for p in pairs.values()) if complete else None,
     )
 
 
-def below_best(found: pd.DataFrame) -> Claim:
-    """The share of data sets and prices at which no peer is as good, whichever is best on the test rows."""
-    cells = against_best(found)
-    less = cells["ours"] - cells["best"]
-    won, even, behind = wins(-less, np.zeros(len(less)), EQUAL)[:3]
-    here = NOTHING
-    if len(cells):
-        error = standard_error(less.groupby(cells["dataset"]).mean())
-        share = f"less at {won} of {len(cells)} ({won / len(cells):.0%}), the same at {even}, more at {behind}"
-        here = f"{share}; mean difference {less.mean():+.4f} ± {error:.4f}"
+def best_peer_claim(losses: pd.DataFrame) -> Claim:
+    """The share of data sets and prices at which the lattice loses less than the peer that is best on the test rows."""
+    pairs = best_peers(losses)
+    difference = pairs["ours"] - pairs["best"]
+    less, equal, more = wins(-difference, np.zeros(len(difference)), TIE)[:3]
+    ours = DASH
+    if len(pairs):
+        error = standard_error(difference.groupby(pairs["dataset"]).mean())
+        share = f"less at {less} of {len(pairs)} ({less / len(pairs):.0%}), the same at {equal}, more at {more}"
+        ours = f"{share}; mean difference {difference.mean():+.4f} ± {error:.4f}"
     return Claim(
-        "The lattice loses less than the best peer, chosen for each data set and price by its loss on the same test "
-        f"rows (at {WON:.0%} of them or more)",
+        "The lattice loses less than the best peer, which is chosen for each data set and price by its loss on the "
+        f"same test rows (at {BEST_PEER_SHARE:.0%} of the data sets and prices or more)",
         "",
-        here,
-        won >= WON * len(cells) if len(cells) else None,
+        ours,
+        less >= BEST_PEER_SHARE * len(pairs) if len(pairs) else None,
     )
 
 
-def fast(table: pd.DataFrame) -> list[Claim]:
+def fit_time_claims(table: pd.DataFrame) -> list[Claim]:
     """Processor time of a fit at one price."""
-    seconds = fits(table).stack()
-    told = len(seconds) > 0
+    seconds = fit_times(table).stack()
+    known = len(seconds) > 0
     return [
         Claim(
-            f"A fit of it takes at most {limit:g} processor seconds {word}",
+            f"A fit of the lattice takes at most {limit:g} processor seconds{word}",
             "",
-            f"{value:.1f} over {len(seconds)} fits" if told else NOTHING,
-            bool(value <= limit) if told else None,
+            f"{value:.1f} over {len(seconds)} fits" if known else DASH,
+            bool(value <= limit) if known else None,
         )
         for word, limit, value in (
-            ("on average", MEAN_SECONDS, seconds.mean() if told else 0.0),
-            ("each", MOST_SECONDS, seconds.max() if told else 0.0),
+            (" on average", MEAN_FIT_SECONDS, seconds.mean() if known else 0.0),
+            ("", MAX_FIT_SECONDS, seconds.max() if known else 0.0),
         )
     ]
 
 
-def notes(found: pd.DataFrame, missing: Mapping[str, str]) -> list[str]:
-    """Where a peer is ahead, and what was left out: ``missing``, by method the reason."""
-    seen = set(found["method"])
-    absent = [f"Left out: {reason}." for method, reason in missing.items() if TITLES[method] not in seen]
+def notes(losses: pd.DataFrame, unavailable: Mapping[str, str]) -> list[str]:
+    """Where a peer is ahead, and which methods were left out; ``unavailable`` has the reasons by method."""
+    present = set(losses["method"])
+    left_out = [
+        f"Left out: {reason}." for method, reason in unavailable.items() if METHOD_TITLES[method] not in present
+    ]
     return [
-        lost(found),
-        *absent,
-        "The splits of a data set overlap, and its prices share them: the standard error over data sets is the one "
-        "that tells of other data.",
+        peers_ahead_note(losses),
+        *left_out,
+        "The splits of a data set overlap, and all prices use the same splits. Only the standard error over data sets "
+        "therefore shows how much the differences would vary on other data sets.",
     ]
 
 
-def lost(found: pd.DataFrame) -> str:
-    """Where the best peer is ahead, in a sentence."""
-    cells = against_best(found)
-    behind = cells.assign(by=cells["ours"] - cells["best"])
-    behind = behind[behind["by"] >= SAME].sort_values("by", ascending=False)
+def peers_ahead_note(losses: pd.DataFrame) -> str:
+    """The data sets and prices where the best peer is ahead, in a sentence."""
+    pairs = best_peers(losses)
+    behind = pairs.assign(by=pairs["ours"] - pairs["best"])
+    behind = behind[behind["by"] >= SAME_LOSS].sort_values("by", ascending=False)
     if behind.empty:
-        return "No peer is ahead of the lattice anywhere."
-    named = [f"{c.dataset} at {c.lam:g} ({c.peer}, by {c.by:.3f})" for c in behind.itertuples(index=False)]
-    return f"Where a peer is ahead of the lattice on the test rows, by how much: {', '.join(named)}."
+        return "No peer is ahead of the lattice on any data set at any price."
+    places = [f"{c.dataset} at {c.lam:g} ({c.peer}, by {c.by:.3f})" for c in behind.itertuples(index=False)]
+    return f"A peer is ahead of the lattice on the test rows of: {', '.join(places)}."

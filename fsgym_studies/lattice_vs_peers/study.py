@@ -1,4 +1,4 @@
-"""Does the lattice agent ask least for the same accuracy? Losses at five prices on fourteen data sets, beside peers."""
+"""Our own study: the loss of the lattice agent and of its peers at five prices on fourteen data sets."""
 
 from __future__ import annotations
 
@@ -9,14 +9,30 @@ import pandas as pd
 from fsgym.extras import require
 from fsgym.methods import find_method
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, seed_of, shares
-from fsgym_studies.common.study import Conclusion, Planned, Study
-from fsgym_studies.dwsm.study import REFERENCE as DWSM_REFERENCE
-from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, LATTICE, PPO, PRICED, RCPI, STATIC, TIMED
+from fsgym_studies.common.plan import DataFolder, Source, random_splits, seed_of
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.dwsm.study import DWSM_REFERENCE
+from fsgym_studies.lattice_vs_peers.cell import (
+    CART_METHOD,
+    CEGB_METHOD,
+    LATTICE_METHOD,
+    PPO_METHOD,
+    PRICED_CELL,
+    RCPI_METHOD,
+    STATIC_METHOD,
+    TIMED_CELL,
+)
 from fsgym_studies.lattice_vs_peers.claims import claims, notes
-from fsgym_studies.lattice_vs_peers.tables import TITLES, by_data_set, compared, picture, points, times
+from fsgym_studies.lattice_vs_peers.tables import (
+    METHOD_TITLES,
+    best_peer_table,
+    difference_table,
+    loss_picture,
+    losses_by_price,
+    training_time_table,
+)
 
-SOURCES = (
+COMPARED_SETS = (
     Source("breast_cancer", "breast cancer"),
     Source("wine", "wine"),
     Source("heart_statlog", "heart"),
@@ -32,18 +48,14 @@ SOURCES = (
     Source("digits", "digits"),
     Source("spambase", "spambase"),
 )
-QUICK = ("breast cancer", "wine", "heart", "diabetes")
-DEEP = {
-    False: ("wine",),
-    True: ("breast cancer", "wine", "heart", "diabetes", "ionosphere", "sonar"),
-}  # where the deep agent is trained
-PRICES = (0.001, 0.003, 0.01, 0.03, 0.1)
-SPLITS = {False: 2, True: 3}
-DEEP_SPLITS = {False: 1, True: 3}  # the first of them
-SHARE = 0.7
-REFERENCE = (
-    DWSM_REFERENCE
-    + """
+QUICK_SETS = ("breast cancer", "wine", "heart", "diabetes")
+FEATURE_PRICES = (0.001, 0.003, 0.01, 0.03, 0.1)  # an error costs 1
+PEER_TRAIN_SHARE = 0.7  # of the rows
+# Quick and full studies:
+PEER_SPLITS = {False: 2, True: 3}
+DEEP_SPLITS = {False: 1, True: 3}  # the first splits, on which the deep agent is trained
+DEEP_SETS = {False: ("wine",), True: ("breast cancer", "wine", "heart", "diabetes", "ionosphere", "sonar")}
+PEER_REFERENCES = """
 @inproceedings{peter2017cost,
   author    = {Peter, Sven and Diego, Ferran and Hamprecht, Fred A. and Nadler, Boaz},
   title     = {Cost efficient gradient boosting},
@@ -60,79 +72,79 @@ REFERENCE = (
   year      = {2022}
 }
 """
-)
 
 
-def missing() -> dict[str, str]:
-    """Why methods cannot be run here: their extras are not installed."""
+def unavailable_methods() -> dict[str, str]:
+    """The methods that cannot run because their extras are not installed, each with the reason."""
     reasons = {}
-    for method in (CEGB, PPO):
+    for method in (CEGB_METHOD, PPO_METHOD):
         try:
-            require(find_method(method).extra, TITLES[method])
+            require(find_method(method).extra, METHOD_TITLES[method])
         except ImportError as error:
             reasons[method] = str(error)
     return reasons
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
-    absent = missing()
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+    unavailable = unavailable_methods()
     cells = []
-    for source in SOURCES:
-        if not full and source.title not in QUICK:
+    for source in COMPARED_SETS:
+        if not full and source.title not in QUICK_SETS:
             continue
         data = source.load(data_dir)
-        for split, part in enumerate(shares(SHARE, SPLITS[full])):
-            for method in (RCPI, CART, CEGB, STATIC, PPO, LATTICE):
-                deep = source.title in DEEP[full] and split < DEEP_SPLITS[full]
-                if method in absent or (method == PPO and not deep):
+        for split, part in enumerate(random_splits(PEER_TRAIN_SHARE, PEER_SPLITS[full])):
+            for method in (RCPI_METHOD, CART_METHOD, CEGB_METHOD, STATIC_METHOD, PPO_METHOD, LATTICE_METHOD):
+                deep = source.title in DEEP_SETS[full] and split < DEEP_SPLITS[full]
+                if method in unavailable or (method == PPO_METHOD and not deep):
                     continue
-                arguments = {"prices": list(PRICES), "part": part, "seed": seed_of(source.title, split, method)}
-                row = {"dataset": source.title, "split": split, "method": TITLES[method], "params": "{}"}
-                cells.append(Planned(Task(PRICED, {**arguments, "method": method}, {"data": data}), row))
-                if method == LATTICE and split == 0:
-                    row = row | {"method": f"{TITLES[method]}, single fits"}
-                    cells.append(Planned(Task(TIMED, arguments, {"data": data}), row))
+                arguments = {"prices": list(FEATURE_PRICES), "part": part, "seed": seed_of(source.title, split, method)}
+                row = {"dataset": source.title, "split": split, "method": METHOD_TITLES[method], "params": "{}"}
+                cells.append(StudyCell(Task(PRICED_CELL, {**arguments, "method": method}, {"data": data}), row))
+                if method == LATTICE_METHOD and split == 0:
+                    row = row | {"method": f"{METHOD_TITLES[method]}, single fits"}
+                    cells.append(StudyCell(Task(TIMED_CELL, arguments, {"data": data}), row))
     return cells
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    found = points(table, PRICES)
-    if found.empty:
-        return Conclusion(protocol(full), claims(found, table))
-    tables = [by_data_set(found), compared(found), times(table)]
-    drawn = picture(found)
+def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    losses = losses_by_price(table, FEATURE_PRICES)
+    if losses.empty:
+        return Conclusion(protocol(full), claims(losses, table))
+    tables = [best_peer_table(losses), difference_table(losses), training_time_table(table)]
+    picture = loss_picture(losses)
     return Conclusion(
         protocol(full),
-        claims(found, table),
+        claims(losses, table),
         tables,
-        [drawn],
-        notes(found, missing()),
-        shown=[t.stem for t in tables] + [drawn.stem],
+        [picture],
+        notes(losses, unavailable_methods()),
+        shown=[t.stem for t in tables] + [picture.stem],
     )
 
 
 def protocol(full: bool) -> str:
-    sets = "Fourteen data sets" if full else f"{', '.join(QUICK).capitalize()}"
-    prices, deep = (", ".join(words) for words in ((f"{p:g}" for p in PRICES), DEEP[full]))
-    first = "" if DEEP_SPLITS[full] == SPLITS[full] else f", and there on the first {DEEP_SPLITS[full]} of the splits"
+    sets = "Fourteen data sets" if full else f"{', '.join(QUICK_SETS).capitalize()}"
+    prices, deep = (", ".join(words) for words in ((f"{p:g}" for p in FEATURE_PRICES), DEEP_SETS[full]))
+    first = "" if DEEP_SPLITS[full] == PEER_SPLITS[full] else f" (in {DEEP_SPLITS[full]} split)"
     return (
-        f"{sets}, {SPLITS[full]} random stratified splits with {SHARE:.0%} of the rows for training; a feature costs "
-        f"lam = {prices}, a wrong answer 1, and the loss is the mean of both over the test rows. The lattice agent "
-        "(agents.LatticeClassifier) has its default settings everywhere, and so have RCPI, the policy of 2012, and "
-        f"MaskablePPO, which is trained at each price anew, on {deep} only{first}. Of the others every setting is "
-        "chosen at each price, by the loss on stratified inner folds of the training part (five up to 1,000 rows, else "
-        "three): CART's cost-complexity pruning and fewest rows in a leaf; of CEGB, cost-efficient boosting with a "
-        "lazy price for each value, penalty, number (up to 80), rate and depth of the trees; of a static selection the "
-        "number of features that mRMR ranks first, and C of the logistic regression on them."
+        f"{sets}; {PEER_SPLITS[full]} random stratified splits with {PEER_TRAIN_SHARE:.0%} of the rows for training. A "
+        f"feature costs lam = {prices}, an error costs 1, and the loss is the mean over the test rows of these costs. "
+        "The lattice agent (agents.LatticeClassifier), RCPI (2012) and MaskablePPO have their default settings. "
+        f"MaskablePPO is trained separately at each price, and only on {deep}{first}. For the other methods all "
+        "settings are chosen at each price, by the loss on stratified inner folds of the training part (five for up to "
+        "1,000 rows, otherwise three). CART: strength of cost-complexity pruning, and fewest rows in a leaf. CEGB "
+        "(cost-efficient gradient boosting with a price for each acquired value): penalty, and number (up to 80), "
+        "learning rate and depth of the trees. Static selection: number of features that mRMR ranks first, and C of a "
+        "logistic regression on them."
     )
 
 
 STUDY = Study(
     "lattice-vs-peers",
-    "The lattice agent beside its peers",
-    REFERENCE,
+    "The lattice agent compared with its peers",
+    DWSM_REFERENCE + PEER_REFERENCES,
     (5.5, 60.0),
-    tuple(s.name for s in SOURCES),
+    tuple(s.name for s in COMPARED_SETS),
     plan,
     conclude,
 )

@@ -1,4 +1,4 @@
-"""Tables and the picture of the lattice agent and its peers: losses by data set and price, and paired differences."""
+"""Tables and picture: losses of the lattice agent and its peers by data set and price, and paired differences."""
 
 from __future__ import annotations
 
@@ -11,27 +11,43 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import ERROR_BARS, LINE, NOTHING, number, style
+from fsgym_studies.common.render import DASH, ERROR_BARS, LINE, figure_style, format_number
 from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
-from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, FIGURES, LATTICE, PPO, RCPI, STATIC
+from fsgym_studies.lattice_vs_peers.cell import (
+    CART_METHOD,
+    CEGB_METHOD,
+    LATTICE_METHOD,
+    PPO_METHOD,
+    PRICED_FIGURES,
+    RCPI_METHOD,
+    STATIC_METHOD,
+)
 
-TITLES = {
-    LATTICE: "lattice",
-    RCPI: "RCPI",
-    CART: "CART",
-    CEGB: "CEGB",
-    STATIC: "static selection",
-    PPO: "MaskablePPO",
+METHOD_TITLES = {
+    LATTICE_METHOD: "lattice",
+    RCPI_METHOD: "RCPI",
+    CART_METHOD: "CART",
+    CEGB_METHOD: "CEGB",
+    STATIC_METHOD: "static selection",
+    PPO_METHOD: "MaskablePPO",
 }
-OURS = TITLES[LATTICE]
-KEYS = ["dataset", "lam", "split"]
-SAME = 5e-4  # losses that print alike
+LATTICE_TITLE = METHOD_TITLES[LATTICE_METHOD]
+PAIR_KEYS = ["dataset", "lam", "split"]
+SAME_LOSS = 5e-4  # losses that differ by less are shown as equal; half of the last digit in the table
 
 
-class Difference(NamedTuple):
-    """The lattice's loss less a peer's over pairs (data set, price, split): mean, its standard error over the pairs and
-    over the data sets, of which ``better`` have a lower mean; the means of both."""
+class LossDifference(NamedTuple):
+    """The loss of the lattice minus that of a peer, over pairs of the same data set, price and split.
+
+    Attributes
+    ----------
+    mean : float, mean over the data sets of the mean difference
+    error, error_sets : float, standard error over the pairs and over the data sets
+    sets, pairs : int, how many there are
+    better : int, data sets where the mean difference is below 0
+    ours, theirs : float, mean loss of the lattice and of the peer
+    """
 
     mean: float
     error: float
@@ -44,162 +60,169 @@ class Difference(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"{self.mean:+.4f} ± {number(self.error_sets, 4)}"
+        return f"{self.mean:+.4f} ± {format_number(self.error_sets, 4)}"
 
 
-def points(table: pd.DataFrame, prices: Sequence[float]) -> pd.DataFrame:
-    """A row for each data set, split, method and price ``lam``, with the figures there; failed cells have none."""
-    done = cells_with(table, "loss")
-    if done.empty:
-        return pd.DataFrame(columns=[*KEYS, "method", *FIGURES])
-    rows = done[["dataset", "split", "method", *FIGURES]].assign(lam=[list(prices)] * len(done))
-    rows = rows.explode(["lam", *FIGURES], ignore_index=True)
-    return rows.astype(dict.fromkeys(["lam", *FIGURES], np.float64))
-
-
-def losses(found: pd.DataFrame) -> pd.DataFrame:
-    """Losses, a row for each data set, price and split, a column a method."""
-    return found.pivot(index=KEYS, columns="method", values="loss")
-
-
-def peers(found: pd.DataFrame) -> list[str]:
-    """The methods that the lattice is compared with, in the order of ``TITLES``."""
-    return [t for t in TITLES.values() if t != OURS and t in set(found["method"])]
-
-
-def difference(found: pd.DataFrame, peer: str, lam: float | None = None) -> Difference | None:
-    """The lattice less a peer, over the pairs of one price or of all; None where there is no pair."""
-    table = losses(found if lam is None else found[found["lam"] == lam])
-    if OURS not in table or peer not in table:
-        return None
-    both = table[[OURS, peer]].dropna()
-    if both.empty:
-        return None
-    less = both[OURS] - both[peer]
-    sets = less.groupby("dataset").mean()
-    return Difference(
-        float(sets.mean()),
-        standard_error(less),
-        standard_error(sets),
-        len(sets),
-        len(less),
-        int((sets < 0).sum()),
-        *(float(both[m].groupby("dataset").mean().mean()) for m in (OURS, peer)),
-    )
-
-
-def against_best(found: pd.DataFrame) -> pd.DataFrame:
-    """Mean losses of the lattice and of the peer that is most ahead of it on the test rows, by data set and price.
-
-    Both are means over the splits that the two have.
+def losses_by_price(table: pd.DataFrame, prices: Sequence[float]) -> pd.DataFrame:
+    """The figures of each cell at each price.
 
     Returns
     -------
-    DataFrame, columns dataset, lam, ours, best, peer; data sets in their order, prices ascending
+    DataFrame, columns dataset, split, method, lam and ``PRICED_FIGURES``; failed cells are left out
     """
-    rows, table, names = [], losses(found), peers(found)
-    if OURS in table and names:
-        ahead = table[names].rsub(table[OURS], axis=0).groupby(["dataset", "lam"]).mean().dropna(how="all")
-        for dataset in found["dataset"].unique():
-            for lam in sorted(found["lam"].unique()):
+    cells = cells_with(table, "loss")
+    if cells.empty:
+        return pd.DataFrame(columns=[*PAIR_KEYS, "method", *PRICED_FIGURES])
+    rows = cells[["dataset", "split", "method", *PRICED_FIGURES]].assign(lam=[list(prices)] * len(cells))
+    rows = rows.explode(["lam", *PRICED_FIGURES], ignore_index=True)
+    return rows.astype(dict.fromkeys(["lam", *PRICED_FIGURES], np.float64))
+
+
+def loss_columns(losses: pd.DataFrame) -> pd.DataFrame:
+    """The losses with a row for each data set, price and split, and a column for each method."""
+    return losses.pivot(index=PAIR_KEYS, columns="method", values="loss")
+
+
+def peers(losses: pd.DataFrame) -> list[str]:
+    """The methods with which the lattice is compared, in the order of ``METHOD_TITLES``."""
+    return [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE and t in set(losses["method"])]
+
+
+def loss_difference(losses: pd.DataFrame, peer: str, lam: float | None = None) -> LossDifference | None:
+    """The lattice minus a peer over the pairs of one price, or of all prices; None if there are no pairs."""
+    table = loss_columns(losses if lam is None else losses[losses["lam"] == lam])
+    if LATTICE_TITLE not in table or peer not in table:
+        return None
+    both = table[[LATTICE_TITLE, peer]].dropna()
+    if both.empty:
+        return None
+    difference = both[LATTICE_TITLE] - both[peer]
+    sets = difference.groupby("dataset").mean()
+    return LossDifference(
+        float(sets.mean()),
+        standard_error(difference),
+        standard_error(sets),
+        len(sets),
+        len(difference),
+        int((sets < 0).sum()),
+        *(float(both[m].groupby("dataset").mean().mean()) for m in (LATTICE_TITLE, peer)),
+    )
+
+
+def best_peers(losses: pd.DataFrame) -> pd.DataFrame:
+    """Mean loss of the lattice and of the peer that is best compared with it on the test rows, by data set and price.
+
+    Both are means over the splits that both methods have.
+
+    Returns
+    -------
+    DataFrame, columns dataset, lam, ours, best, peer; data sets in the order of ``losses``, prices ascending
+    """
+    rows, table, names = [], loss_columns(losses), peers(losses)
+    if LATTICE_TITLE in table and names:
+        ahead = table[names].rsub(table[LATTICE_TITLE], axis=0).groupby(["dataset", "lam"]).mean().dropna(how="all")
+        for dataset in losses["dataset"].unique():
+            for lam in sorted(losses["lam"].unique()):
                 if (dataset, lam) in ahead.index:
                     peer = ahead.loc[(dataset, lam)].idxmax()
-                    ours, best = table.loc[(dataset, lam), [OURS, peer]].dropna().mean()
+                    ours, best = table.loc[(dataset, lam), [LATTICE_TITLE, peer]].dropna().mean()
                     rows.append({"dataset": dataset, "lam": lam, "ours": ours, "best": best, "peer": peer})
     return pd.DataFrame(rows, columns=["dataset", "lam", "ours", "best", "peer"])
 
 
-def by_data_set(found: pd.DataFrame) -> Table:
-    """The lattice and the best peer of each data set and price."""
+def best_peer_table(losses: pd.DataFrame) -> Table:
+    """The lattice and the best peer for each data set and price."""
     rows = []
-    for dataset, own in against_best(found).groupby("dataset", sort=False):
-        told = {"data set": str(dataset)}
-        for cell in own.itertuples(index=False):
-            told[f"{cell.lam:g}"] = f"{cell.ours:.3f} {_sign(cell.ours, cell.best)} {cell.best:.3f} {cell.peer}"
-        rows.append(told)
+    for dataset, own in best_peers(losses).groupby("dataset", sort=False):
+        row = {"data set": str(dataset)}
+        for pair in own.itertuples(index=False):
+            row[f"{pair.lam:g}"] = f"{pair.ours:.3f} {_sign(pair.ours, pair.best)} {pair.best:.3f} {pair.peer}"
+        rows.append(row)
     caption = (
-        "Mean loss over the splits of the lattice, and of the peer that has the lowest one on the same test rows at "
-        "that price: a choice that nobody could make beforehand, and which favours the peers."
+        "Mean loss over the splits of the lattice, and of the peer with the lowest mean loss on the same test rows at "
+        "that price. This choice of a peer is optimistic for the peers, because it uses the test rows."
     )
     return Table("losses", "The lattice and the best peer, by data set and price", caption, pd.DataFrame(rows))
 
 
 def _sign(ours: float, theirs: float) -> str:
-    return "=" if abs(ours - theirs) < SAME else "<" if ours < theirs else ">"
+    return "=" if abs(ours - theirs) < SAME_LOSS else "<" if ours < theirs else ">"
 
 
-def compared(found: pd.DataFrame) -> Table:
-    """The lattice less each peer, at each price and at all."""
+def difference_table(losses: pd.DataFrame) -> Table:
+    """The lattice minus each peer, at each price and over all prices."""
     rows = []
-    for peer in peers(found):
-        for lam in [*sorted(found["lam"].unique()), None]:
-            pair = difference(found, peer, lam)
+    for peer in peers(losses):
+        for lam in [*sorted(losses["lam"].unique()), None]:
+            pair = loss_difference(losses, peer, lam)
             if pair is not None:
                 rows.append(
                     {
                         "peer": peer,
                         "lam": "all" if lam is None else f"{lam:g}",
-                        "lattice": number(pair.ours, 4),
-                        "peer's loss": number(pair.theirs, 4),
+                        "lattice": format_number(pair.ours, 4),
+                        "peer's loss": format_number(pair.theirs, 4),
                         "difference": f"{pair.mean:+.4f}",
-                        "s.e. over pairs": number(pair.error, 4),
-                        "s.e. over data sets": number(pair.error_sets, 4),
+                        "s.e. over pairs": format_number(pair.error, 4),
+                        "s.e. over data sets": format_number(pair.error_sets, 4),
                         "lower on": f"{pair.better} of {pair.sets}",
                         "pairs": pair.pairs,
                     }
                 )
     caption = (
-        "Mean loss of the lattice less the peer's, over the data sets that both have, each with all its splits; below "
-        "0 the lattice is better. Standard errors over the pairs (data set, price, split) and over the data sets' "
-        "means."
+        "Mean loss of the lattice minus that of the peer, over the data sets and splits that both have; below 0 the "
+        "lattice is better. Standard errors are over the pairs (data set, price, split) and over the means of the data "
+        "sets."
     )
     return Table("differences", "Paired differences", caption, pd.DataFrame(rows))
 
 
-def fits(table: pd.DataFrame) -> pd.DataFrame:
-    """Seconds of single fits of the lattice, a row a data set, a column a price's place."""
-    done = cells_with(table, "fit_seconds")
-    if done.empty:
+def fit_times(table: pd.DataFrame) -> pd.DataFrame:
+    """Seconds of single fits of the lattice, with a row for each data set and a column for each price."""
+    cells = cells_with(table, "fit_seconds")
+    if cells.empty:
         return pd.DataFrame()
-    return pd.DataFrame(done["fit_seconds"].tolist(), index=done["dataset"], dtype=np.float64)
+    return pd.DataFrame(cells["fit_seconds"].tolist(), index=cells["dataset"], dtype=np.float64)
 
 
-def times(table: pd.DataFrame) -> Table:
-    """Processor seconds of the learning."""
-    done = cells_with(table, "loss")
-    seconds = done.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("method")
-    seconds = seconds.reindex(index=done["dataset"].unique(), columns=[t for t in TITLES.values() if t in seconds])
-    single = fits(table)
+def training_time_table(table: pd.DataFrame) -> Table:
+    """Processor seconds of the training."""
+    cells = cells_with(table, "loss")
+    seconds = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("method")
+    seconds = seconds.reindex(
+        index=cells["dataset"].unique(), columns=[t for t in METHOD_TITLES.values() if t in seconds]
+    )
+    single = fit_times(table)
     rows = []
     for dataset, own in seconds.iterrows():
         row = {"data set": str(dataset)}
         if dataset in single.index:
             row |= {
-                "one fit": number(single.loc[dataset].mean(), 1),
-                "dearest fit": number(single.loc[dataset].max(), 1),
+                "one fit": format_number(single.loc[dataset].mean(), 1),
+                "longest fit": format_number(single.loc[dataset].max(), 1),
             }
-        rows.append(row | {f"{m}, all prices": number(float(s), 1) for m, s in own.items()})
+        rows.append(row | {f"{m}, all prices": format_number(float(s), 1) for m, s in own.items()})
     caption = (
-        "Processor seconds in one thread. A fit of the lattice at one price, mean and maximum over the prices on the "
-        "first split; and of each method what all prices together took, mean over splits, with the choice of its "
-        "settings. They differ from run to run."
+        "Processor seconds in one thread: a fit of the lattice at one price (mean and maximum over the prices on the "
+        "first split), and the training of each method at all prices together, including the choice of its settings "
+        "(mean over splits). They differ from run to run."
     )
-    return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(NOTHING))
+    return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(DASH))
 
 
-def picture(found: pd.DataFrame) -> Picture:
-    """How much more the peers lose by price; and accuracy by features on the data sets that all methods have."""
+def loss_picture(losses: pd.DataFrame) -> Picture:
+    """The peers' losses minus that of the lattice by price, and accuracy by features on common data sets."""
     from matplotlib.figure import Figure
 
-    names, prices = peers(found), sorted(found["lam"].unique())
-    looks = figures.looks([OURS, *names])
-    shared = losses(found).groupby("dataset").count().gt(0).all(axis=1)
-    own = found[found["dataset"].isin(shared[shared].index)]
-    with style():
+    names, prices = peers(losses), sorted(losses["lam"].unique())
+    line_styles = figures.looks([LATTICE_TITLE, *names])
+    shared = loss_columns(losses).groupby("dataset").count().gt(0).all(axis=1)
+    own = losses[losses["dataset"].isin(shared[shared].index)]
+    with figure_style():
         figure = Figure(figsize=(11, 4.4), layout="constrained")
         left, right = figure.subplots(1, 2)
         for name in names:
-            pairs = [difference(found, name, lam) for lam in prices]
+            pairs = [loss_difference(losses, name, lam) for lam in prices]
             known = [(lam, p) for lam, p in zip(prices, pairs) if p is not None]
             left.errorbar(
                 [lam for lam, _ in known],
@@ -207,24 +230,25 @@ def picture(found: pd.DataFrame) -> Picture:
                 yerr=[p.error_sets for _, p in known],
                 label=name,
                 **ERROR_BARS,
-                **looks[name],
+                **line_styles[name],
             )
-        left.axhline(0, color=looks[OURS]["color"], linewidth=1.4, label=OURS)
+        left.axhline(0, color=line_styles[LATTICE_TITLE]["color"], linewidth=1.4, label=LATTICE_TITLE)
         left.set_xscale("log")
         left.set_xticks(prices, [f"{p:g}" for p in prices])
         left.minorticks_off()
         left.set(xlabel="price of a feature", ylabel="loss above that of the lattice")
         left.legend(loc="best")
-        for name in [OURS, *names]:
+        for name in [LATTICE_TITLE, *names]:
             means = own[own["method"] == name].groupby(["lam", "dataset"])[["n_features", "accuracy"]].mean()
             line = means.groupby("lam").mean()
-            right.plot(line["n_features"], line["accuracy"], label=name, **LINE, **looks[name])
+            right.plot(line["n_features"], line["accuracy"], label=name, **LINE, **line_styles[name])
         right.set(xlabel="features used for a case", ylabel="accuracy")
         right.legend(loc="best")
         png = png_of(figure)
     caption = (
-        "Left: each peer's mean loss less that of the lattice on its data sets, bars of one standard error over them; "
-        f"above the line it loses more. Right: means over {own['dataset'].nunique()} data sets that all methods have "
-        f"({', '.join(own['dataset'].unique())}), a point a price; up and to the left is better."
+        "Left: mean loss of each peer minus that of the lattice over the data sets of the peer; bars: one standard "
+        "error over data sets; above the line the peer loses more. Right: means over the "
+        f"{own['dataset'].nunique()} data sets that all methods have ({', '.join(own['dataset'].unique())}), one point "
+        "per price; up and to the left is better."
     )
     return Picture("losses", "Loss by price, and accuracy by features", caption, png)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.study import Claim
 from fsgym_studies.lufe.cell import ALL_FEATURES, IDENTITY, LUFE, RANDOM, SELECTION, lufe_at_share
 from fsgym_studies.lufe.printed import PRINTED_TABLE1
@@ -66,8 +66,8 @@ def better_claim(text: str, accuracies: pd.DataFrame, selector: str, first: str,
         if (accuracies["K"] == K).any()
     }
     result = f"{both.text}: {both.word} ({'; '.join(f'K = {K}: {p.text}' for K, p in by_size.items())})"
-    known = both.word != NOTHING
-    return Claim(text, paper, result if known else NOTHING, both.word == "better" if known else None)
+    known = both.word != DASH
+    return Claim(text, paper, result if known else DASH, both.word == "better" if known else None)
 
 
 def share_claims(accuracies: pd.DataFrame) -> list[Claim]:
@@ -76,9 +76,7 @@ def share_claims(accuracies: pd.DataFrame) -> list[Claim]:
     over_least, over_most = (
         compare_classifiers(accuracies, "RFE", LUFE, name, SELECTION_SIZES[0]) for name in (least, most)
     )
-    against: list[PairedDifference] = [
-        p for p in differences_by_share(accuracies)["RFE-augmented"] if p.word != NOTHING
-    ]
+    against: list[PairedDifference] = [p for p in differences_by_share(accuracies)["RFE-augmented"] if p.word != DASH]
     n_better = sum(p.word == "better" for p in against)
     ordered = sorted(against, key=lambda p: p.mean)
     return [
@@ -87,13 +85,13 @@ def share_claims(accuracies: pd.DataFrame) -> list[Claim]:
             "with the best 10 %)",
             "Fig. 3",
             f"{over_least.text}: {over_least.word}",
-            None if over_least.word == NOTHING else over_least.word == "better",
+            None if over_least.word == DASH else over_least.word == "better",
         ),
         Claim(
             f"The improvement levels out from 70 % on (70 % within {LITTLE_DIFFERENCE:g} points of all)",
             "little difference",
             over_most.text,
-            None if over_most.word == NOTHING else abs(over_most.mean) <= LITTLE_DIFFERENCE,
+            None if over_most.word == DASH else abs(over_most.mean) <= LITTLE_DIFFERENCE,
         ),
         Claim(
             "LUFe-RFE is better than RFE-augmented, a plain SVM on the selected features and the same share of the "
@@ -102,7 +100,7 @@ def share_claims(accuracies: pd.DataFrame) -> list[Claim]:
             f"better at {n_better} of {len(against)} shares, differences of {ordered[0].mean:+.2f} to "
             f"{ordered[-1].mean:+.2f}"
             if against
-            else NOTHING,
+            else DASH,
             n_better == len(against) if against else None,
         ),
     ]

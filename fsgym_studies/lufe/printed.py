@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.render import DASH
 from fsgym_studies.lufe.cell import LUFE, SELECTION
 
 PRINTED_ALL, PRINTED_SETS = 72.04, 49  # accuracy of ALL in percent; data sets of TechTC-300
@@ -25,7 +25,7 @@ class PrintedRow(NamedTuple):
 
     @property
     def over_selection(self) -> str:
-        return NOTHING if self.wins is None else f"{self.mean:+.2f}, {self.wins} of {PRINTED_SETS}"
+        return DASH if self.wins is None else f"{self.mean:+.2f}, {self.wins} of {PRINTED_SETS}"
 
 
 PRINTED_TABLE1 = {

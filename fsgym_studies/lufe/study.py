@@ -13,8 +13,8 @@ import pandas as pd
 
 from fsgym.datasets import list_datasets
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, seed_of
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.plan import DataFolder, Source, seed_of
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.lufe.cell import COMPARE_ARMS_CALL
 from fsgym_studies.lufe.claims import claims, notes
 from fsgym_studies.lufe.tables import (
@@ -42,7 +42,7 @@ CORPUS_SAMPLES = {False: 6, True: 12}  # samples of each corpus; each is a data 
 OUTER_FOLDS = 10
 REPEATS_AND_FOLDS = {False: [(0, 0)], True: [(r, f) for r in range(10) for f in range(OUTER_FOLDS)]}
 MAX_TECHTC_SETS = {False: 4, True: 49}  # of those in the folder of data sets
-REFERENCE = """\
+LUFE_REFERENCE = """\
 @inproceedings{taylor2016learning,
   author    = {Taylor, Joseph G. and Sharmanska, Viktoriia and Kersting, Kristian and Weir, David and
                Quadrianto, Novi},
@@ -53,7 +53,7 @@ REFERENCE = """\
 """
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     samples = [(source, range(CORPUS_SAMPLES[full]), SAMPLE_SIZE) for source in CORPUS_SOURCES]
     whole = [(source, range(1), None) for source in techtc_sources(data_dir)[: MAX_TECHTC_SETS[full]]]
     cells = []
@@ -86,7 +86,7 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
                         "repeat": repeat,
                         "fold": fold,
                     }
-                    cells.append(Planned(Task(COMPARE_ARMS_CALL, arguments, {"data": data}), row))
+                    cells.append(StudyCell(Task(COMPARE_ARMS_CALL, arguments, {"data": data}), row))
     return cells
 
 
@@ -97,13 +97,13 @@ def selection_choices(full: bool) -> list[tuple[str, int, str]]:
     return nested + [(s, K, OUTER_SELECTION) for s in COMPARED_SELECTORS for K in outer_sizes]
 
 
-def techtc_sources(data_dir: DataDir = None) -> list[Source]:
+def techtc_sources(data_dir: DataFolder = None) -> list[Source]:
     """The sets of TechTC-300 in the folder of data sets."""
     names = sorted(n for n in list_datasets(data_dir)["name"] if n.startswith(TECHTC_PREFIX))
     return [Source(n, n.removeprefix(TECHTC_PREFIX)) for n in names]
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     accuracies = mean_accuracies(table)
     if accuracies.empty:
         return Conclusion(protocol(full), claims(table))
@@ -138,7 +138,7 @@ def protocol(full: bool) -> str:
 STUDY = Study(
     "lufe",
     "LUFe: learning using unselected features (section 4)",
-    REFERENCE,
+    LUFE_REFERENCE,
     (8.2, 1800.0),
     tuple(s.name for s in CORPUS_SOURCES),
     plan,

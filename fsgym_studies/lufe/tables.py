@@ -10,7 +10,7 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import ERROR_BARS, NOTHING, number, style
+from fsgym_studies.common.render import DASH, ERROR_BARS, figure_style, format_number
 from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import ALL_FEATURES, IDENTITY, LUFE, RANDOM, SELECTION, augmented_at_share, lufe_at_share
@@ -44,7 +44,7 @@ class PairedDifference(NamedTuple):
     def word(self) -> str:
         """Better or worse where the mean difference is more than two standard errors from zero."""
         if not self.error >= 0:
-            return NOTHING
+            return DASH
         return "better" if self.mean > 2 * self.error else "worse" if self.mean < -2 * self.error else NO_DIFFERENCE
 
     @property
@@ -54,8 +54,8 @@ class PairedDifference(NamedTuple):
     @property
     def text(self) -> str:
         if not self.count:
-            return NOTHING
-        return f"{self.mean:+.2f} ± {number(self.error, 2)}, {self.wins}/{self.ties}/{self.losses}"
+            return DASH
+        return f"{self.mean:+.2f} ± {format_number(self.error, 2)}, {self.wins}/{self.ties}/{self.losses}"
 
 
 def paired_difference(first: pd.Series, second: pd.Series) -> PairedDifference:
@@ -121,19 +121,17 @@ def summary_table(accuracies: pd.DataFrame) -> Table:
     for selector in COMPARED_SELECTORS:
         for K in SELECTION_SIZES:
             for name in (SELECTION, LUFE, RANDOM, IDENTITY):
-                own = (
-                    NOTHING if name == SELECTION else compare_classifiers(accuracies, selector, name, SELECTION, K).text
-                )
+                own = DASH if name == SELECTION else compare_classifiers(accuracies, selector, name, SELECTION, K).text
                 printed = PRINTED_TABLE1.get((selector, K, name))
                 rows.append(
                     {
                         "setting": paper_name(selector, name, K),
                         "accuracy": _percent(accuracy_by_dataset(accuracies, selector, name, K)),
-                        "paper": number(printed.accuracy, 2) if printed else NOTHING,
+                        "paper": format_number(printed.accuracy, 2) if printed else DASH,
                         "compared with ALL": compare_classifiers(accuracies, selector, name, ALL_FEATURES, K).text,
-                        "paper, ALL": printed.over_all if printed else NOTHING,
+                        "paper, ALL": printed.over_all if printed else DASH,
                         "compared with selection": own,
-                        "paper, selection": printed.over_selection if printed else NOTHING,
+                        "paper, selection": printed.over_selection if printed else DASH,
                     }
                 )
     caption = (
@@ -141,11 +139,11 @@ def summary_table(accuracies: pd.DataFrame) -> Table:
         f"sets, then wins/ties/losses (ties: up to {100 * TIE_MARGIN:g} points); in the paper: mean, wins of "
         f"{PRINTED_SETS}. RFE and ANOVA are plain SVMs on the features that they select, ALL is one on all features."
     )
-    return Table("table1", "Summary (Table 1)", caption, pd.DataFrame(rows).fillna(NOTHING))
+    return Table("table1", "Summary (Table 1)", caption, pd.DataFrame(rows).fillna(DASH))
 
 
 def _percent(accuracy: pd.Series) -> str:
-    return number(float(100 * accuracy.mean()), 2) if len(accuracy) else NOTHING
+    return format_number(float(100 * accuracy.mean()), 2) if len(accuracy) else DASH
 
 
 def controls_table(accuracies: pd.DataFrame) -> Table:
@@ -207,7 +205,7 @@ def inner_table(table: pd.DataFrame) -> Table:
                     "selection": _percent(accuracy_by_dataset(accuracies, selector, SELECTION, K)),
                     "LUFe": _percent(accuracy_by_dataset(accuracies, selector, LUFE, K)),
                     "LUFe compared with selection": compare_classifiers(accuracies, selector, LUFE, SELECTION, K).text,
-                    "best pairs of 49": number(float(own["tied"].mean()), 1),
+                    "best pairs of 49": format_number(float(own["tied"].mean()), 1),
                 }
             )
     caption = (
@@ -222,7 +220,7 @@ def error_picture(accuracies: pd.DataFrame, selector: str, number_of: int) -> Pi
     """Figs. 1 and 2: error rates on each data set, sorted by those of ALL, and the improvement by LUFe."""
     from matplotlib.figure import Figure
 
-    with style():
+    with figure_style():
         figure = Figure(figsize=(11, 6.2), layout="constrained")
         axes = figure.subplots(2, len(SELECTION_SIZES), sharex="col", sharey="row", height_ratios=(1.6, 1))
         for K, (top, bottom) in zip(SELECTION_SIZES, axes.T):
@@ -253,7 +251,7 @@ def share_picture(shares: pd.DataFrame) -> Picture:
     from matplotlib.figure import Figure
 
     others: Sequence[str] = [c for c in shares.columns if c != "t"]
-    with style():
+    with figure_style():
         figure = Figure(figsize=(11, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
         for name, line_style in figures.looks(others).items():

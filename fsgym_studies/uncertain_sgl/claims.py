@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import NOTHING
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.study import Claim
 from fsgym_studies.uncertain_sgl.printed import (
     DATASET_SIZES,
@@ -82,7 +82,7 @@ def fnum_claim(results: pd.DataFrame, noise: str) -> Claim:
     result = f"{len(near)} of 9: {', '.join(near) or 'none'}; outside: {', '.join(far) or 'none'}"
     complete = len(rows) == len(DATASET_SIZES)
     reproduced = len(near) >= MIN_DATASETS if complete else None
-    return Claim(text, TABLE_NAMES[noise], result if len(rows) else NOTHING, reproduced)
+    return Claim(text, TABLE_NAMES[noise], result if len(rows) else DASH, reproduced)
 
 
 def n_agreeing(results: pd.DataFrame, mode: str) -> int:
@@ -99,7 +99,7 @@ def minimum_claim(results: pd.DataFrame) -> Claim:
     n_exact, n_early = (n_agreeing(results, mode) for mode in ("exact", "early"))
     result = f"{n_exact} of {len(results)}; after 100 steps {n_early} of {len(results)}"
     reproduced = n_exact >= N_SETTINGS / 2 if len(results) == N_SETTINGS else None
-    return Claim(text, "Tables 3 and 5", result if len(results) else NOTHING, reproduced)
+    return Claim(text, "Tables 3 and 5", result if len(results) else DASH, reproduced)
 
 
 def ratios_above_rank() -> tuple[list[str], int]:
@@ -134,7 +134,7 @@ def possible_claim(results: pd.DataFrame) -> Claim:
         "sub-features not proven to have weight 0 at every minimum, the largest over the ten folds)"
     )
     beyond = [r for r in results.itertuples() if printed_setting(r).ratio > r.possible + RATIO_ROUNDING]
-    result = NOTHING
+    result = DASH
     if len(results):
         n_near = sum(abs(r.early_ratio - printed_setting(r).ratio) <= RATIO_MARGIN for r in beyond)
         result = (
@@ -165,7 +165,7 @@ def all_selected_claim(results: pd.DataFrame) -> Claim:
     )
     early, exact = (", ".join(f"{v:.3f}" for v in rows[f"{mode}_ratio"]) for mode in ("early", "exact"))
     reproduced = bool((rows["early_ratio"] >= 0.999).all()) if len(rows) == len(names) else None
-    return Claim(text, "ratio 1", f"{early}; at the minimum {exact}" if len(rows) else NOTHING, reproduced)
+    return Claim(text, "ratio 1", f"{early}; at the minimum {exact}" if len(rows) else DASH, reproduced)
 
 
 def accuracy_claims(table: pd.DataFrame) -> list[Claim]:
@@ -227,7 +227,7 @@ def _mean_accuracy_claim(
     paper = "; ".join(f"{p[first]:.2f} against {p[second]:.2f}" for p in printed.values())
     known = [m for m in means.values() if m is not None]
     if len(known) < len(TABLE_NAMES):
-        return Claim(text, paper, NOTHING, None)
+        return Claim(text, paper, DASH, None)
     result = "; ".join(f"{noise} {m[first]:.2f} against {m[second]:.2f}" for noise, m in zip(means, known))
     return Claim(text, paper, result, all(criterion(m[first], m[second]) for m in known))
 
@@ -263,7 +263,7 @@ def weight_claims(table: pd.DataFrame) -> list[Claim]:
     )
     pair = ((1e3, 0.0), (0.0, 1e3))
     if not set(pair) <= set(by_penalties):
-        return [Claim(sparsity_text, "Fig. 4", NOTHING, None), Claim(zeros_text, "Figs. 4 and 5", NOTHING, None)]
+        return [Claim(sparsity_text, "Fig. 4", DASH, None), Claim(zeros_text, "Figs. 4 and 5", DASH, None)]
     early, exact = ([share_within_groups(by_penalties[p][mode]) for p in pair] for mode in ("early", "exact"))
     zeros: dict[float, list[float]] = {}
     for penalties, r in by_penalties.items():

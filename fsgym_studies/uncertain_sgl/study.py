@@ -11,8 +11,8 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataDir, Source, folds, seed_of
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.uncertain_sgl import cell
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, claims, notes
 from fsgym_studies.uncertain_sgl.printed import (
@@ -63,7 +63,7 @@ MAX_CODES = 10  # values; a column with at most so many is taken to hold codes
 CODE_ORDERS = 4  # random orders of codes
 CHECK_FOLDS = 3  # folds of the checks of other codes and of fewer steps
 SPARSE_COLUMNS = [(noise, column) for noise, column in PRINTED_COLUMNS if column == FS_SPARSE]
-REFERENCE = """\
+UNCERTAIN_SGL_REFERENCES = """\
 @article{xie2013sparse,
   author  = {Xie, Zongxia and Xu, Yong},
   title   = {Sparse group {LASSO} based uncertain feature selection},
@@ -90,7 +90,7 @@ REFERENCE = """\
 """
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
     for source in UCI_SOURCES:
         data = source.load(data_dir)
@@ -100,7 +100,7 @@ def plan(full: bool, data_dir: DataDir) -> list[Planned]:
     return cells
 
 
-def plan_cell(call: str, kind: str, data: Dataset, part: int, columns: dict[str, Any], **arguments: Any) -> Planned:
+def plan_cell(call: str, kind: str, data: Dataset, part: int, columns: dict[str, Any], **arguments: Any) -> StudyCell:
     """Plan a cell; ``columns`` are those of its row besides data set, kind, fold and sampling."""
     sampling = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
     row = {
@@ -112,10 +112,10 @@ def plan_cell(call: str, kind: str, data: Dataset, part: int, columns: dict[str,
         **columns,
     }
     seed = seed_of(data.name, *sampling.values(), part)
-    return Planned(Task(call, {**arguments, "part": TEST_FOLDS[part], "seed": seed}, {"data": data}), row)
+    return StudyCell(Task(call, {**arguments, "part": TEST_FOLDS[part], "seed": seed}, {"data": data}), row)
 
 
-def unselected_cells(data: Dataset) -> Iterator[Planned]:
+def unselected_cells(data: Dataset) -> Iterator[StudyCell]:
     """Accuracies on raw and on uncertain data of Tables 2 and 4."""
     for noise, values in {"raw": PRINTED_RAW, **PRINTED_UNCERTAIN}.items():
         p = values[data.name]
@@ -130,7 +130,7 @@ def setting_cells(
     kind: str = KIND_SETTING,
     n_folds: int | None = None,
     **steps: int,
-) -> Iterator[Planned]:
+) -> Iterator[StudyCell]:
     """The columns of selections of Tables 2 to 5 at their printed settings."""
     for noise, column in columns:
         p = PRINTED_SETTINGS[noise, column][data.name.partition(",")[0]]
@@ -140,7 +140,7 @@ def setting_cells(
             yield plan_cell(cell.SETTING_CALL, kind, data, part, named, **setting)
 
 
-def grid_cells(data: Dataset, full: bool) -> Iterator[Planned]:
+def grid_cells(data: Dataset, full: bool) -> Iterator[StudyCell]:
     """All pairs of penalties, also on inner folds."""
     for noise in (GAUSSIAN, UNIFORM):
         for w, s in GRID_SAMPLINGS[full]:
@@ -149,7 +149,7 @@ def grid_cells(data: Dataset, full: bool) -> Iterator[Planned]:
                 yield plan_cell(cell.GRID_CALL, KIND_GRID, data, part, {}, **setting)
 
 
-def weight_cells(data: Dataset) -> Iterator[Planned]:
+def weight_cells(data: Dataset) -> Iterator[StudyCell]:
     """The weights of Figs. 2 to 5."""
     w, s, pair = WEIGHTS_SETTING
     settings = [("all sets", w, s, pair)]
@@ -162,7 +162,7 @@ def weight_cells(data: Dataset) -> Iterator[Planned]:
         )
 
 
-def recoded_cells(data: Dataset) -> Iterator[Planned]:
+def recoded_cells(data: Dataset) -> Iterator[StudyCell]:
     """Data sets with codes in other orders, or with missing values as a value of their own."""
     others = []
     if data.name == "German":
@@ -184,7 +184,7 @@ def permute_codes(data: Dataset, order: int) -> Dataset:
     return data.replace(X=X, name=f"{data.name}, codes in order {order + 1}")
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [accuracy_table(table), selection_table(table), chosen_table(table)]
     filled = [t for t in tables if len(t.frame)]
     return Conclusion(protocol(full), claims(table), filled, weight_pictures(table), notes(table))
@@ -208,7 +208,7 @@ def protocol(full: bool) -> str:
 STUDY = Study(
     "uncertain-sgl",
     "Sparse group LASSO for uncertain data (section 4)",
-    REFERENCE,
+    UNCERTAIN_SGL_REFERENCES,
     (5.5, 175.0),
     tuple(s.name for s in UCI_SOURCES),
     plan,

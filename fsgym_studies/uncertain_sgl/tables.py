@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import style, with_std
+from fsgym_studies.common.render import figure_style, with_std
 from fsgym_studies.common.study import Table
 from fsgym_studies.uncertain_sgl.printed import (
     FS,
@@ -233,7 +233,7 @@ def weight_pictures(table: pd.DataFrame) -> list[Picture]:
 
 
 def _picture(stem: str, title: str, caption: str, cells: Sequence[tuple[str, dict]], across: int) -> Picture:
-    with style():
+    with figure_style():
         from matplotlib.figure import Figure
 
         down = -(-len(cells) // across)

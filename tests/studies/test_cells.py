@@ -1,4 +1,4 @@
-"""What a cell of a study tells: splits, prices, budgets, groups, failures and warnings."""
+"""The result of a study's cell: splits, prices, budgets, groups, failures and warnings."""
 
 import json
 
@@ -8,16 +8,30 @@ import pytest
 from fsgym import load_dataset
 from fsgym.runner import run_tasks
 from fsgym_studies.common import cell as cells
-from fsgym_studies.common.plan import CART, DWSM, LARS, Arm, Block, folds, lams, shares, table_of
+from fsgym_studies.common.plan import (
+    CART,
+    DWSM,
+    LARS,
+    MethodSettings,
+    Sweep,
+    cells_table,
+    folds,
+    price_settings,
+    random_splits,
+)
 
 WINE = load_dataset("wine")
 QUICK = {"n_iterations": 2, "states_per_sample": 2}
 
 
-def test_plan_and_cells_on_an_embedded_set():
-    arms = (Arm(DWSM, "rcpi", lams((0.0, 0.3), **QUICK)), Arm(CART, "cart"), Arm(LARS, "lars", ({"max_features": 2},)))
-    plan = list(Block(WINE, arms, shares(0.5, 2)).planned())
-    table = table_of(plan, run_tasks([p.task for p in plan], None))
+def test_plan_and_cells_of_an_embedded_data_set():
+    methods = (
+        MethodSettings(DWSM, "rcpi", price_settings((0.0, 0.3), **QUICK)),
+        MethodSettings(CART, "cart"),
+        MethodSettings(LARS, "lars", ({"max_features": 2},)),
+    )
+    plan = list(Sweep(WINE, methods, random_splits(0.5, 2)).cells())
+    table = cells_table(plan, run_tasks([p.task for p in plan], None))
     assert table["error"].isna().all()
     assert set(table["dataset"]) == {"wine"}
     counts = table.groupby("method")["split"].count()
@@ -38,20 +52,20 @@ def test_plan_and_cells_on_an_embedded_set():
     assert lasso["history"].isna().all()
 
 
-def test_all_methods_see_the_same_split_and_prices():
+def test_all_methods_get_the_same_split_and_prices():
     price, rules = [1.0] * 12 + [5.0], {"lam": 1.0, "error_costs": [[0.0, 2.0, 2.0], [2.0, 0.0, 2.0], [2.0, 2.0, 0.0]]}
-    arms = (Arm(DWSM, "rcpi", (QUICK,)), Arm(CART, "cart", ({"max_depth": 2},)))
-    plan = list(Block(WINE, arms, folds(4, 1), {**rules, "costs": price}).planned())
+    methods = (MethodSettings(DWSM, "rcpi", (QUICK,)), MethodSettings(CART, "cart", ({"max_depth": 2},)))
+    plan = list(Sweep(WINE, methods, folds(4, 1), {**rules, "costs": price}).cells())
     assert len({json.dumps(p.task.arguments["part"]) for p in plan}) == 4
-    table = table_of(plan, run_tasks([p.task for p in plan], None))
+    table = cells_table(plan, run_tasks([p.task for p in plan], None))
     np.testing.assert_allclose(table["loss"], table["error_cost"] + table["spent"])
     np.testing.assert_allclose(table["error_cost"], 2 * (1 - table["accuracy"]))
     assert sorted(table.loc[table["method"] == CART, "n_test"]) == [44, 44, 45, 45]  # each row is tested once
 
 
-def test_a_budget_is_kept_to():
-    arm = Arm("budget", "rcpi", ({"lam": 0.0, "budget": 2, **QUICK},))
-    plan = list(Block(WINE, (arm,), shares(0.5, 1)).planned())
+def test_no_row_exceeds_the_budget():
+    method = MethodSettings("budget", "rcpi", ({"lam": 0.0, "budget": 2, **QUICK},))
+    plan = list(Sweep(WINE, (method,), random_splits(0.5, 1)).cells())
     assert plan[0].task.arguments["rules"] == {"lam": 0.0, "budget": 2}
     (result,) = run_tasks([p.task for p in plan], None).results
     assert sum(result["histogram"][3:]) == 0
@@ -62,8 +76,8 @@ def test_groups_and_images_in_cells():
     digits = load_dataset("digits")
     train, test = digits.split(0.2, 0)
     groups = [list(range(k, 64, 4)) for k in range(4)]
-    arm = Arm(DWSM, "rcpi", ({"lam": 0.05, **QUICK},))
-    plan = list(Block(train, (arm,), [{}], {"groups": groups}, test=test, label="<b>digits</b>").planned())
+    method = MethodSettings(DWSM, "rcpi", ({"lam": 0.05, **QUICK},))
+    plan = list(Sweep(train, (method,), [{}], {"groups": groups}, test=test, label="<b>digits</b>").cells())
     (result,) = run_tasks([p.task for p in plan], None).results
     assert plan[0].row["dataset"] == "<b>digits</b>"
     assert plan[0].row["share"] == pytest.approx(0.2, abs=0.01)
@@ -73,14 +87,14 @@ def test_groups_and_images_in_cells():
     json.dumps(result, allow_nan=False)
 
 
-def test_a_failing_cell_is_told():
-    arm = Arm(DWSM, "rcpi", ({"lam": 0.0, "alpha": 7.0},))
-    plan = list(Block(WINE, (arm,), shares(0.5, 1)).planned())
-    table = table_of(plan, run_tasks([p.task for p in plan], None))
+def test_a_failing_cell_has_its_error_in_the_table():
+    method = MethodSettings(DWSM, "rcpi", ({"lam": 0.0, "alpha": 7.0},))
+    plan = list(Sweep(WINE, (method,), random_splits(0.5, 1)).cells())
+    table = cells_table(plan, run_tasks([p.task for p in plan], None))
     assert "alpha" in table.loc[0, "error"]
 
 
-def test_warnings_of_a_fit_are_kept_and_not_shown():
+def test_the_warning_of_a_fit_is_recorded_and_not_shown():
     arguments = {"params": {"C": 1e3, "max_iter": 1}, "rules": {}, "part": {"share": 0.5, "seed": 0}, "seed": 0}
-    told = cells.fit_and_evaluate(WINE, method="l1_svm", **arguments)
-    assert told["warning"].startswith("ConvergenceWarning")
+    result = cells.fit_and_evaluate(WINE, method="l1_svm", **arguments)
+    assert result["warning"].startswith("ConvergenceWarning")

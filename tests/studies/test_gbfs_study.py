@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from baselines import ForestSelectionClassifier, GBFSClassifier, L1LogisticClassifier, MRMRClassifier
 from fsgym import Dataset, load_dataset
 from fsgym.runner import run_tasks
-from fsgym_studies.common.plan import Source, sampled, table_of
+from fsgym_studies.common.plan import Source, cells_table, subsample
 from fsgym_studies.gbfs import cell as gbfs_cell
 from fsgym_studies.gbfs import claims as gbfs_claims
 from fsgym_studies.gbfs import study as gbfs
@@ -193,7 +193,7 @@ def test_results_of_cells_appear_in_the_tables():
     ranked = {"params": {"n_estimators": 5}, "counts": [2, 5]}
     methods = {GBFS: ("gbfs", BOOSTED), RFFS: ("forest", ranked)}
     plan = gbfs.curve_cells(data, methods, [PART], 0)
-    table = table_of(plan, run_tasks([p.task for p in plan], None))
+    table = cells_table(plan, run_tasks([p.task for p in plan], None))
     assert table["error"].isna().all()
     conclusion = gbfs.conclude(plan, table, False)
     frame = next(t.frame for t in conclusion.tables if t.stem == "errors").set_index("method")
@@ -206,8 +206,8 @@ def test_two_classes_of_many():
     wine = load_dataset("wine")
     data = gbfs.binary(wine, (wine.classes[1],))
     np.testing.assert_array_equal(data.y, wine.y == 1)
-    assert sampled(data, 50).n_samples == 50
-    assert sampled(data, None) is data
+    assert subsample(data, 50).n_samples == 50
+    assert subsample(data, None) is data
 
 
 # --- claims, on simulated results ---
@@ -267,17 +267,17 @@ def simulated(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
 
 def test_claims_that_are_reproduced():
     claims = gbfs_claims.claims(simulated())
-    assert by_text(claims, "GBFS clearly outperforms L1LR").holds is True
-    assert by_text(claims, "GBFS clearly outperforms L1LR").here.startswith("better on 7 of 7 (spambase")
-    assert by_text(claims, "RFFS clearly outperforms L1LR").holds is True
-    assert by_text(claims, "GBFS outperforms or matches RFFS").holds is True
-    assert by_text(claims, "kddcup99").holds is True
-    assert by_text(claims, "spambase: GBFS clearly").holds is True
-    assert by_text(claims, "uspst: GBFS is slightly worse").holds is True
-    assert by_text(claims, "uspst, one SVM").holds is False  # the SVM of HSIC Lasso is better in these results
-    assert by_text(claims, "As more features").holds is False  # L1LR .16, HSIC Lasso .09
-    assert by_text(claims, "L1LR slightly").holds is False
-    assert all(c.holds is True for c in claims if c.text.startswith(("colon", "Three")))
+    assert by_text(claims, "GBFS clearly outperforms L1LR").reproduced is True
+    assert by_text(claims, "GBFS clearly outperforms L1LR").ours.startswith("better on 7 of 7 (spambase")
+    assert by_text(claims, "RFFS clearly outperforms L1LR").reproduced is True
+    assert by_text(claims, "GBFS outperforms or matches RFFS").reproduced is True
+    assert by_text(claims, "kddcup99").reproduced is True
+    assert by_text(claims, "spambase: GBFS clearly").reproduced is True
+    assert by_text(claims, "uspst: GBFS is slightly worse").reproduced is True
+    assert by_text(claims, "uspst, one SVM").reproduced is False  # the SVM of HSIC Lasso is better in these results
+    assert by_text(claims, "As more features").reproduced is False  # L1LR .16, HSIC Lasso .09
+    assert by_text(claims, "L1LR slightly").reproduced is False
+    assert all(c.reproduced is True for c in claims if c.text.startswith(("colon", "Three")))
 
 
 def test_claims_that_are_not_reproduced():
@@ -289,21 +289,21 @@ def test_claims_that_are_not_reproduced():
         "spambase: GBFS",
         "uspst: GBFS is slightly",
     ):
-        assert by_text(claims, start).holds is False
-    assert by_text(claims, "GBFS outperforms or matches RFFS").here.startswith(
+        assert by_text(claims, start).reproduced is False
+    assert by_text(claims, "GBFS outperforms or matches RFFS").ours.startswith(
         "better on 0 of 6; similar on 0 of 6; worse"
     )
-    assert by_text(claims, "RFFS clearly outperforms L1LR").holds is True
-    assert by_text(claims, "colon: GBFS, bags selects").holds is False
-    assert by_text(claims, "colon: group LASSO has a much higher error").holds is False
-    assert by_text(claims, "Three features: GBFS selects").holds is False
+    assert by_text(claims, "RFFS clearly outperforms L1LR").reproduced is True
+    assert by_text(claims, "colon: GBFS, bags selects").reproduced is False
+    assert by_text(claims, "colon: group LASSO has a much higher error").reproduced is False
+    assert by_text(claims, "Three features: GBFS selects").reproduced is False
 
 
 def test_no_claim_is_assessed_when_its_data_set_is_missing():
     table = simulated()
     claims = gbfs_claims.claims(table[~table["dataset"].isin(["adult", COLON])])
-    assert by_text(claims, "GBFS clearly outperforms L1LR").holds is None
-    assert by_text(claims, "colon: GBFS, bags selects features of one bag").holds is None
+    assert by_text(claims, "GBFS clearly outperforms L1LR").reproduced is None
+    assert by_text(claims, "colon: GBFS, bags selects features of one bag").reproduced is None
 
 
 def test_a_difference_within_two_standard_errors_is_similar():

@@ -100,15 +100,15 @@ def test_claims_of_disjunctions(lead, n_rules, holds):
     table = disjunctions(lead, n_rules)
     claims = hkl_claims.claims(table)
     for start in (*(f"Table 1, {d}:" for d in hkl_printed.TABLE1_DATASETS), "On each data set", "Table 3"):
-        assert by_text(claims, start).holds is holds
+        assert by_text(claims, start).reproduced is holds
     for method in hkl_cell.APPROACHES[1:]:
         (claim,) = [c for c in claims if f"{method} on all" in c.text or f": {method} (" in c.text]
-        assert claim.holds is holds
+        assert claim.reproduced is holds
     sparse = [c for c in claims if c.text.startswith("Tables 4 and 5")]
     assert len(sparse) == 8
-    assert {c.holds for c in sparse if "accuracy of" in c.text} == {holds}
-    assert by_text(claims, "Tables 4 and 5, colon: rules").holds is holds
-    assert by_text(claims, "Tables 4 and 5, Wisconsin: rules").holds is True  # below the share of all features
+    assert {c.reproduced for c in sparse if "accuracy of" in c.text} == {holds}
+    assert by_text(claims, "Tables 4 and 5, colon: rules").reproduced is holds
+    assert by_text(claims, "Tables 4 and 5, Wisconsin: rules").reproduced is True  # below the share of all features
     conclusion = hkl.conclude([], table, False)
     tables = {t.stem: t.frame for t in conclusion.tables}
     assert len(tables["wilcoxon"]) == 6 + 2 + 30
@@ -119,10 +119,10 @@ def test_claims_of_disjunctions(lead, n_rules, holds):
 def test_no_claim_is_assessed_when_its_data_set_is_missing():
     table = disjunctions(0.0)
     claims = hkl_claims.claims(table[table["dataset"] != "vote"])
-    assert by_text(claims, "Table 1, vote").holds is None
-    assert by_text(claims, "On each data set").holds is None
-    assert by_text(claims, "Table 2: the disjunctions are significantly better than L1-SVM").holds is None
-    assert by_text(claims, "Table 1, hepatitis").holds is True
+    assert by_text(claims, "Table 1, vote").reproduced is None
+    assert by_text(claims, "On each data set").reproduced is None
+    assert by_text(claims, "Table 2: the disjunctions are significantly better than L1-SVM").reproduced is None
+    assert by_text(claims, "Table 1, hepatitis").reproduced is True
 
 
 def test_the_significance_counts_are_recomputed_from_the_printed_table():
@@ -135,4 +135,4 @@ def test_the_significance_counts_are_recomputed_from_the_printed_table():
     values = [np.array(pair[1]) for pair in hkl_printed.PRINTED_SELECTIONS.values()]
     assert {len(v) for v in values} == {10}
     count = sum(wilcoxon((ours - v)[ours != v]).pvalue < 0.05 and (ours > v).sum() > (ours < v).sum() for v in values)
-    assert machine["L1-SVM"].here == str(count)
+    assert machine["L1-SVM"].ours == str(count)

@@ -114,15 +114,15 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
 
 def test_lufe_claims_that_are_reproduced():
     conclusion = lufe.conclude([], lufe_table(selection=-0.02), False)
-    assert by_text(conclusion.claims, "LUFe-RFE is better than RFE alone").holds is True
-    assert by_text(conclusion.claims, "LUFe-RFE is better than RFE alone").here.startswith(
+    assert by_text(conclusion.claims, "LUFe-RFE is better than RFE alone").reproduced is True
+    assert by_text(conclusion.claims, "LUFe-RFE is better than RFE alone").ours.startswith(
         "+1.99 ± 0.03, 8/0/0: better (K = 300"
     )
-    assert by_text(conclusion.claims, "LUFe-ANOVA is better than the identity").holds is True
-    assert by_text(conclusion.claims, "RFE is better than ALL").holds is False
-    assert by_text(conclusion.claims, "LUFe-RFE improves").holds is True
-    assert by_text(conclusion.claims, "The improvement levels out").holds is True
-    assert by_text(conclusion.claims, "LUFe-RFE is better than RFE-augmented").holds is True
+    assert by_text(conclusion.claims, "LUFe-ANOVA is better than the identity").reproduced is True
+    assert by_text(conclusion.claims, "RFE is better than ALL").reproduced is False
+    assert by_text(conclusion.claims, "LUFe-RFE improves").reproduced is True
+    assert by_text(conclusion.claims, "The improvement levels out").reproduced is True
+    assert by_text(conclusion.claims, "LUFe-RFE is better than RFE-augmented").reproduced is True
     assert "The unselected features do help" in conclusion.notes[0]
     assert len(conclusion.pictures) == 3
     summary = conclusion.tables[1].frame.set_index("setting")
@@ -133,12 +133,12 @@ def test_lufe_claims_that_are_reproduced():
 def test_lufe_claims_that_are_not_reproduced():
     table = lufe_table(selection=-0.02, identity=0.0, augmented=0.03, least=0.02)
     claims = lufe_claims.claims(table)
-    assert by_text(claims, "LUFe-RFE is better than the identity").holds is False
-    assert "not distinguishable" in by_text(claims, "LUFe-RFE is better than the identity").here
-    assert by_text(claims, "LUFe-RFE is better than ALL").holds is False
-    assert "worse" in by_text(claims, "LUFe-RFE is better than ALL").here
-    assert by_text(claims, "LUFe-RFE improves").holds is False
-    assert by_text(claims, "LUFe-RFE is better than RFE-augmented").here.startswith("better at 0 of 10 shares")
+    assert by_text(claims, "LUFe-RFE is better than the identity").reproduced is False
+    assert "not distinguishable" in by_text(claims, "LUFe-RFE is better than the identity").ours
+    assert by_text(claims, "LUFe-RFE is better than ALL").reproduced is False
+    assert "worse" in by_text(claims, "LUFe-RFE is better than ALL").ours
+    assert by_text(claims, "LUFe-RFE improves").reproduced is False
+    assert by_text(claims, "LUFe-RFE is better than RFE-augmented").ours.startswith("better at 0 of 10 shares")
     assert (
         "Slacks that see no feature improve accuracy by +1.99 points"
         in lufe_claims.notes(lufe_tables.mean_accuracies(table))[0]

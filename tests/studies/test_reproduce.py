@@ -1,4 +1,4 @@
-"""``fsgym reproduce``: the list, a tiny study from start to end, what is written, what goes on, what fails."""
+"""``fsgym reproduce``: the list of studies, a tiny study from start to end, its files, resuming, and failures."""
 
 import json
 import re
@@ -13,9 +13,9 @@ import fsgym_studies as studies
 from fsgym import Dataset, cli
 from fsgym_studies import STUDIES
 from fsgym_studies.command import show_failures
-from fsgym_studies.common.curves import done, settings_of
-from fsgym_studies.common.plan import CART, DWSM, Arm, Block, lams, shares
-from fsgym_studies.common.render import markdown, replace_section, write
+from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.plan import CART, DWSM, MethodSettings, Sweep, price_settings, random_splits
+from fsgym_studies.common.render import markdown, replace_section, write_study
 from fsgym_studies.common.study import Claim, Conclusion, Study, Table
 from fsgym_studies.dwsm.tables import curve_pictures, settings_table
 from support.pages import read
@@ -27,78 +27,85 @@ BROKEN = {"lam": 0.0, "alpha": 7.0}
 
 def call(capsys, *arguments):
     """Exit code, stdout and stderr of a command."""
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as stop:
         cli.main([str(a) for a in arguments])
-    said = capsys.readouterr()
-    return left.value.code, said.out, said.err
+    output = capsys.readouterr()
+    return stop.value.code, output.out, output.err
 
 
 def tiny_plan(full, data_dir):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     data = Dataset(X, np.where(X[:, 0] > 0, "<b>yes</b>", "no"), name=NASTY)
-    arms = [Arm(DWSM, "rcpi", lams((0.0, 0.1), n_iterations=2, states_per_sample=2)), Arm(CART, "cart")]
-    return list(Block(data, arms, shares(0.5, 3 if full else 2)).planned())
+    methods = [
+        MethodSettings(DWSM, "rcpi", price_settings((0.0, 0.1), n_iterations=2, states_per_sample=2)),
+        MethodSettings(CART, "cart"),
+    ]
+    return list(Sweep(data, methods, random_splits(0.5, 3 if full else 2)).cells())
 
 
 def broken_plan(full, data_dir):
     data = tiny_plan(full, data_dir)[0].task.data["data"]
-    return list(Block(data, [Arm(DWSM, "rcpi", (BROKEN, {"n_iterations": 1}))], shares(0.5, 2)).planned())
+    return list(
+        Sweep(data, [MethodSettings(DWSM, "rcpi", (BROKEN, {"n_iterations": 1}))], random_splits(0.5, 2)).cells()
+    )
 
 
 def tiny_conclusion(planned, table, full):
-    table = done(table)
-    settings = settings_of(table)
+    table = evaluated_cells(table)
+    settings = setting_means(table)
     best = table["accuracy"].max()
     claims = [
         Claim(f"Something on {NASTY}", "at least .5", f"{best:.3f}", bool(best >= 0.5)),
-        Claim("Nothing can be had", "2.000", f"{best:.3f}", bool(best >= 2)),
-        Claim("Who knows", "–", "–", None),
+        Claim("Accuracy is at least 2", "2.000", f"{best:.3f}", bool(best >= 2)),
+        Claim("A claim without results", "–", "–", None),
     ]
     tables = [settings_table(settings), Table("odd", "Odd", "A note.", pd.DataFrame({NASTY: [1.0, np.nan]}))]
     pictures = curve_pictures(settings, table)
-    return Conclusion("Made up.", claims, tables, pictures, ["Mind <i>this</i>."])
+    return Conclusion("Invented.", claims, tables, pictures, ["A <i>note</i>."])
 
 
 TINY = Study("tiny", "A tiny <em>study</em>", REFERENCE, (1.0, 2.0), ("wine",), tiny_plan, tiny_conclusion)
 FAILING = Study("failing", "One that fails", REFERENCE, (1.0, 2.0), ("wine",), broken_plan, tiny_conclusion)
-LOST = Study("lost", "One without data", REFERENCE, (1.0, 2.0), ("wine", "moon_rocks"), tiny_plan, tiny_conclusion)
+NO_DATA = Study(
+    "no-data", "One without data", REFERENCE, (1.0, 2.0), ("wine", "moon_rocks"), tiny_plan, tiny_conclusion
+)
 
 
 @pytest.fixture(autouse=True)
 def declared(monkeypatch):
-    for name in ("TINY", "FAILING", "LOST"):
-        monkeypatch.setitem(studies.STUDIES, name.lower(), f"{__name__}:{name}")
+    for name in ("TINY", "FAILING", "NO_DATA"):
+        monkeypatch.setitem(studies.STUDIES, name.lower().replace("_", "-"), f"{__name__}:{name}")
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     monkeypatch.delenv("FSGYM_DATA", raising=False)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def tiny_folder(tmp_path_factory):
     """The folder of the tiny study, run once."""
     folder = tmp_path_factory.mktemp("tiny")
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(studies.STUDIES, "tiny", f"{__name__}:TINY")
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as stop:
             cli.main(["reproduce", "tiny", "--jobs", "1", "--out", str(folder)])
-    assert left.value.code == 0
+    assert stop.value.code == 0
     return folder
 
 
 def test_the_list_has_every_study_with_its_time(capsys):
-    code, said, error = call(capsys, "reproduce")
+    code, output, error = call(capsys, "reproduce")
     assert (code, error) == (0, "")
     for name in STUDIES:
-        assert re.search(rf"^{name} +[\d.]+ (min|h) +[\d.]+ (min|h) +\S", said, re.MULTILINE)
+        assert re.search(rf"^{name} +[\d.]+ (min|h) +[\d.]+ (min|h) +\S", output, re.MULTILINE)
 
 
 def test_claims_are_printed_and_files_written(capsys, tmp_path):
-    code, said, error = call(capsys, "reproduce", "tiny", "--quick", "--jobs", 1, "--out", tmp_path)
+    code, output, error = call(capsys, "reproduce", "tiny", "--quick", "--jobs", 1, "--out", tmp_path)
     assert (code, error) == (0, "")
-    assert "1 of 2 claims hold here; 1 could not be judged." in said
-    assert "Nothing can be had" in said
-    assert NASTY.split(" |")[0] in " ".join(said.split())
-    assert "Note: Mind <i>this</i>." in said
+    assert "1 of 2 claims reproduced; 1 not assessed." in output
+    assert "Accuracy is at least 2" in output
+    assert NASTY.split(" |")[0] in " ".join(output.split())
+    assert "Note: A <i>note</i>." in output
     names = {p.name for p in tmp_path.iterdir()}
     assert {
         "report.html",
@@ -118,74 +125,74 @@ def test_claims_are_printed_and_files_written(capsys, tmp_path):
     assert len(cells) == len(tiny_plan(False, None))
     assert set(cells["dataset"]) == {NASTY}
     assert "histogram" not in cells
-    assert pd.read_csv(tmp_path / "claims.csv")["holds"].tolist() == ["yes", "no", "not judged"]
+    assert pd.read_csv(tmp_path / "claims.csv")["result"].tolist() == ["reproduced", "not reproduced", "not assessed"]
     times, timings = pd.read_csv(tmp_path / "times.csv"), pd.read_csv(tmp_path / "timings.csv")
     splits = cells.groupby("method")["split"].nunique()
     whole = timings.groupby("method")["cpu_seconds"].sum() / splits
     np.testing.assert_allclose(times[list(splits.index)].iloc[0], whole, atol=0.0051)
 
 
-def test_the_report_escapes_and_stands_alone(made):
-    markup, text = read(made / "report.html")
+def test_the_report_is_escaped_and_self_contained(tiny_folder):
+    markup, text = read(tiny_folder / "report.html")
     assert not {"script", "i", "em", "link"} & set(markup.tags)
     assert " ".join(NASTY.split()) in text
     assert "A tiny <em>study</em>" in text
-    assert "Mind <i>this</i>." in text
-    assert "1 of 2 claims hold here" in text
+    assert "A <i>note</i>." in text
+    assert "1 of 2 claims reproduced" in text
     assert markup.links
     assert all(link.startswith("data:image/png;base64,") for link in markup.links)
 
 
 def test_markdown_escapes():
-    told = markdown(pd.DataFrame({NASTY: ["a|b", "<i>", 0.5, np.nan]}))
-    lines = told.splitlines()
+    table = markdown(pd.DataFrame({NASTY: ["a|b", "<i>", 0.5, np.nan]}))
+    lines = table.splitlines()
     assert len(lines) == 6
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 2 for line in lines)
-    assert "<" not in told.replace("\\<", "")
+    assert "<" not in table.replace("\\<", "")
     assert lines[-2:] == ["| 0.500 |", "| – |"]
 
 
-def test_the_same_command_goes_on_and_ends_with_the_same_bytes(capsys, tmp_path, made, monkeypatch):
+def test_the_same_command_resumes_and_ends_with_the_same_bytes(capsys, tmp_path, tiny_folder, monkeypatch):
     """All cells are in the store: none is run again, and tables are the same bytes."""
     again = tmp_path / "again"
-    shutil.copytree(made, again)
+    shutil.copytree(tiny_folder, again)
     monkeypatch.setattr(
         "fsgym_studies.common.cell.fit_and_evaluate", lambda *a, **k: pytest.fail("a finished cell ran again")
     )
     code, _, error = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", again)
     assert (code, error) == (0, "")
     for name in ("cells.csv", "claims.csv", "settings.csv", "tables.md", "results.sqlite"):
-        assert (again / name).read_bytes() == (made / name).read_bytes()
+        assert (again / name).read_bytes() == (tiny_folder / name).read_bytes()
 
 
-def test_ctrl_c_keeps_what_is_finished(capsys, tmp_path, monkeypatch):
+def test_finished_cells_survive_ctrl_c(capsys, tmp_path, monkeypatch):
     from fsgym_studies.common import cell as cells
 
-    whole, count = cells.fit_and_evaluate, iter(range(100))
+    original, count = cells.fit_and_evaluate, iter(range(100))
 
     def interrupted(data, **arguments):
         if next(count) == 3:
             raise KeyboardInterrupt
-        return whole(data, **arguments)
+        return original(data, **arguments)
 
     monkeypatch.setattr(cells, "fit_and_evaluate", interrupted)
     total = len(tiny_plan(False, None))
     code, _, error = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tmp_path)
     assert code == 130
-    assert error == f"fsgym: stopped after 3 of {total} cells; the same command continues\n"
+    assert error == f"fsgym: stopped after 3 of {total} cells; run the same command to resume\n"
     assert not (tmp_path / "report.html").exists()
     code, _, _ = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tmp_path)
     assert code == 0
     assert next(count) == total + 1  # one was interrupted and ran again, no other
 
 
-def test_failed_cells_are_listed_and_the_rest_is_told(capsys, tmp_path):
-    code, said, error = call(capsys, "reproduce", "failing", "--jobs", 1, "--out", tmp_path)
+def test_failed_cells_are_listed_and_the_others_are_reported(capsys, tmp_path):
+    code, output, error = call(capsys, "reproduce", "failing", "--jobs", 1, "--out", tmp_path)
     assert code == 1
-    assert "2 of 4 cells failed; the same command tries them again" in error
+    assert "2 of 4 cells failed; run the same command to try them again" in error
     assert error.count("alpha must") == 2
-    assert "claims hold here" in said
-    assert "What failed" in read(tmp_path / "report.html")[1]
+    assert "claims reproduced" in output
+    assert "Failed cells" in read(tmp_path / "report.html")[1]
     assert json.dumps(BROKEN) in error
 
 
@@ -197,43 +204,43 @@ def test_failed_cells_are_listed_and_the_rest_is_told(capsys, tmp_path):
     ],
 )
 def test_failed_cells_are_listed_whatever_their_names_are(capsys, tmp_path, row, shown, line):
-    """Cells of hkl have no setting before they are run, those of lufe neither method nor split."""
+    """Cells of hkl have no setting before they run, and those of lufe have neither method nor split."""
     table, timings = pd.DataFrame([{**row, "error": "ValueError: no"}]), pd.DataFrame(columns=["cpu_seconds"])
-    conclusion = Conclusion("Made up.", [Claim("Nothing", "", "", None)])
-    report = write(TINY, conclusion, table, timings, tmp_path, full=False, command="")
+    conclusion = Conclusion("Invented.", [Claim("Nothing", "", "", None)])
+    report = write_study(TINY, conclusion, table, timings, tmp_path, full=False, command="")
     assert f"{shown} ValueError: no" in read(report)[1]
     show_failures(table, tmp_path)
     assert f"{line}: ValueError: no\n" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_sentence(capsys, tmp_path):
-    for arguments, told in (
+    for arguments, message in (
         (["tinny"], "unknown study 'tinny'; did you mean 'tiny'?"),
-        (["lost"], "study 'lost' needs the data sets moon_rocks, which"),
+        (["no-data"], "study 'no-data' needs the data sets moon_rocks, which"),
         (["tiny", "--backend", "dask"], "scheduler"),
         (["tiny", "--data-dir", tmp_path / "nowhere"], "must name a folder"),
     ):
         code, _, error = call(capsys, "reproduce", *arguments, "--out", tmp_path / "out")
         assert code == 2
-        assert told in error
+        assert message in error
         assert error.count("\n") == 1
     (tmp_path / "file").write_text("")
     code, _, error = call(capsys, "reproduce", "tiny", "--out", tmp_path / "file")
     assert (code, error.count("\n")) == (2, 1)
 
 
-def test_the_section_of_a_document_is_replaced(capsys, tmp_path, made):
+def test_the_section_of_a_document_is_replaced(capsys, tmp_path, tiny_folder):
     doc = tmp_path / "reproduction.md"
     doc.write_text("# Reproduction\n\nWritten by hand.\n")
     for _ in range(2):
-        code, _, _ = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", made, "--doc", doc)
+        code, _, _ = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tiny_folder, "--doc", doc)
         assert code == 0
     text = doc.read_text()
     assert text.startswith("# Reproduction\n\nWritten by hand.\n")
     assert text.count("## A tiny") == 1
     assert "`fsgym reproduce tiny --quick`" in text
-    assert "**1 of 2 claims hold here; 1 could not be judged.**" in text
-    assert "| no |" in text
+    assert "**1 of 2 claims reproduced; 1 not assessed.**" in text
+    assert "| not reproduced |" in text
     doc.write_text(text + "\nMore by hand.\n")
     replace_section(doc, "tiny", "## Other \\1 text")
     assert doc.read_text().endswith("## Other \\1 text\n<!-- tiny: end -->\n\nMore by hand.\n")

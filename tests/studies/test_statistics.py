@@ -1,28 +1,28 @@
-"""Statistics of studies against values worked by hand."""
+"""Statistics of studies, compared with values computed by hand."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fsgym_studies.common import curves
-from fsgym_studies.common.statistics import accuracy_at, area, curve, mean_of, pareto, wins
+from fsgym_studies.common.statistics import accuracy_at, area, curve_knots, mean_of, wins
 
 
 def test_mean_deviation_and_interval():
-    told = mean_of([1.0, 2.0, 3.0, np.nan])
-    assert (told.mean, told.count) == (2.0, 3)
-    assert told.std == pytest.approx(np.sqrt(2 / 3))
+    result = mean_of([1.0, 2.0, 3.0, np.nan])
+    assert (result.mean, result.count) == (2.0, 3)
+    assert result.std == pytest.approx(np.sqrt(2 / 3))
     # Of the 27 equally likely resamples one has mean 1 and one mean 3 (3.7 % each): the 95 % interval reaches both.
-    assert (told.low, told.high) == (1.0, 3.0)
+    assert (result.low, result.high) == (1.0, 3.0)
 
 
-def test_interval_is_about_the_normal_one_for_many_values():
+def test_interval_is_close_to_the_normal_one_for_many_values():
     values = np.random.default_rng(0).normal(0.8, 0.1, 400)
-    told = mean_of(values)
+    result = mean_of(values)
     half = 1.96 * values.std() / 20
-    assert told.low == pytest.approx(values.mean() - half, abs=0.002)
-    assert told.high == pytest.approx(values.mean() + half, abs=0.002)
-    assert told == mean_of(values)  # the same seed gives the same interval
+    assert result.low == pytest.approx(values.mean() - half, abs=0.002)
+    assert result.high == pytest.approx(values.mean() + half, abs=0.002)
+    assert result == mean_of(values)  # the same seed gives the same interval
 
 
 def test_few_values_have_no_interval():
@@ -35,33 +35,33 @@ def test_few_values_have_no_interval():
 
 def test_wins_ties_losses_and_the_signed_rank_test():
     first, second = np.array([0.9, 0.8, 0.7, 0.6, 0.75, 0.5]), np.array([0.8, 0.75, 0.69, 0.6005, 0.71, np.nan])
-    told = wins(first, second, tie=0.001)
-    assert told[:3] == (4, 1, 0)
-    # Five pairs, ranks of the differences .0005 (negative) 1, the others positive: W- = 1, p = 2 * 2 / 2^5.
-    assert told.p == pytest.approx(0.125)
+    result = wins(first, second, tie=0.001)
+    assert result[:3] == (4, 1, 0)
+    # Of the five differences only the smallest (.0005, rank 1) is negative: W- = 1, p = 2 * 2 / 2^5.
+    assert result.p == pytest.approx(0.125)
     assert wins([0.9] * 6, [0.8, 0.7, 0.6, 0.5, 0.4, 0.3]).p == pytest.approx(2 / 2**6)
-    nothing = wins([0.5, 0.5], [0.5, 0.5])
-    assert nothing[:3] == (0, 2, 0)
-    assert np.isnan(nothing.p)
+    equal = wins([0.5, 0.5], [0.5, 0.5])
+    assert equal[:3] == (0, 2, 0)
+    assert np.isnan(equal.p)
 
 
-def test_a_curve_is_straight_between_settings_flat_before_and_ends_at_the_largest_class():
+def test_a_curve_is_flat_before_straight_between_settings_and_ends_at_the_largest_class():
     sparsity, accuracy = [0.8, 0.4], [0.7, 0.9]
     wanted = [0.0, 0.4, 0.6, 0.8, 0.9, 1.0]
     np.testing.assert_allclose(accuracy_at(wanted, sparsity, accuracy, 0.5), [0.9, 0.9, 0.8, 0.7, 0.6, 0.5])
-    # A setting that uses nothing is a point like any other: it takes the place of the largest class.
+    # A setting that uses no feature is a point like any other and replaces the point of the largest class.
     assert accuracy_at(1.0, [0.4, 1.0], [0.9, 0.6], 0.5) == 0.6
     assert accuracy_at(0.3, [], [], 0.5) == 0.5
 
 
 def test_settings_of_equal_sparsity_are_one_point():
-    s, a = curve([0.5, 0.5 + 1e-12, 0.5, 0.9], [0.6, 0.9, 0.9, 0.5], 0.4)
+    s, a = curve_knots([0.5, 0.5 + 1e-12, 0.5, 0.9], [0.6, 0.9, 0.9, 0.5], 0.4)
     np.testing.assert_allclose(s, [0.5, 0.9, 1.0])
     np.testing.assert_allclose(a, [0.8, 0.5, 0.4])
 
 
 def test_area_by_hand():
-    # .9 up to .4, then a trapezoid down to .7 at .8, then one down to .5 at 1.
+    # A rectangle of height .9 up to sparsity .4, then trapezoids down to .7 at .8 and to .5 at 1.
     assert area([0.8, 0.4], [0.7, 0.9], 0.5) == pytest.approx(0.4 * 0.9 + 0.4 * 0.8 + 0.2 * 0.6)
     assert area([], [], 0.5) == pytest.approx(0.5)
 
@@ -71,12 +71,6 @@ def test_area_is_the_mean_height():
     s, a = rng.random(7), rng.random(7)
     grid = np.linspace(0, 1, 200_001)
     assert area(s, a, 0.3) == pytest.approx(accuracy_at(grid, s, a, 0.3).mean(), abs=1e-5)
-
-
-def test_pareto_front_by_hand():
-    sparsity, accuracy = [0.1, 0.3, 0.3, 0.6, 0.9, 0.9], [0.9, 0.95, 0.95, 0.8, 0.7, 0.6]
-    assert pareto(sparsity, accuracy).tolist() == [False, True, True, True, True, False]
-    assert pareto([], []).tolist() == []
 
 
 def cells():
@@ -105,22 +99,22 @@ def cells():
     return pd.DataFrame(rows)
 
 
-def test_figures_of_a_table_of_cells():
+def test_areas_heights_differences_and_wins_of_cells():
     table = cells()
     values = curves.areas(table)
     means = curves.by_dataset(values)
     assert list(means.index) == ["x", "y"]
-    np.testing.assert_allclose(means["b"], 0.65)  # (.8 + .6) / 2 less .05 on average
+    np.testing.assert_allclose(means["b"], 0.65)  # (.8 + .6) / 2, minus the mean .05 of 0 and .1
     np.testing.assert_allclose(means["a"], [0.7, 0.625])
-    told = curves.at(table, 0.5, "x", "a")
-    assert told.mean == pytest.approx(0.7)
-    assert told.count == 2
+    height = curves.mean_accuracy_at(table, 0.5, "x", "a")
+    assert height.mean == pytest.approx(0.7)
+    assert height.count == 2
     lead = curves.differences(values, "a", "b")
     np.testing.assert_allclose(lead.loc["x"], [0.05] * 3)  # the same in both splits: an interval without width
     np.testing.assert_allclose(lead.loc["y"], [-0.025] * 3)
-    row = curves.versus(values, "a", ["b", "nobody"]).to_dict("records")
+    row = curves.wins_over_datasets(values, "a", ["b", "unknown"]).to_dict("records")
     assert row == [{"against": "b", "wins": 1, "ties": 0, "losses": 1, "p": 1.0}]
-    settings = curves.settings_of(table)
+    settings = curves.setting_means(table)
     first = settings[(settings["dataset"] == "x") & (settings["method"] == "a") & (settings["setting"] == 0)].iloc[0]
     assert first["accuracy"] == pytest.approx(0.85)
     assert first["accuracy_std"] == pytest.approx(0.05)
@@ -129,6 +123,6 @@ def test_figures_of_a_table_of_cells():
 
 def test_failed_cells_are_left_out():
     table = cells()
-    table.loc[table["split"] == 1, ["accuracy", "error"]] = [np.nan, "it broke"]
-    assert curves.at(table, 0.5, "x", "a").count == 1
-    assert curves.settings_of(table)["splits"].unique().tolist() == [1]
+    table.loc[table["split"] == 1, ["accuracy", "error"]] = [np.nan, "ValueError: failed"]
+    assert curves.mean_accuracy_at(table, 0.5, "x", "a").count == 1
+    assert curves.setting_means(table)["splits"].unique().tolist() == [1]

@@ -1,18 +1,18 @@
-"""What holds of every study: it declares itself, and judges nothing where there are no results."""
+"""Contracts of all studies: each has a complete declaration, and assesses no claim without results."""
 
 import pandas as pd
 import pytest
 
 from fsgym import load_dataset
 from fsgym_studies import STUDIES, find_study
-from fsgym_studies.common.plan import Arm, Block, require, shares
-from fsgym_studies.common.study import Claim, Conclusion, Planned
+from fsgym_studies.common.plan import MethodSettings, Sweep, random_splits, require_datasets
+from fsgym_studies.common.study import Claim, Conclusion, StudyCell
 
 WINE = load_dataset("wine")
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_study_declares_itself(name):
+def test_every_study_has_a_complete_declaration(name):
     study = find_study(name)
     assert study.name == name
     assert study.title
@@ -23,7 +23,7 @@ def test_every_study_declares_itself(name):
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_no_study_fails_without_results(name):
-    """All cells failed: nothing is judged, or what is judged says that it is not."""
+    """If all cells failed, there are claims, and none of them is assessed."""
     study = find_study(name)
     columns = [
         "dataset",
@@ -49,23 +49,23 @@ def test_no_study_fails_without_results(name):
         "class_usage",
         "class_right",
     ]
-    planned = [Planned(cells_task(), {})]
+    planned = [StudyCell(any_task(), {})]
     conclusion = study.conclude(planned, pd.DataFrame(columns=columns), False)
     assert isinstance(conclusion, Conclusion)
     assert conclusion.claims
-    assert all(c.holds is None for c in conclusion.claims)
+    assert all(c.reproduced is None for c in conclusion.claims)
 
 
-def cells_task():
-    (cell,) = Block(WINE, (Arm("tree", "cart", ({},)),), shares(0.5, 1), test=WINE).planned()
+def any_task():
+    (cell,) = Sweep(WINE, (MethodSettings("tree", "cart", ({},)),), random_splits(0.5, 1), test=WINE).cells()
     return cell.task
 
 
-def test_a_missing_data_set_is_told_in_one_sentence(monkeypatch):
+def test_missing_data_sets_are_named(monkeypatch):
     monkeypatch.delenv("FSGYM_DATA", raising=False)
-    require(["wine", "sonar"], "some-study")  # embedded, and at OpenML
+    require_datasets(["wine", "sonar"], "some-study")  # embedded, and at OpenML
     with pytest.raises(ValueError, match=r"study 'some-study' needs the data sets pcmac, a9a, which .* --data-dir"):
-        require(["wine", "pcmac", "a9a", "pcmac"], "some-study")
+        require_datasets(["wine", "pcmac", "a9a", "pcmac"], "some-study")
 
 
 def test_unknown_study():
@@ -76,6 +76,6 @@ def test_unknown_study():
 
 
 def test_claims_are_counted_in_words():
-    kinds = [Claim("", "", "", h) for h in (True, False, None, True)]
-    assert Conclusion("", kinds).counts() == "2 of 3 claims hold here; 1 could not be judged"
-    assert Conclusion("", kinds[:2]).counts() == "1 of 2 claims hold here"
+    claims = [Claim("", "", "", reproduced) for reproduced in (True, False, None, True)]
+    assert Conclusion("", claims).summary() == "2 of 3 claims reproduced; 1 not assessed"
+    assert Conclusion("", claims[:2]).summary() == "1 of 2 claims reproduced"

@@ -10,8 +10,8 @@ from baselines import SparseGroupLasso
 from fsgym import Dataset, load_dataset
 from fsgym.runner import run_tasks
 from fsgym_studies import find_study
-from fsgym_studies.common.plan import Source, table_of
-from fsgym_studies.common.render import write
+from fsgym_studies.common.plan import Source, cells_table
+from fsgym_studies.common.render import write_study
 from fsgym_studies.uncertain_sgl import cell, tables
 from fsgym_studies.uncertain_sgl import claims as uncertain_claims
 from fsgym_studies.uncertain_sgl import study as uncertain_sgl
@@ -91,14 +91,14 @@ def test_every_kind_of_cell_runs_and_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(uncertain_sgl, "GRID_SAMPLINGS", {False: [(0.05, 2)]})
     plan = uncertain_sgl.plan(False, None)
     run, study = run_tasks([p.task for p in plan], None), find_study("uncertain-sgl")
-    table = table_of(plan, run)
+    table = cells_table(plan, run)
     assert table["error"].isna().all()
     conclusion = study.conclude(plan, table, False)
-    assert all(c.holds is not None for c in conclusion.claims)
+    assert all(c.reproduced is not None for c in conclusion.claims)
     assert [t.stem for t in conclusion.tables] == ["tables_2_4", "tables_3_5", "nested"]
     assert len(conclusion.tables[0].frame) == 9 * (1 + 2 + 4)
     assert [p.png[:4] for p in conclusion.pictures] == [b"\x89PNG"] * 2
-    report = write(study, conclusion, table, run.timings, tmp_path, full=False, command="").read_text()
+    report = write_study(study, conclusion, table, run.timings, tmp_path, full=False, command="").read_text()
     assert "nested" in report
     assert "curve" not in report
 
@@ -240,47 +240,47 @@ def simulated(early=1.0, exact=0.5, possible=0.3, gain=0.01, zeros=(0.9, 0.5, 0.
 
 def test_claims_that_are_reproduced():
     claims = uncertain_claims.claims(simulated(exact=0.95, possible=1.0))
-    assert by_text(claims, "Table 3").holds is True
-    assert by_text(claims, "Table 3").here.startswith("9 of 9: Crx 8.9 (8.9), German 16.1 (16.1)")
-    assert by_text(claims, "Table 5").here.endswith("; outside: none")
-    assert by_text(claims, "The weights of the paper are the solution").here == "36 of 36; after 100 steps 36 of 36"
-    assert by_text(claims, "The weights of the paper are the solution").holds is True
-    assert by_text(claims, "The printed ratios are possible for minima").holds is True
-    assert by_text(claims, "German, Heart").holds is True
+    assert by_text(claims, "Table 3").reproduced is True
+    assert by_text(claims, "Table 3").ours.startswith("9 of 9: Crx 8.9 (8.9), German 16.1 (16.1)")
+    assert by_text(claims, "Table 5").ours.endswith("; outside: none")
+    assert by_text(claims, "The weights of the paper are the solution").ours == "36 of 36; after 100 steps 36 of 36"
+    assert by_text(claims, "The weights of the paper are the solution").reproduced is True
+    assert by_text(claims, "The printed ratios are possible for minima").reproduced is True
+    assert by_text(claims, "German, Heart").reproduced is True
     for way in ("as in the paper", "inner folds"):
-        assert by_text(claims, "Uncertain data are", way).holds is True
+        assert by_text(claims, "Uncertain data are", way).reproduced is True
         assert (
-            by_text(claims, "Uncertain data are", way).here
+            by_text(claims, "Uncertain data are", way).ours
             == "gaussian 81.00 against 80.00; uniform 81.00 against 80.00"
         )
-        assert by_text(claims, "A selection is more accurate", way).holds is True
-        assert by_text(claims, "A selection of ratio", way).holds is True
-    assert by_text(claims, "Sonar: a large").holds is True
-    assert by_text(claims, "Sonar: as the larger").holds is True
+        assert by_text(claims, "A selection is more accurate", way).reproduced is True
+        assert by_text(claims, "A selection of ratio", way).reproduced is True
+    assert by_text(claims, "Sonar: a large").reproduced is True
+    assert by_text(claims, "Sonar: as the larger").reproduced is True
 
 
 def test_claims_that_are_not_reproduced():
     claims = uncertain_claims.claims(simulated(early=0.7, gain=-0.02, zeros=(0.1, 0.5, 0.3, 0.1)))
-    assert by_text(claims, "Table 3").holds is False
-    assert by_text(claims, "Table 3").here.startswith("0 of 9: none; outside: Crx 6.2 (8.9)")
-    assert by_text(claims, "The weights of the paper are the solution").here == "0 of 36; after 100 steps 0 of 36"
-    assert by_text(claims, "The weights of the paper are the solution").holds is False
+    assert by_text(claims, "Table 3").reproduced is False
+    assert by_text(claims, "Table 3").ours.startswith("0 of 9: none; outside: Crx 6.2 (8.9)")
+    assert by_text(claims, "The weights of the paper are the solution").ours == "0 of 36; after 100 steps 0 of 36"
+    assert by_text(claims, "The weights of the paper are the solution").reproduced is False
     bound = by_text(claims, "The printed ratios are possible for minima")
-    assert bound.here.startswith("34 of 36 are above")  # .3943 and .3946 are not
-    assert bound.holds is False
-    assert by_text(claims, "German, Heart").holds is False
-    assert by_text(claims, "Uncertain data are", "inner folds").holds is False
-    assert by_text(claims, "A selection is more accurate", "as in the paper").holds is False
-    assert by_text(claims, "A selection of ratio", "inner folds").holds is False
-    assert by_text(claims, "Sonar: a large").holds is False
-    assert by_text(claims, "Sonar: as the larger").holds is False
+    assert bound.ours.startswith("34 of 36 are above")  # .3943 and .3946 are not
+    assert bound.reproduced is False
+    assert by_text(claims, "German, Heart").reproduced is False
+    assert by_text(claims, "Uncertain data are", "inner folds").reproduced is False
+    assert by_text(claims, "A selection is more accurate", "as in the paper").reproduced is False
+    assert by_text(claims, "A selection of ratio", "inner folds").reproduced is False
+    assert by_text(claims, "Sonar: a large").reproduced is False
+    assert by_text(claims, "Sonar: as the larger").reproduced is False
 
 
 def test_no_claim_is_assessed_when_its_data_sets_are_missing():
     table = simulated()
     claims = uncertain_claims.claims(table[table["dataset"] != "Iono"])
     starts = ("Table 3", "Table 5", "The weights", "The printed ratios are", "German", "Uncertain", "A selection")
-    assert all(c.holds is None for c in claims if c.text.startswith(starts))
+    assert all(c.reproduced is None for c in claims if c.text.startswith(starts))
 
 
 def test_notes_on_fewer_steps_and_other_codes():

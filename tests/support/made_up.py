@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from fsgym import Dataset
-from fsgym_studies.common.curves import settings_of
+from fsgym_studies.common.curves import setting_means
 from fsgym_studies.common.plan import DWSM
 
 
@@ -35,4 +35,4 @@ def line(dataset, method, points, split=0, share=0.5, chance=0.55, **more):
 
 
 def claims_of(study, table):
-    return study.claims(table, settings_of(table, ("accuracy", "sparsity", "n_acquisitions", "n_features")))
+    return study.claims(table, setting_means(table, ("accuracy", "sparsity", "n_acquisitions", "n_features")))

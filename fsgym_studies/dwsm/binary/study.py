@@ -6,43 +6,43 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fsgym_studies.common.curves import done, settings_of
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataDir
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.binary.claims import claims
 from fsgym_studies.dwsm.binary.tables import price_picture, usage_pictures
 from fsgym_studies.dwsm.study import (
-    BASE,
-    BINARY,
-    EIGHT,
-    METHODS,
-    OTHERS,
-    PRICES,
-    REFERENCE,
-    WITHOUT_ID,
-    over_shares,
+    BASELINES,
+    BINARY_SETS,
+    BINARY_TITLES,
+    CANCER_WITHOUT_ID,
+    COMPARED_METHODS,
+    DWSM_PRICES,
+    DWSM_REFERENCE,
+    DWSM_SETTINGS,
+    cells_over_shares,
     splits_text,
 )
 from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, settings_table, wins_table
 
-SOURCES = (*BINARY, WITHOUT_ID)
+NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
-    arms = (BASE, *OTHERS)
-    return [cell for source in SOURCES for cell in over_shares(source.load(data_dir), arms, full)]
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+    methods = (DWSM_SETTINGS, *BASELINES)
+    return [cell for source in NINE_SETS for cell in cells_over_shares(source.load(data_dir), methods, full)]
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
-    settings = settings_of(table)
+def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    settings = setting_means(table)
     return Conclusion(
         protocol(full),
         claims(table, settings),
         [
-            area_table(table, METHODS),
-            wins_table(table[table["dataset"].isin(EIGHT)], DWSM, METHODS[1:]),
-            height_table(table, METHODS),
+            area_table(table, COMPARED_METHODS),
+            wins_table(table[table["dataset"].isin(BINARY_TITLES)], DWSM, COMPARED_METHODS[1:]),
+            height_table(table, COMPARED_METHODS),
             settings_table(settings),
         ],
         [*curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(settings)],
@@ -51,19 +51,19 @@ def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Con
 
 def protocol(full: bool) -> str:
     return (
-        f"Eight binary data sets (breast cancer with the sample's id among its ten columns, as in the paper, and once "
-        f"more without), {splits_text(full)}; "
-        f"{DWSM} (RCPI) at prices {', '.join(f'{p:g}' for p in PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
-        "settings each, laid out on the first training part."
+        "Eight binary data sets (breast cancer with the sample's id among its ten columns, as in the paper, and a "
+        f"second time without it); {splits_text(full)}; "
+        f"{DWSM} (RCPI) at prices {', '.join(f'{p:g}' for p in DWSM_PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
+        "settings each, computed from the first training part."
     )
 
 
 STUDY = Study(
     "dwsm-binary",
     "DWSM: sparse binary classification (section 6.1)",
-    REFERENCE,
+    DWSM_REFERENCE,
     (1.8, 42.0),
-    tuple(dict.fromkeys(s.name for s in SOURCES)),
+    tuple(dict.fromkeys(s.name for s in NINE_SETS)),
     plan,
     conclude,
 )

@@ -1,4 +1,4 @@
-"""Dulac-Arnold et al. (2012), section 6.3.1, Fig. 7: a hard budget of M features, at no price."""
+"""Dulac-Arnold et al. (2012), section 6.3.1, Fig. 7: a hard budget of M features, which cost nothing."""
 
 from __future__ import annotations
 
@@ -6,49 +6,61 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from fsgym_studies.common.curves import done, settings_of
-from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, Arm, DataDir
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.budget.claims import claims
-from fsgym_studies.dwsm.budget.tables import beside, beside_table
-from fsgym_studies.dwsm.study import BASE, BINARY, BUDGET, REFERENCE, over_shares, splits_text
+from fsgym_studies.dwsm.budget.tables import accuracy_at_budgets, budget_table
+from fsgym_studies.dwsm.study import (
+    BINARY_SETS,
+    BUDGET_MODEL,
+    DWSM_REFERENCE,
+    DWSM_SETTINGS,
+    cells_over_shares,
+    splits_text,
+)
 from fsgym_studies.dwsm.tables import curve_pictures, settings_table
 
-BUDGETS = (2, 5, 10, 20)
+BUDGETS = (2, 5, 10, 20)  # values of M
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
-    for source in BINARY:
+    for source in BINARY_SETS:
         data = source.load(data_dir)
-        limits = tuple({"lam": 0.0, "budget": m} for m in BUDGETS if m < data.n_features)
-        arms = (Arm(BUDGET, "rcpi", limits), BASE, Arm(L1_SVM, "l1_svm"), Arm(LARS, "lars"))
-        cells += over_shares(data, arms, full)
+        budgets = tuple({"lam": 0.0, "budget": m} for m in BUDGETS if m < data.n_features)
+        methods = (
+            MethodSettings(BUDGET_MODEL, "rcpi", budgets),
+            DWSM_SETTINGS,
+            MethodSettings(L1_SVM, "l1_svm"),
+            MethodSettings(LARS, "lars"),
+        )
+        cells += cells_over_shares(data, methods, full)
     return cells
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
-    settings = settings_of(table)
-    found = beside(table)
-    tables = [beside_table(found), settings_table(settings)]
-    return Conclusion(protocol(full), claims(found), tables, curve_pictures(settings, table))
+def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    settings = setting_means(table)
+    accuracies = accuracy_at_budgets(table)
+    tables = [budget_table(accuracies), settings_table(settings)]
+    return Conclusion(protocol(full), claims(accuracies), tables, curve_pictures(settings, table))
 
 
 def protocol(full: bool) -> str:
     return (
-        f"The eight binary data sets, {splits_text(full)}; "
+        f"The eight binary data sets; {splits_text(full)}; "
         f"RCPI with at most M = {', '.join(map(str, BUDGETS))} features at price 0 (M below the number of features), "
-        f"beside {DWSM} without budget, {L1_SVM} and {LARS} as in dwsm-binary."
+        f"compared with {DWSM} without a budget, {L1_SVM} and {LARS} as in dwsm-binary."
     )
 
 
 STUDY = Study(
     "dwsm-budget",
     "DWSM: hard budget (section 6.3.1)",
-    REFERENCE,
+    DWSM_REFERENCE,
     (2.3, 51.0),
-    tuple(s.name for s in BINARY),
+    tuple(s.name for s in BINARY_SETS),
     plan,
     conclude,
 )

@@ -9,38 +9,43 @@ import pandas as pd
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS
 from fsgym_studies.common.statistics import accuracy_at
 from fsgym_studies.common.study import Table
-from fsgym_studies.dwsm.study import BUDGET
+from fsgym_studies.dwsm.study import BUDGET_MODEL
 
-OTHERS = (DWSM, LARS, L1_SVM)
+WITHOUT_BUDGET = (DWSM, LARS, L1_SVM)
 
 
-def beside(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a (data set, M): sparsity and accuracy of the budget model, heights of the others' curves there."""
+def accuracy_at_budgets(table: pd.DataFrame) -> pd.DataFrame:
+    """Sparsity and accuracy of the budget model for each data set and M, and the other methods at the same sparsity.
+
+    Returns
+    -------
+    DataFrame, columns dataset, M, sparsity and a column per method; means over splits and shares of training data
+    """
     rows = []
     for _, cells in table.groupby(["dataset", "share", "split"], sort=False):
-        for cell in cells[cells["method"] == BUDGET].to_dict("records"):
+        for cell in cells[cells["method"] == BUDGET_MODEL].to_dict("records"):
             row = {
                 "dataset": cell["dataset"],
                 "M": json.loads(cell["params"])["budget"],
                 "sparsity": cell["sparsity"],
-                BUDGET: cell["accuracy"],
+                BUDGET_MODEL: cell["accuracy"],
             }
-            for other in OTHERS:
+            for other in WITHOUT_BUDGET:
                 own = cells[cells["method"] == other]
                 if len(own):
                     height = accuracy_at(cell["sparsity"], own["sparsity"], own["accuracy"], cell["chance"])
                     row[other] = float(height)
             rows.append(row)
-    columns = ["dataset", "M", "sparsity", BUDGET, *OTHERS]
+    columns = ["dataset", "M", "sparsity", BUDGET_MODEL, *WITHOUT_BUDGET]
     return pd.DataFrame(rows, columns=columns).groupby(["dataset", "M"], sort=False).mean().reset_index()
 
 
-def beside_table(found: pd.DataFrame) -> Table:
-    """What ``beside`` finds."""
+def budget_table(accuracies: pd.DataFrame) -> Table:
+    """The table of ``accuracy_at_budgets``."""
     return Table(
-        "beside",
-        "Each budget beside the others at its own sparsity",
-        "Accuracy of the budget model, and the height of the others' curves at the sparsity that it reaches in the "
-        "same split; means over splits and shares of training data.",
-        found.rename(columns={"dataset": "data set"}),
+        "budgets",
+        "The budget model and the other methods at equal sparsity",
+        "Accuracy of the budget model, and the height of the other methods' curves at the sparsity that the budget "
+        "model reaches in the same split; means over splits and shares of training data.",
+        accuracies.rename(columns={"dataset": "data set"}),
     )

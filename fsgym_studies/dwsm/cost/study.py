@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
 from fsgym.datasets import load_costs
-from fsgym_studies.common.curves import done
-from fsgym_studies.common.plan import DWSM, Arm, Block, DataDir, Source, folds
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, folds
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.cost.claims import claims, notes
-from fsgym_studies.dwsm.cost.printed import PRINTED
-from fsgym_studies.dwsm.cost.tables import TITLE, cost_table, label, picture
-from fsgym_studies.dwsm.study import OTHERS
-from fsgym_studies.dwsm.study import REFERENCE as DWSM_REFERENCE
+from fsgym_studies.dwsm.cost.printed import TABLE_6
+from fsgym_studies.dwsm.cost.tables import TITLE, cost_picture, cost_table, error_cost_label
+from fsgym_studies.dwsm.study import BASELINES, DWSM_REFERENCE
 
 PIMA = Source("pima_diabetes", TITLE)
-RIGHT = -50.0  # of a right answer; not printed, but what the printed costs and accuracies amount to
-REPEATS = {False: 10, True: 50}
-SETTING = ({"n_iterations": 20, "states_per_sample": 30, "mixture": "decision"},)
-REFERENCE = (
-    DWSM_REFERENCE
-    + """
+CORRECT_ANSWER_COST = -50.0  # not printed; follows from the printed costs and accuracies, see ``protocol``
+FOLD_REPEATS = {False: 10, True: 50}  # repeats of the five folds
+COST_RCPI_PARAMS: dict[str, Any] = {"n_iterations": 20, "states_per_sample": 30, "mixture": "decision"}
+TURNEY_AND_JI_REFERENCES = """
 @article{turney1995cost,
   author  = {Turney, Peter D.},
   title   = {Cost-sensitive classification: empirical evaluation of a hybrid genetic decision tree induction algorithm},
@@ -42,37 +40,45 @@ REFERENCE = (
   year    = {2007}
 }
 """
-)
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     data = PIMA.load(data_dir)
     prices = load_costs(PIMA.name, data_dir=data_dir)
     costs = [prices[name] for name in data.feature_names]
     cells = []
-    for error in PRINTED:
-        rules = {"lam": 1.0, "costs": costs, "error_costs": [[RIGHT, error], [error, RIGHT]]}
-        arms = (Arm(DWSM, "rcpi", SETTING), *OTHERS)
-        cells += Block(data, arms, folds(5, REPEATS[full]), rules, label=label(error)).planned()
+    for error in TABLE_6:
+        error_costs = [[CORRECT_ANSWER_COST, error], [error, CORRECT_ANSWER_COST]]
+        rules = {"lam": 1.0, "costs": costs, "error_costs": error_costs}
+        methods = (MethodSettings(DWSM, "rcpi", (COST_RCPI_PARAMS,)), *BASELINES)
+        cells += Sweep(data, methods, folds(5, FOLD_REPEATS[full]), rules, label=error_cost_label(error)).cells()
     return cells
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
-    pictures = [picture(table)] if len(table) else []
+def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    pictures = [cost_picture(table)] if len(table) else []
     return Conclusion(protocol(full), claims(table), [cost_table(table)], pictures, notes(table))
 
 
 def protocol(full: bool) -> str:
+    correct, params = CORRECT_ANSWER_COST, COST_RCPI_PARAMS
     return (
-        f"Pima diabetes (768 rows, 8 features), five folds, drawn {REPEATS[full]} times; prices of the tests from "
-        f"Turney (1995), {RIGHT:g} for a right answer and 400 or 800 for a wrong one. The {RIGHT:g} is not printed: "
-        ".76 x -50 + .24 x 400 = 58 leaves 16 for tests in the printed 74, and .75 x -50 + .25 x 800 leaves 18.5 in "
-        f"181. RCPI with {SETTING[0]['n_iterations']} iterations of {SETTING[0]['states_per_sample']} states a row, "
-        "the mixture drawn at each decision, as the paper has it."
+        f"Pima diabetes (768 rows, 8 features); five stratified folds, repeated {FOLD_REPEATS[full]} times; prices of "
+        f"the tests from Turney (1995); a correct answer costs {correct:g}, a wrong one 400 or 800. The {correct:g} is "
+        "not printed, but it agrees with Table 6: the answers cost .76 x -50 + .24 x 400 = 58, which leaves 16 of the "
+        "printed 74 for tests, and .75 x -50 + .25 x 800 = 162.5, which leaves 18.5 of 181. RCPI with "
+        f"{params['n_iterations']} iterations of {params['states_per_sample']} states per row; the policy of the "
+        "mixture is sampled anew at each decision, as in the paper."
     )
 
 
 STUDY = Study(
-    "dwsm-cost", "DWSM: costs of tests and errors (section 6.3.2)", REFERENCE, (1.3, 7.0), (PIMA.name,), plan, conclude
+    "dwsm-cost",
+    "DWSM: costs of tests and errors (section 6.3.2)",
+    DWSM_REFERENCE + TURNEY_AND_JI_REFERENCES,
+    (1.3, 7.0),
+    (PIMA.name,),
+    plan,
+    conclude,
 )

@@ -7,21 +7,21 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym.comparison.summary import settings_text
-from fsgym_studies.common.render import style, with_interval
+from fsgym_studies.common.render import figure_style, with_interval
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Table
-from fsgym_studies.dwsm.cost.printed import PRINTED
+from fsgym_studies.dwsm.cost.printed import TABLE_6
 
 TITLE = "Pima diabetes"
 
 
-def label(error: float) -> str:
-    """What the table calls the data at the cost of an error."""
+def error_cost_label(error: float) -> str:
+    """The name that tables give to the data at a cost of an error."""
     return f"{TITLE}, {error:g}"
 
 
 def cheapest(table: pd.DataFrame) -> pd.DataFrame:
-    """The cheapest setting of each method at each error cost."""
+    """The setting of each method that is cheapest at each error cost."""
     rows = []
     for (dataset, method), cells in table.groupby(["dataset", "method"], sort=False):
         setting = cells.groupby("setting")["loss"].mean().idxmin()
@@ -42,32 +42,32 @@ def cheapest(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def cost_table(table: pd.DataFrame) -> Table:
-    """What each method costs, in tests and answers."""
+    """The mean cost of each method, for tests and for answers."""
     return Table(
         "costs",
         "Mean cost of a decision",
-        "Prices of the tests made plus the cost of the answer, mean over the folds with a 95 % bootstrap interval. "
-        "Methods other than DWSM know no prices: theirs is the setting that came out cheapest on the test folds, "
-        "which favours them.",
+        "Prices of the acquired tests plus the cost of the answer, mean over the folds with a 95 % bootstrap interval. "
+        "Methods other than DWSM ignore prices; each has the setting that is cheapest on the test folds, which is "
+        "optimistic.",
         cheapest(table),
     )
 
 
-def picture(table: pd.DataFrame) -> Picture:
-    """What is paid for tests and what answers cost then."""
+def cost_picture(table: pd.DataFrame) -> Picture:
+    """The mean price of the tests against the mean cost of the answers."""
     grouped = table.groupby(["dataset", "method", "setting"], sort=False)
     columns = ["spent", "error_cost"]
     means = grouped[columns].mean().join(grouped[columns].std(ddof=0).fillna(0.0).add_suffix("_std")).reset_index()
     titles = {m: m for m in means["method"].unique()}
-    with style():
+    with figure_style():
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(10.5, 4.2), layout="constrained")
-        panels = figure.subplots(1, len(PRINTED))
-        for panel, error in zip(panels, PRINTED):
-            rows = means[means["dataset"] == label(error)]
-            figures.curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests made", ax=panel)
+        panels = figure.subplots(1, len(TABLE_6))
+        for panel, error in zip(panels, TABLE_6):
+            rows = means[means["dataset"] == error_cost_label(error)]
+            figures.curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests", ax=panel)
             panel.set(title=f"error cost {error:g}", ylabel="mean cost of the answers")
         png = png_of(figure)
-    caption = "Means over the folds, bars of one standard deviation. Down and to the left is better."
-    return Picture("costs", "Prices of tests against cost of answers", caption, png)
+    caption = "Means over the folds; bars: one standard deviation. Down and to the left is better."
+    return Picture("costs", "Price of the tests and cost of the answers", caption, png)

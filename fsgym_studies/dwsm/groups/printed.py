@@ -1,9 +1,9 @@
-"""What Table 7 prints."""
+"""The numbers of Table 7."""
 
 from __future__ import annotations
 
-# Data set, method and lambda, sparsity, groups or features, accuracy.
-PRINTED = (
+# Data set; method and lambda; sparsity; groups or features used; accuracy.
+TABLE_7 = (
     ("Gisette", "DWSM, lambda 0", 0.255, "7.4 groups", 0.932),
     ("Gisette", "DWSM, lambda .005", 0.308, "6.9 groups", 0.937),
     ("Gisette", "DWSM, lambda .01", 0.310, "6.9 groups", 0.926),

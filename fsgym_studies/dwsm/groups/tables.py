@@ -6,37 +6,44 @@ import json
 
 import pandas as pd
 
-from fsgym_studies.common.render import number
+from fsgym_studies.common.render import format_number
 from fsgym_studies.common.study import Table
-from fsgym_studies.dwsm.groups.printed import PRINTED
+from fsgym_studies.dwsm.groups.printed import TABLE_7
 
-ADULT, SONAR, TEXTS = "Adult", "sonar", "pcmac"
+ADULT, SONAR, PCMAC = "Adult", "sonar", "pcmac"
 
 
 def in_groups(dataset: str, number: int) -> str:
-    """What the table calls a data set in so many random groups."""
+    """The name that tables give to a data set whose features are in random groups."""
     return f"{dataset} in {number} random groups"
 
 
-def table7(settings: pd.DataFrame) -> Table:
-    """The rows of Table 7, printed and ours."""
+def table_7(settings: pd.DataFrame) -> Table:
+    """Table 7 with the printed rows and ours."""
     rows = [
-        {"data set": d, "method": m, "from": "paper", "sparsity": number(s, 3), "used": u, "accuracy": number(a, 3)}
-        for d, m, s, u, a in PRINTED
+        {
+            "data set": d,
+            "method": m,
+            "from": "paper",
+            "sparsity": format_number(s, 3),
+            "used": u,
+            "accuracy": format_number(a, 3),
+        }
+        for d, m, s, u, a in TABLE_7
     ]
     for row in settings.to_dict("records"):
         if str(row["dataset"]).startswith(SONAR):
             continue
         params = json.loads(row["params"])
-        what = f"lambda {params['lam']:g}" if "lam" in params else f"at most {params['max_features']} features"
+        setting = f"lambda {params['lam']:g}" if "lam" in params else f"at most {params['max_features']} features"
         rows.append(
             {
                 "data set": row["dataset"],
-                "method": f"{row['method']}, {what}",
-                "from": "here",
-                "sparsity": number(row["sparsity"], 3),
+                "method": f"{row['method']}, {setting}",
+                "from": "our runs",
+                "sparsity": format_number(row["sparsity"], 3),
                 "used": f"{row['n_acquisitions']:.2f} groups, {row['n_features']:.0f} features",
-                "accuracy": number(row["accuracy"], 3),
+                "accuracy": format_number(row["accuracy"], 3),
             }
         )
-    return Table("table7", "Table 7, the printed and ours", "Ours are means over the splits.", pd.DataFrame(rows))
+    return Table("table7", "Table 7, printed and ours", "Ours are means over the splits.", pd.DataFrame(rows))

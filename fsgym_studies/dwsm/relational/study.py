@@ -8,60 +8,73 @@ import numpy as np
 import pandas as pd
 
 from fsgym.grids import contiguous
-from fsgym_studies.common.curves import done
-from fsgym_studies.common.plan import DWSM, Arm, Block, DataDir, Source, sampled
-from fsgym_studies.common.study import Conclusion, Planned, Study
+from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, subsample
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.relational.claims import claims
-from fsgym_studies.dwsm.relational.tables import GRID, PRICES, SIDE, digit_table, label, layout, picture, results_table
-from fsgym_studies.dwsm.study import REFERENCE
+from fsgym_studies.dwsm.relational.tables import (
+    BLOCK_PRICES,
+    BLOCK_SIDE,
+    GRID_SIDE,
+    block_picture,
+    block_price_label,
+    digit_table,
+    layout,
+    results_table,
+)
+from fsgym_studies.dwsm.study import DWSM_REFERENCE
 
-TRAIN, TEST = Source("mnist", "MNIST", split="train"), Source("mnist", "MNIST", split="test")
-ROWS = {False: 5000, True: 60000}
-EFFORT = {False: {"n_iterations": 5, "states_per_sample": 4}, True: {"n_iterations": 10, "states_per_sample": 4}}
+MNIST_TRAIN, MNIST_TEST = Source("mnist", "MNIST", split="train"), Source("mnist", "MNIST", split="test")
+# Quick and full studies:
+MNIST_TRAIN_ROWS = {False: 5000, True: 60000}
+MNIST_RCPI_PARAMS = {
+    False: {"n_iterations": 5, "states_per_sample": 4},
+    True: {"n_iterations": 10, "states_per_sample": 4},
+}
 
 
-def plan(full: bool, data_dir: DataDir) -> list[Planned]:
-    train, test = sampled(TRAIN.load(data_dir), ROWS[full]), TEST.load(data_dir)
-    groups = [np.flatnonzero(layout() == b).tolist() for b in range(GRID * GRID)]
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+    train, test = subsample(MNIST_TRAIN.load(data_dir), MNIST_TRAIN_ROWS[full]), MNIST_TEST.load(data_dir)
+    groups = [np.flatnonzero(layout() == b).tolist() for b in range(GRID_SIDE * GRID_SIDE)]
     cells = []
-    for related, unrelated in PRICES:
+    rcpi = MethodSettings(DWSM, "rcpi", (MNIST_RCPI_PARAMS[full],))
+    for related, unrelated in BLOCK_PRICES:
         rules = {
             "lam": 1.0,
             "groups": groups,
-            "related": contiguous(GRID, GRID).astype(int).tolist(),
+            "related": contiguous(GRID_SIDE, GRID_SIDE).astype(int).tolist(),
             "costs": related,
             "unrelated_costs": unrelated,
         }
-        arm = Arm(DWSM, "rcpi", (EFFORT[full],))
-        cells += Block(train, (arm,), [{}], rules, test=test, label=label((related, unrelated))).planned()
+        cells += Sweep(train, (rcpi,), [{}], rules, test=test, label=block_price_label((related, unrelated))).cells()
     return cells
 
 
-def conclude(planned: Sequence[Planned], table: pd.DataFrame, full: bool) -> Conclusion:
-    table = done(table)
-    test = planned[0].task.data["test"]
+def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    test = cells[0].task.data["test"]
     classes = [str(c) for c in test.classes]
-    pictures = [picture(test, row) for row in table.to_dict("records")]
+    pictures = [block_picture(test, row) for row in table.to_dict("records")]
     tables = [results_table(table), digit_table(table, classes)]
     return Conclusion(protocol(full), claims(table, classes), tables, pictures)
 
 
 def protocol(full: bool) -> str:
-    prices = " and ".join(f"{r:g} / {u:g}" for r, u in PRICES)
+    prices, params = " and ".join(f"{r:g} / {u:g}" for r, u in BLOCK_PRICES), MNIST_RCPI_PARAMS[full]
     return (
-        f"MNIST in {GRID} x {GRID} blocks of {SIDE} x {SIDE} pixels, {ROWS[full]} training images and the 10,000 of "
-        f"the test part; a block costs less when it shares an edge with an acquired one: {prices} (the paper's prices "
-        f"are not printed). RCPI with {EFFORT[full]['n_iterations']} iterations of {EFFORT[full]['states_per_sample']} "
-        "states an image."
+        f"MNIST in {GRID_SIDE} x {GRID_SIDE} blocks of {BLOCK_SIDE} x {BLOCK_SIDE} pixels; {MNIST_TRAIN_ROWS[full]} "
+        "training images and the 10,000 test images. A block that shares an edge with an acquired block is cheaper; "
+        f"prices of related / unrelated blocks: {prices} (the paper does not print its prices). RCPI with "
+        f"{params['n_iterations']} iterations of {params['states_per_sample']} states per image."
     )
 
 
 STUDY = Study(
     "dwsm-relational",
     "DWSM: blocks of an image (section 6.3.3, Fig. 8)",
-    REFERENCE,
+    DWSM_REFERENCE,
     (0.4, 9.0),
-    (TRAIN.name,),
+    (MNIST_TRAIN.name,),
     plan,
     conclude,
 )

@@ -13,32 +13,39 @@ from fsgym.comparison.report import Picture, png_of
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.grids import blocks
-from fsgym_studies.common.render import file_stem, style
+from fsgym_studies.common.render import figure_style, file_stem
 from fsgym_studies.common.study import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-GRID, SIDE = 4, 7  # blocks in a row, pixels in a block's row
-PRICES = ((0.0, 0.0), (0.005, 0.03))  # related, unrelated; the paper's are not printed
+GRID_SIDE = 4  # blocks along a side of an image
+BLOCK_SIDE = 7  # pixels along a side of a block
+BLOCK_PRICES = ((0.0, 0.0), (0.005, 0.03))  # of a related and of an unrelated block; the paper does not print its own
 
 
-def label(prices: tuple[float, float]) -> str:
-    """What the table calls the images at prices of related and unrelated blocks."""
+def block_price_label(prices: tuple[float, float]) -> str:
+    """The name that tables give to the images at the prices of a related and an unrelated block."""
     return f"MNIST, {prices[0]:g} related, {prices[1]:g} not"
 
 
 def layout() -> np.ndarray:
-    """The block of each pixel."""
-    return blocks((GRID * SIDE, GRID * SIDE), (SIDE, SIDE))
+    """The number of the block of each pixel."""
+    return blocks((GRID_SIDE * BLOCK_SIDE, GRID_SIDE * BLOCK_SIDE), (BLOCK_SIDE, BLOCK_SIDE))
+
+
+def block_name(block: int) -> str:
+    """A block by its row and column, which are counted from 1."""
+    return f"row {block // GRID_SIDE + 1}, column {block % GRID_SIDE + 1}"
 
 
 def usage_of(row: dict) -> np.ndarray:
-    """How often each block is acquired for each class's correct images, float (n_classes, n_blocks)."""
-    return np.array([u if u is not None else [np.nan] * GRID * GRID for u in row["class_usage"]], float)
+    """Share of the correctly classified images of each class that acquire each block, float (n_classes, n_blocks)."""
+    return np.array([u if u is not None else [np.nan] * GRID_SIDE * GRID_SIDE for u in row["class_usage"]], float)
 
 
-def by_digit(table: pd.DataFrame, classes: Sequence[str]) -> pd.DataFrame:
+def usage_by_digit(table: pd.DataFrame, classes: Sequence[str]) -> pd.DataFrame:
+    """Number of blocks and the two most frequent blocks, a row per cell and digit."""
     rows = []
     for row in table.to_dict("records"):
         usage = usage_of(row)
@@ -50,50 +57,47 @@ def by_digit(table: pd.DataFrame, classes: Sequence[str]) -> pd.DataFrame:
                     "digit": name,
                     "images": row["class_right"][k],
                     "blocks": float(usage[k].sum()),
-                    "most often": "; ".join(
-                        f"row {b // GRID + 1}, column {b % GRID + 1} ({usage[k, b]:.2f})" for b in most
-                    ),
+                    "most often": "; ".join(f"{block_name(b)} ({usage[k, b]:.2f})" for b in most),
                 }
             )
     return pd.DataFrame(rows)
 
 
 def results_table(table: pd.DataFrame) -> Table:
-    """Accuracy, blocks and prices."""
+    """Accuracy, number of blocks and mean price of each cell."""
     frame = table[["dataset", "accuracy", "n_acquisitions", "sparsity", "spent"]]
     names = {"dataset": "data set and prices", "n_acquisitions": "blocks", "spent": "mean price"}
     return Table("results", "Accuracy and blocks", "On the test part.", frame.rename(columns=names))
 
 
 def digit_table(table: pd.DataFrame, classes: Sequence[str]) -> Table:
-    """The blocks that each digit takes."""
+    """The blocks that are acquired for each digit."""
     return Table(
         "digits",
         "Blocks by digit",
-        "Mean number of blocks acquired for the images of each digit that are "
-        "answered correctly, and the two blocks acquired most often (rows and columns from 1).",
-        by_digit(table, classes),
+        "Mean number of blocks acquired for the correctly classified images of each digit, and the two blocks acquired "
+        "most often (rows and columns are counted from 1).",
+        usage_by_digit(table, classes),
     )
 
 
-def picture(test: Dataset, row: dict) -> Picture:
+def block_picture(test: Dataset, row: dict) -> Picture:
     """How often each block is acquired, by digit."""
     usage = usage_of(row)[:, layout()]
-    with style():
+    with figure_style():
         png = png_of(usage_panels(test, usage, row["class_right"]))
     stem = file_stem("blocks", row["dataset"].partition(", ")[2])
     caption = (
-        "How often each block is acquired for the correctly answered images of each digit (brighter: more often), "
+        "How often each block is acquired for the correctly classified images of each digit (brighter: more often), "
         f"with the mean image in white. Accuracy {row['accuracy']:.3f}, sparsity {row['sparsity']:.2f}."
     )
     return Picture(stem, f"Blocks acquired ({row['dataset']})", caption, png)
 
 
 def block_usage(result: Evaluation) -> Figure:
-    """A figure of one panel a class: how often each pixel is acquired, under the class's mean image in white.
+    """Plot how often each pixel is acquired, with a panel per class and the mean image of the class in white.
 
-    Frequencies are taken over the correctly classified data of the class. Raises ValueError where the data are no
-    images.
+    Frequencies are over the correctly classified rows of a class. Raises ValueError if the rows are not images.
     """
     data = result.dataset
     counts = [int(((result.answers == data.y) & (data.y == k)).sum()) for k in range(data.n_classes)]
@@ -101,33 +105,33 @@ def block_usage(result: Evaluation) -> Figure:
 
 
 def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int]) -> Figure:
-    """The figure of ``block_usage`` from numbers.
+    """The figure of ``block_usage`` from given frequencies.
 
     Parameters
     ----------
-    data : Dataset of images; their means are drawn
-    usage : float (n_classes, n_features), how often each pixel is acquired; NaN for a class without data
-    counts : of data that each class's frequencies are taken over
+    data : Dataset of images, whose means are plotted
+    usage : float (n_classes, n_features), how often each pixel is acquired; NaN for a class without rows
+    counts : int (n_classes,), the number of rows of each class over which frequencies are taken
     """
     from matplotlib.figure import Figure
 
     if data.image_shape is None:
-        raise ValueError(f"{data.name!r} has no image_shape; block_usage draws images only")
-    shares = usage.reshape(data.n_classes, *data.image_shape)
+        raise ValueError(f"block_usage plots images only, but data set {data.name!r} has no image_shape")
+    frequencies = usage.reshape(data.n_classes, *data.image_shape)
     columns = min(5, data.n_classes)
     rows = -(-data.n_classes // columns)
     figure = Figure(figsize=(2.1 * columns + 0.8, 2.3 * rows), layout="constrained")
     panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
-    shown = None
+    image = None
     for k, ax in enumerate(panels):
         ax.set_axis_off()
-        if k >= data.n_classes or np.isnan(shares[k]).any():
+        if k >= data.n_classes or np.isnan(frequencies[k]).any():
             continue
         mean = data.X[data.y == k].mean(axis=0).reshape(data.image_shape)
-        shown = ax.imshow(shares[k], cmap="viridis", vmin=0.0, vmax=1.0)
-        ink = (mean - mean.min()) / max(float(np.ptp(mean)), 1e-9)
-        ax.imshow(np.ones((*mean.shape, 3)), alpha=0.75 * ink)
+        image = ax.imshow(frequencies[k], cmap="viridis", vmin=0.0, vmax=1.0)
+        opacity = (mean - mean.min()) / max(float(np.ptp(mean)), 1e-9)
+        ax.imshow(np.ones((*mean.shape, 3)), alpha=0.75 * opacity)
         ax.set_title(f"{data.classes[k]} (n = {counts[k]})", fontsize=9)
-    if shown is not None:
-        figure.colorbar(shown, ax=list(panels), label="share of images that acquire it", shrink=0.8)
+    if image is not None:
+        figure.colorbar(image, ax=list(panels), label="share of images that acquire it", shrink=0.8)
     return figure
