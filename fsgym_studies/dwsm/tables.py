@@ -74,7 +74,10 @@ def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]
         chances = table[table["dataset"] == dataset].groupby("share")["chance"].mean()
         with figure_style():
             figure = figures.panels(
-                rows, PLOTTED_METHODS, {float(s): float(c) for s, c in chances.items()}, figures.shorten_name(str(dataset))
+                rows,
+                PLOTTED_METHODS,
+                {float(s): float(c) for s, c in chances.items()},
+                figures.shorten_name(str(dataset)),
             )
             png = png_of(figure)
         caption = (

@@ -1,4 +1,4 @@
-"""Cells of the study of boosted feature selection: a method over all its settings, on one split of one data set."""
+"""Cells of the study of gradient boosted feature selection: all settings of one method on one split of a data set."""
 
 from __future__ import annotations
 
@@ -13,74 +13,76 @@ from fsgym.dataset import Dataset, Scaling
 from fsgym.methods import find_method, load_class
 from fsgym_studies.common.cell import parts_of
 
-CURVE = "fsgym_studies.gbfs.cell:curve"
-STAGES = "fsgym_studies.gbfs.cell:stages"
-SYNTHETIC = "fsgym_studies.gbfs.cell:synthetic"
-PENALTIES = (1.0, 10.0, 100.0)  # C of the SVM, of which inner splits choose
-GRID = np.linspace(-1.0, 1.0, 61)  # the places of the picture at which decisions are told
+ERROR_CURVE_CALL = "fsgym_studies.gbfs.cell:error_curve"
+STAGES_CALL = "fsgym_studies.gbfs.cell:stages"
+SYNTHETIC_CALL = "fsgym_studies.gbfs.cell:synthetic"
+SVM_C_VALUES = (1.0, 10.0, 100.0)  # from which inner splits choose the SVM's C; our choice, the paper prints none
+PICTURE_GRID = np.linspace(-1.0, 1.0, 61)  # coordinates, of x1 and of x2, at which Fig. 1 shows decisions
 
 
-def curve(
+def error_curve(
     data: Dataset,
     *,
     method: str,
     options: Mapping[str, Any],
     part: Mapping[str, Any],
     seed: int,
-    judge: int = 0,
+    svm_splits: int = 0,
     test: Dataset | None = None,
 ) -> dict[str, Any]:
-    """Test error against the number of selected features.
+    """Return the test error against the number of selected features.
 
     Parameters
     ----------
     data : Dataset, two classes
     method : str, a name of ``METHODS``
     options : mapping
-        ``params``, of the estimator; ``bags``, the number of clusters of features that are counted; of ``gbfs``
-        ``mu_rel`` and ``depths``; of a method that ranks ``counts``, and ``inner``, the random splits that choose the
-        weight of its SVM; of others ``decades`` and ``n_settings``; ``aware``, whether the method is told the bags.
-    part : mapping, as ``fit_and_evaluate`` takes it
+        ``params``, parameters of the estimator. ``bags``, the number of clusters of features in which selected features
+        are counted, and ``aware``, whether the method is given these clusters. For ``gbfs``, ``mu_rel`` and ``depths``.
+        For a method that ranks features, ``counts`` and ``inner``, the number of random splits that choose the C of its
+        SVM. For every other method, ``decades`` and ``n_settings`` of the grid of its penalty.
+    part : mapping, as in ``fit_and_evaluate``
     seed : int
-    judge : int
-        Random inner splits for an SVM that is trained on every selection, to compare selections; 0 has no SVM.
-    test : Dataset, optional, where parts are official
+    svm_splits : int
+        Number of random inner splits that choose the C of an SVM trained on every selection, by which selections of
+        different methods can be compared; 0: no such SVM.
+    test : Dataset, optional, the test part where the data set has an official one
 
     Returns
     -------
     dict
-        Lists over settings: ``n_features``, ``test_error``; ``bags``, from how many clusters features come, and
-        ``svm_error`` where they were asked for. ``chance``, the error of the training part's largest class; n_train,
-        n_test; ``warning``, the first.
+        Lists with one value per setting: ``n_features``, ``test_error``; if requested ``bags``, the number of clusters
+        that the selected features come from, and ``svm_error``. Also ``chance``, the error of predicting the largest
+        class of the training part; n_train, n_test; ``warning``, the first one.
     """
     train, test = (data, test) if test is not None else parts_of(data, part)
     X, y = train.X, train.y
-    labels = clusters(X, options["bags"]) if options.get("bags") else None
-    with warnings.catch_warnings(record=True) as said:
+    labels = feature_clusters(X, options["bags"]) if options.get("bags") else None
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        models = fitted(method, X, y, options, labels, seed)
-    chosen = [selection(m) for m in models]
-    told: dict[str, Any] = {
-        "n_features": [len(c) for c in chosen],
+        models = fit_settings(method, X, y, options, labels, seed)
+    selections = [selected_columns(m) for m in models]
+    result: dict[str, Any] = {
+        "n_features": [len(c) for c in selections],
         "test_error": [float((m.predict(test.X) != test.y).mean()) for m in models],
         "chance": float((test.y != np.bincount(y).argmax()).mean()),
         "n_train": len(y),
         "n_test": test.n_samples,
-        "warning": f"{said[0].category.__name__}: {str(said[0].message)[:160]}" if said else None,
+        "warning": f"{caught[0].category.__name__}: {str(caught[0].message)[:160]}" if caught else None,
     }
     if labels is not None:
-        told["bags"] = [len(np.unique(labels[c])) for c in chosen]
-    if judge:
-        known: dict[tuple[int, ...], float] = {(): told["chance"]}
-        for c in map(tuple, (np.sort(c) for c in chosen)):
+        result["bags"] = [len(np.unique(labels[c])) for c in selections]
+    if svm_splits:
+        known: dict[tuple[int, ...], float] = {(): result["chance"]}
+        for c in map(tuple, (np.sort(c) for c in selections)):
             if c not in known:
-                known[c] = svm_error(train, test, np.array(c), judge, seed)
-        told["svm_error"] = [known[tuple(np.sort(c))] for c in chosen]
-    return told
+                known[c] = svm_error(train, test, np.array(c), svm_splits, seed)
+        result["svm_error"] = [known[tuple(np.sort(c))] for c in selections]
+    return result
 
 
-def fitted(method: str, X: NDArray, y: NDArray, options: Mapping[str, Any], labels: Any, seed: int) -> list[Any]:
-    """An estimator for each setting."""
+def fit_settings(method: str, X: NDArray, y: NDArray, options: Mapping[str, Any], labels: Any, seed: int) -> list[Any]:
+    """Fit one estimator for each setting."""
     cls = load_class(find_method(method))
     known = cls().get_params()
     own = {"bags": "bags", "groups": "groups"} if labels is not None and options.get("aware") else {}
@@ -88,20 +90,22 @@ def fitted(method: str, X: NDArray, y: NDArray, options: Mapping[str, Any], labe
     if "random_state" in known:
         params["random_state"] = seed
     if method == "gbfs":
-        return boosted(cls(**params), X, y, options)
+        return fit_boosted(cls(**params), X, y, options)
     if "counts" in options:
         if "classifier" in known:
             params["classifier"] = tuned_svm(options["inner"], seed)
         return cls(**params).fit_path(X, y, [k for k in options["counts"] if k <= X.shape[1]])
     sketch = cls(**params)
     first = sketch.sparsity_grid(X, y)[0]
-    (knob, start), down = next(iter(first.items())), method == "group_lasso"  # its knob is the penalty itself
-    steps = 10.0 ** (options["decades"] * np.linspace(0.0, 1.0, options["n_settings"]) ** 2)  # most where few are used
-    return [cls(**params | {knob: float(start / s if down else start * s)}).fit(X, y) for s in steps]
+    # The parameter of group LASSO is the penalty itself; that of the others is its inverse.
+    (name, start), down = next(iter(first.items())), method == "group_lasso"
+    # Squared, so that most settings lie where few features are selected.
+    steps = 10.0 ** (options["decades"] * np.linspace(0.0, 1.0, options["n_settings"]) ** 2)
+    return [cls(**params | {name: float(start / s if down else start * s)}).fit(X, y) for s in steps]
 
 
-def boosted(base: Any, X: NDArray, y: NDArray, options: Mapping[str, Any]) -> list[Any]:
-    """A path of mu; depth and number of iterations are chosen on held-out rows, then all rows are learnt from."""
+def fit_boosted(base: Any, X: NDArray, y: NDArray, options: Mapping[str, Any]) -> list[Any]:
+    """Fit a path over mu: choose depth and number of iterations on held-out rows, then fit again on all rows."""
     from sklearn.base import clone
 
     from baselines import gbfs_path
@@ -112,38 +116,39 @@ def boosted(base: Any, X: NDArray, y: NDArray, options: Mapping[str, Any]) -> li
     ]
     if base.validation_fraction is None:
         return paths[0]
-    made = []
+    refitted = []
     for models in zip(*paths):
         best = min(models, key=lambda m: min(m.validation_loss_, default=np.inf))
-        made.append(clone(best).set_params(n_iter=best.best_iteration_, validation_fraction=None).fit(X, y))
-    return made
+        refitted.append(clone(best).set_params(n_iter=best.best_iteration_, validation_fraction=None).fit(X, y))
+    return refitted
 
 
-def selection(model: Any) -> NDArray[np.int64]:
-    """The columns that a fitted estimator looks at, for whatever row."""
+def selected_columns(model: Any) -> NDArray[np.int64]:
+    """Columns that a fitted estimator may use for some row."""
     for name in ("selected_features_", "selected_"):
         if hasattr(model, name):
             return getattr(model, name)
     return np.flatnonzero(model.coef_.any(axis=0))
 
 
-def tuned_svm(inner: int, seed: int) -> Any:
-    """An SVM with RBF kernel whose C is chosen on random inner splits, 80 % to learn from."""
+def tuned_svm(n_splits: int, seed: int) -> Any:
+    """An SVM with RBF kernel whose C is chosen on random inner splits with 80 % of the rows for training."""
     from sklearn.model_selection import GridSearchCV, StratifiedShuffleSplit
     from sklearn.svm import SVC
 
-    return GridSearchCV(SVC(), {"C": PENALTIES}, cv=StratifiedShuffleSplit(inner, test_size=0.2, random_state=seed))
+    splitter = StratifiedShuffleSplit(n_splits, test_size=0.2, random_state=seed)
+    return GridSearchCV(SVC(), {"C": SVM_C_VALUES}, cv=splitter)
 
 
-def svm_error(train: Dataset, test: Dataset, columns: NDArray[np.int64], inner: int, seed: int) -> float:
-    """The test error of the SVM on these columns, scaled to [-1, 1]."""
+def svm_error(train: Dataset, test: Dataset, columns: NDArray[np.int64], n_splits: int, seed: int) -> float:
+    """Test error of the SVM on these columns, scaled to [-1, 1]."""
     scaling = Scaling.fit(train.X[:, columns])
-    machine = tuned_svm(inner, seed).fit(scaling.apply(train.X[:, columns]), train.y)
+    machine = tuned_svm(n_splits, seed).fit(scaling.apply(train.X[:, columns]), train.y)
     return float((machine.predict(scaling.apply(test.X[:, columns])) != test.y).mean())
 
 
-def clusters(X: NDArray, number: int) -> NDArray[np.int64]:
-    """Features in clusters of like behaviour over the training rows: k-means of their standardised columns."""
+def feature_clusters(X: NDArray, number: int) -> NDArray[np.int64]:
+    """Cluster features with similar values over the training rows: k-means on their standardised columns."""
     from sklearn.cluster import KMeans
 
     width = X.std(axis=0, dtype=np.float64)
@@ -154,7 +159,7 @@ def clusters(X: NDArray, number: int) -> NDArray[np.int64]:
 def stages(
     data: Dataset, *, mu_rel: Sequence[float], params: Mapping[str, Any], seed: int, test: Dataset
 ) -> dict[str, Any]:
-    """Features and test error after each iteration, for each of a few mu (the paper's curve of its largest set)."""
+    """Number of features and test error after each iteration, for a few mu (Fig. 4, kddcup99)."""
     from baselines import GBFSClassifier, gbfs_path
 
     base = GBFSClassifier(validation_fraction=None, random_state=seed, **params)
@@ -169,49 +174,51 @@ def stages(
 
 
 def three_features(n: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Points whose class is told by a parabola in the first two features; the third is a mixture of them.
+    """Sample points whose class is given by a parabola in the first two features; the third is a mixture of both.
 
-    The paper's own points are not printed. These have what it says of them: no plane separates the classes, x1 and x2
-    do, and x3 = .6 x1 + .4 x2 adds nothing.
+    The paper does not print its points. Ours have the properties it states: no plane separates the classes, x1 and x2
+    together do, and x3 = .6 x1 + .4 x2 is redundant.
     """
     rng = np.random.default_rng(seed)
     x1, x2 = rng.uniform(-1.0, 1.0, (2, 4 * n))
     height = x1 - (2.0 * x2**2 - 0.7)
-    kept = np.flatnonzero(np.abs(height) > 0.1)[:n]
-    return np.column_stack([x1, x2, 0.6 * x1 + 0.4 * x2])[kept], (height > 0)[kept].astype(np.int64)
+    rows = np.flatnonzero(np.abs(height) > 0.1)[:n]
+    return np.column_stack([x1, x2, 0.6 * x1 + 0.4 * x2])[rows], (height > 0)[rows].astype(np.int64)
 
 
 def synthetic(*, n: int, params: Mapping[str, Any], mu_rel: Sequence[float], seed: int) -> dict[str, Any]:
-    """What L1 logistic regression and boosting select of three features; 90 % to learn from, a fifth of it to choose.
+    """Which of three features L1 logistic regression and GBFS select.
 
-    Of the settings whose error on held-out rows is within a standard error of the smallest, the one with the fewest
-    features counts.
+    90 % of the rows are for training, a fifth of them held out to choose the setting: of the settings whose held-out
+    error is within one standard error of the smallest, the one with the fewest features is used.
 
     Returns
     -------
     dict
-        For ``l1`` and ``gbfs``: ``_error`` on the test rows, ``_selected`` features (from 1), ``_decisions`` on the
-        grid of the picture, row by row of x2; and ``points``, the test rows as x1, x2 and class.
+        For ``l1`` and ``gbfs``: ``_error`` on the test rows; ``_selected``, numbers of the features, from 1;
+        ``_decisions`` on the grid of the picture, row by row of x2. Also ``points``, the test rows as x1, x2, class.
     """
     from sklearn.model_selection import train_test_split
 
     X, y = three_features(n, seed)
-    train, test, t, u = train_test_split(X, y, test_size=0.1, stratify=y, random_state=seed)
-    inner, held, a, b = train_test_split(train, t, test_size=0.2, stratify=t, random_state=seed)
-    x1, x2 = (v.ravel() for v in np.meshgrid(GRID, GRID))
-    places = np.column_stack([x1, x2, 0.6 * x1 + 0.4 * x2])
-    told: dict[str, Any] = {"points": np.column_stack([test[:, :2], u]).round(3).tolist()}
+    train, test, y_train, y_test = train_test_split(X, y, test_size=0.1, stratify=y, random_state=seed)
+    inner, held_out, y_inner, y_held_out = train_test_split(
+        train, y_train, test_size=0.2, stratify=y_train, random_state=seed
+    )
+    x1, x2 = (v.ravel() for v in np.meshgrid(PICTURE_GRID, PICTURE_GRID))
+    grid_points = np.column_stack([x1, x2, 0.6 * x1 + 0.4 * x2])
+    result: dict[str, Any] = {"points": np.column_stack([test[:, :2], y_test]).round(3).tolist()}
     for name, method in (("l1", "l1_logistic"), ("gbfs", "gbfs")):
         cls = load_class(find_method(method))
-        grid = cls().sparsity_grid(train, t) if name == "l1" else [{"mu_rel": m, **params} for m in mu_rel]
-        tried = [cls(**g, random_state=seed).fit(inner, a) for g in grid]
-        errors = np.array([(m.predict(held) != b).mean() for m in tried])
-        enough = errors.min() + np.sqrt(errors.min() * (1.0 - errors.min()) / len(b))
-        best = min(np.flatnonzero(errors <= enough), key=lambda k: (len(selection(tried[k])), errors[k]))
-        model = cls(**grid[best], random_state=seed).fit(train, t)
-        told |= {
-            f"{name}_error": float((model.predict(test) != u).mean()),
-            f"{name}_selected": (selection(model) + 1).tolist(),
-            f"{name}_decisions": model.predict(places).astype(int).tolist(),
+        grid = cls().sparsity_grid(train, y_train) if name == "l1" else [{"mu_rel": m, **params} for m in mu_rel]
+        models = [cls(**g, random_state=seed).fit(inner, y_inner) for g in grid]
+        errors = np.array([(m.predict(held_out) != y_held_out).mean() for m in models])
+        limit = errors.min() + np.sqrt(errors.min() * (1.0 - errors.min()) / len(y_held_out))
+        best = min(np.flatnonzero(errors <= limit), key=lambda k: (len(selected_columns(models[k])), errors[k]))
+        model = cls(**grid[best], random_state=seed).fit(train, y_train)
+        result |= {
+            f"{name}_error": float((model.predict(test) != y_test).mean()),
+            f"{name}_selected": (selected_columns(model) + 1).tolist(),
+            f"{name}_decisions": model.predict(grid_points).astype(int).tolist(),
         }
-    return told
+    return result

@@ -1,4 +1,4 @@
-"""Xu, Huang, Weinberger and Zheng (2014), Figs. 1 to 5: boosted feature selection against what it is compared with."""
+"""Xu, Huang, Weinberger and Zheng (2014), Figs. 1 to 5: gradient boosted feature selection and other methods."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, cell_row, random_splits, seed_of, shared_data, subsample
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
-from fsgym_studies.gbfs.cell import CURVE, STAGES, SYNTHETIC
+from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
 from fsgym_studies.gbfs.claims import claims, notes
 from fsgym_studies.gbfs.tables import (
-    AWARE,
     COLON,
-    COUNTS,
+    FEATURE_COUNTS,
     GBFS,
-    GROUPS,
+    GBFS_BAGS,
+    GROUP_LASSO,
     HSIC,
     KDD,
     L1LR,
@@ -29,19 +29,19 @@ from fsgym_studies.gbfs.tables import (
     SPAM,
     SYNTHETIC_SET,
     USPS,
+    all_settings_table,
     colon_table,
+    comparison_table,
     curve_picture,
     error_table,
     quality_picture,
     quality_table,
-    settings_table,
     stages_picture,
     synthetic_picture,
     synthetic_table,
-    versus_table,
 )
 
-REFERENCE = """\
+GBFS_REFERENCE = """\
 @inproceedings{xu2014gradient,
   author    = {Xu, Zhixiang and Huang, Gao and Weinberger, Kilian Q. and Zheng, Alice X.},
   title     = {Gradient boosted feature selection},
@@ -52,65 +52,65 @@ REFERENCE = """\
 }
 """
 
-HALVES = tuple(0.5**k for k in range(1, 11))
-QUARTERS = tuple(0.25**k for k in range(1, 11))  # of kddcup99, where one feature tells nearly all
-SPLITS = {False: 3, True: 10}  # of the small sets
-BAG_SPLITS = {False: 8, True: 100}
-DRAWS = {False: 10, True: 100}
-ROWS = {False: {"mnist": 4000, "adult": 8000, "kdd": 20_000}, True: {}}  # of training; None: all
-KDD_TEST = {False: 50_000, True: None}
-FEWER = (1, 2, 5, 10, 20, 40)  # numbers of features with an SVM on 3,681 rows
-INNER = {False: 2, True: 5}
-BAGS = 9
-TREES = {False: 100, True: 500}
+# Values for False are those of the quick study, for True those of the full one.
+MU_HALVED = tuple(0.5**k for k in range(1, 11))  # shares of mu_max
+MU_QUARTERED = tuple(0.25**k for k in range(1, 11))  # for kddcup99, where one feature separates most rows
+SMALL_SET_SPLITS = {False: {SPAM: 3, USPS: 3, "pcmac": 2}, True: {SPAM: 10, USPS: 10, "pcmac": 10}}
+COLON_SPLITS = {False: 8, True: 100}
+SYNTHETIC_DRAWS = {False: 10, True: 100}
+TRAINING_ROWS = {False: {"mnist": 4000, "adult": 8000, "kdd": 20_000}, True: {}}  # of sets not named: all
+KDD_TEST_ROWS = {False: 50_000, True: None}  # None: all
+SPAM_SVM_COUNTS = (1, 2, 5, 10, 20, 40)  # numbers of features of the quick study's SVMs on 3,681 rows, which are slow
+SVM_SPLITS = {False: 2, True: 5}  # inner splits that choose the C of an SVM
+N_BAGS = 9  # clusters of genes on colon, as in section 5.2
+FOREST_TREES = {False: 100, True: 500}
 
 
 def boosting(full: bool) -> dict[str, Any]:
-    """The paper's rate with up to 2,000 iterations; quick, 250 iterations at four times the rate, which goes as far."""
+    """The paper's rate with up to 2,000 iterations; in the quick study 250 iterations at four times the rate."""
     params = {"n_iter": 2000, "learning_rate": 0.1} if full else {"n_iter": 250, "learning_rate": 0.4}
     params |= {"min_samples_leaf": 5, "early_stopping": 200 if full else 50}
-    return {"params": params, "mu_rel": HALVES, "depths": (2, 3, 4) if full else (3,)}
+    return {"params": params, "mu_rel": MU_HALVED, "depths": (2, 3, 4) if full else (3,)}
 
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
-    gbfs, trees = boosting(full), {"params": {"n_estimators": TREES[full]}, "counts": COUNTS}
+    gbfs, trees = boosting(full), {"params": {"n_estimators": FOREST_TREES[full]}, "counts": FEATURE_COUNTS}
     linear = {"params": {}, "decades": 2, "n_settings": 18}
-    kernel = {"params": {}, "counts": COUNTS, "inner": INNER[full]}
+    kernel = {"params": {}, "counts": FEATURE_COUNTS, "inner": SVM_SPLITS[full]}
     arms = {GBFS: ("gbfs", gbfs), RFFS: ("forest", trees), L1LR: ("l1_logistic", linear)}
     svms = {HSIC: ("hsic_lasso", kernel), MRMR: ("mrmr", kernel)}
-    some = {n: (m, {**o, "counts": FEWER}) for n, (m, o) in svms.items()}
-    few = [] if full else [arms | some]
-    cells = [
-        cell
-        for data, methods, number, judge in (
-            (binary(Source("spambase", SPAM).load(data_dir), ("spam",)), few[0] if few else arms | svms, 3, 0),
-            (binary(Source("usps", USPS, split="test").load(data_dir), range(1, 10, 2)), arms | svms, 3, INNER[full]),
-            (binary(Source("pcmac", "pcmac").load(data_dir), (2,)), arms, 2, 0),
-        )
-        for cell in curves(data, methods, random_splits(0.8, number if not full else SPLITS[full]), judge)
-    ]
-    for train, test in official(full, data_dir):
-        cells += curves(train, arms, [{}], 0, test)
-    train, test = kdd(full, data_dir)
-    finer = arms | {GBFS: ("gbfs", {**gbfs, "mu_rel": QUARTERS})}
-    cells += [*curves(train, finer, [{}], 0, test), *stages(train, test, gbfs)]
-    return [*cells, *colon(full, data_dir, arms, kernel), *synthetic(full)]
+    fewer = {n: (m, {**o, "counts": SPAM_SVM_COUNTS}) for n, (m, o) in svms.items()}
+    on_spam = arms | (svms if full else fewer)
+    small_sets = (
+        (binary(Source("spambase", SPAM).load(data_dir), ("spam",)), on_spam, 0),
+        (binary(Source("usps", USPS, split="test").load(data_dir), range(1, 10, 2)), arms | svms, SVM_SPLITS[full]),
+        (binary(Source("pcmac", "pcmac").load(data_dir), (2,)), arms, 0),
+    )
+    cells = []
+    for data, methods, svm_splits in small_sets:
+        cells += curve_cells(data, methods, random_splits(0.8, SMALL_SET_SPLITS[full][data.name]), svm_splits)
+    for train, test in official_parts(full, data_dir):
+        cells += curve_cells(train, arms, [{}], 0, test)
+    train, test = kdd_parts(full, data_dir)
+    finer = arms | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
+    cells += [*curve_cells(train, finer, [{}], 0, test), *stages_cells(train, test, gbfs)]
+    return [*cells, *colon_cells(full, data_dir, arms, kernel), *synthetic_cells(full)]
 
 
 def binary(data: Dataset, positive: Any) -> Dataset:
-    """The data set with two classes: these labels, and the others; each column by itself."""
+    """The data set with two classes, these labels against all others, and without groups of columns."""
     y = np.isin(data.classes[data.y], list(positive)).astype(np.int64)
     return data.replace(y=y, classes=None, groups=None)
 
 
-def official(full: bool, data_dir: DataFolder) -> list[tuple[Dataset, Dataset]]:
-    """Training and test parts as they are given, the first sub-sampled where quick."""
+def official_parts(full: bool, data_dir: DataFolder) -> list[tuple[Dataset, Dataset]]:
+    """The official training and test parts; in the quick study a sample of the training rows."""
     first = range(1, 14)  # the letters A to M
     isolet = [binary(Source(n, "isolet").load(data_dir), first) for n in ("isolet_1560", "isolet5")]
     digits = [Source("mnist", "mnist3vs8", split=s).load(data_dir) for s in ("train", "test")]
     digits = [binary(d.rows(np.flatnonzero(np.isin(d.classes[d.y], (3, 8)))), (8,)) for d in digits]
     adult = [binary(Source("a9a", "adult", split=s).load(data_dir), (1,)) for s in ("train", "test")]
-    rows = ROWS[full]
+    rows = TRAINING_ROWS[full]
     return [
         (isolet[0], isolet[1]),
         (subsample(digits[0], rows.get("mnist")), digits[1]),
@@ -118,112 +118,115 @@ def official(full: bool, data_dir: DataFolder) -> list[tuple[Dataset, Dataset]]:
     ]
 
 
-def kdd(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
-    """Attacks against normal connections, categories as one column a level; 80 % to learn from."""
+def kdd_parts(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
+    """Training and test part of kddcup99: normal connections against attacks, one-hot categories, 80 % for training."""
     data = binary(Source("kddcup99_10percent", KDD, one_hot=True).load(data_dir), ("normal",))
     train, test = data.split(0.8, 0)
-    return subsample(train, ROWS[full].get("kdd")), subsample(test, KDD_TEST[full])
+    return subsample(train, TRAINING_ROWS[full].get("kdd")), subsample(test, KDD_TEST_ROWS[full])
 
 
-def curves(
-    data: Dataset, methods: Mapping[str, tuple[str, Any]], parts: Sequence[Mapping], judge: int, test: Any = None
+def curve_cells(
+    data: Dataset, methods: Mapping[str, tuple[str, Any]], parts: Sequence[Mapping], svm_splits: int, test: Any = None
 ) -> list[StudyCell]:
-    """A cell for each method and part."""
+    """One cell for each method and part."""
     shared = shared_data(data, test)
-    made = []
+    cells = []
     for number, part in enumerate(parts):
         for title, (method, options) in methods.items():
-            # Methods with an SVM of their own are judged by it.
-            own = judge if "inner" not in options else 0
+            # Methods whose own classifier is that SVM need no second one.
+            own = svm_splits if "inner" not in options else 0
             arguments = {
                 "method": method,
                 "options": options,
                 "part": dict(part),
-                "judge": own,
+                "svm_splits": own,
                 "seed": seed_of(data.name, number, method),
             }
             row = cell_row(data.name, part.get("share", 0.0), number, title, json.dumps(options))
-            made.append(StudyCell(Task(CURVE, arguments, shared), row))
-    return made
+            cells.append(StudyCell(Task(ERROR_CURVE_CALL, arguments, shared), row))
+    return cells
 
 
-def stages(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[StudyCell]:
+def stages_cells(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[StudyCell]:
+    """The cell of Fig. 4: errors over the iterations at three mu."""
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
     arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of("stages")}
     row = cell_row(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
-    return [StudyCell(Task(STAGES, arguments, shared_data(train, test)), row)]
+    return [StudyCell(Task(STAGES_CALL, arguments, shared_data(train, test)), row)]
 
 
-def colon(full: bool, data_dir: DataFolder, arms: Mapping, kernel: Mapping) -> list[StudyCell]:
-    """62 samples: nothing can be held out, so the number of iterations is fixed. Genes come in clusters."""
+def colon_cells(full: bool, data_dir: DataFolder, arms: Mapping, kernel: Mapping) -> list[StudyCell]:
+    """Cells of colon, whose genes come in clusters; with 62 samples nothing is held out, so iterations are fixed."""
     data, params = Source("colon", COLON).load(data_dir), {"n_iter": 100, "learning_rate": 0.1}
-    gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": HALVES, "depths": (3,)}
+    gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": MU_HALVED, "depths": (3,)}
     groups = {"params": {}, "decades": 2, "n_settings": 12, "aware": True}
     methods = {
-        AWARE: ("gbfs", {**gbfs, "aware": True}),
-        GROUPS: ("group_lasso", groups),
+        GBFS_BAGS: ("gbfs", {**gbfs, "aware": True}),
+        GROUP_LASSO: ("group_lasso", groups),
         GBFS: ("gbfs", gbfs),
         RFFS: arms[RFFS],
         L1LR: arms[L1LR],
         HSIC: ("hsic_lasso", kernel),
     }
-    methods = {title: (method, {**options, "bags": BAGS}) for title, (method, options) in methods.items()}
-    return curves(binary(data, (2,)), methods, random_splits(0.8, BAG_SPLITS[full]), 0)
+    methods = {title: (method, {**options, "bags": N_BAGS}) for title, (method, options) in methods.items()}
+    return curve_cells(binary(data, (2,)), methods, random_splits(0.8, COLON_SPLITS[full]), 0)
 
 
-def synthetic(full: bool) -> list[StudyCell]:
+def synthetic_cells(full: bool) -> list[StudyCell]:
+    """One cell for each draw of the example with three features."""
     params = {"n_iter": 150, "learning_rate": 0.1, "min_samples_leaf": 5, "validation_fraction": None}
-    arguments = {"n": 600, "params": params, "mu_rel": HALVES[:7]}
-    rows = [cell_row(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(DRAWS[full])]
-    return [StudyCell(Task(SYNTHETIC, arguments | {"seed": k}), row) for k, row in enumerate(rows)]
+    arguments = {"n": 600, "params": params, "mu_rel": MU_HALVED[:7]}
+    rows = [
+        cell_row(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(SYNTHETIC_DRAWS[full])
+    ]
+    return [StudyCell(Task(SYNTHETIC_CALL, arguments | {"seed": k}), row) for k, row in enumerate(rows)]
 
 
 def protocol(full: bool) -> str:
-    rows, rate = (
-        ROWS[full],
-        "0.1, at most 2,000 iterations and 2, 3 or 4" if full else "0.4, at most 250 iterations and 3",
-    )
-    part = (
+    rows = TRAINING_ROWS[full]
+    used = (
         "all training rows"
         if full
         else (
             f"{rows['mnist']:,} training rows of mnist, {rows['adult']:,} of adult and {rows['kdd']:,} of kddcup99, "
-            f"{KDD_TEST[full]:,} test rows of kddcup99"
+            f"{KDD_TEST_ROWS[full]:,} test rows of kddcup99,"
         )
     )
+    splits = " or ".join(map(str, sorted(set(SMALL_SET_SPLITS[full].values()))))
+    rate = "0.1, at most 2,000 iterations and 2, 3 or 4" if full else "0.4, at most 250 iterations and 3"
     return (
-        "Error against the number of selected features. spambase, pcmac and uspst (the 2,007 test digits of usps, even "
-        "against odd) in random splits with 80 % of the rows for training; isolet (1,560 of its rows for training and "
-        "1,559 for testing, the letters A to M against N to Z), mnist 3 against 8 and adult (a9a) in their own parts; "
-        "kddcup99, the 10 % file with one column a category, 80 % for training, since its test part is not at hand; "
-        f"{part}; {SPLITS[full] if full else '2 or 3'} splits of the small sets. {GBFS} at mu = mu_max / 2 to "
-        f"mu_max / 1024 (of kddcup99 mu_max / 4 to mu_max / 2^20), rate {rate} levels of splits, a fifth of the "
-        f"training rows choosing the iterations, then fitted to all of them; {RFFS} with {TREES[full]} full trees, "
-        f"ranked and trained again; {L1LR} at 18 "
-        f"penalties; {HSIC} (in blocks of 20 rows) and {MRMR} with an RBF-SVM. Colon in {BAG_SPLITS[full]} splits, its "
-        f"genes in {BAGS} bags by k-means on the training rows. Between settings a curve is straight over the number "
-        "of features; the groupings of labels are ours."
+        "Test error against the number of selected features. spambase, pcmac and uspst (the 2,007 test digits of usps, "
+        "even against odd) in random splits with 80 % of the rows for training; isolet (1,560 of its rows for training "
+        "and 1,559 for testing, the letters A to M against N to Z), mnist (3 against 8) and adult (a9a) in their "
+        "official parts; kddcup99, the 10 % file with one-hot categories, 80 % for training, since its test part is "
+        f"not available. The study uses {used} and {splits} splits of the small sets. {GBFS} with mu = mu_max / 2 to "
+        f"mu_max / 1024 (on kddcup99 mu_max / 4 to mu_max / 2^20), rate {rate} levels of splits; a fifth of the "
+        "training rows chooses the number of iterations, then the model is fitted to all of them. "
+        f"{RFFS} with {FOREST_TREES[full]} fully grown trees, trained again on the features that rank first. {L1LR} "
+        f"at 18 penalties. {HSIC} (in blocks of 20 rows) and {MRMR} with an RBF-SVM. Colon in {COLON_SPLITS[full]} "
+        f"splits, its genes in {N_BAGS} bags by k-means on the training rows. Between settings a curve is linear in "
+        "the number of features. How labels are grouped into two classes is our choice."
     )
 
 
 def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [
-        versus_table(table),
+        comparison_table(table),
         error_table(table),
         quality_table(table),
         colon_table(table),
         synthetic_table(table),
-        settings_table(table),
+        all_settings_table(table),
     ]
     pictures = [synthetic_picture(table), curve_picture(table), quality_picture(table), stages_picture(table)]
-    told = [t for t in tables if len(t.frame)]
-    return Conclusion(protocol(full), claims(table), told, [p for p in pictures if p is not None], notes(table))
+    filled = [t for t in tables if len(t.frame)]
+    return Conclusion(protocol(full), claims(table), filled, [p for p in pictures if p is not None], notes(table))
 
 
 STUDY = Study(
     "gbfs",
     "GBFS: error against number of features (sections 5.1 to 5.4)",
-    REFERENCE,
+    GBFS_REFERENCE,
     (6.5, 270.0),
     ("spambase", "usps", "pcmac", "isolet_1560", "isolet5", "mnist", "a9a", "kddcup99_10percent", "colon"),
     plan,

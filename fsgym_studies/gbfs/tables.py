@@ -1,4 +1,4 @@
-"""Errors of boosted feature selection and its rivals at equal numbers of features, in tables and pictures."""
+"""Tables and pictures of the GBFS study: test errors of all methods at equal numbers of selected features."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from matplotlib.ticker import MaxNLocator
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import LINE, figure_style, format_number
+from fsgym_studies.common.render import DASH, LINE, figure_style, format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Table
-from fsgym_studies.gbfs.cell import GRID
+from fsgym_studies.gbfs.cell import PICTURE_GRID
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# As the paper has it: RFFS selects by the importances of a random forest, L1LR is L1 logistic regression.
 GBFS, RFFS, L1LR, MRMR, HSIC = "GBFS", "RFFS", "L1LR", "mRMR", "HSIC Lasso"
-AWARE, GROUPS = "GBFS, bags", "group LASSO"
-METHODS = (GBFS, RFFS, L1LR, HSIC, MRMR)
+GBFS_BAGS, GROUP_LASSO = "GBFS, bags", "group LASSO"
+CURVE_METHODS = (GBFS, RFFS, L1LR, HSIC, MRMR)
 SPAM, USPS, KDD, COLON, SYNTHETIC_SET = "spambase", "uspst", "kddcup99", "colon", "three features"
-SETS = (SPAM, USPS, "isolet", "mnist3vs8", "adult", "pcmac", KDD)
-SMALL = SETS[:-1]
-COUNTS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 100)
-TOLD = (2, 5, 10, 20, 50, 100)
-WIDEST = 1e6  # numbers of features are read as shares of it: the curve is straight between settings
+CURVE_DATASETS = (SPAM, USPS, "isolet", "mnist3vs8", "adult", "pcmac", KDD)
+SMALL_AND_MEDIUM = CURVE_DATASETS[:-1]
+FEATURE_COUNTS = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 100)  # at which curves are compared and averaged
+REPORTED_COUNTS = (2, 5, 10, 20, 50, 100)  # at which tables and notes report errors
+COUNT_SCALE = 1e6  # features; ``accuracy_at`` takes shares, and with one divisor the curve stays linear in the count
 SPAM_COLUMNS = 57
-CLASSES = (figures.COLOURS[1], figures.COLOURS[0])
+CLASS_COLOURS = (figures.COLOURS[1], figures.COLOURS[0])
 
 
-def points(table: pd.DataFrame, value: str = "test_error") -> pd.DataFrame:
-    """One row a setting: columns dataset, split, method, chance, n_test, n_features and ``value``."""
+def curve_points(table: pd.DataFrame, value: str = "test_error") -> pd.DataFrame:
+    """One row per setting: columns dataset, split, method, chance, n_test, n_features and ``value``."""
     columns = ["dataset", "split", "method", "chance", "n_test", "n_features", value]
     if not set(columns) <= set(table.columns):
         return pd.DataFrame(columns=columns)
@@ -42,80 +43,81 @@ def points(table: pd.DataFrame, value: str = "test_error") -> pd.DataFrame:
     return cells[columns].explode(["n_features", value], ignore_index=True)
 
 
-def read(rows: pd.DataFrame, counts: Sequence[int], value: str = "test_error") -> pd.DataFrame:
-    """Each split's curve at these numbers of features: index (dataset, method, split), a column a number.
+def errors_at(rows: pd.DataFrame, counts: Sequence[int], value: str = "test_error") -> pd.DataFrame:
+    """Each split's curve at these numbers of features: index (dataset, method, split), one column per number.
 
-    Without features the error is that of the largest class; beyond the densest setting the curve is flat.
+    Without features the error is that of the largest class; beyond the setting with most features the curve is flat.
     """
-    found = {
+    errors = {
         key: 1.0
         - accuracy_at(
-            1.0 - np.asarray(counts) / WIDEST,
-            1.0 - cells["n_features"].astype(float) / WIDEST,
+            1.0 - np.asarray(counts) / COUNT_SCALE,
+            1.0 - cells["n_features"].astype(float) / COUNT_SCALE,
             1.0 - cells[value].astype(float),
             1.0 - float(cells["chance"].iloc[0]),
         )
         for key, cells in rows.groupby(["dataset", "method", "split"], sort=False)
     }
-    index = pd.MultiIndex.from_tuples(list(found), names=["dataset", "method", "split"])
-    return pd.DataFrame(list(found.values()), index=index, columns=list(counts)).sort_index()
+    index = pd.MultiIndex.from_tuples(list(errors), names=["dataset", "method", "split"])
+    return pd.DataFrame(list(errors.values()), index=index, columns=list(counts)).sort_index()
 
 
 def counts_of(dataset: str, low: int = 1, high: int = 100) -> list[int]:
-    """The numbers of features at which methods are compared on a data set, as the paper: up to 100, all of spam."""
+    """Numbers of features at which methods are compared on a data set: as in the paper, up to 100, on spambase 57."""
     most = min(high, SPAM_COLUMNS) if dataset == SPAM else high
-    return [k for k in COUNTS if low <= k <= most]
+    return [k for k in FEATURE_COUNTS if low <= k <= most]
 
 
-class Versus(NamedTuple):
-    """Mean errors of two methods over the same splits, and the error of their difference."""
+class ErrorComparison(NamedTuple):
+    """Mean test errors of two methods over the same splits, and the standard error of their difference."""
 
     first: float
     second: float
-    spread: float
+    standard_error: float
 
     @property
     def word(self) -> str:
-        """Whether the first is above (errs less), level with or below the second; a dash where one is missing."""
+        """The first method compared with the second: better, similar or worse; a dash where one is missing."""
         gain = self.second - self.first
         if gain != gain:
-            return "–"
-        return "above" if gain > 2.0 * self.spread else "below" if gain < -2.0 * self.spread else "level"
+            return DASH
+        margin = 2.0 * self.standard_error
+        return "better" if gain > margin else "worse" if gain < -margin else "similar"
 
 
-def versus(
+def compare_errors(
     table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int], value: str = "test_error"
-) -> Versus:
-    """Compare errors, averaged over numbers of features, in splits that both have.
+) -> ErrorComparison:
+    """Compare the errors of two methods, averaged over numbers of features, in the splits that both have.
 
-    The spread is the standard error of a difference of two independent shares of all their test rows, which is more
-    than that of methods judged on the same rows.
+    The standard error is that of a difference of two independent shares of all test rows. It is conservative,
+    since both methods are tested on the same rows.
     """
-    rows = points(table, value)
+    rows = curve_points(table, value)
     rows = rows[(rows["dataset"] == dataset) & rows["method"].isin([first, second])]
-    wide = read(rows, counts, value).mean(axis=1).unstack("method") if len(rows) else pd.DataFrame()
+    wide = errors_at(rows, counts, value).mean(axis=1).unstack("method") if len(rows) else pd.DataFrame()
     if not {first, second} <= set(wide.columns):
-        return Versus(np.nan, np.nan, np.nan)
+        return ErrorComparison(np.nan, np.nan, np.nan)
     both = wide[[first, second]].dropna()
     mean = both.mean().clip(0.0, 1.0)
-    seen = rows.drop_duplicates("split").set_index("split")["n_test"]
-    n_test = float(seen[both.index.get_level_values("split")].sum())
-    spread = np.sqrt(float((mean * (1.0 - mean)).sum()) / n_test) if n_test else np.nan
-    return Versus(float(mean[first]), float(mean[second]), float(spread))
+    test_rows = rows.drop_duplicates("split").set_index("split")["n_test"]
+    n_test = float(test_rows[both.index.get_level_values("split")].sum())
+    standard_error = np.sqrt(float((mean * (1.0 - mean)).sum()) / n_test) if n_test else np.nan
+    return ErrorComparison(float(mean[first]), float(mean[second]), float(standard_error))
 
 
-def told(table: pd.DataFrame) -> list[str]:
-    """The data sets of which there are curves."""
-    return [d for d in SETS if (points(table)["dataset"] == d).any()]
+def datasets_with_curves(table: pd.DataFrame) -> list[str]:
+    """Data sets of Figs. 3 and 4 that have results."""
+    return [d for d in CURVE_DATASETS if (curve_points(table)["dataset"] == d).any()]
 
 
-def versus_table(table: pd.DataFrame) -> Table:
-    """Where GBFS is above random forest selection and L1 logistic regression, and where below."""
+def comparison_table(table: pd.DataFrame) -> Table:
+    """Where GBFS is better or worse than random forest selection and L1 logistic regression."""
     rows = []
-    for dataset in told(table):
-        places = [(str(k), [k]) for k in TOLD if k <= max(counts_of(dataset))]
-        for name, counts in (*places, ("mean", counts_of(dataset))):
-            forest, linear = (versus(table, dataset, GBFS, other, counts) for other in (RFFS, L1LR))
+    for dataset in datasets_with_curves(table):
+        single = [(str(k), [k]) for k in REPORTED_COUNTS if k <= max(counts_of(dataset))]
+        for name, counts in (*single, ("mean", counts_of(dataset))):
+            forest, linear = (compare_errors(table, dataset, GBFS, other, counts) for other in (RFFS, L1LR))
             rows.append(
                 {
                     "data set": dataset,
@@ -128,72 +130,80 @@ def versus_table(table: pd.DataFrame) -> Table:
                 }
             )
     caption = (
-        "Test errors at equal numbers of features, means over splits; mean: over 1 to 100 features, each number of "
-        f"{', '.join(map(str, COUNTS))} alike. above: GBFS errs less, by more than two standard errors of a difference "
-        "of two shares of as many test rows; below: more; level: neither."
+        "Test errors at equal numbers of features, means over splits. Row mean: the average over "
+        f"{', '.join(map(str, FEATURE_COUNTS))} features (on spambase up to 50). Better: the error of GBFS is lower by "
+        "more than two standard errors of a difference of two shares of as many test rows; worse: it is higher by more "
+        "than that; similar: neither."
     )
-    return Table("versus", "Where GBFS is above and where it is below", caption, pd.DataFrame(rows))
+    return Table("versus", "Where GBFS is better and where it is worse", caption, pd.DataFrame(rows))
 
 
 def error_table(table: pd.DataFrame) -> Table:
-    """Every method's errors at given numbers of features."""
-    rows, found = [], read(points(table), TOLD)
-    for dataset in told(table):
-        for method in METHODS:
-            if (dataset, method) in found.index.droplevel("split"):
-                own = found.loc[(dataset, method)]
-                told_at = {str(k): own[k].mean() if k <= max(counts_of(dataset)) else None for k in TOLD}
-                rows.append({"data set": dataset, "method": method, "splits": len(own)} | told_at)
+    """Errors of every method at given numbers of features."""
+    rows, errors = [], errors_at(curve_points(table), REPORTED_COUNTS)
+    for dataset in datasets_with_curves(table):
+        for method in CURVE_METHODS:
+            if (dataset, method) in errors.index.droplevel("split"):
+                own = errors.loc[(dataset, method)]
+                reported = {str(k): own[k].mean() if k <= max(counts_of(dataset)) else None for k in REPORTED_COUNTS}
+                rows.append({"data set": dataset, "method": method, "splits": len(own)} | reported)
     caption = "Test errors by number of selected features; means over splits."
     return Table("errors", "Errors of all methods", caption, pd.DataFrame(rows))
 
 
-def settings_table(table: pd.DataFrame) -> Table:
-    """All settings of all methods, as they came out."""
-    rows = points(table)
+def all_settings_table(table: pd.DataFrame) -> Table:
+    """Number of features and test error of every setting of every method."""
+    rows = curve_points(table)
     rows["setting"] = rows.groupby(["dataset", "method", "split"], sort=False).cumcount() + 1
     rows = rows.astype({"n_features": float, "test_error": float})
     keys = ["dataset", "method", "setting"]
     means = rows.groupby(keys, sort=False)[["n_features", "test_error"]].mean()
     frame = means.assign(splits=rows.groupby(keys, sort=False)["split"].nunique()).reset_index()
     names = {"dataset": "data set", "n_features": "features", "test_error": "test error"}
-    caption = "Means over splits of what each setting selects and how it errs; curves are read split by split."
+    caption = "Number of selected features and test error of each setting, means over splits."
     return Table("settings", "All settings", caption, frame.rename(columns=names))
 
 
 def quality_table(table: pd.DataFrame) -> Table:
-    """The error of one SVM on every method's selections."""
-    found = read(quality(table), TOLD, "svm_error")
+    """Errors of one SVM on the selections of every method."""
+    errors = errors_at(quality_points(table), REPORTED_COUNTS, "svm_error")
     rows = [
         {"method": method} | {str(k): v for k, v in cells.mean().items()}
-        for (_, method), cells in found.groupby(["dataset", "method"], sort=False)
+        for (_, method), cells in errors.groupby(["dataset", "method"], sort=False)
     ]
-    caption = "Test errors on uspst of an SVM with RBF kernel on the selected features, by their number."
+    caption = "Test errors on uspst of an SVM with RBF kernel on the selected features, by number of features."
     return Table("quality", "Quality of the selected features", caption, pd.DataFrame(rows))
 
 
-def quality(table: pd.DataFrame) -> pd.DataFrame:
-    """Points of the SVM that judges selections; mRMR and HSIC Lasso have the same one as their own."""
-    judged, own = points(table, "svm_error"), points(table)
+def quality_points(table: pd.DataFrame) -> pd.DataFrame:
+    """Errors of the SVM trained on every selection; for mRMR and HSIC Lasso, whose own classifier it is, theirs."""
+    of_svm, own = curve_points(table, "svm_error"), curve_points(table)
     own = own[(own["dataset"] == USPS) & own["method"].isin([HSIC, MRMR])].rename(columns={"test_error": "svm_error"})
-    judged = judged[judged["dataset"] == USPS]
-    return pd.concat([judged, own], ignore_index=True) if len(judged) and len(own) else judged
+    of_svm = of_svm[of_svm["dataset"] == USPS]
+    return pd.concat([of_svm, own], ignore_index=True) if len(of_svm) and len(own) else of_svm
 
 
-class Best(NamedTuple):
-    """A method at its setting of least mean test error on colon: that error, features, bags; and over all settings."""
+class BestSetting(NamedTuple):
+    """A method on colon at its setting with the lowest mean test error, and at that with the fewest bags.
+
+    Attributes
+    ----------
+    error, features, bags : float, mean test error, selected features and bags at the setting with the lowest error
+    fewest_bags : float, the lowest mean number of bags of a setting that selects features
+    error_at_fewest : float, the mean test error of that setting
+    """
 
     error: float
     features: float
     bags: float
     fewest_bags: float
-    single: float
+    error_at_fewest: float
 
 
-def best_of(table: pd.DataFrame, method: str) -> Best | None:
-    """Chosen on the test rows, which favours every method alike; settings that use nothing are left out.
+def best_setting(table: pd.DataFrame, method: str) -> BestSetting | None:
+    """Results of a method on colon; None without any.
 
-    ``fewest_bags`` is the least mean number of bags over settings that use features, ``single`` the error there.
+    The setting is chosen on the test rows, which favours all methods alike. Settings without features are left out.
     """
     cells = cells_with(table, "bags")
     rows = cells[(cells["dataset"] == COLON) & (cells["method"] == method)]
@@ -203,44 +213,45 @@ def best_of(table: pd.DataFrame, method: str) -> Best | None:
     error, features, bags = (
         np.array([v[:shortest] for v in rows[c]], float).mean(axis=0) for c in ("test_error", "n_features", "bags")
     )
-    some = np.flatnonzero(features > 0)
-    if not len(some):
+    used = np.flatnonzero(features > 0)
+    if not len(used):
         return None
-    k, least = some[error[some].argmin()], some[bags[some].argmin()]
-    return Best(*(float(v) for v in (error[k], features[k], bags[k], bags[least], error[least])))
+    k, least = used[error[used].argmin()], used[bags[used].argmin()]
+    return BestSetting(*(float(v) for v in (error[k], features[k], bags[k], bags[least], error[least])))
 
 
 def colon_table(table: pd.DataFrame) -> Table:
     """Errors and bags on colon."""
     rows = []
-    for method in (AWARE, GROUPS, GBFS, RFFS, L1LR, HSIC):
-        found = best_of(table, method)
-        if found is not None:
+    for method in (GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC):
+        best = best_setting(table, method)
+        if best is not None:
             rows.append(
                 {
                     "method": method,
-                    "least error": format_number(found.error),
-                    "features": format_number(found.features, 1),
-                    "bags": format_number(found.bags, 1),
-                    "fewest bags": format_number(found.fewest_bags, 1),
-                    "error there": format_number(found.single),
+                    "lowest error": format_number(best.error),
+                    "features": format_number(best.features, 1),
+                    "bags": format_number(best.bags, 1),
+                    "fewest bags": format_number(best.fewest_bags, 1),
+                    "error with fewest bags": format_number(best.error_at_fewest),
                 }
             )
     caption = (
-        "Each method at its setting of the least mean error over the splits, chosen on the test rows, which favours "
-        "all alike; then at the setting whose features come from the fewest bags."
+        "Each method at the setting with the lowest mean error over the splits. This setting is chosen on the test "
+        "rows, which favours all methods alike. The last two columns are for the setting whose features come from the "
+        "fewest bags."
     )
     return Table("colon", "Colon: genes in bags", caption, pd.DataFrame(rows))
 
 
-def drawn(table: pd.DataFrame) -> pd.DataFrame:
-    """The cells of the synthetic example that have results."""
+def synthetic_results(table: pd.DataFrame) -> pd.DataFrame:
+    """Cells of the synthetic example that have results."""
     return cells_with(table[table["dataset"] == SYNTHETIC_SET], "gbfs_selected")
 
 
 def synthetic_table(table: pd.DataFrame) -> Table:
-    """What is selected of three features, by draw."""
-    cells = drawn(table)
+    """How often each set of the three features is selected."""
+    cells = synthetic_results(table)
     rows = []
     for name, title in (("l1", L1LR), ("gbfs", GBFS)):
         if len(cells):
@@ -252,11 +263,13 @@ def synthetic_table(table: pd.DataFrame) -> Table:
                     "selected": "; ".join(f"{s} in {n} of {len(cells)}" for s, n in sorted(sets.items())),
                 }
             )
-    return Table("synthetic", "Three features, one of them redundant", "Over the draws.", pd.DataFrame(rows))
+    return Table(
+        "synthetic", "Three features, one of them redundant", "Means and counts over the draws.", pd.DataFrame(rows)
+    )
 
 
-def _counted(ax: Axes, most: int = 100) -> None:
-    """An axis of numbers of features, from 1 to 100, by ratio."""
+def _feature_count_axis(ax: Axes, most: int = 100) -> None:
+    """Set a logarithmic axis of numbers of features, from 1 to ``most``."""
     ticks = [k for k in (1, 2, 5, 10, 20, 50, 100) if k <= most]
     ax.set_xscale("log")
     ax.set_xticks(ticks, [str(k) for k in ticks])
@@ -265,23 +278,23 @@ def _counted(ax: Axes, most: int = 100) -> None:
 
 
 def curve_picture(table: pd.DataFrame) -> Picture | None:
-    """Figs. 3 and 4: test error against the number of features, a panel a data set."""
+    """Figs. 3 and 4: test error against the number of features, one panel per data set."""
     from matplotlib.figure import Figure
 
-    sets, rows = told(table), points(table)
+    sets, rows = datasets_with_curves(table), curve_points(table)
     if not sets:
         return None
-    found = read(rows[rows["dataset"].isin(sets)], COUNTS)
+    errors = errors_at(rows[rows["dataset"].isin(sets)], FEATURE_COUNTS)
     with figure_style():
         figure = Figure(figsize=(12, 6.4), layout="constrained")
         axes = figure.subplots(2, 4).ravel()
         for dataset, ax in zip(sets, axes):
             counts = counts_of(dataset)
-            for method, look in figures.method_styles(METHODS).items():
-                if (dataset, method) in found.index.droplevel("split"):
-                    own = found.loc[(dataset, method)][counts]
-                    ax.plot(counts, own.mean(), label=method, **{**LINE, "markersize": 4}, **look)
-            _counted(ax, max(counts))
+            for method, line_style in figures.method_styles(CURVE_METHODS).items():
+                if (dataset, method) in errors.index.droplevel("split"):
+                    own = errors.loc[(dataset, method)][counts]
+                    ax.plot(counts, own.mean(), label=method, **{**LINE, "markersize": 4}, **line_style)
+            _feature_count_axis(ax, max(counts))
             ax.set_title(dataset)
         for ax in axes[len(sets) :]:
             ax.axis("off")
@@ -289,12 +302,12 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
             ax.set_ylabel("test error")
         for ax in axes[-4:]:
             ax.set_xlabel("selected features")
-        seen: dict[str, Any] = {}
+        handles: dict[str, Any] = {}
         for ax in axes:
-            seen |= {name: line for line, name in zip(*ax.get_legend_handles_labels())}
-        axes[-1].legend(list(seen.values()), list(seen), loc="center")
+            handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels())}
+        axes[-1].legend(list(handles.values()), list(handles), loc="center")
         png = png_of(figure)
-    caption = "Means over the splits; curves are straight between settings over the number of features."
+    caption = "Means over the splits. Between settings a curve is linear in the number of features."
     return Picture("curves", "Error against number of features (Figs. 3 and 4)", caption, png)
 
 
@@ -302,16 +315,16 @@ def quality_picture(table: pd.DataFrame) -> Picture | None:
     """Fig. 5: the same SVM on every selection."""
     from matplotlib.figure import Figure
 
-    rows = quality(table)
+    rows = quality_points(table)
     if rows.empty:
         return None
-    found = read(rows, COUNTS, "svm_error").groupby("method").mean()
+    errors = errors_at(rows, FEATURE_COUNTS, "svm_error").groupby("method").mean()
     with figure_style():
         ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
-        for method, look in figures.method_styles(METHODS).items():
-            if method in found.index:
-                ax.plot(list(COUNTS), found.loc[method], label=method, **LINE, **look)
-        _counted(ax)
+        for method, line_style in figures.method_styles(CURVE_METHODS).items():
+            if method in errors.index:
+                ax.plot(list(FEATURE_COUNTS), errors.loc[method], label=method, **LINE, **line_style)
+        _feature_count_axis(ax)
         ax.set(xlabel="selected features", ylabel="test error of the SVM")
         ax.legend(loc="best")
         png = png_of(ax)
@@ -319,7 +332,7 @@ def quality_picture(table: pd.DataFrame) -> Picture | None:
 
 
 def stages_picture(table: pd.DataFrame) -> Picture | None:
-    """Fig. 4: kddcup99, error against features along the iterations of a few mu."""
+    """Fig. 4: kddcup99, test error against the number of features over the iterations, for a few mu."""
     from matplotlib.figure import Figure
 
     rows = cells_with(table, "stage_error")
@@ -335,38 +348,45 @@ def stages_picture(table: pd.DataFrame) -> Picture | None:
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.yaxis.set_minor_formatter(lambda value, _: "")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set(xlabel="features bought so far", ylabel="test error", title=f"{KDD}, along the iterations")
+        ax.set(xlabel="features selected so far", ylabel="test error", title=f"{KDD}, over the iterations")
         ax.legend(loc="best")
         png = png_of(ax)
     return Picture(
-        "stages", "kddcup99 along the iterations (Fig. 4)", "A vertical drop: the same features, more trees.", png
+        "stages", "kddcup99 over the iterations (Fig. 4)", "A vertical drop: more trees on the same features.", png
     )
 
 
 def synthetic_picture(table: pd.DataFrame) -> Picture | None:
-    """Fig. 1: test points of the first draw over the decisions of both methods."""
+    """Fig. 1: the test points of the first draw over the decisions of both methods."""
     from matplotlib.colors import ListedColormap
     from matplotlib.figure import Figure
 
-    cells = drawn(table)
+    cells = synthetic_results(table)
     if cells.empty:
         return None
     cell = cells.sort_values("split").iloc[0]
-    seen = np.array(cell["points"])
+    points = np.array(cell["points"])
     with figure_style():
         figure = Figure(figsize=(9, 4.4), layout="constrained")
         for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), (L1LR, GBFS)):
-            decided = np.array(cell[f"{name}_decisions"]).reshape(len(GRID), len(GRID))
+            decided = np.array(cell[f"{name}_decisions"]).reshape(len(PICTURE_GRID), len(PICTURE_GRID))
             ax.pcolormesh(
-                GRID, GRID, decided, cmap=ListedColormap(CLASSES), alpha=0.25, vmin=0, vmax=1, shading="nearest"
+                PICTURE_GRID,
+                PICTURE_GRID,
+                decided,
+                cmap=ListedColormap(CLASS_COLOURS),
+                alpha=0.25,
+                vmin=0,
+                vmax=1,
+                shading="nearest",
             )
             for k, marker in enumerate("os"):
-                x, y = seen[seen[:, 2] == k, :2].T
-                ax.scatter(x, y, c=CLASSES[k], marker=marker, s=26, edgecolors="white", linewidths=0.6)
+                x, y = points[points[:, 2] == k, :2].T
+                ax.scatter(x, y, c=CLASS_COLOURS[k], marker=marker, s=26, edgecolors="white", linewidths=0.6)
             chosen = ", ".join(f"x{j}" for j in cell[f"{name}_selected"]) or "nothing"
             ax.set(title=f"{title} selects {chosen}: error {cell[f'{name}_error']:.2f}", xlabel="x1", aspect="equal")
             ax.grid(visible=False)
         figure.axes[0].set_ylabel("x2")
         png = png_of(figure)
-    caption = "Test points of the first draw over what each method decides; x3 = .6 x1 + .4 x2 is redundant."
+    caption = "The test points of the first draw over the decisions of each method; x3 = .6 x1 + .4 x2 is redundant."
     return Picture("three_features", "Three features, one of them redundant (Fig. 1)", caption, png)

@@ -1,4 +1,4 @@
-"""A cell of the study of disjunctions: one approach on Boolean features, its settings chosen on the training part."""
+"""A cell of the study of disjunctions: one approach on Boolean features, its setting chosen on training rows."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from fsgym.dataset import Dataset
 from fsgym_studies.common.cell import parts_of
 
-CALL = "fsgym_studies.hkl.cell:nested"
-HKL, L2, L1 = "HKL disjunctions", "L2-SVM", "L1-SVM"
+NESTED_CALL = "fsgym_studies.hkl.cell:nested"
+HKL, KERNEL_L2_SVM, LINEAR_L1_SVM = "HKL disjunctions", "L2-SVM", "L1-SVM"
 CHI2, INFORMATION = "chi2", "information"
-SELECTIONS = tuple(f"{score} + {machine}" for score in (CHI2, INFORMATION) for machine in (L2, L1))
-METHODS = (HKL, L2, L1, *SELECTIONS)
-INNER = 3  # stratified folds of the training part, by which settings are chosen
-SHARES = (0.02, 0.1, 0.25, 0.5)  # of the Boolean features that a selection keeps
-WEIGHTS = {L2: (1.0, 10.0, 100.0, 1000.0), L1: (0.01, 0.1, 1.0, 10.0)}  # C
-SHOWN = 12  # rules of a fit that are told
+SELECTION_METHODS = tuple(
+    f"{score} + {machine}" for score in (CHI2, INFORMATION) for machine in (KERNEL_L2_SVM, LINEAR_L1_SVM)
+)
+APPROACHES = (HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, *SELECTION_METHODS)
+SEARCH_FOLDS = 3  # stratified folds of the training part that choose the setting
+# Grids of the SVMs and of the selections (shares of the Boolean features). They are ours: the paper prints no settings.
+SELECTED_SHARES = (0.02, 0.1, 0.25, 0.5)
+C_VALUES = {KERNEL_L2_SVM: (1.0, 10.0, 100.0, 1000.0), LINEAR_L1_SVM: (0.01, 0.1, 1.0, 10.0)}
+MAX_REPORTED_RULES = 12  # of each fit, those with the largest weights
 
 
 def nested(
@@ -35,27 +38,28 @@ def nested(
     seed: int,
     test: Dataset | None = None,
 ) -> dict[str, Any]:
-    """Make Boolean features of the training part, choose settings on it, and judge the choice by the test part.
+    """Build Boolean features on the training part, choose the setting there and evaluate it on the test part.
 
     Parameters
     ----------
     data : Dataset, categories as columns of codes
-    method : str, one of ``METHODS``
+    method : str, one of ``APPROACHES``
     features : mapping
-        ``literals``, options of ``Booleanizer``; ``names``, what literals are called where their own names hold codes.
+        ``literals``, options of ``Booleanizer``; ``names``, names to report for literals whose own name has a code.
     search : mapping
-        Of the disjunctions: ``grid``, settings to choose from; ``max_active``, most active ones.
-    part : mapping, as of ``fit_and_evaluate``; empty where ``test`` is the test part
+        For the disjunctions: ``grid``, settings to choose from; ``max_active``, the largest number of active ones.
+    part : mapping, as in ``fit_and_evaluate``; empty if ``test`` is given
     seed : int, of the inner folds
-    test : Dataset, optional
+    test : Dataset, optional, the official test part
 
     Returns
     -------
     dict
-        accuracy, chance, n_train, n_test; n_literals, Boolean features that vary; n_kept, rules, or Boolean features
-        that the machine uses; n_features, columns of the data set that are looked at, and share_used, their share of
-        all; inner, accuracy in the inner folds; params, the setting; of the disjunctions words, mean literals of a
-        rule, status, gap, and rules, the heaviest ones.
+        accuracy, chance, n_train, n_test; n_literals, the number of Boolean features that vary; n_kept, the number of
+        rules, or of Boolean features that the SVM uses; n_features, the number of columns of the data set in them, and
+        share_used, their share of all columns; inner, the accuracy on the inner folds; params, the chosen setting. For
+        the disjunctions also words, the mean number of literals per rule, status, gap, bias, and rules, those with the
+        largest weights.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -65,16 +69,16 @@ def nested(
     train, test = (data, test) if test is not None else parts_of(data, part)
     booleanizer = Booleanizer(**features["literals"]).fit(train.X)
     names = features["names"]
-    said = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(data.feature_names))]
+    literal_names = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(data.feature_names))]
     A, B = booleanizer.transform(train.X), booleanizer.transform(test.X)
     varied = np.flatnonzero(np.ptp(A, axis=0) > 0)
     A, B = A[:, varied], B[:, varied]
-    estimator, settings = approach(method, len(varied), search, seed)
-    folds = StratifiedKFold(INNER, shuffle=True, random_state=seed)
+    estimator, settings = estimator_and_grid(method, len(varied), search, seed)
+    folds = StratifiedKFold(SEARCH_FOLDS, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         chosen = GridSearchCV(estimator, settings, cv=folds).fit(A, train.y)
-    used, told = looked_at(chosen.best_estimator_, method, [said[l] for l in varied])
+    used, figures = used_literals(chosen.best_estimator_, method, [literal_names[l] for l in varied])
     columns = {booleanizer.literals_[varied[k]].column for k in used}
     largest = np.bincount(train.y).argmax()
     return {
@@ -87,12 +91,12 @@ def nested(
         "share_used": len(columns) / data.n_features,
         "inner": float(chosen.best_score_),
         "params": json.dumps(chosen.best_params_),
-        **told,
+        **figures,
     }
 
 
-def approach(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[float]]]:
-    """An estimator for ``n`` Boolean features, and the settings to choose from, the simplest first."""
+def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[float]]]:
+    """Return an estimator for ``n`` Boolean features and the grid of its settings, the simplest first."""
     from sklearn.feature_selection import SelectKBest
     from sklearn.metrics.pairwise import rbf_kernel
     from sklearn.pipeline import Pipeline
@@ -103,42 +107,42 @@ def approach(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple
     if method == HKL:
         return DisjunctionClassifier(max_active=search["max_active"]), {k: list(v) for k, v in search["grid"].items()}
     score, _, machine = method.rpartition(" + ")
-    plain: Any = (
+    svm: Any = (
         SVC(kernel=rbf_kernel)
-        if machine == L2  # its width is the number of features, LIBSVM's default
+        if machine == KERNEL_L2_SVM  # with gamma = 1 / n_features, LIBSVM's default
         else LinearSVC(penalty="l1", dual=False, intercept_scaling=10.0, max_iter=2000, random_state=seed)
     )
-    steps, settings = [("machine", plain)], {"machine__C": list(WEIGHTS[machine])}
+    steps, settings = [("machine", svm)], {"machine__C": list(C_VALUES[machine])}
     if score:
-        steps.insert(0, ("select", SelectKBest(partial(scores, score))))
-        settings["select__k"] = sorted({max(1, round(share * n)) for share in SHARES})
+        steps.insert(0, ("select", SelectKBest(partial(score_columns, score))))
+        settings["select__k"] = sorted({max(1, round(share * n)) for share in SELECTED_SHARES})
     return Pipeline(steps), settings
 
 
-def scores(name: str, X: Any, y: NDArray) -> NDArray[np.float64]:
-    """How much each column of 0 and 1 tells of the class: chi-squared of its sums, or mutual information in nats."""
+def score_columns(name: str, X: Any, y: NDArray) -> NDArray[np.float64]:
+    """Score 0/1 columns by their dependence on the class: chi-squared of the sums, or mutual information in nats."""
     X, members = np.asarray(X), np.equal.outer(np.unique(y), y).astype(np.float64)
-    held, sizes = members @ X, members.sum(axis=1, keepdims=True)
+    ones, sizes = members @ X, members.sum(axis=1, keepdims=True)
     if name == CHI2:
         expected = sizes * X.mean(axis=0)
-        return np.divide((held - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(axis=0)
+        return np.divide((ones - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(axis=0)
     total = np.zeros(X.shape[1])
-    for joint in (held / len(y), (sizes - held) / len(y)):
+    for joint in (ones / len(y), (sizes - ones) / len(y)):
         product = joint.sum(axis=0) * sizes / len(y)
         ratio = np.divide(joint, product, out=np.ones_like(joint), where=(joint > 0) & (product > 0))
         total += (joint * np.log(ratio)).sum(axis=0)
     return total
 
 
-def looked_at(model: Any, method: str, said: list[str]) -> tuple[list[int], dict[str, Any]]:
-    """Which Boolean features a model looks at, and what is told of it; ``said`` are their names."""
+def used_literals(model: Any, method: str, names: list[str]) -> tuple[list[int], dict[str, Any]]:
+    """Return the indices of the Boolean features that a model uses, and the figures to report; ``names`` are theirs."""
     if method != HKL:
-        chosen = model["select"].get_support(indices=True) if "select" in model.named_steps else np.arange(len(said))
-        coef = getattr(model["machine"], "coef_", None) if L1 in method else None
+        chosen = model["select"].get_support(indices=True) if "select" in model.named_steps else np.arange(len(names))
+        coef = getattr(model["machine"], "coef_", None) if LINEAR_L1_SVM in method else None
         used = chosen if coef is None else chosen[np.any(coef != 0, axis=0)]
         return used.tolist(), {"n_kept": len(used)}
-    weights, rules = model.coef_[0], [" or ".join([said[l] for l in rule]) for rule in model.disjunctions_]
-    order = np.argsort(-np.abs(weights), kind="stable")[:SHOWN]
+    weights, rules = model.coef_[0], [" or ".join([names[l] for l in rule]) for rule in model.disjunctions_]
+    order = np.argsort(-np.abs(weights), kind="stable")[:MAX_REPORTED_RULES]
     gap, lengths = float(model.dual_gap_), [len(rule) for rule in model.disjunctions_]
     return sorted({l for rule in model.disjunctions_ for l in rule}), {
         "n_kept": len(weights),

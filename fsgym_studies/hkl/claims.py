@@ -1,159 +1,182 @@
-"""Claims of the study of disjunctions."""
+"""Claims of Jawanpuria, Nath and Ramakrishnan (2015) on disjunctions, assessed on the cells of the study."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from fsgym_studies.common.render import DASH
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Claim
-from fsgym_studies.hkl.cell import HKL, L1, L2, SELECTIONS
-from fsgym_studies.hkl.printed import DATASETS, KEPT, LOWEST_PRINTED, OURS, SIGNIFICANT, TEXTS
-from fsgym_studies.hkl.printed import L1 as L1_PRINTED
-from fsgym_studies.hkl.printed import L2 as L2_PRINTED
-from fsgym_studies.hkl.printed import SELECTIONS as SELECTED
-from fsgym_studies.hkl.tables import LEVEL, above, percents, share_kept
+from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, SELECTION_METHODS
+from fsgym_studies.hkl.printed import (
+    LOWEST_PRINTED,
+    NEWSGROUPS,
+    PRINTED_DISJUNCTIONS,
+    PRINTED_L1_SVM,
+    PRINTED_L2_SVM,
+    PRINTED_SELECTIONS,
+    PRINTED_SHARES,
+    PRINTED_SIGNIFICANT,
+    TABLE1_DATASETS,
+)
+from fsgym_studies.hkl.tables import SIGNIFICANCE_LEVEL, mean_percents, share_selected, wilcoxon_comparison
 
-NEAR = 1.0  # points that still count as the printed accuracy
-COMPARABLE = 2.0  # points below the best approach
+PRINTED_MARGIN = 1.0  # points of accuracy by which a reproduced accuracy may be below the printed one; our choice
+BEST_MARGIN = 2.0  # points below the best approach that still count as comparable; our choice
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    means = percents(table)
-    told = [*accuracies(table), *comparisons(means), *texts(means), *sparse(table)]
-    return told + (of_the_print() if len(table) else [])
+    means = mean_percents(table)
+    assessed = [
+        *table1_claims(table),
+        *comparison_claims(means),
+        *newsgroups_claims(means),
+        *selection_size_claims(table),
+    ]
+    return assessed + (printed_test_claims() if len(table) else [])
 
 
-def accuracies(table: pd.DataFrame) -> list[Claim]:
+def table1_claims(table: pd.DataFrame) -> list[Claim]:
     """Table 1, the disjunctions."""
-    found = []
-    for dataset, printed in OURS.items():
+    assessed = []
+    for dataset, printed in PRINTED_DISJUNCTIONS.items():
         own = mean_of(100.0 * table.loc[(table["dataset"] == dataset) & (table["method"] == HKL), "accuracy"])
-        told = f"{own.mean:.2f}" + (f" ± {own.std:.2f} over {own.count} parts" if own.count > 1 else "")
-        found.append(
+        result = f"{own.mean:.2f}" + (f" ± {own.std:.2f} over {own.count} test parts" if own.count > 1 else "")
+        assessed.append(
             Claim(
-                f"Table 1, {dataset}: accuracy of the disjunctions in percent (at most {NEAR:g} below)",
+                f"Table 1, {dataset}: accuracy of the disjunctions in percent (at most {PRINTED_MARGIN:g} point below "
+                "the printed one)",
                 f"{printed:.2f}",
-                told if own.count else "–",
-                bool(own.mean >= printed - NEAR) if own.count else None,
+                result if own.count else DASH,
+                bool(own.mean >= printed - PRINTED_MARGIN) if own.count else None,
             )
         )
-    return found
+    return assessed
 
 
-def comparisons(means: pd.DataFrame) -> list[Claim]:
-    """Table 1's summary, and Table 2."""
-    rows = means.reindex(DATASETS)
+def comparison_claims(means: pd.DataFrame) -> list[Claim]:
+    """The summary of Table 1, and Table 2."""
+    rows = means.reindex(TABLE1_DATASETS)
     behind = rows.max(axis=1) - rows[HKL]
     known = not rows.isna().any(axis=None)
-    far = [f"{d} by {behind[d]:.1f}" for d in DATASETS if behind[d] > COMPARABLE]
-    found = [
+    worse = [f"{d} ({behind[d]:.1f} below)" for d in TABLE1_DATASETS if behind[d] > BEST_MARGIN]
+    assessed = [
         Claim(
-            f"On each data set of Table 1 comparable with the best of all approaches (at most {COMPARABLE:g} points "
-            "below the best of the seven here)",
+            "On each data set of Table 1 the disjunctions are comparable with the best approach (at most "
+            f"{BEST_MARGIN:g} points below the best of our seven approaches)",
             "all ten",
-            ("all ten" if not far else f"not on {', '.join(far)}") if known else "–",
-            not far if known else None,
+            ("all ten" if not worse else f"not on {', '.join(worse)}") if known else DASH,
+            not worse if known else None,
         )
     ]
-    printed = {L2: ("significant (.05)", L2_PRINTED), L1: ("significant (.005)", L1_PRINTED)}
-    for other in (L2, L1):
-        said, holds = above(rows[HKL].to_dict(), rows[other].to_dict())
-        theirs = above(OURS, printed[other][1])[0]
-        found.append(
+    ours = rows[HKL].to_dict()
+    printed = {
+        KERNEL_L2_SVM: ("significant (.05)", PRINTED_L2_SVM),
+        LINEAR_L1_SVM: ("significant (.005)", PRINTED_L1_SVM),
+    }
+    for other, (level, accuracies) in printed.items():
+        text, significant = wilcoxon_comparison(ours, rows[other].to_dict())
+        from_print = wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies)[0]
+        assessed.append(
             Claim(
-                f"Table 2: significantly better than {other} on all features (Wilcoxon's signed rank test over the ten "
-                f"data sets, two-sided, p below {LEVEL:g})",
-                f"{printed[other][0]}; from its Table 1: {theirs}",
-                said,
-                holds,
+                f"Table 2: the disjunctions are significantly better than {other} on all features (Wilcoxon "
+                f"signed-rank test over the ten data sets, two-sided, p below {SIGNIFICANCE_LEVEL:g})",
+                f"{level}; computed from its Table 1: {from_print}",
+                text,
+                significant,
             )
         )
-    for other in SELECTIONS:
-        said, holds = above(rows[HKL].to_dict(), rows[other].to_dict())
-        found.append(
+    for other in SELECTION_METHODS:
+        text, significant = wilcoxon_comparison(ours, rows[other].to_dict())
+        assessed.append(
             Claim(
-                f"Selections by chi2 and information gain are significantly worse: {other} (the same test)",
-                "significant, left out of its Table 1",
-                said,
-                holds,
+                f"Feature selection by chi2 or information gain is significantly worse: {other} (same test)",
+                "significant, but not in its Table 1",
+                text,
+                significant,
             )
         )
-    return found
+    return assessed
 
 
-def of_the_print() -> list[Claim]:
-    """Table 2 computed again from the numbers of Table 1."""
-    found = []
-    for k, (machine, count) in enumerate(zip((L2, L1), SIGNIFICANT)):
-        better = [above(OURS, dict(zip(DATASETS, by_machine[k])))[1] for by_machine in SELECTED.values()]
-        found.append(
+def printed_test_claims() -> list[Claim]:
+    """Table 2, recomputed from the printed Table 1."""
+    assessed = []
+    for k, (machine, count) in enumerate(zip((KERNEL_L2_SVM, LINEAR_L1_SVM), PRINTED_SIGNIFICANT)):
+        tests = [
+            wilcoxon_comparison(PRINTED_DISJUNCTIONS, dict(zip(TABLE1_DATASETS, by_machine[k])))
+            for by_machine in PRINTED_SELECTIONS.values()
+        ]
+        n_significant = sum(bool(significant) for _, significant in tests)
+        assessed.append(
             Claim(
-                f"Table 2, computed again from the printed Table 1: of 15 selections with {machine}, how many are "
-                f"significantly worse (the same test; not fewer)",
+                f"Table 2, recomputed from the printed Table 1: number of the 15 selections with {machine} that are "
+                "significantly worse (same test; at least as many as printed)",
                 str(count),
-                str(sum(map(bool, better))),
-                sum(map(bool, better)) >= count,
+                str(n_significant),
+                n_significant >= count,
             )
         )
-    return found
+    return assessed
 
 
-def texts(means: pd.DataFrame) -> list[Claim]:
+def newsgroups_claims(means: pd.DataFrame) -> list[Claim]:
     """Table 3."""
-    row = means.reindex([TEXTS]).iloc[0]
-    known = not row[[HKL, L2, L1]].isna().any()
+    row = means.reindex([NEWSGROUPS]).iloc[0]
+    known = not row[[HKL, KERNEL_L2_SVM, LINEAR_L1_SVM]].isna().any()
     return [
         Claim(
-            "Table 3, 20 newsgroups: the disjunctions are above L1-SVM and L2-SVM",
+            "Table 3, 20 newsgroups: the disjunctions are more accurate than L1-SVM and L2-SVM",
             "94.55 / 93.14 / 91.38",
-            f"{row[HKL]:.2f} / {row[L1]:.2f} / {row[L2]:.2f}" if known else "–",
-            bool(row[HKL] > max(row[L1], row[L2])) if known else None,
+            f"{row[HKL]:.2f} / {row[LINEAR_L1_SVM]:.2f} / {row[KERNEL_L2_SVM]:.2f}" if known else DASH,
+            bool(row[HKL] > max(row[LINEAR_L1_SVM], row[KERNEL_L2_SVM])) if known else None,
         )
     ]
 
 
-def sparse(table: pd.DataFrame) -> list[Claim]:
+def selection_size_claims(table: pd.DataFrame) -> list[Claim]:
     """Tables 4 and 5: how many rules, and how accurate."""
-    found = []
-    for dataset, ((share, accuracy), other, (their_share, their_accuracy)) in KEPT.items():
+    assessed = []
+    for dataset, ((share, accuracy), other, (other_share, other_accuracy)) in PRINTED_SHARES.items():
         own = table[(table["dataset"] == dataset) & (table["method"] == HKL)]
         known = len(own) > 0
-        here = 100.0 * own["accuracy"].mean()
-        kept = share_kept(own).mean()
-        found.append(
+        own_accuracy = 100.0 * own["accuracy"].mean()
+        own_share = share_selected(own).mean()
+        assessed.append(
             Claim(
-                f"Tables 4 and 5, {dataset}: accuracy of the disjunctions in percent (at most {NEAR:g} below)",
+                f"Tables 4 and 5, {dataset}: accuracy of the disjunctions in percent (at most {PRINTED_MARGIN:g} point "
+                "below the printed one)",
                 f"{accuracy:.2f}",
-                f"{here:.2f}" if known else "–",
-                bool(here >= accuracy - NEAR) if known else None,
+                f"{own_accuracy:.2f}" if known else DASH,
+                bool(own_accuracy >= accuracy - PRINTED_MARGIN) if known else None,
             )
         )
-        found.append(
+        assessed.append(
             Claim(
-                f"Tables 4 and 5, {dataset}: rules as a share of the Boolean features are fewer than the share of "
-                f"features of the best {other} ({their_share:g}, {their_accuracy:.2f} %)",
+                f"Tables 4 and 5, {dataset}: rules as a share of the Boolean features (below the share of features of "
+                f"the best {other}, which is {other_share:g} at {other_accuracy:.2f} %)",
                 f"{share:g}",
-                f"{kept:.4f}" if known else "–",
-                bool(kept < their_share) if known else None,
+                f"{own_share:.4f}" if known else DASH,
+                bool(own_share < other_share) if known else None,
             )
         )
-    return found
+    return assessed
 
 
-def notes(told: pd.DataFrame) -> list[str]:
-    """Which rows the paper can have used, and where all approaches differ from the printed ones."""
-    found = [
-        "Which rows: most accuracies of the paper's Table 1 are whole numbers of 276, 80 and 232 rows for breast "
-        "cancer, hepatitis and vote, which have 277, 80 and 232 rows without a missing value, and of 569 for 20 "
-        "newsgroups, whose official test part has 570 here.",
-        "Transfusion: always answering the larger class is right in 76.2 % of these 748 rows; the paper prints about "
-        "90 % for every method but one, which cannot be of these rows and labels.",
+def notes(table: pd.DataFrame) -> list[str]:
+    """Which rows the paper may have used, and where all approaches differ from the printed ones."""
+    sentences = [
+        "Rows of the paper: most accuracies in its Table 1 are a whole number of correct rows out of 276, 80 and 232 "
+        "for breast cancer, hepatitis and vote, of which 277, 80 and 232 rows have no missing value; and out of 569 "
+        "for 20 newsgroups, whose official test part has 570 rows in our copy.",
+        "Transfusion: always predicting the larger class is correct in 76.2 % of our 748 rows. The paper prints about "
+        "90 % for every method but one, which is not possible on these rows and labels.",
     ]
-    texts = 100.0 * told.loc[told["dataset"] == TEXTS, "accuracy"].astype(float)
-    if len(texts) and texts.max() < LOWEST_PRINTED:
-        found.append(
-            f"20 newsgroups: every approach is between {texts.min():.1f} and {texts.max():.1f} % here, and between "
-            f"{LOWEST_PRINTED:g} and 94.55 % in the paper's Table 1. Its words must tell more than those of posts "
-            "without header lines."
+    accuracies = 100.0 * table.loc[table["dataset"] == NEWSGROUPS, "accuracy"].astype(float)
+    if len(accuracies) and accuracies.max() < LOWEST_PRINTED:
+        sentences.append(
+            f"20 newsgroups: every approach is between {accuracies.min():.1f} and {accuracies.max():.1f} % in our "
+            f"runs, and between {LOWEST_PRINTED:g} and 94.55 % in the paper's Table 1. The paper's words must be more "
+            "informative than those of posts without header lines."
         )
-    return found
+    return sentences

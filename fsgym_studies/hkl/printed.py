@@ -1,11 +1,11 @@
-"""What the paper on disjunctions printed: accuracies in percent."""
+"""Accuracies in percent that Jawanpuria, Nath and Ramakrishnan (2015) print."""
 
 from __future__ import annotations
 
-TEXTS, LOWEST_PRINTED = "20 newsgroups", 84.88  # of all methods of Table 1
+NEWSGROUPS, LOWEST_PRINTED = "20 newsgroups", 84.88  # the lowest accuracy in Table 1 on it, of all methods
 
-# Table 1, one column a data set.
-DATASETS: tuple[str, ...] = (
+# Table 1, one column per data set: the disjunctions, and both SVMs on all features.
+TABLE1_DATASETS: tuple[str, ...] = (
     "breast cancer",
     "Wisconsin",
     "hepatitis",
@@ -15,14 +15,20 @@ DATASETS: tuple[str, ...] = (
     "MONK-2",
     "MONK-3",
     "tic-tac-toe",
-    TEXTS,
+    NEWSGROUPS,
 )
-OURS: dict[str, float] = dict(zip(DATASETS, (75.36, 96.34, 91.25, 91.04, 96.28, 100.0, 85.15, 97.22, 100.0, 94.55)))
-L2: dict[str, float] = dict(zip(DATASETS, (71.01, 95.89, 87.50, 91.17, 94.40, 100.0, 87.93, 93.50, 99.58, 91.38)))
-L1: dict[str, float] = dict(zip(DATASETS, (70.65, 96.04, 86.25, 89.57, 93.10, 74.94, 61.25, 97.21, 98.32, 93.14)))
+PRINTED_DISJUNCTIONS: dict[str, float] = dict(
+    zip(TABLE1_DATASETS, (75.36, 96.34, 91.25, 91.04, 96.28, 100.0, 85.15, 97.22, 100.0, 94.55))
+)
+PRINTED_L2_SVM: dict[str, float] = dict(
+    zip(TABLE1_DATASETS, (71.01, 95.89, 87.50, 91.17, 94.40, 100.0, 87.93, 93.50, 99.58, 91.38))
+)
+PRINTED_L1_SVM: dict[str, float] = dict(
+    zip(TABLE1_DATASETS, (70.65, 96.04, 86.25, 89.57, 93.10, 74.94, 61.25, 97.21, 98.32, 93.14))
+)
 
-# Table 1, its fifteen selections of features: accuracies with an L2-SVM, then with an L1-SVM.
-SELECTIONS = {
+# Table 1, its fifteen feature selections: accuracies with an L2-SVM, then with an L1-SVM, over TABLE1_DATASETS.
+PRINTED_SELECTIONS = {
     "correlation, best first": (
         (74.64, 93.84, 95.0, 91.04, 96.28, 69.37, 63.34, 97.22, 80.88, 93.67),
         (70.65, 94.72, 93.75, 91.04, 96.28, 74.94, 59.63, 97.22, 73.88, 89.10),
@@ -84,10 +90,11 @@ SELECTIONS = {
         (70.29, 94.14, 91.25, 90.1, 96.28, 74.94, 59.63, 97.22, 70.01, 87.34),
     ),
 }
-SIGNIFICANT = (10, 15)  # Table 2: of the selections, with an L2-SVM at .05, with an L1-SVM at .01
+# Table 2: how many of these selections are significantly worse, with an L2-SVM (at .05) and with an L1-SVM (at .01).
+PRINTED_SIGNIFICANT = (10, 15)
 
-# Tables 4 and 5: share of the features kept, and accuracy: of the disjunctions, and of the best other method.
-KEPT = {
+# Tables 4 and 5: share of the features selected, and accuracy, of the disjunctions and of the best other method.
+PRINTED_SHARES = {
     "colon": ((0.007, 88.71), "zero-norm SVM", (0.03125, 88.89)),
     "lymphoma": ((0.0065, 92.71), "zero-norm SVM", (0.0248, 94.07)),
     "ionosphere": ((0.6323, 88.6), "weighted SVM", (0.7333, 88.5)),

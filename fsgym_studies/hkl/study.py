@@ -1,4 +1,4 @@
-"""Max-margin disjunctions by hierarchical kernel learning: accuracy beside support vector machines and selections."""
+"""Max-margin disjunctions by hierarchical kernel learning, compared with support vector machines and selections."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from fsgym.runner import Task
 from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, seed_of, shared_data
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
-from fsgym_studies.hkl.cell import CALL, HKL, METHODS
+from fsgym_studies.hkl.cell import APPROACHES, HKL, NESTED_CALL
 from fsgym_studies.hkl.claims import claims, notes
-from fsgym_studies.hkl.printed import TEXTS
-from fsgym_studies.hkl.tables import kept_table, rules_table, table_one, wilcoxon_table
+from fsgym_studies.hkl.printed import NEWSGROUPS
+from fsgym_studies.hkl.tables import approaches_table, rules_table, selection_size_table, wilcoxon_table
 
-LEVELS = {"nominal": "all"}
-COMMON = 10  # training texts that a word must be in
-GRID = {
+ALL_NOMINAL = {"nominal": "all"}  # option of Booleanizer: every column holds categories
+MIN_WORD_TEXTS = 10  # number of training texts that a word must occur in
+# Grids of the disjunctions, ours: the paper prints no settings. False: quick study, True: full study.
+HKL_GRID = {
     False: {"C": (1.0, 10.0, 100.0, 1e3, 1e4), "beta": (4.0, 2.0), "p": (1.1, 2.0)},
     True: {"C": (1.0, 10.0, 100.0, 1e3, 1e4), "beta": (4.0, 2.0, 1.2), "p": (1.1, 1.5, 2.0)},
 }
-WIDE = {"C": (1.0, 10.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
-TEXT = {"C": (1.0, 3.0, 10.0, 30.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
-REPEATS = {False: 1, True: 10}
-FOLDS = 4
-REFERENCE = """\
+GENES_GRID = {"C": (1.0, 10.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
+TEXT_GRID = {"C": (1.0, 3.0, 10.0, 30.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
+HKL_FOLD_REPEATS = {False: 1, True: 10}  # quick and full study
+HKL_FOLDS = 4
+HKL_REFERENCE = """\
 @article{jawanpuria2015generalized,
   author  = {Jawanpuria, Pratik and Nath, Jagarlapudi Saketha and Ramakrishnan, Ganesh},
   title   = {Generalized hierarchical kernel learning},
@@ -42,17 +43,17 @@ REFERENCE = """\
 
 
 @dataclass(frozen=True)
-class Bench:
-    """A data set of the study: where it comes from, what makes it Boolean, and which settings are tried.
+class StudyDataset:
+    """A data set of the study, how it is made Boolean, and which settings are tried.
 
     Attributes
     ----------
     source : Source
     literals : mapping, options of ``Booleanizer``
-    grid : mapping or None, settings of the disjunctions; None: those of ``GRID``
-    max_active : int
-    official : bool, training and test part are given
-    rest : label of one class that stands against all others, optional
+    grid : mapping or None, settings of the disjunctions; None: those of ``HKL_GRID``
+    max_active : int, the largest number of active disjunctions
+    official : bool, whether the data set has official training and test parts
+    positive : label of the class to separate from all others, optional
     """
 
     source: Source
@@ -60,79 +61,79 @@ class Bench:
     grid: Mapping[str, Sequence[float]] | None = None
     max_active: int = 150
     official: bool = False
-    rest: int | None = None
+    positive: int | None = None
 
 
-BENCHES = (
-    Bench(Source("breast_cancer_ljubljana", "breast cancer"), LEVELS),
-    Bench(Source("breast_cancer_wisconsin_683", "Wisconsin", drop=("id",)), LEVELS),
-    Bench(Source("hepatitis", "hepatitis")),
-    Bench(Source("transfusion", "transfusion")),
-    Bench(Source("vote", "vote"), LEVELS),
-    Bench(Source("monk1", "MONK-1"), LEVELS, official=True),
-    Bench(Source("monk2", "MONK-2"), LEVELS, official=True),
-    Bench(Source("monk3", "MONK-3"), LEVELS, official=True),
-    Bench(Source("tic_tac_toe", "tic-tac-toe"), LEVELS, max_active=300),
-    Bench(Source("news20_atheism_religion_bow", TEXTS), {}, TEXT, 300, official=True),
-    Bench(Source("ionosphere", "ionosphere")),
-    Bench(Source("colon", "colon"), {"n_thresholds": 1}, WIDE),
-    Bench(Source("lymphoma", "lymphoma"), {"nominal": "all"}, WIDE, rest=1),
+STUDY_DATASETS = (
+    StudyDataset(Source("breast_cancer_ljubljana", "breast cancer"), ALL_NOMINAL),
+    StudyDataset(Source("breast_cancer_wisconsin_683", "Wisconsin", drop=("id",)), ALL_NOMINAL),
+    StudyDataset(Source("hepatitis", "hepatitis")),
+    StudyDataset(Source("transfusion", "transfusion")),
+    StudyDataset(Source("vote", "vote"), ALL_NOMINAL),
+    StudyDataset(Source("monk1", "MONK-1"), ALL_NOMINAL, official=True),
+    StudyDataset(Source("monk2", "MONK-2"), ALL_NOMINAL, official=True),
+    StudyDataset(Source("monk3", "MONK-3"), ALL_NOMINAL, official=True),
+    StudyDataset(Source("tic_tac_toe", "tic-tac-toe"), ALL_NOMINAL, max_active=300),
+    StudyDataset(Source("news20_atheism_religion_bow", NEWSGROUPS), {}, TEXT_GRID, 300, official=True),
+    StudyDataset(Source("ionosphere", "ionosphere")),
+    StudyDataset(Source("colon", "colon"), {"n_thresholds": 1}, GENES_GRID),
+    StudyDataset(Source("lymphoma", "lymphoma"), ALL_NOMINAL, GENES_GRID, positive=1),
 )
 
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
-    for bench in BENCHES:
-        data, test = parts(bench, data_dir)
-        literals, names = naming(bench, data, data_dir)
-        for number, part in enumerate([{}] if bench.official else folds(FOLDS, REPEATS[full])):
-            for method in METHODS:
+    for entry in STUDY_DATASETS:
+        data, test = load_parts(entry, data_dir)
+        literals, names = literal_options(entry, data, data_dir)
+        for number, part in enumerate([{}] if entry.official else folds(HKL_FOLDS, HKL_FOLD_REPEATS[full])):
+            for method in APPROACHES:
                 arguments = {
                     "method": method,
                     "features": {"literals": literals, "names": names},
-                    "search": {"grid": bench.grid or GRID[full], "max_active": bench.max_active},
+                    "search": {"grid": entry.grid or HKL_GRID[full], "max_active": entry.max_active},
                     "part": part,
-                    "seed": seed_of(bench.source.title, number),
+                    "seed": seed_of(entry.source.title, number),
                 }
-                row = cell_row(bench.source.title, 1.0 - 1.0 / FOLDS, number, method, "")
-                cells.append(StudyCell(Task(CALL, arguments, shared_data(data, test)), row))
+                row = cell_row(entry.source.title, 1.0 - 1.0 / HKL_FOLDS, number, method, "")
+                cells.append(StudyCell(Task(NESTED_CALL, arguments, shared_data(data, test)), row))
     return cells
 
 
-def parts(bench: Bench, data_dir: DataFolder) -> tuple[Dataset, Dataset | None]:
-    """The rows that folds are made of; or the official parts."""
-    source = bench.source
-    if bench.official:
+def load_parts(entry: StudyDataset, data_dir: DataFolder) -> tuple[Dataset, Dataset | None]:
+    """All rows and None, or the official training and test part."""
+    source = entry.source
+    if entry.official:
         train, test = (Source(source.name, source.title, split).load(data_dir) for split in ("train", "test"))
-        return words_of(train, test) if bench.grid is TEXT else (train, test)
+        return word_features(train, test) if entry.grid is TEXT_GRID else (train, test)
     data = source.load(data_dir)
     data = data.rows(np.flatnonzero(~data.incomplete))
-    if bench.rest is not None:
-        data = data.replace(y=(data.classes[data.y] == bench.rest).astype(int), classes=None)
+    if entry.positive is not None:
+        data = data.replace(y=(data.classes[data.y] == entry.positive).astype(int), classes=None)
     return data.replace(name=source.title), None
 
 
-def words_of(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
-    """Which words each text holds, of those that are in ``COMMON`` training texts or more."""
-    common = np.flatnonzero((train.X > 0).sum(axis=0) >= COMMON)
+def word_features(train: Dataset, test: Dataset) -> tuple[Dataset, Dataset]:
+    """0/1 columns for the words that occur in at least ``MIN_WORD_TEXTS`` training texts."""
+    common = np.flatnonzero((train.X > 0).sum(axis=0) >= MIN_WORD_TEXTS)
     names = [train.feature_names[j] for j in common]
-    held = [
+    reduced = [
         part.replace(X=(part.X[:, common] > 0).astype(np.float32), feature_names=names, groups=None)
         for part in (train, test)
     ]
-    return held[0], held[1]
+    return reduced[0], reduced[1]
 
 
-def naming(bench: Bench, data: Dataset, data_dir: DataFolder) -> tuple[dict[str, Any], dict[str, str]]:
-    """Options of ``Booleanizer`` with the columns that hold categories, and names of literals in place of codes."""
-    source, literals = bench.source, dict(bench.literals)
-    if bench.grid is not None:
+def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataFolder) -> tuple[dict[str, Any], dict[str, str]]:
+    """Options of ``Booleanizer`` with the columns of categories, and names of literals with levels, not codes."""
+    source, literals = entry.source, dict(entry.literals)
+    if entry.grid is not None:
         return literals, {}
-    split = "train" if bench.official else "all"
-    shown = Source(source.name, source.title, split, source.drop, one_hot=True).load(data_dir).feature_names
+    split = "train" if entry.official else "all"
+    one_hot_names = Source(source.name, source.title, split, source.drop, one_hot=True).load(data_dir).feature_names
     names, nominal = {}, []
     for j, column in enumerate(data.feature_names):
-        levels = [name for name in shown if name.startswith(f"{column}=")]
+        levels = [name for name in one_hot_names if name.startswith(f"{column}=")]
         nominal += [j] * bool(levels)
         if len(levels) == 1:  # the second of two levels
             levels = [levels[0].replace("=", "!=", 1), levels[0]]
@@ -142,32 +143,38 @@ def naming(bench: Bench, data: Dataset, data_dir: DataFolder) -> tuple[dict[str,
 
 
 def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
-    told = evaluated_cells(table)
-    tables = [table_one(told), wilcoxon_table(told), kept_table(told), rules_table(told, HKL)]
-    return Conclusion(protocol(full), claims(told), tables, notes=notes(told))
+    finished = evaluated_cells(table)
+    tables = [
+        approaches_table(finished),
+        wilcoxon_table(finished),
+        selection_size_table(finished),
+        rules_table(finished, HKL),
+    ]
+    return Conclusion(protocol(full), claims(finished), tables, notes=notes(finished))
 
 
 def protocol(full: bool) -> str:
-    again = f"{REPEATS[full]} times" if full else "once"
+    shuffled = f"{HKL_FOLD_REPEATS[full]} times" if full else "once"
     return (
-        f"{FOLDS} stratified folds, shuffled {again}; MONK and 20 newsgroups in their official parts. Rows with a "
-        "missing value are left out. All approaches see the same Boolean features, made on each training part: a "
-        "column for each level of a category, two for each of at most four thresholds of a number (colon: one "
-        "threshold). Every setting is chosen by three folds within the training part. The disjunctions are those of "
-        "the usual stop, which proves nothing, of at most three literals where there are more than 60; L2-SVM has a "
-        "Gaussian kernel, since the printed 100 % of MONK-1 is beyond a linear one; selections keep 2 to 50 % of the "
-        f"Boolean features. 20 newsgroups: words that are in {COMMON} training posts or more, header lines removed; "
-        "lymphoma: the largest of nine classes against the rest (46 of 96), discretised. The paper's text names no "
-        "way of making features Boolean, no settings, and for microarrays no splits."
+        f"{HKL_FOLDS} stratified folds, shuffled {shuffled}; MONK and 20 newsgroups in their official parts. Rows with "
+        "a missing value are left out. All approaches use the same Boolean features, built on each training part: one "
+        "column per level of a category, two for each of at most four thresholds of a number (colon: one threshold). "
+        "Every setting is chosen by three folds within the training part. The disjunctions are trained with the "
+        "default stopping rule, which certifies nothing, and have at most three literals where there are more than 60 "
+        "Boolean features. L2-SVM has a Gaussian kernel, since a linear one cannot reach the printed 100 % on MONK-1. "
+        "Selections choose 2 to 50 % of the Boolean features. 20 newsgroups: words that occur in at least "
+        f"{MIN_WORD_TEXTS} training posts, header lines removed; lymphoma: the largest of nine classes against the "
+        "rest (46 of 96), discretised. The paper does not say how features are made Boolean, and gives no settings "
+        "and, for microarrays, no splits."
     )
 
 
 STUDY = Study(
     "hkl",
     "Disjunctions by hierarchical kernel learning",
-    REFERENCE,
+    HKL_REFERENCE,
     (3.8, 90.0),
-    tuple(bench.source.name for bench in BENCHES),
+    tuple(entry.source.name for entry in STUDY_DATASETS),
     plan,
     conclude,
 )

@@ -1,4 +1,4 @@
-"""Tables of the study of disjunctions, and what its claims compare."""
+"""Tables of the study of disjunctions, and the comparisons that its claims use."""
 
 from __future__ import annotations
 
@@ -10,81 +10,95 @@ import pandas as pd
 from fsgym_studies.common.render import with_std
 from fsgym_studies.common.statistics import wins
 from fsgym_studies.common.study import Table
-from fsgym_studies.hkl.cell import HKL, L1, L2, METHODS
-from fsgym_studies.hkl.printed import DATASETS, KEPT, OURS
-from fsgym_studies.hkl.printed import L1 as L1_PRINTED
-from fsgym_studies.hkl.printed import L2 as L2_PRINTED
-from fsgym_studies.hkl.printed import SELECTIONS as SELECTED
+from fsgym_studies.hkl.cell import APPROACHES, HKL, KERNEL_L2_SVM, LINEAR_L1_SVM
+from fsgym_studies.hkl.printed import (
+    PRINTED_DISJUNCTIONS,
+    PRINTED_L1_SVM,
+    PRINTED_L2_SVM,
+    PRINTED_SELECTIONS,
+    PRINTED_SHARES,
+    TABLE1_DATASETS,
+)
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05  # that of the paper's Table 2
 
 
-def percents(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean accuracy in percent, a row a data set, a column a method."""
+def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
+    """Mean accuracy in percent, one row per data set, one column per approach."""
     means = 100.0 * table.groupby(["dataset", "method"], sort=False)["accuracy"].mean().unstack("method")
-    return means.reindex(columns=list(METHODS))
+    return means.reindex(columns=list(APPROACHES))
 
 
-def above(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[str, bool | None]:
-    """Over the data sets of Table 1: wins, ties, losses and p in words; whether the first is significantly above."""
-    pairs = [(first.get(d, np.nan), second.get(d, np.nan)) for d in DATASETS]
+def wilcoxon_comparison(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[str, bool | None]:
+    """Compare two approaches over the data sets of Table 1 with Wilcoxon's signed-rank test.
+
+    Returns
+    -------
+    text : str, wins, ties, losses and the p-value
+    significant : bool, whether the first is significantly better; None where a data set is missing
+    """
+    pairs = [(first.get(d, np.nan), second.get(d, np.nan)) for d in TABLE1_DATASETS]
     a, b = (np.array(column, dtype=float) for column in zip(*pairs))
     if np.isnan(a + b).any():
         return "not all data sets", None
-    found = wins(a, b)
-    better = found.wins > found.losses and found.p < LEVEL
-    return f"{found.wins} wins, {found.ties} ties, {found.losses} losses, p = {found.p:.3f}", bool(better)
+    result = wins(a, b)
+    better = result.wins > result.losses and result.p < SIGNIFICANCE_LEVEL
+    counts = f"{result.wins}/{result.ties}/{result.losses}"
+    return f"{counts} wins/ties/losses, p = {result.p:.3f}", bool(better)
 
 
-def share_kept(own: pd.DataFrame) -> pd.Series:
-    """Rules, or Boolean features, that are kept of those there are."""
+def share_selected(own: pd.DataFrame) -> pd.Series:
+    """The number of rules, or of Boolean features used, as a share of all Boolean features; NaN where not reported."""
     if not {"n_kept", "n_literals"} <= set(own.columns):
         return pd.Series(np.nan, index=own.index)
     return own["n_kept"].astype(float) / own["n_literals"].astype(float)
 
 
-def table_one(table: pd.DataFrame) -> Table:
-    """Accuracy of every approach, with the printed ones."""
-    frame = percents(table)
-    known = OURS | {name: own[1] for name, (own, _, _) in KEPT.items() if name not in OURS}
+def approaches_table(table: pd.DataFrame) -> Table:
+    """Accuracy of every approach, and the printed ones."""
+    means = mean_percents(table)
+    shares = {name: own[1] for name, (own, _, _) in PRINTED_SHARES.items()}
+    printed = {
+        "paper": shares | PRINTED_DISJUNCTIONS,  # Table 1 before Table 5 where a data set is in both
+        "paper, L2-SVM": PRINTED_L2_SVM,
+        "paper, L1-SVM": PRINTED_L1_SVM,
+    }
     stds = 100.0 * table.groupby(["dataset", "method"])["accuracy"].std(ddof=0).unstack("method")
-    told = pd.DataFrame({"data set": [str(d) for d in frame.index]})
-    for method in METHODS:
-        told[method] = [with_std(frame.loc[d, method], stds.loc[d, method] or None) for d in frame.index]
-    for name, printed in (("paper", known), ("paper, L2-SVM", L2_PRINTED), ("paper, L1-SVM", L1_PRINTED)):
-        told[name] = [
-            printed.get(str(d), KEPT[d][0][1] if name == "paper" and d in KEPT else np.nan) for d in frame.index
-        ]
+    frame = pd.DataFrame({"data set": [str(d) for d in means.index]})
+    for method in APPROACHES:
+        frame[method] = [with_std(means.loc[d, method], stds.loc[d, method] or None) for d in means.index]
+    for name, accuracies in printed.items():
+        frame[name] = [accuracies.get(str(d), np.nan) for d in means.index]
     return Table(
         "accuracy",
         "Accuracy in percent (Table 1)",
-        "Means ± one standard deviation over the test parts, and what the paper prints.",
-        told,
+        "Means ± one standard deviation over the test parts, and the printed accuracies.",
+        frame,
     )
 
 
 def wilcoxon_table(table: pd.DataFrame) -> Table:
-    """The test over data sets, ours and from the printed numbers."""
-    rows = percents(table).reindex(DATASETS)
-    printed = {f"{L2}, printed": (*L2_PRINTED.values(),), f"{L1}, printed": (*L1_PRINTED.values(),)}
-    for name, pair in SELECTED.items():
-        printed |= {f"{name} + {machine}, printed": values for machine, values in zip((L2, L1), pair)}
-    told = [{"against": m, "over the data sets": above(rows[HKL].to_dict(), rows[m].to_dict())[0]} for m in METHODS[1:]]
-    told += [
-        {"against": name, "over the data sets": above(OURS, dict(zip(DATASETS, values)))[0]}
-        for name, values in printed.items()
-    ]
+    """The test over data sets, on our accuracies and on the printed ones."""
+    rows = mean_percents(table).reindex(TABLE1_DATASETS)
+    ours = rows[HKL].to_dict()
+    printed = {f"{KERNEL_L2_SVM}, printed": PRINTED_L2_SVM, f"{LINEAR_L1_SVM}, printed": PRINTED_L1_SVM}
+    for name, pair in PRINTED_SELECTIONS.items():
+        for machine, accuracies in zip((KERNEL_L2_SVM, LINEAR_L1_SVM), pair):
+            printed[f"{name} + {machine}, printed"] = dict(zip(TABLE1_DATASETS, accuracies))
+    tests = {m: wilcoxon_comparison(ours, rows[m].to_dict()) for m in APPROACHES[1:]}
+    tests |= {name: wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies) for name, accuracies in printed.items()}
+    frame = pd.DataFrame([{"against": name, "over the data sets": text} for name, (text, _) in tests.items()])
     return Table(
         "wilcoxon",
-        "Disjunctions against the others over data sets (Table 2)",
-        "Wins, ties, losses and the two-sided p of Wilcoxon's signed rank test over the ten data sets of Table 1; "
-        "last, the same from the numbers that the paper prints.",
-        pd.DataFrame(told),
+        "Disjunctions compared with the others over data sets (Table 2)",
+        "Wins, ties, losses and the two-sided p-value of Wilcoxon's signed-rank test over the ten data sets of Table "
+        "1; below that, the same for the accuracies that the paper prints.",
+        frame,
     )
 
 
-def kept_table(table: pd.DataFrame) -> Table:
-    """How much each approach keeps (Tables 4 and 5)."""
+def selection_size_table(table: pd.DataFrame) -> Table:
+    """How many rules or features each approach uses (Tables 4 and 5)."""
     rows = []
     for (dataset, method), own in table.groupby(["dataset", "method"], sort=False):
         row = {
@@ -93,25 +107,25 @@ def kept_table(table: pd.DataFrame) -> Table:
             "accuracy": 100.0 * own["accuracy"].mean(),
             "rules or Boolean features": own["n_kept"].mean(),
             "of": own["n_literals"].mean(),
-            "share": share_kept(own).mean(),
+            "share": share_selected(own).mean(),
             "share of columns used": own["share_used"].mean(),
         }
         if method == HKL:
-            row["literals a rule"] = own["words"].astype(float).mean()
+            row["literals per rule"] = own["words"].astype(float).mean()
             row["certified"] = f"{int((own['status'] == 'certified').sum())} of {len(own)}"
         rows.append(row)
     return Table(
         "kept",
-        "What is kept (Tables 4 and 5)",
-        "Means over the parts: rules of the disjunctions, and Boolean features that the machines use, of those there "
-        "are; the share of the data set's columns that are looked at; how many fits are proven to be within 1 % of the "
-        "optimum.",
+        "Size of the selections (Tables 4 and 5)",
+        "Means over the test parts: the number of rules of the disjunctions, or of Boolean features that an SVM uses, "
+        "out of all Boolean features; the share of the data set's columns in them; and how many fits are certified to "
+        "be within 1 % of the optimum.",
         pd.DataFrame(rows),
     )
 
 
 def rules_table(table: pd.DataFrame, method: str) -> Table:
-    """The heaviest rules of the first part of each data set."""
+    """The rules with the largest weights on the first part of each data set."""
     rows = []
     if "rules" in table:
         own = table[(table["method"] == method) & (table["split"] == 0)]
@@ -126,8 +140,8 @@ def rules_table(table: pd.DataFrame, method: str) -> Table:
         ]
     return Table(
         "rules",
-        "The rules found",
-        "Weights and rules of the first part of each data set, at most twelve of them, the heaviest first; the class "
-        "is the second in sorted order where the sum is above 0.",
+        "Rules",
+        "Weights and rules on the first part of each data set, at most twelve of them, the largest weights first. The "
+        "second class in sorted order is predicted where the sum of the weights is above 0.",
         pd.DataFrame(rows, columns=["data set", "setting", "rules", "of"]),
     )

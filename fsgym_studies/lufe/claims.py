@@ -1,4 +1,4 @@
-"""What Taylor et al. (2016) claim of LUFe, and what the claims come to."""
+"""Claims of Taylor et al. (2016) on LUFe, assessed on the cells of the study."""
 
 from __future__ import annotations
 
@@ -6,41 +6,42 @@ import pandas as pd
 
 from fsgym_studies.common.render import DASH
 from fsgym_studies.common.study import Claim
-from fsgym_studies.lufe.cell import ALL, IDENTITY, LUFE, RANDOM, SELECTION, some_lufe
-from fsgym_studies.lufe.printed import PRINTED
+from fsgym_studies.lufe.cell import ALL_FEATURES, IDENTITY, LUFE, RANDOM, SELECTION, lufe_at_share
+from fsgym_studies.lufe.printed import PRINTED_TABLE1
 from fsgym_studies.lufe.tables import (
+    COMPARED_SELECTORS,
     CORPORA,
-    OUTER,
-    SELECTORS,
-    SHARES,
-    SIZES,
-    TECHTC,
-    Pair,
-    by_share,
-    column,
-    compared,
-    means,
+    OUTER_SELECTION,
+    SELECTION_SIZES,
+    TECHTC_PREFIX,
+    UNSELECTED_SHARES,
+    PairedDifference,
+    accuracy_by_dataset,
+    compare_classifiers,
+    differences_by_share,
+    mean_accuracies,
 )
 
-NEW = "not in the paper"
-SOME = 0.5  # points that are "little difference"
+NOT_IN_PAPER = "not in the paper"
+LITTLE_DIFFERENCE = 0.5  # points of accuracy that count as the paper's "little difference"; our choice
 
 
 def claims(table: pd.DataFrame) -> list[Claim]:
-    found, outer = means(table), means(table, OUTER)
-    told = []
-    for s in SELECTORS:
-        lufe, alone = ([PRINTED[s, K, arm] for K in SIZES] for arm in (LUFE, SELECTION))
+    nested, outer = mean_accuracies(table), mean_accuracies(table, OUTER_SELECTION)
+    assessed = []
+    for s in COMPARED_SELECTORS:
+        lufe, selection = ([PRINTED_TABLE1[s, K, name] for K in SELECTION_SIZES] for name in (LUFE, SELECTION))
         over_selection = "; ".join(p.over_selection for p in lufe)
-        random = "37 of 49" if s == "RFE" else NEW
-        told += [
-            beats(f"LUFe-{s} is above {s} alone", found, s, LUFE, SELECTION, over_selection),
-            beats(f"LUFe-{s} is above the random control", found, s, LUFE, RANDOM, random),
-            beats(f"LUFe-{s} is above the identity control", found, s, LUFE, IDENTITY, NEW),
-            beats(f"LUFe-{s} is above ALL", found, s, LUFE, ALL, "; ".join(p.over_all for p in lufe)),
-            beats(f"{s} is above ALL", found, s, SELECTION, ALL, "; ".join(p.over_all for p in alone)),
-            beats(
-                f"LUFe-{s} is above {s}, where features are selected before the weights are chosen (outer)",
+        over_all, selection_over_all = ("; ".join(p.over_all for p in rows) for rows in (lufe, selection))
+        random = "37 of 49" if s == "RFE" else NOT_IN_PAPER
+        assessed += [
+            better_claim(f"LUFe-{s} is better than {s} alone", nested, s, LUFE, SELECTION, over_selection),
+            better_claim(f"LUFe-{s} is better than the random control", nested, s, LUFE, RANDOM, random),
+            better_claim(f"LUFe-{s} is better than the identity control", nested, s, LUFE, IDENTITY, NOT_IN_PAPER),
+            better_claim(f"LUFe-{s} is better than ALL", nested, s, LUFE, ALL_FEATURES, over_all),
+            better_claim(f"{s} is better than ALL", nested, s, SELECTION, ALL_FEATURES, selection_over_all),
+            better_claim(
+                f"LUFe-{s} is better than {s} if features are selected before the weights are chosen (outer)",
                 outer,
                 s,
                 LUFE,
@@ -48,75 +49,95 @@ def claims(table: pd.DataFrame) -> list[Claim]:
                 over_selection,
             ),
         ]
-    random = beats("The random control is above RFE", found, "RFE", RANDOM, SELECTION, "small improvements")
-    return [*told, random, *claims_by_share(found)]
+    random_text = "The random control is better than RFE"
+    return [
+        *assessed,
+        better_claim(random_text, nested, "RFE", RANDOM, SELECTION, "small improvements"),
+        *share_claims(nested),
+    ]
 
 
-def beats(text: str, found: pd.DataFrame, selector: str, first: str, second: str, paper: str) -> Claim:
-    """Whether a classifier is above another on the data sets, both sizes together; each size is told as well."""
-    every = compared(found, selector, first, second)
-    sizes = {K: compared(found, selector, first, second, K) for K in SIZES if (found["K"] == K).any()}
-    here = f"{every.text}: {every.word} ({'; '.join(f'K = {K}: {p.text}' for K, p in sizes.items())})"
-    judged = every.word != DASH
-    return Claim(text, paper, here if judged else DASH, every.word == "above" if judged else None)
+def better_claim(text: str, accuracies: pd.DataFrame, selector: str, first: str, second: str, paper: str) -> Claim:
+    """Claim that one classifier is better than another over both sizes; the result also lists each size."""
+    both = compare_classifiers(accuracies, selector, first, second)
+    by_size = {
+        K: compare_classifiers(accuracies, selector, first, second, K)
+        for K in SELECTION_SIZES
+        if (accuracies["K"] == K).any()
+    }
+    result = f"{both.text}: {both.word} ({'; '.join(f'K = {K}: {p.text}' for K, p in by_size.items())})"
+    known = both.word != DASH
+    return Claim(text, paper, result if known else DASH, both.word == "better" if known else None)
 
 
-def claims_by_share(found: pd.DataFrame) -> list[Claim]:
+def share_claims(accuracies: pd.DataFrame) -> list[Claim]:
     """Experiment 3, on LUFe-RFE-300."""
-    least, much = some_lufe(SHARES[0]), some_lufe(0.7)
-    growth, levelling = (compared(found, "RFE", LUFE, arm, SIZES[0]) for arm in (least, much))
-    against: list[Pair] = [p for p in by_share(found)["RFE-augmented"] if p.word != DASH]
-    above = sum(p.word == "above" for p in against)
-    ends = sorted(against, key=lambda p: p.mean)
+    least, most = lufe_at_share(UNSELECTED_SHARES[0]), lufe_at_share(0.7)
+    over_least, over_most = (
+        compare_classifiers(accuracies, "RFE", LUFE, name, SELECTION_SIZES[0]) for name in (least, most)
+    )
+    against: list[PairedDifference] = [p for p in differences_by_share(accuracies)["RFE-augmented"] if p.word != DASH]
+    n_better = sum(p.word == "better" for p in against)
+    ordered = sorted(against, key=lambda p: p.mean)
     return [
         Claim(
-            "LUFe-RFE gains as it sees more of the unselected features (all above the best 10 %)",
+            "LUFe-RFE improves as its slacks see more of the unselected features (with all of them better than "
+            "with the best 10 %)",
             "Fig. 3",
-            f"{growth.text}: {growth.word}",
-            None if growth.word == DASH else growth.word == "above",
+            f"{over_least.text}: {over_least.word}",
+            None if over_least.word == DASH else over_least.word == "better",
         ),
         Claim(
-            f"It levels out from 70 % on (70 % within {SOME:g} points of all)",
+            f"The improvement levels out from 70 % on (70 % within {LITTLE_DIFFERENCE:g} points of all)",
             "little difference",
-            levelling.text,
-            None if levelling.word == DASH else abs(levelling.mean) <= SOME,
+            over_most.text,
+            None if over_most.word == DASH else abs(over_most.mean) <= LITTLE_DIFFERENCE,
         ),
         Claim(
-            "LUFe-RFE is above RFE-augmented, a plain SVM on the selected features and the same share of the others, "
-            "at every share",
+            "LUFe-RFE is better than RFE-augmented, a plain SVM on the selected features and the same share of the "
+            "others, at every share",
             "41 of 49 at every share",
-            f"above at {above} of {len(against)} shares, differences of {ends[0].mean:+.2f} to {ends[-1].mean:+.2f}"
+            f"better at {n_better} of {len(against)} shares, differences of {ordered[0].mean:+.2f} to "
+            f"{ordered[-1].mean:+.2f}"
             if against
             else DASH,
-            above == len(against) if against else None,
+            n_better == len(against) if against else None,
         ),
     ]
 
 
-def notes(found: pd.DataFrame) -> list[str]:
-    """What the claims come to, in sentences."""
-    told = [verdict(found, s) for s in SELECTORS if len(column(found, s, LUFE))]
-    told.append(
-        "The draws from a corpus overlap, and judge on the same documents: standard errors tell of other draws, not of "
-        "other corpora. The report has each corpus by itself."
+def notes(accuracies: pd.DataFrame) -> list[str]:
+    """The results in a sentence for each selector, and what limits them."""
+    sentences = [
+        summary_note(accuracies, s) for s in COMPARED_SELECTORS if len(accuracy_by_dataset(accuracies, s, LUFE))
+    ]
+    sentences.append(
+        "The samples from one corpus overlap and are tested on the same documents. Standard errors therefore describe "
+        "other samples from these corpora, not other corpora. The report also lists each corpus separately."
     )
-    sets = [c for c in found["corpus"].unique() if c not in CORPORA]
-    told.append(
-        f"Of TechTC-300: {', '.join(sets)}, whole sets, judged on the fold that is left out."
-        if sets
-        else f"No set of TechTC-300 was in the folder of data sets ({TECHTC}NAME.npz); they are left out."
+    techtc = [c for c in accuracies["corpus"].unique() if c not in CORPORA]
+    sentences.append(
+        f"Sets of TechTC-300: {', '.join(techtc)}; each is used whole and tested on the fold that is left out."
+        if techtc
+        else f"TechTC-300 is left out, since the folder of data sets has none of its sets ({TECHTC_PREFIX}NAME.npz)."
     )
-    return told
+    return sentences
 
 
-def verdict(found: pd.DataFrame, s: str) -> str:
-    """Whether LUFe wins, and whether it owes that to the unselected features."""
-    alone, identity, every = (compared(found, s, LUFE, arm) for arm in (SELECTION, IDENTITY, ALL))
-    words = [f"{p.phrase} {name} ({p.mean:+.2f})" for p, name in ((alone, s), (identity, "the identity control"))]
-    reason = "there is no gain to explain"
-    if identity.word == "above":
-        reason = "the unselected features do help"
-    elif alone.word == "above":
-        blind = compared(found, s, IDENTITY, SELECTION).mean
-        reason = f"slacks that see no feature gain {blind:+.2f}; what unselected features add is not told apart from 0"
-    return f"LUFe-{s} is {', '.join(words)} and {every.phrase} ALL ({every.mean:+.2f}); {reason}."
+def summary_note(accuracies: pd.DataFrame, s: str) -> str:
+    """Whether LUFe improves on what it is compared with, and whether the unselected features are the reason."""
+    selection, identity, all_features = (
+        compare_classifiers(accuracies, s, LUFE, name) for name in (SELECTION, IDENTITY, ALL_FEATURES)
+    )
+    pairs = ((selection, s), (identity, "the identity control"), (all_features, "ALL"))
+    words = [f"{p.phrase} {name} ({p.mean:+.2f})" for p, name in pairs]
+    reason = "There is no improvement to explain"
+    if identity.word == "better":
+        reason = "The unselected features do help"
+    elif selection.word == "better":
+        without_features = compare_classifiers(accuracies, s, IDENTITY, SELECTION).mean
+        reason = (
+            f"Slacks that see no feature improve accuracy by {without_features:+.2f} points; the further improvement "
+            "by unselected features cannot be distinguished from 0"
+        )
+    return f"LUFe-{s} is {words[0]}, {words[1]} and {words[2]}. {reason}."

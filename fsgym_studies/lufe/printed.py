@@ -1,4 +1,4 @@
-"""What Taylor et al. (2016) print: Table 1."""
+"""Table 1 of Taylor et al. (2016)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from fsgym_studies.common.render import DASH
 from fsgym_studies.lufe.cell import LUFE, SELECTION
 
-PRINTED_ALL, PRINTED_SETS = 72.04, 49
+PRINTED_ALL, PRINTED_SETS = 72.04, 49  # accuracy of ALL in percent; data sets of TechTC-300
 
 
-class Printed(NamedTuple):
-    """A row of the paper's Table 1: accuracy, wins and mean difference against ALL and against the selection alone."""
+class PrintedRow(NamedTuple):
+    """A row of Table 1: accuracy in percent; wins and mean difference in points over ALL, and over the selection."""
 
     accuracy: float
     wins_all: int
@@ -28,13 +28,13 @@ class Printed(NamedTuple):
         return DASH if self.wins is None else f"{self.mean:+.2f}, {self.wins} of {PRINTED_SETS}"
 
 
-PRINTED = {
-    ("RFE", 300, SELECTION): Printed(73.85, 33, 1.81),
-    ("RFE", 300, LUFE): Printed(75.82, 41, 3.78, 44, 1.97),
-    ("RFE", 500, SELECTION): Printed(74.11, 36, 2.07),
-    ("RFE", 500, LUFE): Printed(75.76, 45, 3.72, 43, 1.65),
-    ("ANOVA", 300, SELECTION): Printed(74.77, 37, 2.73),
-    ("ANOVA", 300, LUFE): Printed(77.42, 45, 5.38, 44, 2.65),
-    ("ANOVA", 500, SELECTION): Printed(74.26, 36, 2.22),
-    ("ANOVA", 500, LUFE): Printed(76.81, 44, 4.77, 44, 2.55),
+PRINTED_TABLE1 = {
+    ("RFE", 300, SELECTION): PrintedRow(73.85, 33, 1.81),
+    ("RFE", 300, LUFE): PrintedRow(75.82, 41, 3.78, 44, 1.97),
+    ("RFE", 500, SELECTION): PrintedRow(74.11, 36, 2.07),
+    ("RFE", 500, LUFE): PrintedRow(75.76, 45, 3.72, 43, 1.65),
+    ("ANOVA", 300, SELECTION): PrintedRow(74.77, 37, 2.73),
+    ("ANOVA", 300, LUFE): PrintedRow(77.42, 45, 5.38, 44, 2.65),
+    ("ANOVA", 500, SELECTION): PrintedRow(74.26, 36, 2.22),
+    ("ANOVA", 500, LUFE): PrintedRow(76.81, 44, 4.77, 44, 2.55),
 }

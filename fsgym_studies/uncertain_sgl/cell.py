@@ -1,4 +1,4 @@
-"""The cells of the study of uncertain data: selections, the accuracy that they leave, how far from optimal they are."""
+"""The cells of the study of uncertain data: selections, their accuracy, and their distance from the optimum."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ from fsgym_studies.common.cell import parts_of
 if TYPE_CHECKING:
     from baselines import SparseGroupLasso
 
-HERE = "fsgym_studies.uncertain_sgl.cell"
-UNSELECTED, GRID, SETTING, WEIGHTS = (f"{HERE}:{name}" for name in ("unselected", "on_grid", "at_setting", "weights"))
-SCALE = 100.0  # the range of a feature, to which the printed penalties belong
-TOL = 1e-8  # duality gap of the minimum, as a share of |y|^2 / 2
-ROUNDING = 1e-12  # of the gap itself, as a share of |y|^2 / 2
-Penalties = tuple[float, float]
+UNSELECTED_CALL = "fsgym_studies.uncertain_sgl.cell:unselected"
+GRID_CALL = "fsgym_studies.uncertain_sgl.cell:on_grid"
+SETTING_CALL = "fsgym_studies.uncertain_sgl.cell:at_setting"
+WEIGHTS_CALL = "fsgym_studies.uncertain_sgl.cell:weights"
+FEATURE_SCALE = 100.0  # the range to which each feature is scaled; inferred from the printed penalties
+GAP_TOL = 1e-8  # largest duality gap of a minimum, as a share of |y|^2 / 2
+GAP_ROUNDING = 1e-12  # allowance for rounding in the computed gap, as a share of |y|^2 / 2
+Penalties = tuple[float, float]  # lambda1, lambda2
 
 
-class Drawn(NamedTuple):
-    """Draws of a training and of a test part, (n, d * s), and their targets of -1 and +1; ``s`` draws a value."""
+class SampledData(NamedTuple):
+    """Draws of a training and of a test part, (n, d * s), with ``s`` draws per value, and targets of -1 and +1."""
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -34,43 +36,46 @@ class Drawn(NamedTuple):
     s: int
 
 
-def drawn(train: Dataset, test: Dataset, distribution: str, w: float, s: int, seed: int) -> Drawn:
-    """Missing values become means, values become draws; both means and ranges are those of the training part."""
+def sample_data(train: Dataset, test: Dataset, distribution: str, w: float, s: int, seed: int) -> SampledData:
+    """Replace missing values by means and values by draws, with means and ranges of the training part."""
     from baselines import UncertainExpander
 
     means = ImputedMean(None).fit_means(train.X)
-    expander = UncertainExpander(w, s, distribution, feature_scale=SCALE, random_state=seed)
+    expander = UncertainExpander(w, s, distribution, feature_scale=FEATURE_SCALE, random_state=seed)
     X = np.asfortranarray(expander.fit_transform(means.impute(train.X)))
     y, y_test = (np.where(part.y > 0, 1.0, -1.0) for part in (train, test))
-    return Drawn(X, y, expander.transform(means.impute(test.X)), y_test, s)
+    return SampledData(X, y, expander.transform(means.impute(test.X)), y_test, s)
 
 
-def lasso(data: Drawn, penalties: Penalties, solver: str, n_steps: int = 100) -> SparseGroupLasso:
-    """Equation 7: after ``n_steps`` accelerated steps of ``"fista"``, or at its minimum, ``"exact"``."""
+def fit_lasso(data: SampledData, penalties: Penalties, solver: str, n_steps: int = 100) -> SparseGroupLasso:
+    """Fit equation 7 by ``n_steps`` accelerated steps (solver ``"fista"``) or to its minimum (``"exact"``)."""
     from baselines import SparseGroupLasso
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a gap that is not reached is told as a number
+        warnings.simplefilter("ignore")  # at_setting returns the gap instead
         n_iter = n_steps if solver == "fista" else None
-        return SparseGroupLasso(*penalties, data.s, solver=solver, tol=TOL, max_iter=n_iter).fit(data.X, data.y)
+        return SparseGroupLasso(*penalties, data.s, solver=solver, tol=GAP_TOL, max_iter=n_iter).fit(data.X, data.y)
 
 
-def kept(model: SparseGroupLasso, s: int) -> NDArray[np.bool_]:
-    """Which sub-features have a weight, (d, s)."""
+def selected_mask(model: SparseGroupLasso, s: int) -> NDArray[np.bool_]:
+    """Sub-features with a non-zero weight, (d, s)."""
     return model.coef_.reshape(-1, s) != 0
 
 
-def sizes(mask: NDArray[np.bool_]) -> dict[str, float]:
-    """The paper's FNum and ratio."""
+def selection_size(mask: NDArray[np.bool_]) -> dict[str, float]:
+    """FNum, the number of features with a selected sub-feature, and ratio, the share of selected sub-features."""
     return {"fnum": int(mask.any(axis=1).sum()), "ratio": float(mask.mean())}
 
 
-def accuracy(data: Drawn, mask: NDArray[np.bool_] | None = None) -> float:
-    """Of the intersection kernel machine on the kept draws, by default on all; without any, of the largest class."""
+def selection_accuracy(data: SampledData, mask: NDArray[np.bool_] | None = None) -> float:
+    """Test accuracy of the intersection kernel SVM on the draws in ``mask`` (default: all).
+
+    Without any draw it is that of always predicting the largest class.
+    """
     from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel
 
     columns = slice(None) if mask is None else mask.ravel()
-    X, X_test = (np.ascontiguousarray(Z[:, columns]) / (SCALE * data.s) for Z in (data.X, data.X_test))
+    X, X_test = (np.ascontiguousarray(Z[:, columns]) / (FEATURE_SCALE * data.s) for Z in (data.X, data.X_test))
     if not X.shape[1]:
         return float((data.y_test == (1.0 if data.y.sum() > 0 else -1.0)).mean())
     machine = IntersectionMachine.trained(intersection_kernel(X), X, data.y, 1.0)
@@ -80,8 +85,8 @@ def accuracy(data: Drawn, mask: NDArray[np.bool_] | None = None) -> float:
 def unselected(
     data: Dataset, *, distribution: str, w: float, s: int, part: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
-    """Accuracy of the machine on all draws; with an amplitude ``w`` of 0, on the values as they are."""
-    return {"accuracy": accuracy(drawn(*parts_of(data, part), distribution, w, s, seed))}
+    """Accuracy of the SVM on all draws; with amplitude ``w`` 0, on the values themselves."""
+    return {"accuracy": selection_accuracy(sample_data(*parts_of(data, part), distribution, w, s, seed))}
 
 
 def on_grid(
@@ -95,37 +100,39 @@ def on_grid(
     inner: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Every pair of penalties on one training part, by 100 steps, and on ``inner`` folds of it.
+    """Evaluate each pair of penalties after 100 steps on one training part and on ``inner`` folds of it.
 
     Returns
     -------
     dict
-        ``all``, accuracy of all draws on the test part, and ``validation_all``, its mean over the inner folds; lists
-        with a number a pair: fnum, ratio, ``accuracy`` and ``validation`` of the selection.
+        ``all``, accuracy of all draws on the test part, and ``validation_all``, its mean over the inner folds; and for
+        each pair, as lists: ``fnum``, ``ratio``, ``accuracy`` and ``validation``, its mean over the inner folds.
     """
     train, test = parts_of(data, part)
-    everything, selected = _judged(drawn(train, test, distribution, w, s, seed), penalties)
+    all_accuracy, selected = _evaluate_penalties(sample_data(train, test, distribution, w, s, seed), penalties)
     inside = [
-        _judged(drawn(*parts_of(train, {"folds": inner, "fold": k, "seed": 0}), distribution, w, s, seed), penalties)
+        _evaluate_penalties(
+            sample_data(*parts_of(train, {"folds": inner, "fold": k, "seed": 0}), distribution, w, s, seed), penalties
+        )
         for k in range(inner)
     ]
     return {
-        "all": everything,
+        "all": all_accuracy,
         "validation_all": float(np.mean([a for a, _ in inside])),
         **{name: [row[name] for row in selected] for name in ("fnum", "ratio", "accuracy")},
         "validation": [float(np.mean(v)) for v in zip(*([r["accuracy"] for r in rows] for _, rows in inside))],
     }
 
 
-def _judged(data: Drawn, penalties: Iterable[Penalties]) -> tuple[float, list[dict[str, float]]]:
-    """Accuracy of all draws, and what each selection keeps and reaches; equal selections are judged once."""
+def _evaluate_penalties(data: SampledData, penalties: Iterable[Penalties]) -> tuple[float, list[dict[str, float]]]:
+    """Accuracy of all draws; and size and accuracy of each selection, evaluating equal selections once."""
     every = np.ones((data.X.shape[1] // data.s, data.s), bool)
-    known, rows = {every.tobytes(): accuracy(data)}, []
+    known, rows = {every.tobytes(): selection_accuracy(data)}, []
     for pair in penalties:
-        mask = kept(lasso(data, pair, "fista"), data.s)
+        mask = selected_mask(fit_lasso(data, pair, "fista"), data.s)
         if mask.tobytes() not in known:
-            known[mask.tobytes()] = accuracy(data, mask)
-        rows.append({**sizes(mask), "accuracy": known[mask.tobytes()]})
+            known[mask.tobytes()] = selection_accuracy(data, mask)
+        rows.append({**selection_size(mask), "accuracy": known[mask.tobytes()]})
     return known[every.tobytes()], rows
 
 
@@ -140,37 +147,37 @@ def at_setting(
     seed: int,
     n_steps: int = 100,
 ) -> dict[str, Any]:
-    """One printed setting, after ``n_steps`` (early) and at the minimum (exact).
+    """Evaluate one printed setting after ``n_steps`` (early) and at the minimum (exact).
 
     Returns
     -------
     dict
-        ``all``, accuracy of all draws; for early and exact fnum, ratio, accuracy and ``gap``, the duality gap as a
-        share of |y|^2 / 2; ``above``, how far early's objective is above exact's, as a share of the latter; and
-        ``possible``, a share of the sub-features that no minimum of equation 7 exceeds.
+        ``all``, accuracy of all draws; for early and exact ``fnum``, ``ratio``, ``accuracy`` and ``gap``, the duality
+        gap as a share of |y|^2 / 2; ``above``, the difference between both objectives as a share of the exact one; and
+        ``possible``, an upper bound on the ratio of any minimum of equation 7.
     """
-    set_ = drawn(*parts_of(data, part), distribution, w, s, seed)
-    found: dict[str, Any] = {"all": accuracy(set_), "n_train": len(set_.X)}
-    objectives, unit = {}, 0.5 * float(set_.y @ set_.y)
+    draws = sample_data(*parts_of(data, part), distribution, w, s, seed)
+    result: dict[str, Any] = {"all": selection_accuracy(draws), "n_train": len(draws.X)}
+    objectives, unit = {}, 0.5 * float(draws.y @ draws.y)
     for mode, solver in (("early", "fista"), ("exact", "exact")):
-        model = lasso(set_, penalties, solver, n_steps)
-        mask = kept(model, s)
-        told = {**sizes(mask), "accuracy": accuracy(set_, mask), "gap": model.dual_gap_ / unit}
-        found |= {f"{mode}_{name}": value for name, value in told.items()}
-        objectives[mode] = objective(set_, penalties, model.coef_)
+        model = fit_lasso(draws, penalties, solver, n_steps)
+        mask = selected_mask(model, s)
+        figures = {**selection_size(mask), "accuracy": selection_accuracy(draws, mask), "gap": model.dual_gap_ / unit}
+        result |= {f"{mode}_{name}": value for name, value in figures.items()}
+        objectives[mode] = objective(draws, penalties, model.coef_)
         if mode == "exact":
-            found["possible"] = possible(set_, penalties, model.coef_, model.dual_gap_ + ROUNDING * unit)
-    return {**found, "above": objectives["early"] / objectives["exact"] - 1.0}
+            result["possible"] = possible_share(draws, penalties, model.coef_, model.dual_gap_ + GAP_ROUNDING * unit)
+    return {**result, "above": objectives["early"] / objectives["exact"] - 1.0}
 
 
-def objective(data: Drawn, penalties: Penalties, coef: NDArray[np.float64]) -> float:
-    """Equation 7."""
+def objective(data: SampledData, penalties: Penalties, coef: NDArray[np.float64]) -> float:
+    """The objective of equation 7."""
     r, norms = data.y - data.X @ coef, np.linalg.norm(coef.reshape(-1, data.s), axis=1)
     return float(0.5 * r @ r + penalties[0] * np.abs(coef).sum() + penalties[1] * norms.sum())
 
 
-def possible(data: Drawn, penalties: Penalties, coef: NDArray[np.float64], gap: float) -> float:
-    """The share of sub-features that may have a weight at any minimum of equation 7: all others are proven to be 0.
+def possible_share(data: SampledData, penalties: Penalties, coef: NDArray[np.float64], gap: float) -> float:
+    """The share of sub-features whose weight is not proven to be 0 at every minimum of equation 7.
 
     Every minimum has the same residual, within sqrt(2 gap) of a dual point (Ndiaye, Fercoq, Gramfort and Salmon, 2016).
     """
@@ -191,7 +198,7 @@ def possible(data: Drawn, penalties: Penalties, coef: NDArray[np.float64], gap: 
 def weights(
     data: Dataset, *, distribution: str, w: float, s: int, penalties: Penalties, part: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
-    """The weights, a list of ``s`` numbers a feature, after 100 steps (``early``) and at the minimum (``exact``)."""
-    set_ = drawn(*parts_of(data, part), distribution, w, s, seed)
+    """Weights, a list of ``s`` numbers per feature, after 100 steps (``early``) and at the minimum (``exact``)."""
+    draws = sample_data(*parts_of(data, part), distribution, w, s, seed)
     modes = (("early", "fista"), ("exact", "exact"))
-    return {mode: lasso(set_, penalties, solver).coef_.reshape(-1, s).tolist() for mode, solver in modes}
+    return {mode: fit_lasso(draws, penalties, solver).coef_.reshape(-1, s).tolist() for mode, solver in modes}

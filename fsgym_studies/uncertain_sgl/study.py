@@ -1,4 +1,4 @@
-"""Xie and Xu (2013), section 4: does the sparse group LASSO select features of uncertain data?"""
+"""Xie and Xu (2013), section 4: feature selection on uncertain data with the sparse group LASSO."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.uncertain_sgl import cell
-from fsgym_studies.uncertain_sgl.claims import FEWER, claims, notes
+from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, claims, notes
 from fsgym_studies.uncertain_sgl.printed import (
     AMPLITUDES,
-    COLUMNS,
-    DRAWS,
+    DRAWS_PER_VALUE,
+    FS_SPARSE,
     GAUSSIAN,
-    PENALTIES,
-    PRINTED,
-    RAW,
-    SMALL,
-    UNCERTAIN,
+    PENALTY_PAIRS,
+    PRINTED_COLUMNS,
+    PRINTED_RAW,
+    PRINTED_SETTINGS,
+    PRINTED_UNCERTAIN,
     UNIFORM,
 )
 from fsgym_studies.uncertain_sgl.tables import (
-    AT,
-    GRID,
-    PLAIN,
-    RECODED,
-    SHORT,
-    WEIGHTS,
+    KIND_FEWER_STEPS,
+    KIND_GRID,
+    KIND_RECODED,
+    KIND_SETTING,
+    KIND_UNSELECTED,
+    KIND_WEIGHTS,
     accuracy_table,
     chosen_table,
     selection_table,
     weight_pictures,
 )
 
-SOURCES = (
+UCI_SOURCES = (
     Source("crx", "Crx"),
     Source("german_credit", "German"),
     Source("heart_statlog", "Heart"),
@@ -51,18 +51,19 @@ SOURCES = (
     Source("wdbc", "WDBC"),
     Source("wpbc", "WPBC"),
 )
-PARTS = folds(10, 1)
-INNER = 3
-SWEEPS = {  # w and s of the grid, for each distribution
+TEST_FOLDS = folds(10, 1)
+GRID_INNER_FOLDS = 3
+GRID_SAMPLINGS = {  # w and s of the grid, for each distribution, in the quick (False) and in the full study
     False: [(w, s) for w in (0.05, 0.2) for s in (10,)],
-    True: [(w, s) for w in AMPLITUDES for s in DRAWS],
+    True: [(w, s) for w in AMPLITUDES for s in DRAWS_PER_VALUE],
 }
-FIGURE = (0.05, 20, (100.0, 0.1))  # Figs. 2 and 3
-SONAR = (0.05, 10)  # Figs. 4 and 5
-FEW = 10  # values that a column of codes has at most
-ORDERS, SOME = 4, 3  # orders of codes, and folds that other codes and fewer steps are tried on
-SPARSE = [(noise, column) for noise, column in COLUMNS if column == SMALL]
-REFERENCE = """\
+WEIGHTS_SETTING = (0.05, 20, (100.0, 0.1))  # w, s and penalties of Figs. 2 and 3
+SONAR_SAMPLING = (0.05, 10)  # w and s of Figs. 4 and 5
+MAX_CODES = 10  # values; a column with at most so many is taken to hold codes
+CODE_ORDERS = 4  # random orders of codes
+CHECK_FOLDS = 3  # folds of the checks of other codes and of fewer steps
+SPARSE_COLUMNS = [(noise, column) for noise, column in PRINTED_COLUMNS if column == FS_SPARSE]
+UNCERTAIN_SGL_REFERENCES = """\
 @article{xie2013sparse,
   author  = {Xie, Zongxia and Xu, Yong},
   title   = {Sparse group {LASSO} based uncertain feature selection},
@@ -91,116 +92,125 @@ REFERENCE = """\
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
-    for source in SOURCES:
+    for source in UCI_SOURCES:
         data = source.load(data_dir)
-        cells += [*without_selection(data), *at_settings(data), *on_grids(data, full), *drawn(data)]
-        cells += [*recoded(data), *at_settings(data, SPARSE, SHORT, SOME, n_steps=FEWER)]
+        cells += [*unselected_cells(data), *setting_cells(data), *grid_cells(data, full), *weight_cells(data)]
+        cells += recoded_cells(data)
+        cells += setting_cells(data, SPARSE_COLUMNS, KIND_FEWER_STEPS, CHECK_FOLDS, n_steps=FEWER_STEPS)
     return cells
 
 
-def planned(call: str, kind: str, data: Dataset, part: int, told: dict[str, Any], **arguments: Any) -> StudyCell:
-    """A cell; ``told`` is what the table calls it beside its data set, fold and arguments."""
-    plain = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
-    row = {"dataset": data.name, "method": kind, "params": json.dumps(plain), "split": part, **plain, **told}
-    seed = seed_of(data.name, *plain.values(), part)
-    return StudyCell(Task(call, {**arguments, "part": PARTS[part], "seed": seed}, {"data": data}), row)
+def plan_cell(call: str, kind: str, data: Dataset, part: int, columns: dict[str, Any], **arguments: Any) -> StudyCell:
+    """Plan a cell; ``columns`` are those of its row besides data set, kind, fold and sampling."""
+    sampling = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
+    row = {
+        "dataset": data.name,
+        "method": kind,
+        "params": json.dumps(sampling),
+        "split": part,
+        **sampling,
+        **columns,
+    }
+    seed = seed_of(data.name, *sampling.values(), part)
+    return StudyCell(Task(call, {**arguments, "part": TEST_FOLDS[part], "seed": seed}, {"data": data}), row)
 
 
-def without_selection(data: Dataset) -> Iterator[StudyCell]:
-    """The columns of raw and of uncertain data of Tables 2 and 4."""
-    for noise, values in {"raw": RAW, **UNCERTAIN}.items():
-        p, drawn_as = values[data.name], UNIFORM if noise == "raw" else noise
-        for part in range(len(PARTS)):
-            told = {"distribution": noise}
-            yield planned(cell.UNSELECTED, PLAIN, data, part, told, distribution=drawn_as, w=p.w, s=p.s)
+def unselected_cells(data: Dataset) -> Iterator[StudyCell]:
+    """Accuracies on raw and on uncertain data of Tables 2 and 4."""
+    for noise, values in {"raw": PRINTED_RAW, **PRINTED_UNCERTAIN}.items():
+        p = values[data.name]
+        sampling = {"distribution": UNIFORM if noise == "raw" else noise, "w": p.w, "s": p.s}
+        for part in range(len(TEST_FOLDS)):
+            yield plan_cell(cell.UNSELECTED_CALL, KIND_UNSELECTED, data, part, {"distribution": noise}, **sampling)
 
 
-def at_settings(
+def setting_cells(
     data: Dataset,
-    columns: Sequence[tuple[str, str]] = COLUMNS,
-    kind: str = AT,
-    n_parts: int | None = None,
+    columns: Sequence[tuple[str, str]] = PRINTED_COLUMNS,
+    kind: str = KIND_SETTING,
+    n_folds: int | None = None,
     **steps: int,
 ) -> Iterator[StudyCell]:
-    """The columns of selections, with the penalties of Tables 3 and 5."""
+    """The columns of selections of Tables 2 to 5 at their printed settings."""
     for noise, column in columns:
-        p = PRINTED[noise, column][data.name.partition(",")[0]]
-        for part in range(n_parts or len(PARTS)):
-            told, penalties = {"column": column, "lam1": p.lam1, "lam2": p.lam2}, (p.lam1, p.lam2)
-            yield planned(
-                cell.SETTING, kind, data, part, told, distribution=noise, w=p.w, s=p.s, penalties=penalties, **steps
-            )
+        p = PRINTED_SETTINGS[noise, column][data.name.partition(",")[0]]
+        setting = {"distribution": noise, "w": p.w, "s": p.s, "penalties": (p.lam1, p.lam2), **steps}
+        for part in range(n_folds or len(TEST_FOLDS)):
+            named = {"column": column, "lam1": p.lam1, "lam2": p.lam2}
+            yield plan_cell(cell.SETTING_CALL, kind, data, part, named, **setting)
 
 
-def on_grids(data: Dataset, full: bool) -> Iterator[StudyCell]:
-    """All pairs of penalties, with settings chosen in inner folds."""
+def grid_cells(data: Dataset, full: bool) -> Iterator[StudyCell]:
+    """All pairs of penalties, also on inner folds."""
     for noise in (GAUSSIAN, UNIFORM):
-        for w, s in SWEEPS[full]:
-            for part in range(len(PARTS)):
-                yield planned(
-                    cell.GRID, GRID, data, part, {}, distribution=noise, w=w, s=s, penalties=PENALTIES, inner=INNER
-                )
+        for w, s in GRID_SAMPLINGS[full]:
+            setting = {"distribution": noise, "w": w, "s": s, "penalties": PENALTY_PAIRS, "inner": GRID_INNER_FOLDS}
+            for part in range(len(TEST_FOLDS)):
+                yield plan_cell(cell.GRID_CALL, KIND_GRID, data, part, {}, **setting)
 
 
-def drawn(data: Dataset) -> Iterator[StudyCell]:
+def weight_cells(data: Dataset) -> Iterator[StudyCell]:
     """The weights of Figs. 2 to 5."""
-    w, s, pair = FIGURE
-    wanted = [("all sets", w, s, pair)]
+    w, s, pair = WEIGHTS_SETTING
+    settings = [("all sets", w, s, pair)]
     if data.name == "Sonar":
-        wanted += [("all penalties", *SONAR, pair) for pair in PENALTIES]
-    for column, w, s, pair in wanted:
-        told = {"column": column, "lam1": pair[0], "lam2": pair[1]}
-        yield planned(cell.WEIGHTS, WEIGHTS, data, 0, told, distribution=GAUSSIAN, w=w, s=s, penalties=pair)
+        settings += [("all penalties", *SONAR_SAMPLING, pair) for pair in PENALTY_PAIRS]
+    for column, w, s, pair in settings:
+        named = {"column": column, "lam1": pair[0], "lam2": pair[1]}
+        yield plan_cell(
+            cell.WEIGHTS_CALL, KIND_WEIGHTS, data, 0, named, distribution=GAUSSIAN, w=w, s=s, penalties=pair
+        )
 
 
-def recoded(data: Dataset) -> Iterator[StudyCell]:
-    """Sets once more: with codes in other orders, or with missing values as a value of their own."""
+def recoded_cells(data: Dataset) -> Iterator[StudyCell]:
+    """Data sets with codes in other orders, or with missing values as a value of their own."""
     others = []
     if data.name == "German":
-        others = [with_codes(data, order) for order in range(ORDERS)]
+        others = [permute_codes(data, order) for order in range(CODE_ORDERS)]
     if data.name in ("Hepatitis", "Horse"):
         filled = np.where(np.isnan(data.X), -1.0, data.X)
         others = [data.replace(X=filled, name=f"{data.name}, missing as -1")]
     for other in others:
-        yield from at_settings(other, SPARSE, RECODED, SOME)
+        yield from setting_cells(other, SPARSE_COLUMNS, KIND_RECODED, CHECK_FOLDS)
 
 
-def with_codes(data: Dataset, order: int) -> Dataset:
-    """The codes of every column of at most ten values in a random order."""
+def permute_codes(data: Dataset, order: int) -> Dataset:
+    """The data set with the codes of each column of at most ``MAX_CODES`` values in a random order."""
     rng, X = np.random.default_rng(order), data.X.copy()
     for j in range(X.shape[1]):
-        values, place = np.unique(X[:, j], return_inverse=True)
-        if len(values) <= FEW:
-            X[:, j] = rng.permutation(values)[place]
+        values, codes = np.unique(X[:, j], return_inverse=True)
+        if len(values) <= MAX_CODES:
+            X[:, j] = rng.permutation(values)[codes]
     return data.replace(X=X, name=f"{data.name}, codes in order {order + 1}")
 
 
 def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [accuracy_table(table), selection_table(table), chosen_table(table)]
-    shown = [t for t in tables if len(t.frame)]
-    return Conclusion(protocol(full), claims(table), shown, weight_pictures(table), notes(table))
+    filled = [t for t in tables if len(t.frame)]
+    return Conclusion(protocol(full), claims(table), filled, weight_pictures(table), notes(table))
 
 
 def protocol(full: bool) -> str:
-    grid = "40 pairs (w, s) of the paper" if full else "pairs w = 0.05 and 0.2 with s = 10 of the paper's 40"
+    samplings = "all 40 pairs (w, s) of the paper" if full else "w = 0.05 and 0.2 and s = 10, of the paper's 40 pairs"
     return (
-        "The nine data sets, ten stratified folds; every value becomes s draws from an interval of w times the "
-        "feature's range, Gaussian or uniform; categories are codes, missing values the training part's mean, features "
-        "scaled to [0, 100] by the training part, to which range the printed penalties belong. The sparse group LASSO "
-        "of eq. 7 after 100 accelerated steps from zero, which is what the tables of the paper look like, and at its "
-        "minimum (duality gap of 1e-8 of half the squared norm of the targets); then the intersection kernel SVM with "
-        "C = 1 on what is kept. All printed settings; and a grid of the paper's 12 pairs of penalties with the "
-        f"{grid}, from which a setting is chosen as in the paper (best on the test folds), or on {INNER} inner folds "
-        "of each training part (nested)."
+        "The nine data sets, ten stratified folds. Every value becomes s draws from an interval of w times the "
+        "feature's range, Gaussian or uniform. Categories are codes, missing values become the mean of the training "
+        "part, and features are scaled to [0, 100] on the training part, the range to which the printed penalties "
+        "belong. The sparse group LASSO of eq. 7 is evaluated after 100 accelerated steps from zero, which the tables "
+        "of the paper suggest, and at its minimum (duality gap of 1e-8 of half the squared norm of the targets); then "
+        "an intersection kernel SVM with C = 1 is trained on the selected sub-features. The study runs all printed "
+        f"settings, and a grid of the paper's 12 pairs of penalties with {samplings}. A setting of the grid is chosen "
+        f"as in the paper (best on the test folds), or on {GRID_INNER_FOLDS} inner folds of each training part "
+        "(nested)."
     )
 
 
 STUDY = Study(
     "uncertain-sgl",
     "Sparse group LASSO for uncertain data (section 4)",
-    REFERENCE,
+    UNCERTAIN_SGL_REFERENCES,
     (5.5, 175.0),
-    tuple(s.name for s in SOURCES),
+    tuple(s.name for s in UCI_SOURCES),
     plan,
     conclude,
 )

@@ -1,4 +1,4 @@
-"""Tables and pictures of the study of uncertain data, from the table of its cells."""
+"""Tables and pictures of the study of uncertain data."""
 
 from __future__ import annotations
 
@@ -14,82 +14,85 @@ from fsgym_studies.common.render import figure_style, with_std
 from fsgym_studies.common.study import Table
 from fsgym_studies.uncertain_sgl.printed import (
     FS,
-    PENALTIES,
-    PRINTED,
-    RAW,
-    SMALL,
-    UNCERTAIN,
-    Plain,
-    most,
+    FS_SPARSE,
+    PENALTY_PAIRS,
+    PRINTED_RAW,
+    PRINTED_SETTINGS,
+    PRINTED_UNCERTAIN,
+    PrintedAccuracy,
+    max_lasso_ratio,
 )
 
-# What a cell is, in the column ``method``.
-PLAIN, AT, GRID, WEIGHTS = "no selection", "printed setting", "grid", "weights"
-RECODED, SHORT = "coded otherwise", "fewer steps"
-ALL = "all draws"
-ARMS = (ALL, FS, SMALL)
-LIMIT = 0.9  # of the ratio
-MODES = ("early", "exact")
-FIGURES = [f"{mode}_{name}" for mode in MODES for name in ("fnum", "ratio", "accuracy", "gap")] + ["above"]
+# Kinds of cells, in the column ``method``.
+KIND_UNSELECTED, KIND_SETTING, KIND_GRID, KIND_WEIGHTS = "no selection", "printed setting", "grid", "weights"
+KIND_RECODED, KIND_FEWER_STEPS = "coded otherwise", "fewer steps"
+ALL_SUB_FEATURES = "all sub-features"
+COMPARED_SELECTIONS = (ALL_SUB_FEATURES, FS, FS_SPARSE)
+RATIO_LIMIT = 0.9  # of the paper's second column of selections
+MODES = ("early", "exact")  # after 100 accelerated steps, and at the minimum
+SETTING_FIGURES = [f"{mode}_{name}" for mode in MODES for name in ("fnum", "ratio", "accuracy", "gap")] + ["above"]
 
 
-def of(table: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The cells of a kind that have figures."""
+def cells_of_kind(table: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The cells of a kind that have results."""
     return table[(table["method"] == kind) & table["error"].isna()]
 
 
-def beside(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a printed setting: means over the folds, standard deviations of accuracies, the largest ``possible``."""
-    rows, keys = of(table, AT), ["distribution", "column", "dataset"]
+def setting_results(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per printed setting: means over folds, standard deviations of accuracies, the largest ``possible``."""
+    rows, keys = cells_of_kind(table, KIND_SETTING), ["distribution", "column", "dataset"]
     if rows.empty:
-        return pd.DataFrame(columns=[*keys, *FIGURES, "possible", "n_folds"])
+        return pd.DataFrame(columns=[*keys, *SETTING_FIGURES, "possible", "n_folds"])
     grouped = rows.groupby(keys, sort=False)
-    found = grouped[FIGURES].mean()
-    found["possible"] = grouped["possible"].max()
-    found["n_folds"] = grouped.size()
+    results = grouped[SETTING_FIGURES].mean()
+    results["possible"] = grouped["possible"].max()
+    results["n_folds"] = grouped.size()
     for mode in MODES:
-        found[f"{mode}_std"] = grouped[f"{mode}_accuracy"].std(ddof=0)
-    return found.reset_index()
+        results[f"{mode}_std"] = grouped[f"{mode}_accuracy"].std(ddof=0)
+    return results.reset_index()
 
 
-def plain(table: pd.DataFrame) -> dict[tuple[str, str], Any]:
-    """Mean and standard deviation of the accuracy without a selection, by distribution ("raw" too) and data set."""
-    rows = of(table, PLAIN)
+def unselected_accuracies(table: pd.DataFrame) -> dict[tuple[str, str], Any]:
+    """Mean and standard deviation of the accuracy without a selection, by distribution (or "raw") and data set."""
+    rows = cells_of_kind(table, KIND_UNSELECTED)
     if rows.empty:
         return {}
     grouped = rows.groupby(["distribution", "dataset"])["accuracy"]
     return {key: (float(v.mean()), float(v.std(ddof=0))) for key, v in grouped}
 
 
-def settings(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a fold and setting of the grid; all draws have the ``pair`` -1 and the ratio 1."""
-    found = []
-    for row in of(table, GRID).to_dict("records"):
+def grid_settings(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per fold and setting of the grid; all sub-features have the ``pair`` -1 and the ratio 1."""
+    settings = []
+    for row in cells_of_kind(table, KIND_GRID).to_dict("records"):
         own = {k: row[k] for k in ("distribution", "dataset", "split", "w", "s")}
-        found.append({**own, "pair": -1, "ratio": 1.0, "accuracy": row["all"], "validation": row["validation_all"]})
-        for pair in range(len(PENALTIES)):
-            found.append({**own, "pair": pair, **{k: row[k][pair] for k in ("ratio", "accuracy", "validation")}})
+        settings.append({**own, "pair": -1, "ratio": 1.0, "accuracy": row["all"], "validation": row["validation_all"]})
+        for pair in range(len(PENALTY_PAIRS)):
+            settings.append({**own, "pair": pair, **{k: row[k][pair] for k in ("ratio", "accuracy", "validation")}})
     columns = ["distribution", "dataset", "split", "w", "s", "pair", "ratio", "accuracy", "validation"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(settings, columns=columns)
 
 
-def chosen(table: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy by data set, distribution and arm: the best setting of the grid on the test folds, as the paper has it
-    (``best``); the one that is best on inner folds of each training part (``nested``); the ``median`` of all."""
-    found, keys = [], ["w", "s", "pair"]
-    for (distribution, dataset), rows in settings(table).groupby(["distribution", "dataset"], sort=False):
-        for arm in ARMS:
-            own = rows[rows["pair"] < 0] if arm == ALL else rows[rows["pair"] >= 0]
+def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy on the grid by distribution, data set and selection (column ``arm``).
+
+    ``best`` is that of the best setting on the test folds, as in the paper; ``nested`` that of the settings chosen on
+    inner folds of each training part; ``median`` that over all settings.
+    """
+    rows_by_selection, keys = [], ["w", "s", "pair"]
+    for (distribution, dataset), rows in grid_settings(table).groupby(["distribution", "dataset"], sort=False):
+        for selection in COMPARED_SELECTIONS:
+            own = rows[rows["pair"] < 0] if selection == ALL_SUB_FEATURES else rows[rows["pair"] >= 0]
             means = own.groupby(keys, sort=False)[["accuracy", "ratio"]].mean()
-            if arm == SMALL:
-                means, own = means[means["ratio"] < LIMIT], own[own["ratio"] < LIMIT]
+            if selection == FS_SPARSE:
+                means, own = means[means["ratio"] < RATIO_LIMIT], own[own["ratio"] < RATIO_LIMIT]
             ranked = own.sort_values(["split", "validation", "ratio"], ascending=[True, False, True], kind="stable")
             picked = ranked.drop_duplicates("split")
-            found.append(
+            rows_by_selection.append(
                 {
                     "distribution": distribution,
                     "dataset": dataset,
-                    "arm": arm,
+                    "arm": selection,
                     "best": means["accuracy"].max(),
                     "median": means["accuracy"].median(),
                     "nested": picked["accuracy"].mean(),
@@ -98,12 +101,12 @@ def chosen(table: pd.DataFrame) -> pd.DataFrame:
                 }
             )
     columns = ["distribution", "dataset", "arm", "best", "median", "nested", "ratio", "n_settings"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(rows_by_selection, columns=columns)
 
 
 def accuracy_table(table: pd.DataFrame) -> Table:
-    """Tables 2 and 4 beside ours."""
-    ours, rows = plain(table), []
+    """Tables 2 and 4, printed and ours."""
+    ours, rows = unselected_accuracies(table), []
 
     def row(distribution: str, column: str, name: str, printed: Any, early: Any, exact: str = "") -> None:
         rows.append(
@@ -114,35 +117,35 @@ def accuracy_table(table: pd.DataFrame) -> Table:
                 "w": printed.w,
                 "s": printed.s,
                 "paper": with_std(printed.accuracy, printed.std),
-                "here": with_std(*(100 * v for v in early)),
+                "ours": with_std(*(100 * v for v in early)),
                 "at the minimum": exact,
             }
         )
 
-    sides: list[tuple[str, str, dict[str, Plain]]] = [("raw", "raw data", RAW)]
-    sides += [(noise, "uncertain data", values) for noise, values in UNCERTAIN.items()]
+    sides: list[tuple[str, str, dict[str, PrintedAccuracy]]] = [("raw", "raw data", PRINTED_RAW)]
+    sides += [(noise, "uncertain data", values) for noise, values in PRINTED_UNCERTAIN.items()]
     for noise, column, values in sides:
         for name, printed in values.items():
             if (noise, name) in ours:
                 row(noise, column, name, printed, ours[noise, name])
-    for r in beside(table).itertuples(index=False):
-        printed = PRINTED[r.distribution, r.column][r.dataset]
+    for r in setting_results(table).itertuples(index=False):
+        printed = PRINTED_SETTINGS[r.distribution, r.column][r.dataset]
         exact = with_std(100 * r.exact_accuracy, 100 * r.exact_std)
         row(r.distribution, r.column, r.dataset, printed, (r.early_accuracy, r.early_std), exact)
     return Table(
         "tables_2_4",
-        "Tables 2 and 4 beside ours",
-        "Accuracy in percent, mean ± standard deviation over ten folds, at the amplitude w, number of draws s and "
-        "penalties that the paper prints; here: after 100 accelerated steps from zero, and at the minimum of eq. 7.",
+        "Tables 2 and 4, printed and ours",
+        "Accuracy in percent, mean ± standard deviation over ten folds, at the printed amplitude w, number of draws s "
+        "and penalties. Ours: after 100 accelerated steps from zero, and at the minimum of eq. 7.",
         pd.DataFrame(rows),
     )
 
 
 def selection_table(table: pd.DataFrame) -> Table:
-    """Tables 3 and 5 beside ours, and how far the steps are from the minimum."""
+    """Tables 3 and 5, printed and ours, and the distance of the 100 steps from the minimum."""
     rows = []
-    for r in beside(table).itertuples(index=False):
-        p = PRINTED[r.distribution, r.column][r.dataset]
+    for r in setting_results(table).itertuples(index=False):
+        p = PRINTED_SETTINGS[r.distribution, r.column][r.dataset]
         rows.append(
             {
                 "noise": r.distribution,
@@ -159,7 +162,7 @@ def selection_table(table: pd.DataFrame) -> Table:
                 "ratio, 100 steps": round(r.early_ratio, 3),
                 "ratio, minimum": round(r.exact_ratio, 3),
                 "at most": round(r.possible, 3),
-                "at most, by rank": round(most(r.dataset, p.s), 3) if p.lam2 == 0 else None,
+                "at most, by rank": round(max_lasso_ratio(r.dataset, p.s), 3) if p.lam2 == 0 else None,
                 "gap": f"{r.early_gap:.1e}",
                 "gap of the minimum": f"{r.exact_gap:.0e}",
                 "above": f"{r.above:.2g}",
@@ -167,24 +170,26 @@ def selection_table(table: pd.DataFrame) -> Table:
         )
     return Table(
         "tables_3_5",
-        "Tables 3 and 5 beside ours",
-        "Features kept (FNum) and share of sub-features kept (ratio), means over ten folds, after 100 accelerated "
-        "steps from zero and at the minimum of eq. 7. At most: the share of sub-features that no minimum exceeds, the "
-        "others being proven to have weight 0 (gap-safe test; the largest of the folds); by rank: where lambda2 is 0, "
-        "as many sub-features as training rows. Gap: the duality gap as a share of half the squared norm of the "
-        "targets; above: how far the objective of the 100 steps is above the minimum, as a share of it.",
+        "Tables 3 and 5, printed and ours",
+        "Number of selected features (FNum) and share of selected sub-features (ratio), means over ten folds, after "
+        "100 accelerated steps from zero and at the minimum of eq. 7. At most: an upper bound on the ratio of any "
+        "minimum, since all other weights are proven to be 0 (gap-safe test; the largest over the folds). At most, by "
+        "rank: where lambda2 is 0, as many sub-features as training rows. Gap: the duality gap as a share of half the "
+        "squared norm of the targets. Above: the objective after 100 steps minus the minimum, as a share of it.",
         pd.DataFrame(rows),
     )
 
 
 def chosen_table(table: pd.DataFrame) -> Table:
-    """The paper's way to tell an accuracy, beside an honest one."""
-    found, ours, rows = chosen(table), plain(table), []
-    for (distribution, dataset), cells in found.groupby(["distribution", "dataset"], sort=False):
+    """Accuracies with settings chosen on the test folds, as in the paper, and chosen without them."""
+    accuracies, ours, rows = grid_accuracies(table), unselected_accuracies(table), []
+    for (distribution, dataset), cells in accuracies.groupby(["distribution", "dataset"], sort=False):
         row: dict[str, Any] = {"noise": distribution, "data set": dataset}
         row["raw"] = with_std(100 * ours.get(("raw", dataset), (np.nan,))[0])
         for r in cells.itertuples(index=False):
-            side = UNCERTAIN[distribution] if r.arm == ALL else PRINTED[distribution, r.arm]
+            side = (
+                PRINTED_UNCERTAIN[distribution] if r.arm == ALL_SUB_FEATURES else PRINTED_SETTINGS[distribution, r.arm]
+            )
             row[f"{r.arm}: paper"] = with_std(side[dataset].accuracy)
             for way in ("best", "median", "nested"):
                 row[f"{r.arm}: {way}"] = with_std(100 * getattr(r, way))
@@ -192,35 +197,38 @@ def chosen_table(table: pd.DataFrame) -> Table:
     return Table(
         "nested",
         "The best of the grid, and settings chosen without the test folds",
-        "Accuracy in percent over ten folds after 100 steps. Best: of the setting that is best on the test folds "
-        "themselves, as the paper has it; median of all settings; nested: of the setting that is best on three inner "
-        "folds of each training part, among equals the one that keeps least.",
+        "Accuracy in percent over ten folds after 100 steps. Best: of the setting that is best on the test folds, as "
+        "in the paper. Median: over all settings. Nested: of the setting that is best on three inner folds of each "
+        "training part; of equally good ones, that with the smallest ratio.",
         pd.DataFrame(rows),
     )
 
 
 def weight_pictures(table: pd.DataFrame) -> list[Picture]:
-    """Figures 2 and 3, and Figures 4 and 5."""
-    rows = of(table, WEIGHTS)
+    """Figs. 2 and 3, and Figs. 4 and 5."""
+    rows = cells_of_kind(table, KIND_WEIGHTS)
     if rows.empty:
         return []
     caption = (
-        "One training part; groups are columns, sub-features rows. Above after 100 accelerated steps from zero, as in "
-        "the paper; below at the minimum of eq. 7. Red: positive, blue: negative, grey: zero; every panel has colours "
-        "of its own, up to its largest weight but for the largest 2 %."
+        "One training part; groups are columns, sub-features are rows. Top: after 100 accelerated steps from zero, as "
+        "in the paper; bottom: at the minimum of eq. 7. Red: positive, blue: negative, grey: zero. The colours of each "
+        "panel span its weights without the largest 2 %."
     )
-    sets = rows[rows["column"] == "all sets"].to_dict("records")
-    grid = rows[rows["column"] == "all penalties"].to_dict("records")
-    by_penalty = [(f"({r['lam1']:g}, {r['lam2']:g})", r) for r in grid]
+    by_dataset = rows[rows["column"] == "all sets"].to_dict("records")
+    by_penalties = [
+        (f"({r['lam1']:g}, {r['lam2']:g})", r) for r in rows[rows["column"] == "all penalties"].to_dict("records")
+    ]
     return [
         _picture(
             "weights_sets",
             "Weights of the nine data sets (Figs. 2 and 3)",
             caption,
-            [(r["dataset"], r) for r in sets],
+            [(r["dataset"], r) for r in by_dataset],
             3,
         ),
-        _picture("weights_penalties", "Weights of Sonar at (lambda1, lambda2) (Figs. 4 and 5)", caption, by_penalty, 4),
+        _picture(
+            "weights_penalties", "Weights of Sonar at (lambda1, lambda2) (Figs. 4 and 5)", caption, by_penalties, 4
+        ),
     ]
 
 
@@ -240,7 +248,7 @@ def _picture(stem: str, title: str, caption: str, cells: Sequence[tuple[str, dic
 
 
 def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
-    """Weights ``w`` (s, d) as an image, zero in grey."""
+    """Plot weights ``w`` (s, d) as an image, zeros in grey."""
     from matplotlib import colormaps
 
     used = np.abs(w[w != 0])
@@ -257,7 +265,7 @@ def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
     ax.grid(visible=False)
     ax.set_yticks([])
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_ylabel(f"{side}\n{(w != 0).mean():.0%} kept", fontsize=8.5)
+    ax.set_ylabel(f"{side}\n{(w != 0).mean():.0%} non-zero", fontsize=8.5)
     ax.tick_params(labelsize=8)
     if side == "100 steps":
         ax.set_xticklabels([])

@@ -1,4 +1,4 @@
-"""The study of boosted feature selection: its cells against plain fits, its claims on made-up results."""
+"""The GBFS study: cells compared with direct fits, claims on simulated results."""
 
 import json
 import re
@@ -16,7 +16,19 @@ from fsgym_studies.gbfs import cell as gbfs_cell
 from fsgym_studies.gbfs import claims as gbfs_claims
 from fsgym_studies.gbfs import study as gbfs
 from fsgym_studies.gbfs import tables as gbfs_tables
-from fsgym_studies.gbfs.tables import AWARE, COLON, GBFS, GROUPS, HSIC, L1LR, MRMR, RFFS, SETS, SPAM, USPS
+from fsgym_studies.gbfs.tables import (
+    COLON,
+    CURVE_DATASETS,
+    GBFS,
+    GBFS_BAGS,
+    GROUP_LASSO,
+    HSIC,
+    L1LR,
+    MRMR,
+    RFFS,
+    SPAM,
+    USPS,
+)
 from support.made_up import by_text
 
 BREAST = load_dataset("breast_cancer")
@@ -27,56 +39,56 @@ BOOSTED = {"params": {"n_iter": 20, "learning_rate": 0.3}, "mu_rel": [1.0, 0.3, 
 # --- cells ---
 
 
-def test_a_ranked_curve_is_the_fits_one_by_one():
+def test_the_curve_of_a_ranking_equals_single_fits():
     train, test = BREAST.split(0.6, 1)
     options = {"params": {"n_estimators": 15}, "counts": [0, 2, 5, 99]}
-    told = gbfs_cell.curve(BREAST, method="forest", options=options, part=PART, seed=4)
-    assert told["n_features"] == [0, 2, 5]  # 99 are more than there are
-    for k, error in zip((0, 2, 5), told["test_error"]):
+    result = gbfs_cell.error_curve(BREAST, method="forest", options=options, part=PART, seed=4)
+    assert result["n_features"] == [0, 2, 5]  # 99 are more than there are
+    for k, error in zip((0, 2, 5), result["test_error"]):
         model = ForestSelectionClassifier(k, n_estimators=15, random_state=4).fit(train.X, train.y)
         assert error == pytest.approx(1 - model.score(test.X, test.y))
-    assert told["chance"] == told["test_error"][0]
-    assert (told["n_train"], told["n_test"]) == (train.n_samples, test.n_samples)
+    assert result["chance"] == result["test_error"][0]
+    assert (result["n_train"], result["n_test"]) == (train.n_samples, test.n_samples)
 
 
-def test_the_boosted_curve_learns_from_all_rows_in_the_end():
+def test_boosted_models_are_refitted_on_all_rows():
     train, test = BREAST.split(0.6, 1)
-    told = gbfs_cell.curve(BREAST, method="gbfs", options=BOOSTED, part=PART, seed=4)
-    assert told["n_features"][0] == 0
-    assert told["n_features"] == sorted(told["n_features"])
-    made = []
+    result = gbfs_cell.error_curve(BREAST, method="gbfs", options=BOOSTED, part=PART, seed=4)
+    assert result["n_features"][0] == 0
+    assert result["n_features"] == sorted(result["n_features"])
+    candidates = []
     for depth in (1, 3):
         model = GBFSClassifier(mu_rel=0.03, max_depth=depth, random_state=4, **BOOSTED["params"]).fit(train.X, train.y)
-        made.append((model.validation_loss_.min(), depth, model.best_iteration_))
-    _, depth, n_iter = min(made)
+        candidates.append((model.validation_loss_.min(), depth, model.best_iteration_))
+    _, depth, n_iter = min(candidates)
     last = GBFSClassifier(mu_rel=0.03, max_depth=depth, n_iter=n_iter, learning_rate=0.3, validation_fraction=None)
-    assert told["test_error"][-1] == pytest.approx(1 - last.fit(train.X, train.y).score(test.X, test.y))
+    assert result["test_error"][-1] == pytest.approx(1 - last.fit(train.X, train.y).score(test.X, test.y))
 
 
-def test_a_swept_curve_goes_from_nothing_on_and_one_svm_judges_selections():
+def test_a_penalty_path_starts_without_features_and_an_svm_is_trained_on_each_selection():
     train, test = BREAST.split(0.6, 1)
     options = {"params": {}, "decades": 1, "n_settings": 4}
-    told = gbfs_cell.curve(BREAST, method="l1_logistic", options=options, part=PART, seed=4, judge=2)
-    assert told["n_features"][0] == 0
-    assert told["svm_error"][0] == told["chance"]
+    result = gbfs_cell.error_curve(BREAST, method="l1_logistic", options=options, part=PART, seed=4, svm_splits=2)
+    assert result["n_features"][0] == 0
+    assert result["svm_error"][0] == result["chance"]
     start = L1LogisticClassifier().sparsity_grid(train.X, train.y)[0]["C"]
     model = L1LogisticClassifier(10 * start, random_state=4).fit(train.X, train.y)
-    assert told["test_error"][-1] == pytest.approx(1 - model.score(test.X, test.y))
-    assert told["n_features"][-1] == (model.coef_ != 0).sum()
+    assert result["test_error"][-1] == pytest.approx(1 - model.score(test.X, test.y))
+    assert result["n_features"][-1] == (model.coef_ != 0).sum()
     svm = gbfs_cell.tuned_svm(2, 4)
     assert isinstance(svm, GridSearchCV)
     chosen = np.flatnonzero(model.coef_[0])
     same = MRMRClassifier(len(chosen), classifier=svm).fit(train.X[:, chosen], train.y)
-    assert told["svm_error"][-1] == pytest.approx(1 - same.score(test.X[:, chosen], test.y), abs=0.01)
+    assert result["svm_error"][-1] == pytest.approx(1 - same.score(test.X[:, chosen], test.y), abs=0.01)
 
 
 @pytest.mark.parametrize("method", ["gbfs", "group_lasso"])
-def test_bags_are_counted_and_told_to_those_that_know_them(method):
+def test_bags_are_counted_and_passed_to_methods_that_use_them(method):
     rng = np.random.default_rng(0)
     hidden = rng.normal(size=(60, 3))
     X = np.repeat(hidden, 4, axis=1) + 0.5 * rng.normal(size=(60, 12))
     data = Dataset(X, (X[:, :4].sum(axis=1) > 0).astype(int), name="bags")
-    labels = gbfs_cell.clusters(data.X, 3)
+    labels = gbfs_cell.feature_clusters(data.X, 3)
     assert len({tuple(labels[4 * k : 4 * k + 4]) for k in range(3)}) == 3
     assert all(len(set(labels[4 * k : 4 * k + 4])) == 1 for k in range(3))
     options = {
@@ -88,47 +100,47 @@ def test_bags_are_counted_and_told_to_those_that_know_them(method):
         "bags": 3,
         "aware": True,
     }
-    told = gbfs_cell.curve(data, method=method, options=options, part=PART, seed=0)
-    used = [(n, b) for n, b in zip(told["n_features"], told["bags"]) if n]
+    result = gbfs_cell.error_curve(data, method=method, options=options, part=PART, seed=0)
+    used = [(n, b) for n, b in zip(result["n_features"], result["bags"]) if n]
     assert used
     if method == "group_lasso":
         assert {n / b for n, b in used} == {4}
-    else:  # others of a bag are free, so that more is bought
-        plain = gbfs_cell.curve(data, method=method, options=options | {"aware": False}, part=PART, seed=0)
-        assert told["n_features"][0] > plain["n_features"][0]
+    else:  # further features of a bag are free, so more are selected
+        plain = gbfs_cell.error_curve(data, method=method, options=options | {"aware": False}, part=PART, seed=0)
+        assert result["n_features"][0] > plain["n_features"][0]
     assert used[0][1] == 1
 
 
-def test_stages_end_where_the_model_does():
+def test_the_last_stage_is_the_fitted_model():
     train, test = BREAST.split(0.6, 1)
-    told = gbfs_cell.stages(train, mu_rel=[0.1], params={"n_iter": 12}, seed=0, test=test)
+    result = gbfs_cell.stages(train, mu_rel=[0.1], params={"n_iter": 12}, seed=0, test=test)
     model = GBFSClassifier(mu_rel=0.1, n_iter=12, validation_fraction=None, random_state=0).fit(train.X, train.y)
-    assert len(told["stage_error"][0]) == len(told["stage_features"][0]) == 12
-    assert told["stage_error"][0][-1] == pytest.approx(1 - model.score(test.X, test.y))
-    assert told["stage_features"][0][-1] == len(model.selected_features_)
+    assert len(result["stage_error"][0]) == len(result["stage_features"][0]) == 12
+    assert result["stage_error"][0][-1] == pytest.approx(1 - model.score(test.X, test.y))
+    assert result["stage_features"][0][-1] == len(model.selected_features_)
 
 
-def test_the_synthetic_example_is_what_the_paper_says_of_its_own():
+def test_the_synthetic_example_has_the_properties_stated_in_the_paper():
     X, y = gbfs_cell.three_features(400, 0)
     assert X.shape == (400, 3)
     np.testing.assert_allclose(X[:, 2], 0.6 * X[:, 0] + 0.4 * X[:, 1])
     assert 0.3 < y.mean() < 0.7
     np.testing.assert_array_equal(y, X[:, 0] > 2 * X[:, 1] ** 2 - 0.7)
     params = {"n_iter": 40, "learning_rate": 0.3, "min_samples_leaf": 5, "validation_fraction": None}
-    told = gbfs_cell.synthetic(n=600, params=params, mu_rel=[0.25, 0.1, 0.03], seed=1)
-    assert told["l1_selected"] == [1]
-    assert told["gbfs_selected"][:2] == [1, 2]
-    assert told["gbfs_error"] < told["l1_error"]
-    assert len(told["gbfs_decisions"]) == len(gbfs_cell.GRID) ** 2
-    assert len(told["points"]) == 60
-    json.dumps(told, allow_nan=False)
+    result = gbfs_cell.synthetic(n=600, params=params, mu_rel=[0.25, 0.1, 0.03], seed=1)
+    assert result["l1_selected"] == [1]
+    assert result["gbfs_selected"][:2] == [1, 2]
+    assert result["gbfs_error"] < result["l1_error"]
+    assert len(result["gbfs_decisions"]) == len(gbfs_cell.PICTURE_GRID) ** 2
+    assert len(result["points"]) == 60
+    json.dumps(result, allow_nan=False)
 
 
 # --- the plan ---
 
 
 def planned(monkeypatch, full):
-    """What the table calls the planned cells, on stand-ins for the data."""
+    """Rows of the planned cells, with random stand-ins for the data sets."""
     rng = np.random.default_rng(0)
     labels = {"kddcup99_10percent": ["normal", "smurf"], "spambase": ["ham", "spam"], "mnist": [3, 8], "a9a": [-1, 1]}
     monkeypatch.setattr(
@@ -148,10 +160,10 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
     quick, full = (planned(monkeypatch, f) for f in (False, True))
     for rows in (quick, full):
         curves = rows[~rows["dataset"].isin([COLON, gbfs.SYNTHETIC_SET]) & (rows["method"] != "GBFS, stages")]
-        assert set(curves["dataset"]) == set(SETS)
+        assert set(curves["dataset"]) == set(CURVE_DATASETS)
         assert all({GBFS, RFFS, L1LR} <= set(m) for _, m in curves.groupby("dataset")["method"])
         assert set(rows.loc[rows["method"] == HSIC, "dataset"]) == {SPAM, USPS, COLON}
-        assert set(rows.loc[rows["dataset"] == COLON, "method"]) == {AWARE, GROUPS, GBFS, RFFS, L1LR, HSIC}
+        assert set(rows.loc[rows["dataset"] == COLON, "method"]) == {GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC}
     assert full.loc[full["dataset"] == USPS, "split"].nunique() == 10
     assert len(quick) < len(full)
     options = options_of(full, GBFS)
@@ -160,31 +172,31 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
 
 
 @pytest.mark.parametrize("full", [False, True])
-def test_the_protocol_says_what_is_planned(monkeypatch, full):
+def test_the_protocol_describes_the_plan(monkeypatch, full):
     rows = planned(monkeypatch, full)
-    told, boosted, forest = gbfs.protocol(full), options_of(rows, GBFS), options_of(rows, RFFS)
+    text, boosted, forest = gbfs.protocol(full), options_of(rows, GBFS), options_of(rows, RFFS)
     rate, n_iter = boosted["params"]["learning_rate"], boosted["params"]["n_iter"]
     depths = " or ".join(", ".join(map(str, boosted["depths"])).rsplit(", ", 1))
-    assert f"rate {rate:g}, at most {n_iter:,} iterations and {depths} levels of splits" in told
-    assert f"{RFFS} with {forest['params']['n_estimators']} full trees" in told
+    assert f"rate {rate:g}, at most {n_iter:,} iterations and {depths} levels of splits" in text
+    assert f"{RFFS} with {forest['params']['n_estimators']} fully grown trees" in text
     splits = {rows.loc[rows["dataset"] == d, "split"].nunique() for d in (SPAM, USPS, "pcmac")}
-    assert f"{' or '.join(map(str, sorted(splits)))} splits of the small sets" in told
-    assert f"Colon in {rows.loc[rows['dataset'] == COLON, 'split'].nunique()} splits" in told
-    for name, size in gbfs.ROWS[full].items():
-        assert re.search(rf"{size:,} (training rows )?of {name}", told)
-    assert ("all training rows" in told) is full
+    assert f"{' or '.join(map(str, sorted(splits)))} splits of the small sets" in text
+    assert f"Colon in {rows.loc[rows['dataset'] == COLON, 'split'].nunique()} splits" in text
+    for name, size in gbfs.TRAINING_ROWS[full].items():
+        assert re.search(rf"{size:,} (training rows )?of {name}", text)
+    assert ("all training rows" in text) is full
 
 
-def test_what_cells_tell_reaches_the_tables():
-    """A plan of two methods on a small set, run and concluded."""
+def test_results_of_cells_appear_in_the_tables():
+    """Run and conclude a plan of two methods on a small set."""
     data = Dataset(BREAST.X, BREAST.y, name="adult")
     ranked = {"params": {"n_estimators": 5}, "counts": [2, 5]}
     methods = {GBFS: ("gbfs", BOOSTED), RFFS: ("forest", ranked)}
-    plan = gbfs.curves(data, methods, [PART], 0)
+    plan = gbfs.curve_cells(data, methods, [PART], 0)
     table = cells_table(plan, run_tasks([p.task for p in plan], None))
     assert table["error"].isna().all()
-    told = gbfs.conclude(plan, table, False)
-    frame = next(t.frame for t in told.tables if t.stem == "errors").set_index("method")
+    conclusion = gbfs.conclude(plan, table, False)
+    frame = next(t.frame for t in conclusion.tables if t.stem == "errors").set_index("method")
     assert 0 < frame.loc[GBFS, "5"] < 0.2
     forest = table.loc[table["method"] == RFFS, "test_error"].iloc[0]
     assert frame.loc[RFFS, ["2", "5"]].tolist() == pytest.approx(forest)
@@ -198,7 +210,7 @@ def test_two_classes_of_many():
     assert subsample(data, None) is data
 
 
-# --- claims, on made-up results ---
+# --- claims, on simulated results ---
 
 
 def cell(dataset, method, errors, split=0, n_test=10_000, **more):
@@ -215,10 +227,10 @@ def cell(dataset, method, errors, split=0, n_test=10_000, **more):
     }
 
 
-def made_up(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
-    """GBFS leads L1LR and RFFS by ``gain`` everywhere; on colon its error and the others'."""
+def simulated(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
+    """GBFS is better than L1LR and RFFS by ``gain``; ``colon`` has the errors of GBFS with bags and of most others."""
     rows = []
-    for dataset in SETS:
+    for dataset in CURVE_DATASETS:
         for split in (0, 1):
             rows.append(cell(dataset, GBFS, [0.3 - gain, 0.2 - gain, 0.1], split))
             rows.append(cell(dataset, RFFS, [0.3, 0.2, 0.1], split))
@@ -229,11 +241,11 @@ def made_up(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
     for dataset in (SPAM, USPS):
         rows.append(cell(dataset, HSIC, [0.3, 0.2, 0.1] if dataset == SPAM else [0.19, 0.09, 0.09]))
         rows.append(cell(dataset, MRMR, [0.4, 0.3, 0.12]))
-    for method in (AWARE, GROUPS, GBFS, RFFS, L1LR, HSIC):
-        own, many = method == AWARE, method not in (AWARE, GROUPS)
-        error = colon[0] if method in (AWARE, RFFS) else colon[1]
-        found = [bags, 2.0, 3.0] if own else [4.0, 5.0, 6.0] if many else [2.0, 2.0, 2.0]
-        rows.append(cell(COLON, method, [error, error + 0.1, error + 0.2], bags=found))
+    for method in (GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC):
+        own, many = method == GBFS_BAGS, method not in (GBFS_BAGS, GROUP_LASSO)
+        error = colon[0] if method in (GBFS_BAGS, RFFS) else colon[1]
+        n_bags = [bags, 2.0, 3.0] if own else [4.0, 5.0, 6.0] if many else [2.0, 2.0, 2.0]
+        rows.append(cell(COLON, method, [error, error + 0.1, error + 0.2], bags=n_bags))
     for k in range(4):
         rows.append({
             "dataset": gbfs.SYNTHETIC_SET, "split": k, "method": "both", "l1_selected": [1], "l1_error": 0.3,
@@ -253,23 +265,23 @@ def made_up(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
     return pd.DataFrame(rows)
 
 
-def test_claims_that_hold():
-    claims = gbfs_claims.claims(made_up())
+def test_claims_that_are_reproduced():
+    claims = gbfs_claims.claims(simulated())
     assert by_text(claims, "GBFS clearly outperforms L1LR").reproduced is True
-    assert by_text(claims, "GBFS clearly outperforms L1LR").ours.startswith("above on 7 of 7 (spambase")
+    assert by_text(claims, "GBFS clearly outperforms L1LR").ours.startswith("better on 7 of 7 (spambase")
     assert by_text(claims, "RFFS clearly outperforms L1LR").reproduced is True
     assert by_text(claims, "GBFS outperforms or matches RFFS").reproduced is True
     assert by_text(claims, "kddcup99").reproduced is True
     assert by_text(claims, "spambase: GBFS clearly").reproduced is True
     assert by_text(claims, "uspst: GBFS is slightly worse").reproduced is True
-    assert by_text(claims, "uspst, one SVM").reproduced is False  # HSIC Lasso's own SVM is better here
+    assert by_text(claims, "uspst, one SVM").reproduced is False  # the SVM of HSIC Lasso is better in these results
     assert by_text(claims, "As more features").reproduced is False  # L1LR .16, HSIC Lasso .09
     assert by_text(claims, "L1LR slightly").reproduced is False
     assert all(c.reproduced is True for c in claims if c.text.startswith(("colon", "Three")))
 
 
-def test_claims_that_do_not_hold():
-    claims = gbfs_claims.claims(made_up(gain=-0.1, colon=(0.3, 0.1), bags=4.0, selected=(1, 2, 3)))
+def test_claims_that_are_not_reproduced():
+    claims = gbfs_claims.claims(simulated(gain=-0.1, colon=(0.3, 0.1), bags=4.0, selected=(1, 2, 3)))
     for start in (
         "GBFS clearly outperforms L1LR",
         "GBFS outperforms or matches RFFS",
@@ -279,52 +291,54 @@ def test_claims_that_do_not_hold():
     ):
         assert by_text(claims, start).reproduced is False
     assert by_text(claims, "GBFS outperforms or matches RFFS").ours.startswith(
-        "above on 0 of 6; level on 0 of 6; below"
+        "better on 0 of 6; similar on 0 of 6; worse"
     )
     assert by_text(claims, "RFFS clearly outperforms L1LR").reproduced is True
     assert by_text(claims, "colon: GBFS, bags selects").reproduced is False
-    assert by_text(claims, "colon: group LASSO errs much").reproduced is False
+    assert by_text(claims, "colon: group LASSO has a much higher error").reproduced is False
     assert by_text(claims, "Three features: GBFS selects").reproduced is False
 
 
-def test_nothing_is_judged_while_a_data_set_is_missing():
-    table = made_up()
+def test_no_claim_is_assessed_when_its_data_set_is_missing():
+    table = simulated()
     claims = gbfs_claims.claims(table[~table["dataset"].isin(["adult", COLON])])
     assert by_text(claims, "GBFS clearly outperforms L1LR").reproduced is None
-    assert by_text(claims, "colon: selects features of one bag").reproduced is None
+    assert by_text(claims, "colon: GBFS, bags selects features of one bag").reproduced is None
 
 
-def test_a_difference_within_two_standard_errors_is_level():
+def test_a_difference_within_two_standard_errors_is_similar():
     def word(error, n_test):
         rows = [cell("adult", m, [e] * 3, n_test=n_test) for m, e in ((GBFS, error), (RFFS, 0.2))]
-        return gbfs_tables.versus(pd.DataFrame(rows), "adult", GBFS, RFFS, [10]).word
+        return gbfs_tables.compare_errors(pd.DataFrame(rows), "adult", GBFS, RFFS, [10]).word
 
     # at .2 of 800 rows twice the standard error of a difference is .04
-    assert [word(e, 800) for e in (0.15, 0.17, 0.2, 0.23, 0.25)] == ["above", "level", "level", "level", "below"]
-    assert word(0.19, 100_000) == "above"
+    assert [word(e, 800) for e in (0.15, 0.17, 0.2, 0.23, 0.25)] == ["better", "similar", "similar", "similar", "worse"]
+    assert word(0.19, 100_000) == "better"
 
 
-def test_curves_are_read_straight_between_settings_and_flat_beyond():
-    rows = gbfs_tables.points(pd.DataFrame([cell("adult", GBFS, [0.4, 0.2, 0.1])]))
-    found = gbfs_tables.read(rows, [0, 1, 4, 10, 55, 100, 200]).iloc[0]
-    np.testing.assert_allclose(found, [0.5, 0.4, 0.4 - 0.2 / 3, 0.2, 0.15, 0.1, 0.1])
+def test_curves_are_linear_between_settings_and_flat_beyond():
+    rows = gbfs_tables.curve_points(pd.DataFrame([cell("adult", GBFS, [0.4, 0.2, 0.1])]))
+    errors = gbfs_tables.errors_at(rows, [0, 1, 4, 10, 55, 100, 200]).iloc[0]
+    np.testing.assert_allclose(errors, [0.5, 0.4, 0.4 - 0.2 / 3, 0.2, 0.15, 0.1, 0.1])
     assert max(gbfs_tables.counts_of(SPAM)) == 50
 
 
 def test_tables_and_pictures():
-    table = made_up()
-    told = gbfs.conclude([], table.assign(error=None), False)
-    versus = next(t.frame for t in told.tables if t.stem == "versus")
-    row = versus[(versus["data set"] == "adult") & (versus["features"] == "10")].iloc[0]
+    table = simulated()
+    conclusion = gbfs.conclude([], table.assign(error=None), False)
+    comparison = next(t.frame for t in conclusion.tables if t.stem == "versus")
+    row = comparison[(comparison["data set"] == "adult") & (comparison["features"] == "10")].iloc[0]
     assert row[[GBFS, RFFS, L1LR]].tolist() == ["0.1000", "0.2000", "0.2500"]
-    assert row[["against RFFS", "against L1LR"]].tolist() == ["above", "above"]
-    settings = next(t.frame for t in told.tables if t.stem == "settings").set_index(["data set", "method", "setting"])
+    assert row[["against RFFS", "against L1LR"]].tolist() == ["better", "better"]
+    settings = next(t.frame for t in conclusion.tables if t.stem == "settings").set_index(
+        ["data set", "method", "setting"]
+    )
     assert settings.loc[("adult", RFFS, 2), ["features", "test error", "splits"]].tolist() == pytest.approx(
         [10, 0.2, 2]
     )
-    assert any(n.startswith("GBFS against RFFS") and "adult 2: above" in n for n in told.notes)
-    assert [p.stem for p in told.pictures] == ["three_features", "curves", "quality", "stages"]
-    assert all(p.png.startswith(b"\x89PNG") for p in told.pictures)
-    colon = next(t.frame for t in told.tables if t.stem == "colon").set_index("method")
-    assert colon.loc[AWARE, ["least error", "bags"]].tolist() == ["0.100", "1.0"]
+    assert any(n.startswith("GBFS compared with RFFS") and "adult 2: better" in n for n in conclusion.notes)
+    assert [p.stem for p in conclusion.pictures] == ["three_features", "curves", "quality", "stages"]
+    assert all(p.png.startswith(b"\x89PNG") for p in conclusion.pictures)
+    colon = next(t.frame for t in conclusion.tables if t.stem == "colon").set_index("method")
+    assert colon.loc[GBFS_BAGS, ["lowest error", "bags"]].tolist() == ["0.100", "1.0"]
     assert gbfs_tables.curve_picture(table.iloc[:0]) is None

@@ -1,4 +1,4 @@
-"""The study of uncertain data: printed numbers, cells beside independent computations, claims on made-up results."""
+"""The study of uncertain data: printed numbers, cells checked by other computations, claims on simulated results."""
 
 import numpy as np
 import pandas as pd
@@ -13,53 +13,53 @@ from fsgym_studies import find_study
 from fsgym_studies.common.plan import Source, cells_table
 from fsgym_studies.common.render import write_study
 from fsgym_studies.uncertain_sgl import cell, tables
-from fsgym_studies.uncertain_sgl import claims as claiming
+from fsgym_studies.uncertain_sgl import claims as uncertain_claims
 from fsgym_studies.uncertain_sgl import study as uncertain_sgl
 from fsgym_studies.uncertain_sgl.printed import (
-    COLUMNS,
+    DATASET_SIZES,
     FS,
+    FS_SPARSE,
     GAUSSIAN,
-    PENALTIES,
-    PRINTED,
-    RAW,
-    SIZES,
-    SMALL,
-    UNCERTAIN,
+    PENALTY_PAIRS,
+    PRINTED_COLUMNS,
+    PRINTED_RAW,
+    PRINTED_SETTINGS,
+    PRINTED_UNCERTAIN,
     UNIFORM,
-    most,
+    max_lasso_ratio,
 )
 from support.made_up import by_text
 
 WDBC = load_dataset("breast_cancer", "train").rows(np.arange(120))
 PART = {"folds": 4, "fold": 1, "seed": 0}
-AT = {"distribution": GAUSSIAN, "w": 0.1, "s": 4, "part": PART, "seed": 5}
+SETTING = {"distribution": GAUSSIAN, "w": 0.1, "s": 4, "part": PART, "seed": 5}
 
 
-# --- what is printed ---
+# --- printed numbers ---
 
 
 @pytest.mark.parametrize(
-    ("column", "accuracy", "fnum"), list(zip(COLUMNS, (88.85, 87.88, 88.57, 87.81), (25.8, 20.6, 24.2, 20.7)))
+    ("column", "accuracy", "fnum"), list(zip(PRINTED_COLUMNS, (88.85, 87.88, 88.57, 87.81), (25.8, 20.6, 24.2, 20.7)))
 )
-def test_the_numbers_have_the_means_that_the_paper_prints(column, accuracy, fnum):
-    values = PRINTED[column].values()
+def test_the_printed_numbers_have_the_printed_means(column, accuracy, fnum):
+    values = PRINTED_SETTINGS[column].values()
     assert np.mean([v.accuracy for v in values]) == pytest.approx(accuracy, abs=0.01)
     assert np.mean([v.fnum for v in values]) == pytest.approx(fnum, abs=0.05)
-    if column in ((UNIFORM, FS), (UNIFORM, SMALL)):  # those of Table 3 are not means of its columns
-        ratio = {FS: 0.8955, SMALL: 0.6535}[column[1]]
+    if column in ((UNIFORM, FS), (UNIFORM, FS_SPARSE)):  # those of Table 3 are not means of its columns
+        ratio = {FS: 0.8955, FS_SPARSE: 0.6535}[column[1]]
         assert np.mean([v.ratio for v in values]) == pytest.approx(ratio, abs=1e-4)
 
 
-def test_all_of_the_paper_is_there():
-    for rows in (RAW, *UNCERTAIN.values(), *PRINTED.values()):
-        assert list(rows) == list(SIZES)
-    assert np.mean([v.accuracy for v in UNCERTAIN[GAUSSIAN].values()]) == pytest.approx(88.12, abs=0.01)
-    assert np.mean([v.accuracy for v in UNCERTAIN[UNIFORM].values()]) == pytest.approx(88.15, abs=0.011)
-    for rows in PRINTED.values():
+def test_the_printed_tables_are_complete():
+    for rows in (PRINTED_RAW, *PRINTED_UNCERTAIN.values(), *PRINTED_SETTINGS.values()):
+        assert list(rows) == list(DATASET_SIZES)
+    assert np.mean([v.accuracy for v in PRINTED_UNCERTAIN[GAUSSIAN].values()]) == pytest.approx(88.12, abs=0.01)
+    assert np.mean([v.accuracy for v in PRINTED_UNCERTAIN[UNIFORM].values()]) == pytest.approx(88.15, abs=0.011)
+    for rows in PRINTED_SETTINGS.values():
         for name, p in rows.items():
-            assert (p.lam1, p.lam2) in PENALTIES
-            if p.lam1 == 0:  # a group LASSO keeps groups as they are
-                assert p.ratio == pytest.approx(p.fnum / SIZES[name][1], abs=0.011)
+            assert (p.lam1, p.lam2) in PENALTY_PAIRS
+            if p.lam1 == 0:  # a group LASSO selects whole groups
+                assert p.ratio == pytest.approx(p.fnum / DATASET_SIZES[name][1], abs=0.011)
 
 
 # --- the plan ---
@@ -72,23 +72,23 @@ def stand_in(source, data_dir=None):
     return Dataset(X, np.arange(60) % 2, name=source.title)
 
 
-def test_quick_cells_are_cells_of_the_whole_study(monkeypatch):
+def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     plans = {full: uncertain_sgl.plan(full, None) for full in (True, False)}
     keys = {full: {p.task.key for p in plan} for full, plan in plans.items()}
     assert keys[False] < keys[True]
     table = pd.DataFrame([p.row for p in plans[True]])
-    grid = table[table["method"] == tables.GRID]
+    grid = table[table["method"] == tables.KIND_GRID]
     assert len(grid) == 9 * 2 * 4 * 10 * 10  # sets, distributions, w, s, folds; twelve penalties in each
-    assert (table["method"] == tables.AT).sum() == 9 * 4 * 10
-    assert {"dataset", "method", "params", "split"} <= set(table)  # what a failure is told by
+    assert (table["method"] == tables.KIND_SETTING).sum() == 9 * 4 * 10
+    assert {"dataset", "method", "params", "split"} <= set(table)  # columns by which a failure is reported
 
 
-def test_every_kind_of_cell_runs_and_is_told(monkeypatch, tmp_path):
+def test_every_kind_of_cell_runs_and_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(Source, "load", stand_in)
-    monkeypatch.setattr(uncertain_sgl, "PARTS", uncertain_sgl.folds(10, 1)[:1])
-    monkeypatch.setattr(uncertain_sgl, "SOME", 1)
-    monkeypatch.setattr(uncertain_sgl, "SWEEPS", {False: [(0.05, 2)]})
+    monkeypatch.setattr(uncertain_sgl, "TEST_FOLDS", uncertain_sgl.folds(10, 1)[:1])
+    monkeypatch.setattr(uncertain_sgl, "CHECK_FOLDS", 1)
+    monkeypatch.setattr(uncertain_sgl, "GRID_SAMPLINGS", {False: [(0.05, 2)]})
     plan = uncertain_sgl.plan(False, None)
     run, study = run_tasks([p.task for p in plan], None), find_study("uncertain-sgl")
     table = cells_table(plan, run)
@@ -103,10 +103,10 @@ def test_every_kind_of_cell_runs_and_is_told(monkeypatch, tmp_path):
     assert "curve" not in report
 
 
-def test_other_codes_are_the_same_table():
+def test_permuted_codes_are_the_same_categories():
     rng = np.random.default_rng(0)
     data = Dataset(np.column_stack([rng.integers(0, 5, 50), rng.normal(size=50)]), np.arange(50) % 2, name="German")
-    other = uncertain_sgl.with_codes(data, 1)
+    other = uncertain_sgl.permute_codes(data, 1)
     assert other.name == "German, codes in order 2"
     np.testing.assert_array_equal(other.X[:, 1], data.X[:, 1])
     pairs = set(zip(data.X[:, 0].tolist(), other.X[:, 0].tolist()))
@@ -118,117 +118,134 @@ def test_other_codes_are_the_same_table():
 # --- cells ---
 
 
-def test_a_lasso_is_at_its_minimum_and_nothing_impossible_is_kept():
-    """Beside scikit-learn's LASSO, on the same draws."""
+def test_the_exact_lasso_is_at_the_minimum_and_within_the_bound_on_its_ratio():
+    """Compared with scikit-learn's LASSO on the same draws."""
     pair = (200.0, 0.0)
-    told = cell.at_setting(WDBC, **AT, penalties=pair)
-    set_ = cell.drawn(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
-    other = Lasso(pair[0] / len(set_.y), fit_intercept=False, tol=1e-9, max_iter=100_000).fit(set_.X, set_.y)
-    exact = cell.lasso(set_, pair, "exact").coef_
-    assert cell.objective(set_, pair, exact) == pytest.approx(cell.objective(set_, pair, other.coef_), rel=1e-7)
-    assert told["exact_ratio"] <= told["possible"] < told["early_ratio"]
-    assert (other.coef_ != 0).mean() <= told["possible"]
-    assert told["exact_gap"] <= cell.TOL < told["early_gap"]
-    steps = SparseGroupLasso(*pair, 4, solver="fista").fit(set_.X, set_.y).coef_
-    assert told["above"] == pytest.approx(
-        cell.objective(set_, pair, steps) / cell.objective(set_, pair, other.coef_) - 1.0, rel=1e-4
+    result = cell.at_setting(WDBC, **SETTING, penalties=pair)
+    draws = cell.sample_data(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
+    other = Lasso(pair[0] / len(draws.y), fit_intercept=False, tol=1e-9, max_iter=100_000).fit(draws.X, draws.y)
+    exact = cell.fit_lasso(draws, pair, "exact").coef_
+    assert cell.objective(draws, pair, exact) == pytest.approx(cell.objective(draws, pair, other.coef_), rel=1e-7)
+    assert result["exact_ratio"] <= result["possible"] < result["early_ratio"]
+    assert (other.coef_ != 0).mean() <= result["possible"]
+    assert result["exact_gap"] <= cell.GAP_TOL < result["early_gap"]
+    steps = SparseGroupLasso(*pair, 4, solver="fista").fit(draws.X, draws.y).coef_
+    assert result["above"] == pytest.approx(
+        cell.objective(draws, pair, steps) / cell.objective(draws, pair, other.coef_) - 1.0, rel=1e-4
     )
-    assert told["early_fnum"] == (steps.reshape(-1, 4) != 0).any(axis=1).sum()
+    assert result["early_fnum"] == (steps.reshape(-1, 4) != 0).any(axis=1).sum()
 
 
-def test_what_is_possible_holds_for_groups_too():
-    """A weight may be proven to be zero only where it is zero at the minimum; a wide gap proves nothing."""
-    pair, set_ = (100.0, 300.0), cell.drawn(*cell.parts_of(WDBC, PART), UNIFORM, 0.1, 4, 5)
-    model = cell.lasso(set_, pair, "exact")
+def test_the_bound_on_the_ratio_is_valid_for_groups():
+    """Only weights that are 0 at the minimum are proven to be 0, and none with a large duality gap."""
+    pair, draws = (100.0, 300.0), cell.sample_data(*cell.parts_of(WDBC, PART), UNIFORM, 0.1, 4, 5)
+    model = cell.fit_lasso(draws, pair, "exact")
     ratio = float((model.coef_ != 0).mean())
-    assert ratio <= cell.possible(set_, pair, model.coef_, model.dual_gap_) <= ratio + 0.05 < 0.8
-    assert cell.possible(set_, pair, model.coef_, 1e3) == 1.0
+    assert ratio <= cell.possible_share(draws, pair, model.coef_, model.dual_gap_) <= ratio + 0.05 < 0.8
+    assert cell.possible_share(draws, pair, model.coef_, 1e3) == 1.0
 
 
-def test_accuracy_is_that_of_the_plain_kernel():
-    set_ = cell.drawn(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
+def test_accuracy_equals_that_of_the_explicit_kernel():
+    draws = cell.sample_data(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
     mask = np.random.default_rng(0).random((WDBC.n_features, 4)) < 0.3
-    X, X_test = (Z[:, mask.ravel()] / 400.0 for Z in (set_.X, set_.X_test))
+    X, X_test = (Z[:, mask.ravel()] / 400.0 for Z in (draws.X, draws.X_test))
     K, K_test = (np.minimum(A[:, None], X[None]).sum(axis=2) for A in (X, X_test))
-    right = SVC(kernel="precomputed").fit(K, set_.y).score(K_test, set_.y_test)
-    assert cell.accuracy(set_, mask) == right
-    nothing = cell.accuracy(set_, np.zeros_like(mask))
-    assert nothing == max((set_.y_test > 0).mean(), (set_.y_test < 0).mean())
+    expected = SVC(kernel="precomputed").fit(K, draws.y).score(K_test, draws.y_test)
+    assert cell.selection_accuracy(draws, mask) == expected
+    nothing = cell.selection_accuracy(draws, np.zeros_like(mask))
+    assert nothing == max((draws.y_test > 0).mean(), (draws.y_test < 0).mean())
 
 
-def test_test_rows_are_drawn_on_the_scale_of_the_training_part():
+def test_test_rows_are_scaled_by_the_training_part():
     train, test = cell.parts_of(WDBC, PART)
-    set_ = cell.drawn(train, test, UNIFORM, 0.0, 1, 0)
+    draws = cell.sample_data(train, test, UNIFORM, 0.0, 1, 0)
     low, high = train.X.min(axis=0), train.X.max(axis=0)
-    np.testing.assert_allclose(set_.X_test, 100 * (test.X - low) / (high - low), rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(draws.X_test, 100 * (test.X - low) / (high - low), rtol=1e-5, atol=1e-4)
 
 
-def test_a_grid_is_chosen_from_on_inner_folds_only():
-    told = cell.on_grid(WDBC, **AT, penalties=[(1e-6, 0.0), (1e9, 0.0), (100.0, 0.1)], inner=3)
-    assert told["ratio"][0] == 1.0
-    assert (told["accuracy"][0], told["validation"][0]) == (told["all"], told["validation_all"])
-    assert (told["fnum"][1], told["ratio"][1]) == (0, 0.0)
+def test_validation_accuracies_are_those_of_the_inner_folds():
+    result = cell.on_grid(WDBC, **SETTING, penalties=[(1e-6, 0.0), (1e9, 0.0), (100.0, 0.1)], inner=3)
+    assert result["ratio"][0] == 1.0
+    assert (result["accuracy"][0], result["validation"][0]) == (result["all"], result["validation_all"])
+    assert (result["fnum"][1], result["ratio"][1]) == (0, 0.0)
     train, test = cell.parts_of(WDBC, PART)
-    set_ = cell.drawn(train, test, GAUSSIAN, 0.1, 4, 5)
-    mask = cell.kept(SparseGroupLasso(100.0, 0.1, 4, solver="fista").fit(set_.X, set_.y), 4)
-    assert told["ratio"][2] == mask.mean()
-    inside = []
+    draws = cell.sample_data(train, test, GAUSSIAN, 0.1, 4, 5)
+    mask = cell.selected_mask(SparseGroupLasso(100.0, 0.1, 4, solver="fista").fit(draws.X, draws.y), 4)
+    assert result["ratio"][2] == mask.mean()
+    validation = []
     for k in range(3):
-        inner = cell.drawn(*cell.parts_of(train, {"folds": 3, "fold": k, "seed": 0}), GAUSSIAN, 0.1, 4, 5)
-        inside.append(cell.accuracy(inner, cell.kept(cell.lasso(inner, (100.0, 0.1), "fista"), 4)))
-    assert told["validation"][2] == pytest.approx(np.mean(inside))
+        inner = cell.sample_data(*cell.parts_of(train, {"folds": 3, "fold": k, "seed": 0}), GAUSSIAN, 0.1, 4, 5)
+        mask = cell.selected_mask(cell.fit_lasso(inner, (100.0, 0.1), "fista"), 4)
+        validation.append(cell.selection_accuracy(inner, mask))
+    assert result["validation"][2] == pytest.approx(np.mean(validation))
 
 
-def test_weights_are_the_models():
-    told = cell.weights(WDBC, **AT, penalties=(100.0, 0.1))
-    set_ = cell.drawn(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
+def test_weights_equal_those_of_the_estimators():
+    result = cell.weights(WDBC, **SETTING, penalties=(100.0, 0.1))
+    draws = cell.sample_data(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
     for mode, solver in (("early", "fista"), ("exact", "exact")):
-        model = SparseGroupLasso(100.0, 0.1, 4, solver=solver, tol=cell.TOL).fit(set_.X, set_.y)
-        np.testing.assert_array_equal(told[mode], model.coef_.reshape(-1, 4))
+        model = SparseGroupLasso(100.0, 0.1, 4, solver=solver, tol=cell.GAP_TOL).fit(draws.X, draws.y)
+        np.testing.assert_array_equal(result[mode], model.coef_.reshape(-1, 4))
 
 
-# --- claims, on made-up results ---
+# --- claims, on simulated results ---
 
 
-def made_up(early=1.0, exact=0.5, possible=0.3, gain=0.01, zeros=(0.9, 0.5, 0.3, 0.1)):
-    """Cells of all kinds; FNum and ratio after the steps and at the minimum are shares of the printed ones."""
+def simulated(early=1.0, exact=0.5, possible=0.3, gain=0.01, zeros=(0.9, 0.5, 0.3, 0.1)):
+    """Cells of all kinds; FNum and ratio after 100 steps and at the minimum are these shares of the printed ones."""
     rows = []
-    for noise, column in COLUMNS:
-        for name, p in PRINTED[noise, column].items():
-            row = {"distribution": noise, "column": column, "dataset": name, "method": tables.AT, "above": 0.1}
+    for noise, column in PRINTED_COLUMNS:
+        for name, p in PRINTED_SETTINGS[noise, column].items():
+            row = {
+                "distribution": noise,
+                "column": column,
+                "dataset": name,
+                "method": tables.KIND_SETTING,
+                "above": 0.1,
+            }
             for mode, share in (("early", early), ("exact", exact)):
-                told = {"fnum": share * p.fnum, "ratio": share * p.ratio, "accuracy": 0.8, "gap": 1e-3}
-                row |= {f"{mode}_{k}": v for k, v in told.items()}
+                figures = {"fnum": share * p.fnum, "ratio": share * p.ratio, "accuracy": 0.8, "gap": 1e-3}
+                row |= {f"{mode}_{k}": v for k, v in figures.items()}
             rows += [{**row, "split": k, "possible": possible + 0.1 * k} for k in (0, 1)]
-    for name in SIZES:
-        rows.append({"method": tables.PLAIN, "distribution": "raw", "dataset": name, "accuracy": 0.8})
+    for name in DATASET_SIZES:
+        rows.append({"method": tables.KIND_UNSELECTED, "distribution": "raw", "dataset": name, "accuracy": 0.8})
         for noise in (GAUSSIAN, UNIFORM):
             for split in (0, 1):
                 selected = [0.8 + 2 * gain] + [0.7 + gain] * 10 + [0.5]
-                rows.append({
-                    "method": tables.GRID, "distribution": noise, "dataset": name, "split": split, "w": 0.05, "s": 10,
-                    "all": 0.8 + gain, "validation_all": 0.8, "accuracy": selected, "ratio": [0.5] * 11 + [1.0],
-                    "validation": selected if gain > 0 else selected[::-1],
-                })  # fmt: skip
-    for pair in PENALTIES:
+                rows.append(
+                    {
+                        "method": tables.KIND_GRID,
+                        "distribution": noise,
+                        "dataset": name,
+                        "split": split,
+                        "w": 0.05,
+                        "s": 10,
+                        "all": 0.8 + gain,
+                        "validation_all": 0.8,
+                        "accuracy": selected,
+                        "ratio": [0.5] * 11 + [1.0],
+                        "validation": selected if gain > 0 else selected[::-1],
+                    }
+                )
+    for pair in PENALTY_PAIRS:
         share = dict(zip((1000.0, 100.0, 10.0, 0.1), zeros)).get(max(pair), zeros[-1])
         weights = np.ones((10, 10))
         weights[:, : round(10 * share)] = 0.0
         if pair == (0.0, 1e3):
             weights = np.repeat(np.arange(10)[:, None] >= 9, 10, axis=1)
-        row = {"method": tables.WEIGHTS, "column": "all penalties", "dataset": "Sonar", "lam1": pair[0]}
+        row = {"method": tables.KIND_WEIGHTS, "column": "all penalties", "dataset": "Sonar", "lam1": pair[0]}
         rows.append({**row, "lam2": pair[1], "early": weights.tolist(), "exact": weights.tolist()})
     return pd.DataFrame(rows).assign(error=None)
 
 
-def test_claims_that_hold():
-    claims = claiming.claims(made_up(exact=0.95, possible=1.0))
+def test_claims_that_are_reproduced():
+    claims = uncertain_claims.claims(simulated(exact=0.95, possible=1.0))
     assert by_text(claims, "Table 3").reproduced is True
     assert by_text(claims, "Table 3").ours.startswith("9 of 9: Crx 8.9 (8.9), German 16.1 (16.1)")
-    assert by_text(claims, "Table 5").ours.endswith("; not one")
-    assert by_text(claims, "The weights are the solution").ours == "36 of 36; after 100 steps 36 of 36"
-    assert by_text(claims, "The weights are the solution").reproduced is True
-    assert by_text(claims, "The printed ratios can be").reproduced is True
+    assert by_text(claims, "Table 5").ours.endswith("; outside: none")
+    assert by_text(claims, "The weights of the paper are the solution").ours == "36 of 36; after 100 steps 36 of 36"
+    assert by_text(claims, "The weights of the paper are the solution").reproduced is True
+    assert by_text(claims, "The printed ratios are possible for minima").reproduced is True
     assert by_text(claims, "German, Heart").reproduced is True
     for way in ("as in the paper", "inner folds"):
         assert by_text(claims, "Uncertain data are", way).reproduced is True
@@ -236,77 +253,87 @@ def test_claims_that_hold():
             by_text(claims, "Uncertain data are", way).ours
             == "gaussian 81.00 against 80.00; uniform 81.00 against 80.00"
         )
-        assert by_text(claims, "A selection improves", way).reproduced is True
+        assert by_text(claims, "A selection is more accurate", way).reproduced is True
         assert by_text(claims, "A selection of ratio", way).reproduced is True
-    assert by_text(claims, "Sonar: a great").reproduced is True
-    assert by_text(claims, "Sonar: the smaller").reproduced is True
+    assert by_text(claims, "Sonar: a large").reproduced is True
+    assert by_text(claims, "Sonar: as the larger").reproduced is True
 
 
-def test_claims_that_do_not_hold():
-    claims = claiming.claims(made_up(early=0.7, gain=-0.02, zeros=(0.1, 0.5, 0.3, 0.1)))
+def test_claims_that_are_not_reproduced():
+    claims = uncertain_claims.claims(simulated(early=0.7, gain=-0.02, zeros=(0.1, 0.5, 0.3, 0.1)))
     assert by_text(claims, "Table 3").reproduced is False
-    assert by_text(claims, "Table 3").ours.startswith("0 of 9: none; not Crx 6.2 (8.9)")
-    assert by_text(claims, "The weights are the solution").ours == "0 of 36; after 100 steps 0 of 36"
-    assert by_text(claims, "The weights are the solution").reproduced is False
-    assert by_text(claims, "The printed ratios can be").ours.startswith("34 of 36 cannot")  # .3943 and .3946 can
-    assert by_text(claims, "The printed ratios can be").reproduced is False
+    assert by_text(claims, "Table 3").ours.startswith("0 of 9: none; outside: Crx 6.2 (8.9)")
+    assert by_text(claims, "The weights of the paper are the solution").ours == "0 of 36; after 100 steps 0 of 36"
+    assert by_text(claims, "The weights of the paper are the solution").reproduced is False
+    bound = by_text(claims, "The printed ratios are possible for minima")
+    assert bound.ours.startswith("34 of 36 are above")  # .3943 and .3946 are not
+    assert bound.reproduced is False
     assert by_text(claims, "German, Heart").reproduced is False
     assert by_text(claims, "Uncertain data are", "inner folds").reproduced is False
-    assert by_text(claims, "A selection improves", "as in the paper").reproduced is False
+    assert by_text(claims, "A selection is more accurate", "as in the paper").reproduced is False
     assert by_text(claims, "A selection of ratio", "inner folds").reproduced is False
-    assert by_text(claims, "Sonar: a great").reproduced is False
-    assert by_text(claims, "Sonar: the smaller").reproduced is False
+    assert by_text(claims, "Sonar: a large").reproduced is False
+    assert by_text(claims, "Sonar: as the larger").reproduced is False
 
 
-def test_nothing_is_judged_while_data_sets_are_missing():
-    table = made_up()
-    claims = claiming.claims(table[table["dataset"] != "Iono"])
-    starts = ("Table 3", "Table 5", "The weights", "The printed ratios can", "German", "Uncertain", "A selection")
+def test_no_claim_is_assessed_when_its_data_sets_are_missing():
+    table = simulated()
+    claims = uncertain_claims.claims(table[table["dataset"] != "Iono"])
+    starts = ("Table 3", "Table 5", "The weights", "The printed ratios are", "German", "Uncertain", "A selection")
     assert all(c.reproduced is None for c in claims if c.text.startswith(starts))
 
 
-def test_what_fewer_steps_and_other_codes_find_is_told():
-    table = made_up(early=0.7)
-    short = table[(table["method"] == tables.AT) & (table["column"] == SMALL)].copy()
-    short["method"] = tables.SHORT
-    short["early_fnum"] *= np.where(short["dataset"] == "Horse", 1.0, 1.5)  # 1.05 of what is printed, but for Horse
-    other = short[short["dataset"] == "German"].assign(method=tables.RECODED, dataset="German, codes in order 1")
-    steps, german, *_ = claiming.notes(pd.concat([table, short, other], ignore_index=True))
+def test_notes_on_fewer_steps_and_other_codes():
+    table = simulated(early=0.7)
+    short = table[(table["method"] == tables.KIND_SETTING) & (table["column"] == FS_SPARSE)].copy()
+    short["method"] = tables.KIND_FEWER_STEPS
+    short["early_fnum"] *= np.where(short["dataset"] == "Horse", 1.0, 1.5)  # 1.05 of the printed one, not Horse
+    other = short[short["dataset"] == "German"].assign(method=tables.KIND_RECODED, dataset="German, codes in order 1")
+    steps, german, *_ = uncertain_claims.notes(pd.concat([table, short, other], ignore_index=True))
     assert "Crx gaussian 6.2 and 9.3 (8.9); " in steps
     assert "of these 18 are within 20%, and 0 of the other 0" in steps
     assert "After 20 steps 16 of" in steps
-    assert german.endswith("(printed): 11.3, 16.9 (16.1); 11.3, 17.0 (16.2).")
-    assert len(claiming.notes(table.iloc[:0])) == 1  # misprints are known without results
+    assert german.endswith("(printed number in parentheses): 11.3, 16.9 (16.1); 11.3, 17.0 (16.2).")
+    assert len(uncertain_claims.notes(table.iloc[:0])) == 1  # misprints are known without results
 
 
 def test_lasso_ratios_beyond_the_number_of_rows():
-    """Eight of the nine printed LASSO ratios; German has more rows than that."""
-    told, n = claiming.above_rank()
-    assert (len(told), n) == (8, 9)
-    assert not any(t.startswith("German") for t in told)
-    assert most("WPBC", 50) == pytest.approx(0.108, abs=5e-4)
-    assert most("Hepatitis", 50) == 140 / 950
+    """Eight of the nine printed LASSO ratios are too large; German has enough rows."""
+    exceeding, n = uncertain_claims.ratios_above_rank()
+    assert (len(exceeding), n) == (8, 9)
+    assert not any(t.startswith("German") for t in exceeding)
+    assert max_lasso_ratio("WPBC", 50) == pytest.approx(0.108, abs=5e-4)
+    assert max_lasso_ratio("Hepatitis", 50) == 140 / 950
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 40)), rng.normal(size=12)
     for lam in (1e-3, 0.1, 1.0):
         assert (SparseGroupLasso(lam, 0.0, 4, tol=1e-12).fit(X, y).coef_ != 0).sum() <= 12
 
 
-def test_settings_are_chosen_blind_and_not():
-    """Two folds: inner folds prefer another setting in each, the test folds the third one."""
+def test_settings_are_chosen_on_inner_folds_and_on_test_folds():
+    """On two folds: the inner folds of each prefer another setting, the test folds the third one."""
     accuracy, validation = [[0.6, 0.8, 0.9], [0.7, 0.5, 0.9]], [[0.9, 0.8, 0.1], [0.1, 0.9, 0.2]]
     rows = [
         {
-            "method": tables.GRID, "error": None, "distribution": GAUSSIAN, "dataset": "Sonar", "split": k, "w": 0.1,
-            "s": 5, "all": 0.75, "validation_all": 0.75, "accuracy": accuracy[k] + [0.0] * 9,
-            "validation": validation[k] + [0.0] * 9, "ratio": [0.5, 0.5, 1.0] + [0.2] * 9,
+            "method": tables.KIND_GRID,
+            "error": None,
+            "distribution": GAUSSIAN,
+            "dataset": "Sonar",
+            "split": k,
+            "w": 0.1,
+            "s": 5,
+            "all": 0.75,
+            "validation_all": 0.75,
+            "accuracy": accuracy[k] + [0.0] * 9,
+            "validation": validation[k] + [0.0] * 9,
+            "ratio": [0.5, 0.5, 1.0] + [0.2] * 9,
         }
         for k in (0, 1)
-    ]  # fmt: skip
-    found = tables.chosen(pd.DataFrame(rows)).set_index("arm")
-    assert found.loc[FS, "best"] == pytest.approx(0.9)
-    assert found.loc[FS, "nested"] == pytest.approx((0.6 + 0.5) / 2)
-    assert found.loc[SMALL, "best"] == pytest.approx(0.65)
-    assert found.loc[tables.ALL, "best"] == found.loc[tables.ALL, "nested"] == 0.75
-    assert found.loc[FS, "n_settings"] == 12
-    assert found.loc[SMALL, "n_settings"] == 11
+    ]
+    accuracies = tables.grid_accuracies(pd.DataFrame(rows)).set_index("arm")
+    assert accuracies.loc[FS, "best"] == pytest.approx(0.9)
+    assert accuracies.loc[FS, "nested"] == pytest.approx((0.6 + 0.5) / 2)
+    assert accuracies.loc[FS_SPARSE, "best"] == pytest.approx(0.65)
+    assert accuracies.loc[tables.ALL_SUB_FEATURES, "best"] == accuracies.loc[tables.ALL_SUB_FEATURES, "nested"] == 0.75
+    assert accuracies.loc[FS, "n_settings"] == 12
+    assert accuracies.loc[FS_SPARSE, "n_settings"] == 11
