@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fsgym.dataset import Dataset
 
 if TYPE_CHECKING:
-    from baselines.svm_plus.problem import View
+    from baselines.svm_plus.problem import SampleTable
 
 CALL = "fsgym_studies.lufe.cell:compare_arms"
 SELECTION, LUFE, ALL, RANDOM, IDENTITY = "selection", "LUFe", "ALL", "random", "identity"
@@ -36,8 +36,8 @@ class Role(NamedTuple):
     """What a classifier decides by, and what explains its slacks (None: a plain SVM)."""
 
     columns: Rows
-    view: View
-    privileged: View | None
+    view: SampleTable
+    privileged: SampleTable | None
 
 
 def compare_arms(
@@ -120,7 +120,7 @@ class Cell:
         """Accuracy on ``test`` of each classifier at the weights that are best over the inner folds."""
         from sklearn.model_selection import StratifiedKFold
 
-        from baselines.lufe.search import INNER_TOL, WEIGHTS, chosen
+        from baselines.lufe.search import INNER_TOL, PAPER_WEIGHTS, best_weight_pair
 
         order = self.order(train)
         splitter = StratifiedKFold(INNER, shuffle=True, random_state=self.seed)
@@ -132,8 +132,8 @@ class Cell:
                 {
                     name: np.array(
                         [
-                            [self.accuracy(role, rows, judge, lam1, C, INNER_TOL) for C in WEIGHTS]
-                            for lam1 in (WEIGHTS if role.privileged is not None else WEIGHTS[:1])
+                            [self.accuracy(role, rows, judge, lam1, C, INNER_TOL) for C in PAPER_WEIGHTS]
+                            for lam1 in (PAPER_WEIGHTS if role.privileged is not None else PAPER_WEIGHTS[:1])
                         ]
                     )
                     for name, role in roles
@@ -142,7 +142,7 @@ class Cell:
         found, tied = {}, 0
         for name, role in self.roles(train, order):
             means = np.mean([scores[name] for scores in inner], axis=0)
-            lam1, C = chosen(means, WEIGHTS[: len(means)], WEIGHTS)
+            lam1, C = best_weight_pair(means, PAPER_WEIGHTS[: len(means)], PAPER_WEIGHTS)
             found[name] = self.accuracy(role, train, test, lam1, C)
             if name == LUFE:
                 tied = int((means >= means.max() - 1e-9).sum())
@@ -156,21 +156,21 @@ class Cell:
 
     def roles(self, rows: Rows, order: Rows) -> Iterator[tuple[str, Role]]:
         """The classifiers by name, on these rows."""
-        from baselines.svm_plus.problem import View
+        from baselines.svm_plus.problem import SampleTable
 
         X = self.X[rows]
         selected, left = order[: self.n_selected], order[self.n_selected :]
         best = {t: left[: ceil(t * len(left))] for t in (*self.shares, 1.0)}
-        view = View(X[:, selected])
+        view = SampleTable(X[:, selected])
         yield SELECTION, Role(selected, view, None)
         for t, features in best.items():
-            yield some_lufe(t), Role(selected, view, View(X[:, features]))
+            yield some_lufe(t), Role(selected, view, SampleTable(X[:, features]))
             more = np.concatenate([selected, features])
-            yield augmented(t), Role(more, View(X[:, more]), None)
+            yield augmented(t), Role(more, SampleTable(X[:, more]), None)
         if self.controls:
             noise = np.random.default_rng([self.seed, *rows.tolist()]).normal(size=(len(rows), len(left)))
-            yield RANDOM, Role(selected, view, View(noise))
-            yield IDENTITY, Role(selected, view, View(np.eye(len(rows))))
+            yield RANDOM, Role(selected, view, SampleTable(noise))
+            yield IDENTITY, Role(selected, view, SampleTable(np.eye(len(rows))))
 
     def accuracy(self, role: Role, rows: Rows, judge: Rows, lam1: float, C: float, tol: float = 1e-8) -> float:
         """Accuracy on the rows ``judge`` after training on ``rows``."""
