@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
 from baselines.gbfs.model import GBFSModel
-from baselines.linear import answers, check_X_y, class_codes, probabilities
+from baselines.linear import check_X_y, class_codes, predicted_codes, probabilities
 
 LARGEST = 1e100  # squares of larger targets overflow
 
@@ -160,7 +160,7 @@ class GBFSClassifier(ClassifierMixin, GBFSModel):
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class of each row, (n_samples,); ties go to the first class."""
-        codes = answers(self.decision_function(X))
+        codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:

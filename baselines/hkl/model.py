@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from baselines.hkl.booleanizer import Booleanizer, validate_literal_table
 from baselines.hkl.lattice import Disjunction, evaluate_disjunctions
-from baselines.linear import answers
+from baselines.linear import predicted_codes
 
 STATUS_TEXTS = {
     "certified": "certified: the relative gap to the optimum over all {name}s is at most {gap:.2g}",
@@ -61,7 +61,7 @@ class RuleModel(ClassifierMixin, TransformerMixin):
 
     def predict(self, X: ArrayLike) -> NDArray:
         """The class of each row, shape (n_samples,); ties go to the first class."""
-        codes = answers(self.decision_function(X))
+        codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
