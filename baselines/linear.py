@@ -90,7 +90,7 @@ def widening_factors(decades: float, n_settings: int) -> NDArray[np.float64]:
 
     The settings are dense at the start of a penalty path, where the first features enter in quick succession.
 
-    >>> widening(2.0, 3).round(2).tolist()
+    >>> widening_factors(2.0, 3).round(2).tolist()
     [1.0, 3.16, 100.0]
     """
     return 10.0 ** (decades * np.linspace(0.0, 1.0, n_settings) ** 2)

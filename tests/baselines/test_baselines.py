@@ -26,9 +26,15 @@ from support.method_tables import TABLES, honest_usage, one_hot
 
 METHODS = [L1SVMClassifier(random_state=0), LassoPathClassifier(), CARTClassifier(random_state=0)]
 WITHOUT_FEATURES = [
-    L1SVMClassifier(1e-9), LassoPathClassifier(1.0), CARTClassifier(1.0), L1LogisticClassifier(1e-9),
-    GroupLassoClassifier(1.0), ForestSelectionClassifier(0), MRMRClassifier(0), HSICLassoClassifier(0),
-]  # fmt: skip
+    L1SVMClassifier(1e-9),
+    LassoPathClassifier(1.0),
+    CARTClassifier(1.0),
+    L1LogisticClassifier(1e-9),
+    GroupLassoClassifier(1.0),
+    ForestSelectionClassifier(0),
+    MRMRClassifier(0),
+    HSICLassoClassifier(0),
+]
 name_of = lambda method: type(method).__name__  # noqa: E731
 every_method = pytest.mark.parametrize("method", METHODS, ids=name_of)
 every_table = pytest.mark.parametrize("table", TABLES)

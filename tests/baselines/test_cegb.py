@@ -25,10 +25,20 @@ TARGETS = np.array([2, 2, 2, 8, 9, 6, 0, 1], dtype=float)
 def plain_booster(X, y, n_iter, depth=2, eta=0.1, least=1, **penalties):
     """Return LightGBM as in equation 14 of GBFS: first order, from zero, without regularisation, squared loss."""
     options = {
-        "objective": "none", "num_leaves": 2**depth, "max_depth": depth, "min_data_in_leaf": least,
-        "learning_rate": eta, "min_sum_hessian_in_leaf": 0, "min_data_in_bin": 1, "feature_pre_filter": False,
-        "boost_from_average": False, "verbose": -1, "num_threads": 1, "force_col_wise": True, **penalties,
-    }  # fmt: skip
+        "objective": "none",
+        "num_leaves": 2**depth,
+        "max_depth": depth,
+        "min_data_in_leaf": least,
+        "learning_rate": eta,
+        "min_sum_hessian_in_leaf": 0,
+        "min_data_in_bin": 1,
+        "feature_pre_filter": False,
+        "boost_from_average": False,
+        "verbose": -1,
+        "num_threads": 1,
+        "force_col_wise": True,
+        **penalties,
+    }
     booster = lightgbm.Booster(options, lightgbm.Dataset(X, params=options, label=y))
     for _ in range(n_iter):
         booster.update(fobj=lambda scores, _: (scores - y, np.ones(len(y))))
@@ -129,17 +139,28 @@ def test_scores_and_usage_are_those_of_lightgbm(penalty, table, request):
     model = clone(QUICK).set_params(penalty=penalty, cv=None).fit(X, y)
     options = {"num_class": len(model.init_)} if len(model.init_) > 1 else {}
     booster = lightgbm.Booster(
-        options | {
-            "objective": "multiclass" if options else "binary", "num_leaves": 16, "max_depth": 4, "min_data_in_leaf": 5,
-            "min_data_in_bin": 1, "feature_pre_filter": False, "boost_from_average": False, "verbose": -1,
-            "num_threads": 1, "force_col_wise": True, "deterministic": True,
+        options
+        | {
+            "objective": "multiclass" if options else "binary",
+            "num_leaves": 16,
+            "max_depth": 4,
+            "min_data_in_leaf": 5,
+            "min_data_in_bin": 1,
+            "feature_pre_filter": False,
+            "boost_from_average": False,
+            "verbose": -1,
+            "num_threads": 1,
+            "force_col_wise": True,
+            "deterministic": True,
             f"cegb_penalty_feature_{penalty}": model.penalty_.tolist(),
         },
         lightgbm.Dataset(
-            X, y, init_score=np.tile(model.init_, (len(X), 1)).squeeze(),
+            X,
+            y,
+            init_score=np.tile(model.init_, (len(X), 1)).squeeze(),
             params={"min_data_in_bin": 1, "feature_pre_filter": False, "verbose": -1, "max_bin": 255},
         ),
-    )  # fmt: skip
+    )
     for _ in range(20):
         booster.update()
     raw = booster.predict(X, raw_score=True).reshape(len(X), -1) + model.init_

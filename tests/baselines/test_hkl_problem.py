@@ -145,9 +145,12 @@ def test_sums_over_the_lattice_equal_brute_force(seed):
     a = rng.normal(size=len(X))
     a -= a.mean()
     of = lattice(
-        n, prior=rng.uniform(0.3, 3, n), max_literals=int(rng.integers(2, n + 1)),
-        group=rng.integers(0, 2, n) if seed % 2 else None, scale=rng.uniform(0.5, 2),
-    )  # fmt: skip
+        n,
+        prior=rng.uniform(0.3, 3, n),
+        max_literals=int(rng.integers(2, n + 1)),
+        group=rng.integers(0, 2, n) if seed % 2 else None,
+        scale=rng.uniform(0.5, 2),
+    )
     active, certificate = ActiveSet(of, X), Certificate(1 - X, of)
     for _ in range(3):
         sources = active.sources()
