@@ -88,7 +88,7 @@ def counts_up_to(largest: int, n_settings: int) -> list[int]:
 def widening_factors(decades: float, n_settings: int) -> NDArray[np.float64]:
     """Return factors from 1 to ``10 ** decades``, (n_settings,); the steps of their logarithm increase linearly.
 
-    The settings are dense at the start of a penalty path, where the first features enter in quick succession.
+    The factors are dense at the start of a penalty path, where the first features enter in quick succession.
 
     >>> widening_factors(2.0, 3).round(2).tolist()
     [1.0, 3.16, 100.0]

@@ -98,7 +98,7 @@ class SmoothedNorm:
     """Gradient and Hessian of F(w, eta) = 1/2 S^(2/p) with S = sum_u (w_u^2 + eps^2)^(p/2) c_u(eta).
 
     The Hessian is [[diag(Hw), W], [W', diag(He)]] + rho g g', where g = (gw, ge) is the gradient of S and
-    W = left * below' * right.
+    W = left * membership' * right.
     """
 
     def __init__(self, problem: HKLProblem, at: Point, eps: float) -> None:

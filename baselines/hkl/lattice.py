@@ -43,7 +43,7 @@ class DisjunctionLattice:
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """Disjunctions that are not active although all their parts are: an active one and one more, later, literal.
+    """Inactive disjunctions whose parts are all active: an active disjunction and one more literal after its last.
 
     Attributes
     ----------

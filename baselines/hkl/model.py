@@ -55,12 +55,12 @@ class RuleModel(ClassifierMixin, TransformerMixin):
         return 1.0 - evaluate_disjunctions(1.0 - literals, rules)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
+        """Return scores: (n_samples,) for two classes, positive for the second; otherwise (n_samples, n_classes)."""
         scores = self._evaluate_rules(self._validate_table(X)) @ self.coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The class of each row, shape (n_samples,); ties go to the first class."""
+        """Predict the class of each row, shape (n_samples,); ties go to the first class."""
         codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
@@ -116,6 +116,6 @@ def check_boolean(table: NDArray) -> None:
     invalid = ~np.isin(table, (0, 1))
     if invalid.any():
         raise ValueError(
-            f"X must hold only 0 and 1 where booleanize=None, got {table[invalid][0]!r}; use booleanize='auto' or "
+            f"X must hold only 0 and 1 with booleanize=None, got {table[invalid][0]!r}; use booleanize='auto' or "
             "transform X with a Booleanizer first"
         )

@@ -121,7 +121,7 @@ def _solve_on_working_sets(
 
 
 class BlockDescent:
-    """The iterate of one problem at one pair of penalties; ``lam2`` holds lam2 v_g."""
+    """Block coordinate descent on one problem at one pair of penalties; ``lam2`` holds lam2 v_g."""
 
     def __init__(self, problem: SGLProblem, lam1: float, lam2: NDArray[np.float64], w: NDArray[np.float64]) -> None:
         self.problem, self.lam1, self.lam2, self.w = problem, lam1, lam2, w

@@ -17,7 +17,7 @@ from baselines.arrays import FloatVector
 
 
 class Iterate(NamedTuple):
-    """A point: multipliers ``a``, ``b`` and surpluses ``p``, ``s``, each (n_samples,) and positive; free ``theta``."""
+    """Multipliers ``a``, ``b`` and surpluses ``p``, ``s``, each (n_samples,) and positive; ``theta`` is free."""
 
     a: FloatVector
     b: FloatVector
@@ -29,7 +29,7 @@ class Iterate(NamedTuple):
         return Iterate(*(x + step * d for x, d in zip(self, by)))
 
     def step_to_boundary(self, by: Iterate) -> float:
-        """The longest step, at most 1, after which multipliers and surpluses are not negative."""
+        """Return the longest step, at most 1, after which multipliers and surpluses are not negative."""
         fastest = max(float((-d / x).max()) for x, d in zip(self[:4], by[:4]))
         return 1.0 / max(fastest, 1.0)
 

@@ -50,14 +50,16 @@ class SVMPlusModel:
         self.status_ = "optimal" if all(s.optimal for s in solutions) else "inaccurate"
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores of ``X`` (n_samples, n_features), dense or CSR: (n_samples,) for two classes, positive for the
-        second, else (n_samples, n_classes)."""
+        """Return the scores of ``X`` (n_samples, n_features), dense or CSR.
+
+        They are (n_samples,) for two classes, positive for the second, otherwise (n_samples, n_classes).
+        """
         with one_blas_thread():
             scores = np.asarray(self._input_columns(X) @ self.coef_.T) + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> NDArray:
-        """The class of each row, shape (n_samples,); a score of exactly 0 is the second class."""
+        """Predict the class of each row, shape (n_samples,); a score of exactly 0 is the second class."""
         scores = self.decision_function(X)
         codes = (scores >= 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]

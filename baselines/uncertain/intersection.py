@@ -53,7 +53,7 @@ def intersection_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract", "nnan", "nsz"})
 def _intersect(A, BT, K, lower):
-    """Add the kernel to ``K``; of each row i only the first i + 1 entries where ``lower``.
+    """Add the kernel to ``K``; if ``lower``, only the first i + 1 entries of each row i.
 
     Eight columns are processed at a time: their rows of ``BT`` and a row of ``K`` stay in the first-level cache. The
     loop over k is vectorised.
@@ -115,9 +115,9 @@ class IntersectionMachine(NamedTuple):
         order = np.argsort(support.T, axis=1, kind="stable")
         knots = np.take_along_axis(support.T, order, axis=1)
         c = coefs[order]
-        nothing = np.zeros((len(knots), 1))
-        below = np.hstack([nothing, np.cumsum(c * knots, axis=1)])
-        above = np.hstack([np.cumsum(c[:, ::-1], axis=1)[:, ::-1], nothing])
+        zero = np.zeros((len(knots), 1))
+        below = np.hstack([zero, np.cumsum(c * knots, axis=1)])
+        above = np.hstack([np.cumsum(c[:, ::-1], axis=1)[:, ::-1], zero])
         return cls(knots, below, above, float(intercept))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Features and sub-features of uncertain data by the sparse group LASSO."""
+"""Selection of features and sub-features of uncertain data by the sparse group LASSO."""
 
 from __future__ import annotations
 

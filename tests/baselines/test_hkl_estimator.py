@@ -102,7 +102,7 @@ def test_sparsity_grid_goes_from_no_feature_to_many():
         ({"prior": [1.0, 2.0]}, "prior must be 13 finite numbers above 0"),
         ({"prior": [0.0] * 13}, "prior must be 13 finite numbers above 0"),
         ({"groups": [0, 1]}, "groups must give one group number for each of the 13 features, got 2"),
-        ({"booleanize": None}, "X must hold only 0 and 1 where booleanize=None, got"),
+        ({"booleanize": None}, "X must hold only 0 and 1 with booleanize=None"),
         ({"booleanize": Booleanizer(0)}, "'n_thresholds' parameter of Booleanizer"),
     ],
 )
@@ -119,7 +119,7 @@ def test_bad_labels_and_rows_are_refused():
     with pytest.raises(ValueError, match=r"leave rows of every class, but class 1.0 has none"):
         DisjunctionClassifier().fit(X, y, sample_weight=(y < 0).astype(float))
     model = DisjunctionClassifier(booleanize=None).fit(X, y)
-    with pytest.raises(ValueError, match="only 0 and 1 where booleanize=None, got"):
+    with pytest.raises(ValueError, match="only 0 and 1 with booleanize=None"):
         model.predict(X + 0.25)
 
 
