@@ -84,11 +84,11 @@ def rfe(X: Any, codes: Codes, n_selected: int, step: float, C: float) -> NDArray
     """
     targets, remaining = signed_targets(codes), np.arange(X.shape[1])
     dropped: list[NDArray[np.int64]] = []
-    gram, fresh_size = _gram_matrix(X), np.inf
+    gram, fresh_size = _sample_gram(X), np.inf
     while True:
         size = float(np.trace(gram))
         if size < 1e-6 * fresh_size:  # cancellation: most of the Gram matrix has been subtracted
-            gram = _gram_matrix(X[:, remaining])
+            gram = _sample_gram(X[:, remaining])
             size = fresh_size = float(np.trace(gram))
         fresh_size = size if fresh_size == np.inf else fresh_size
         weights = np.array([_svm_weights(X, remaining, gram, y, C) for y in targets.T])
@@ -98,10 +98,10 @@ def rfe(X: Any, codes: Codes, n_selected: int, step: float, C: float) -> NDArray
         n_left = max(n_selected, len(remaining) - max(1, int(step * len(remaining))))
         dropped.append(ranked[n_left:])
         remaining = np.sort(ranked[:n_left])
-        gram = gram - _gram_matrix(X[:, ranked[n_left:]])
+        gram = gram - _sample_gram(X[:, ranked[n_left:]])
 
 
-def _gram_matrix(X: Any) -> NDArray[np.float64]:
+def _sample_gram(X: Any) -> NDArray[np.float64]:
     return SampleTable(X).gram
 
 
@@ -164,7 +164,7 @@ def leverage(X: Any, n_directions: int) -> NDArray[np.float64]:
     The score is the squared norm of the column's entries in the leading right singular vectors, of which there are as
     many as selected features, or the rank if that is smaller. The classes are not used.
     """
-    values, vectors = np.linalg.eigh(_gram_matrix(X))
+    values, vectors = np.linalg.eigh(_sample_gram(X))
     rank = int((values > values[-1] * len(values) * np.finfo(float).eps).sum()) if values[-1] > 0 else 0
     k = min(rank, n_directions)
     if k == 0:
