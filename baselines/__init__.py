@@ -1,7 +1,7 @@
 """The feature-selection methods that the agents are compared with, as scikit-learn classifiers.
 
-Each has ``features_used(X)``, which of its columns decide each row, and ``sparsity_grid(X, y)``, settings of
-its own sparsity knob from nothing used to everything.
+Each classifier has ``features_used(X)``, which columns its prediction for each row uses, and ``sparsity_grid(X, y)``,
+settings of its own sparsity parameter from no feature used to (nearly) all.
 """
 
 from baselines.cart import CARTClassifier

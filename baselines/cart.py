@@ -14,23 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import check_X_y, class_codes, validate_data
 
-_LARGEST = 1e30  # far enough below the end of float32 that sums over a table stay finite
+MAX_TREE_VALUE = 1e30  # far below the largest float32: sums over a table stay finite
 
 
 class CARTClassifier(ClassifierMixin, BaseEstimator):
-    """A Gini tree, pruned; a row uses the distinct features that its path from the root to its leaf asks for.
+    """A pruned tree with Gini impurity; a row uses the distinct features on its path from the root to its leaf.
 
     Parameters
     ----------
     ccp_alpha : float, default=0.0
-        Impurity that a leaf must save to be kept; the knob of sparsity. 0 keeps the full tree; from 1 on only
-        the root is left, which uses nothing and answers the largest class.
+        Decrease of impurity per leaf below which a branch is pruned; controls sparsity. 0 keeps the full tree. With 1
+        or more only the root is left, which uses no feature and predicts the largest class.
     max_depth : int or None, default=None
-        Longest path, in questions.
+        Maximum number of splits on a path.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf.
+        Minimum number of training rows in a leaf.
     random_state : int, RandomState or None, default=None
-        Decides between splits that are equally good.
+        Decides between equally good splits.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class CARTClassifier(ClassifierMixin, BaseEstimator):
     estimator_ : sklearn.tree.DecisionTreeClassifier
         The pruned tree; its classes are indices into ``classes_``.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    Values are compared as float32; magnitudes above 1e30 count as 1e30.
+    Values are compared as float32; magnitudes above 1e30 are clipped to 1e30.
 
     References
     ----------
@@ -79,7 +79,7 @@ class CARTClassifier(ClassifierMixin, BaseEstimator):
         self.min_samples_leaf = min_samples_leaf
         self.random_state = random_state
 
-    def _tree(self, ccp_alpha: float) -> DecisionTreeClassifier:
+    def _make_tree(self, ccp_alpha: float) -> DecisionTreeClassifier:
         return DecisionTreeClassifier(
             ccp_alpha=ccp_alpha,
             max_depth=self.max_depth,
@@ -91,45 +91,45 @@ class CARTClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> CARTClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
         table, labels = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes = class_codes(labels)
-        self.estimator_: Any = self._tree(self.ccp_alpha).fit(_single(table), codes)
+        self.estimator_: Any = self._make_tree(self.ccp_alpha).fit(_to_float32(table), codes)
         return self
 
-    def _checked(self, X: ArrayLike) -> NDArray[np.float32]:
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float32]:
         check_is_fitted(self, "estimator_")
-        return _single(validate_data(self, X, reset=False, dtype=np.float64))
+        return _to_float32(validate_data(self, X, reset=False, dtype=np.float64))
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Shares of the classes among the training rows of each row's leaf, (n_samples, n_classes)."""
-        table = self._checked(X)
+        """Return the class shares among the training rows of each row's leaf, (n_samples, n_classes)."""
+        table = self._validate_table(X)
         return self.estimator_.predict_proba(table)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The largest class of each row's leaf, shape (n_samples,); ties go to the first class."""
-        table = self._checked(X)
+        """Predict the largest class of each row's leaf, shape (n_samples,); ties go to the first class."""
+        table = self._validate_table(X)
         return self.classes_[self.estimator_.predict(table)]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns each row's path asks for, bool (n_samples, n_features)."""
-        table = self._checked(X)
+        """Which columns are on each row's path, bool (n_samples, n_features)."""
+        table = self._validate_table(X)
         rows, nodes = self.estimator_.decision_path(table).nonzero()
-        asked = self.estimator_.tree_.feature[nodes]
+        split = self.estimator_.tree_.feature[nodes]
         used = np.zeros(table.shape, dtype=bool)
-        used[rows[asked >= 0], asked[asked >= 0]] = True
+        used[rows[split >= 0], split[split >= 0]] = True
         return used
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """At most ``n_settings`` values of ``ccp_alpha``, from the root alone to the full tree.
+        """Return at most ``n_settings`` values of ``ccp_alpha``, from only the root to the full tree.
 
-        They come from the pruning path on ``X``, at about equal steps of their logarithm, each the geometric
-        mean of two path values between which the tree stays the same; the first is 1, which leaves only the
-        root on any data.
+        They are chosen from the pruning path on ``X`` at about equal steps of the logarithm. Each is the geometric mean
+        of two neighbouring values of the path, between which the tree does not change. The first is 1, which leaves
+        only the root for any data.
         """
         table, labels = check_X_y(X, y, dtype=np.float64)
-        path = self._tree(0.0).cost_complexity_pruning_path(_single(table), class_codes(labels)[1])
+        path = self._make_tree(0.0).cost_complexity_pruning_path(_to_float32(table), class_codes(labels)[1])
         knots = np.unique(path.ccp_alphas[path.ccp_alphas > 1e-12])
         between = np.sqrt(knots[:-1] * knots[1:])
         if len(between) > n_settings - 2:
@@ -138,5 +138,5 @@ class CARTClassifier(ClassifierMixin, BaseEstimator):
         return [{"ccp_alpha": float(alpha)} for alpha in (1.0, *between[::-1], 0.0)]
 
 
-def _single(X: NDArray[np.float64]) -> NDArray[np.float32]:
-    return X.clip(-_LARGEST, _LARGEST).astype(np.float32)
+def _to_float32(X: NDArray[np.float64]) -> NDArray[np.float32]:
+    return X.clip(-MAX_TREE_VALUE, MAX_TREE_VALUE).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Cost-efficient gradient boosting: LightGBM's trees with a price for each value that a row needs."""
+"""Cost-efficient gradient boosting: LightGBM's trees with a price for each feature value that a row needs."""
 
 from __future__ import annotations
 
@@ -12,74 +12,77 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.lightgbm_trees import engine, trees_of
+from baselines.lightgbm_trees import import_lightgbm, trees_of
 from baselines.linear import class_codes, probabilities, validate_data
 from fsgym.rules import Rules
 from fsgym.threads import n_threads
 from fsgym.trees import Forest, Tree
 
-_ENDLESS = 1e30  # a penalty that nothing is worth
+MAX_PENALTY = 1e30  # in units of LightGBM's gain, which no split reaches
 
 
 class CEGBClassifier(ClassifierMixin, BaseEstimator):
-    """Boosted trees whose splits must be worth the values that they need; a row uses what its paths ask for.
+    """Boosted trees that subtract feature costs from the gain of a split; a row uses the features on its paths.
 
-    LightGBM takes a penalty off the gain of a split: for each row of the leaf that has not met the feature before, in
-    any tree, what the value costs (``penalty="lazy"``); or once a model what it costs all rows (``"coupled"``). The
-    number of trees is chosen by cross-validation, by the mean loss: cost of errors plus price of what was acquired.
+    LightGBM subtracts a penalty from the gain of a split. With ``penalty="lazy"``, it is the price of the value for
+    each row of the leaf that has not used the feature before, in any tree. With ``"coupled"``, it is the price for all
+    rows, once per model. The number of trees is chosen by cross-validation of the mean loss: the cost of errors plus
+    the price of the acquired features.
 
     Parameters
     ----------
     lam : float, default=0.01
-        Price of one unit of ``costs``, in units of ``error_costs``; the knob of sparsity.
+        Exchange rate between cost and errors: the price of one unit of ``costs``, in units of ``error_costs``. Controls
+        sparsity.
     penalty : {"lazy", "coupled"}, default="lazy"
-        "lazy" knows rows: different rows may use different features. "coupled" selects features.
+        With "lazy", different rows may use different features. "coupled" selects features for all rows.
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, default=None
-        Price of each acquisition; one each by default. Names are the columns', or ``x0, x1, ...``.
+        Price of each acquisition; 1 each by default. The names are those of the columns, or ``x0, x1, ...``.
     error_costs : array-like of shape (n_classes, n_classes), default=None
-        ``error_costs[answer, truth]``, classes in sorted order; 1 for a wrong answer by default. The answer is the
-        one that costs least by the predicted probabilities.
-    groups : lists of column indices, or one group number a column, default=None
-        What each acquisition reveals; a column each by default. LightGBM knows no groups: each column of a group that
-        a row meets costs the group's price in training. The choice of the number of trees, and "coupled" from one
-        tree to the next, count it once.
+        ``error_costs[prediction, true_class]``, classes in sorted order; 1 for each wrong prediction by default. The
+        class of the smallest expected cost is predicted.
+    groups : lists of column indices, or one group number per column, default=None
+        The columns that each acquisition reveals; one column each by default. LightGBM has no groups: in training, a
+        row pays the price of the group for each of its columns. The price is counted once when the number of trees is
+        chosen, and with "coupled" from one tree to the next.
     n_estimators : int, default=100
-        Most iterations.
+        Maximum number of iterations.
     learning_rate : float, default=0.1
     max_depth : int, default=4
-        Splits on a path.
+        Maximum number of splits on a path.
     min_samples_leaf : int, default=5
     max_bin : int, default=255
     cv : int, default=5
-        Folds that choose the number of iterations; None keeps all.
+        Folds that choose the number of iterations; None uses all ``n_estimators``.
     n_jobs : int, default=None
-        Threads, as in scikit-learn: None is 1, -1 one a core.
+        Number of threads, as in scikit-learn: None is 1, -1 is one per core.
     random_state : int, RandomState or None, default=None
-        Decides the folds.
+        Assignment of the rows to folds.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     rules_ : fsgym.Rules
     penalty_ : ndarray of shape (n_features,), float64
-        What LightGBM is given, in units of its gain, for a row (lazy) or a model (coupled).
+        The penalties passed to LightGBM, in units of its gain, per row (lazy) or per model (coupled).
     trees_ : fsgym.trees.Forest
-        The trees, an iteration's in class order; LightGBM is not needed to use them.
+        The trees, those of an iteration in the order of the classes; predictions do not need LightGBM.
     init_ : ndarray of shape (n_outputs,), float64
-        Where scores begin: logarithms of the classes' odds or shares.
+        Initial scores: log-odds of two classes, or logarithms of the class shares.
     n_iter_ : int
-        Iterations kept; 0 answers without any feature.
+        Number of iterations used; with 0, no feature is used.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    Gains are twice what a split takes off the summed log loss, to second order. To compare that with costs of errors,
-    a unit of cost is as many nats as knowing nothing costs: the entropy of the classes, divided by what the best
-    constant answer costs. So the penalty of a value is ``2 lam costs entropy / cost of the best constant answer``.
+    LightGBM's gain is twice the decrease of the summed log loss, to second order. To convert costs to nats, a unit of
+    cost is worth the entropy of the classes divided by the mean cost of the best constant prediction: without any
+    feature, both losses are then the same. The penalty of a value is therefore
+    ``2 lam costs entropy / cost of the best constant prediction``.
 
-    With "coupled" LightGBM 4.7 refunds the price of a feature twice to the leaves that are open when it is first
-    used, which favours that feature there. "lazy" is exact, and needs fewer than 2^31 values.
+    With "coupled", LightGBM 4.7 refunds the price of a feature twice to the leaves that are open when it is first used,
+    which favours that feature there. "lazy" is exact, but needs fewer than 2^31 values.
 
     References
     ----------
@@ -147,26 +150,26 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> CEGBClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 
-        Raises ImportError where LightGBM is not installed; ValueError or TypeError for a parameter out of range, for
-        prices or groups that do not fit, for bad tables, and for fewer than two classes.
+        Raises ImportError if LightGBM is not installed; ValueError or TypeError for a parameter out of range, for costs
+        or groups that do not match the features, for invalid tables, and for fewer than two classes.
         """
-        engine()
+        import_lightgbm()
         table, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_, codes = class_codes(labels)
-        self.rules_ = self._rules(table.shape[1])
+        self.rules_ = self._make_rules(table.shape[1])
         if self.penalty == "lazy" and table.size >= 2**31:
             raise ValueError(
-                f"penalty='lazy' needs fewer than 2^31 values, got {table.size}; use 'coupled', or fewer rows"
+                f"penalty='lazy' needs fewer than 2^31 values in X, got {table.size}; use 'coupled' or fewer rows"
             )
         self.n_iter_ = self.n_estimators
         folds = min(self.cv or 0, len(codes) // 2)
         if folds > 1 and self.n_estimators:
-            self.n_iter_ = self._choose(table, codes, folds)
+            self.n_iter_ = self._choose_n_iter(table, codes, folds)
         self.init_, self.penalty_, self.trees_ = self._train(table, codes, self.n_iter_)
         self.n_iter_ = self.trees_.n_trees // len(self.init_)
         return self
 
-    def _rules(self, n_features: int) -> Rules:
+    def _make_rules(self, n_features: int) -> Rules:
         names = None
         if self.groups is None:
             names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(n_features)])]
@@ -180,8 +183,8 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
             names=names,
         )
 
-    def _choose(self, X: NDArray[np.float64], codes: NDArray[np.int64], folds: int) -> int:
-        """The number of iterations with the least mean loss on rows that were left out."""
+    def _choose_n_iter(self, X: NDArray[np.float64], codes: NDArray[np.int64], folds: int) -> int:
+        """Return the number of iterations with the smallest mean loss on the held-out folds."""
         generator, fold = check_random_state(self.random_state), np.empty(len(codes), dtype=np.int64)
         for k in range(len(self.classes_)):
             rows = generator.permutation(np.flatnonzero(codes == k))
@@ -195,21 +198,24 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
         return int(losses.argmin())
 
     def _losses(self, init: NDArray, trees: Forest, X: NDArray, codes: NDArray) -> NDArray[np.float64]:
-        """Summed loss after 0, 1, ... iterations, (n_estimators + 1,); where there are fewer, that of the last."""
+        """Return the summed loss after 0, 1, ... iterations, (n_estimators + 1,).
+
+        If training stopped early, the last loss is repeated.
+        """
         rules, scores, used = self.rules_, np.tile(init, (len(X), 1)), np.zeros(X.shape, dtype=bool)
         losses = []
         for first in range(0, trees.n_trees + 1, len(init)):
             prices = self.lam * (rules.acquisitions_of(used) @ rules.costs)
-            answers = self._answers(probabilities(scores))
-            losses.append(float((rules.error_costs[answers, codes] + prices).sum()))
+            predicted = self._cheapest_classes(probabilities(scores))
+            losses.append(float((rules.error_costs[predicted, codes] + prices).sum()))
             if first < trees.n_trees:
                 trees.add_to(scores, X, first, first + len(init))
                 trees.mark(used, X, first, first + len(init))
         return np.array(losses + losses[-1:] * (self.n_estimators + 1 - len(losses)))
 
     def _train(self, X: NDArray, codes: NDArray, n_iter: int) -> tuple[NDArray, NDArray, Forest]:
-        """Scores of knowing nothing, LightGBM's penalties and its trees."""
-        lightgbm, n_classes = engine(), len(self.classes_)
+        """Return the initial scores, LightGBM's penalties and its trees."""
+        lightgbm, n_classes = import_lightgbm(), len(self.classes_)
         shares = np.maximum(np.bincount(codes, minlength=n_classes) / len(codes), 0.5 / len(codes))
         init = np.log(shares) if n_classes > 2 else np.array([np.log(shares[1] / shares[0])])
         penalties = self._penalties(shares) * (len(codes) if self.penalty == "coupled" else 1)
@@ -235,52 +241,53 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
         booster = lightgbm.Booster(options, data)
         trees: list[Tree] = []
         for _ in range(n_iter):
-            if booster.update():  # nothing is worth its price any more
+            if booster.update():  # no split is worth its price any more
                 break
-            made = trees_of(booster, booster.current_iteration() - 1)
-            trees += made
+            new_trees = trees_of(booster, booster.current_iteration() - 1)
+            trees += new_trees
             if self.penalty == "coupled" and self.groups is not None:
-                self._share(booster, penalties, made)
+                self._free_used_groups(booster, penalties, new_trees)
         return init, penalties, Forest.of(trees)
 
     def _penalties(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The price of a value of each column in units of LightGBM's gain, (n_features,)."""
+        """Return the price of a value of each column in units of LightGBM's gain, (n_features,)."""
         rules = self.rules_
         regret = rules.error_costs - rules.error_costs.min(axis=0)
-        unknown = float((regret @ shares).min())
-        nats = -float(shares @ np.log(shares)) / unknown if unknown > 0 else np.inf
+        constant_cost = float((regret @ shares).min())  # mean cost of the best constant prediction
+        nats = -float(shares @ np.log(shares)) / constant_cost if constant_cost > 0 else np.inf
         prices = np.empty(rules.n_features)
         for group, cost in zip(rules.groups, rules.costs):
             prices[list(group)] = rules.lam * cost
-        return np.minimum(np.where(prices > 0, 2.0 * nats, 0.0) * np.where(prices > 0, prices, 1.0), _ENDLESS)
+        return np.minimum(np.where(prices > 0, 2.0 * nats, 0.0) * np.where(prices > 0, prices, 1.0), MAX_PENALTY)
 
-    def _share(self, booster: Any, penalties: NDArray[np.float64], made: list[Tree]) -> None:
-        """Columns of a group of which one was bought cost nothing from the next tree on."""
-        bought = {int(f) for tree in made for f in tree.feature if f >= 0}
+    def _free_used_groups(self, booster: Any, penalties: NDArray[np.float64], new_trees: list[Tree]) -> None:
+        """Set the penalties of all columns of the groups that the new trees use to 0, from the next tree on."""
+        used = {int(f) for tree in new_trees for f in tree.feature if f >= 0}
         for group in self.rules_.groups:
-            if bought.intersection(group):
+            if used.intersection(group):
                 penalties[list(group)] = 0.0
         booster.reset_parameter({"cegb_penalty_feature_coupled": penalties.tolist()})
 
-    def _table(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self, "trees_")
         return validate_data(self, X, reset=False, dtype=np.float64)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes, (n_samples, n_classes)."""
-        table = self._table(X)
+        """Return the class probabilities, (n_samples, n_classes)."""
+        table = self._validate_table(X)
         scores = np.tile(self.init_, (len(table), 1))
         self.trees_.add_to(scores, table)
         return probabilities(scores)
 
-    def _answers(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _cheapest_classes(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the class index of the smallest expected cost for each row."""
         return (shares @ self.rules_.error_costs.T).argmin(axis=1)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The answer that is expected to cost least, (n_samples,); ties go to the first class."""
+        """Predict the class of the smallest expected cost, (n_samples,); ties go to the first class."""
         shares = self.predict_proba(X)
-        return self.classes_[self._answers(shares)]
+        return self.classes_[self._cheapest_classes(shares)]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns the trees ask for on each row's paths, bool (n_samples, n_features)."""
-        return self.trees_.used(self._table(X))
+        """Which columns are on each row's paths, bool (n_samples, n_features)."""
+        return self.trees_.used(self._validate_table(X))

@@ -1,4 +1,4 @@
-"""Feature selection with random forests: rank by impurity, learn another forest from the first."""
+"""Feature selection with random forests: rank by impurity decrease, train another forest on the first features."""
 
 from __future__ import annotations
 
@@ -11,41 +11,42 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils._param_validation import Interval
 
-from baselines.selected import SelectedMixin, varying
+from baselines.selected import SelectedMixin, varying_columns
 
 
 class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
-    """A forest of full trees ranks the features by the impurity they save; a second one sees the first of them only.
+    """A forest ranks the features by impurity decrease; a second forest is trained on the first of them.
 
     Parameters
     ----------
     n_selected : int, default=10
-        Features that the second forest is given; the knob of sparsity. 0 answers the largest class. All of them where
-        there are fewer.
+        Number of features for the second forest; controls sparsity. With 0, the largest class is predicted. If it
+        exceeds the number of features, all are used.
     n_estimators : int, default=100
-        Trees in each forest.
+        Number of trees in each forest.
     min_samples_leaf : int, default=1
-        Fewest training rows in a leaf; 1 grows full trees.
+        Minimum number of training rows in a leaf; 1 grows full trees.
     n_jobs : int or None, default=None
-        Threads; the result does not depend on them.
+        Number of threads; the result does not depend on it.
     random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     ranking_ : ndarray of int64
-        Columns by falling importance, as many as were asked for; equal ones by number. Constant columns are never in.
+        The ``n_selected`` columns of largest importance, in decreasing order; ties go to the lower number. Constant
+        columns are never included.
     selected_ : ndarray of int64
-        Those of them on which a tree of the second forest splits, by rank.
+        Those of them on which a tree of the second forest splits, in the order of ``ranking_``.
     classifier_ : sklearn.ensemble.RandomForestClassifier or None
         The second forest, on the first ``n_selected`` columns of ``ranking_``, scaled to [-1, 1].
     scaling_ : fsgym.dataset.Scaling
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    Scaled values beyond 1e30 count as 1e30.
+    Scaled values beyond 1e30 are clipped to 1e30.
 
     References
     ----------
@@ -85,14 +86,14 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        columns = np.flatnonzero(varying(Z))
+    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
+        columns = np.flatnonzero(varying_columns(Z))
         if not len(columns):
             return columns
-        importance = self._learner().fit(Z[:, columns], codes).feature_importances_
-        return columns[np.argsort(-importance, kind="stable")[:most]]
+        importance = self._make_classifier().fit(Z[:, columns], codes).feature_importances_
+        return columns[np.argsort(-importance, kind="stable")[:n_ranked]]
 
-    def _learner(self) -> RandomForestClassifier:
+    def _make_classifier(self) -> RandomForestClassifier:
         return RandomForestClassifier(
             self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
@@ -100,6 +101,6 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
             random_state=self.random_state,
         )
 
-    def _read(self, classifier: RandomForestClassifier, selected: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _columns_read(self, classifier: RandomForestClassifier, selected: NDArray[np.int64]) -> NDArray[np.int64]:
         split = np.unique(np.concatenate([tree.tree_.feature for tree in classifier.estimators_]))
         return selected[split[split >= 0]]

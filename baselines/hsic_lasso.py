@@ -1,4 +1,4 @@
-"""HSIC Lasso: kernels of single features that add up to the kernel of the classes, then a kernel SVM."""
+"""HSIC Lasso: a sparse sum of single-feature kernels that approximates the class kernel, then a kernel SVM."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from sklearn.linear_model import lars_path_gram
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from baselines.selected import SelectedMixin, varying
+from baselines.selected import SelectedMixin, varying_columns
 
 
 class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
-    """A non-negative LASSO on the centred kernel matrices of the features, and a classifier on what enters it first.
+    """A non-negative LASSO on the centred kernel matrices of the features, and a classifier on the first to enter.
 
     Parameters
     ----------
     n_selected : int, default=10
-        Features that the classifier is given; the knob of sparsity. 0 answers the largest class. Fewer where fewer
-        enter the path.
+        Number of features for the classifier; controls sparsity. With 0, the largest class is predicted. Fewer are used
+        if fewer enter the path.
     block : int or None, default=20
-        Rows in a block: kernels are those within blocks of a random order of the rows. None is one block of all rows,
-        the method as first published; it takes the memory of 2 n_samples^2 numbers for each feature.
+        Number of rows in a block: kernels are computed within blocks of the randomly ordered rows. None is one block of
+        all rows, the method as first published; it needs the memory of 2 n_samples^2 numbers for each feature.
     n_repeats : int, default=3
-        Random orders of the rows, where there are blocks.
+        Number of random orders of the rows; not used with a single block.
     classifier : scikit-learn classifier or None, default=None
-        What learns from the selected features, scaled to [-1, 1]; None is ``SVC()``, with an RBF kernel.
+        The classifier on the selected features, scaled to [-1, 1]; None is ``SVC()``, with an RBF kernel.
     random_state : int, RandomState or None, default=None
-        The order of the rows, where there are blocks.
+        Order of the rows; not used with a single block.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     ranking_ : ndarray of int64
-        Columns in the order in which they enter the path. Constant columns are never in.
+        Columns in the order in which they enter the path. Constant columns are never included.
     selected_ : ndarray of int64
-        The same: the classifier looks at all of them.
-    classifier_ : the fitted classifier, or None where nothing was selected
+        The same columns: the classifier reads all of them.
+    classifier_ : the fitted classifier, or None if no feature was selected
     scaling_ : fsgym.dataset.Scaling
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    The kernel of a feature is Gaussian of width one standard deviation, that of the classes is 1 / n_c for two rows
-    of the class c and 0 otherwise; both are centred and divided by their norm, block by block. The path is that of
-    least angle regression; it ends at non-negative least squares, in which many features have no part, and earlier
-    where columns are copies of each other.
+    The kernel of a feature is Gaussian with a width of one standard deviation. The class kernel is 1 / n_c for two rows
+    of the class c and 0 otherwise. Both are centred and divided by their norm, block by block. The path is computed by
+    least angle regression. It ends at non-negative least squares, where many coefficients are zero, or earlier if
+    columns are copies of each other.
 
     References
     ----------
@@ -93,20 +93,20 @@ class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         self.classifier = classifier
         self.random_state = random_state
 
-    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        columns = np.flatnonzero(varying(Z))
+    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
+        columns = np.flatnonzero(varying_columns(Z))
         if not len(columns):
             return columns
         width = Z[:, columns].std(axis=0)
-        gram, match, n_blocks = np.zeros((len(columns), len(columns))), np.zeros(len(columns)), 0
+        gram, relevance, n_blocks = np.zeros((len(columns), len(columns))), np.zeros(len(columns)), 0
         for rows in self._blocks(codes):
-            kernels = unit(feature_kernels(Z[np.ix_(rows, columns)] / width))
-            target = unit(class_kernel(codes[rows])[None])
-            gram, match, n_blocks = gram + kernels @ kernels.T, match + kernels @ target[0], n_blocks + 1
-        return columns[entering(gram / n_blocks, match / n_blocks, len(codes), most)]
+            kernels = normalised_kernels(feature_kernels(Z[np.ix_(rows, columns)] / width))
+            target = normalised_kernels(class_kernel(codes[rows])[None])
+            gram, relevance, n_blocks = gram + kernels @ kernels.T, relevance + kernels @ target[0], n_blocks + 1
+        return columns[entry_order(gram / n_blocks, relevance / n_blocks, len(codes), n_ranked)]
 
     def _blocks(self, codes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Rows of each block; the last rows of an order are left out where they fill none."""
+        """Return the rows of each block; the last rows of an order are left out if they do not fill a block."""
         n = len(codes)
         if self.block is None or self.block >= n:
             return [np.arange(n)]
@@ -116,19 +116,20 @@ class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
 
 
 def feature_kernels(Z: NDArray[np.float64]) -> NDArray[np.float64]:
-    """exp(-(a - b)^2 / 2) between the values of each column, float64 (n_columns, n_rows, n_rows)."""
+    """Return exp(-(a - b)^2 / 2) between the values of each column, float64 (n_columns, n_rows, n_rows)."""
     return np.exp(-0.5 * (Z.T[:, :, None] - Z.T[:, None, :]) ** 2)
 
 
 def class_kernel(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """1 / n_c between two rows of the class c, 0 between rows of different classes, float64 (n_rows, n_rows)."""
+    """Return 1 / n_c between rows of the same class c and 0 between other rows, float64 (n_rows, n_rows)."""
     return (codes[:, None] == codes) / np.bincount(codes)[codes]
 
 
-def unit(kernels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each kernel centred, of Frobenius norm one (zeros where it is constant), as the upper triangle that tells all.
+def normalised_kernels(kernels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Centre each kernel, scale it to Frobenius norm 1 (0 if it is constant), and return its upper triangle.
 
-    Shape (n_kernels, n_rows (n_rows + 1) / 2); off the diagonal times the root of 2, so that products are kept.
+    The shape is (n_kernels, n_rows (n_rows + 1) / 2). Entries off the diagonal are multiplied by the square root of 2,
+    so that inner products are those of the full kernels.
     """
     kernels = kernels - kernels.mean(axis=1, keepdims=True)
     kernels -= kernels.mean(axis=2, keepdims=True)
@@ -138,14 +139,14 @@ def unit(kernels: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(flat, norms, out=np.zeros_like(flat), where=norms > 1e-9)
 
 
-def entering(gram: NDArray, match: NDArray, n_samples: int, most: int) -> NDArray[np.int64]:
-    """At most ``most`` columns in the order in which they enter the non-negative LASSO path."""
+def entry_order(gram: NDArray, relevance: NDArray, n_samples: int, n_ranked: int) -> NDArray[np.int64]:
+    """Return at most ``n_ranked`` columns in the order in which they enter the non-negative LASSO path."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a path that ends early is said to
+        warnings.simplefilter("ignore", ConvergenceWarning)  # issued if the path ends early
         _, _, coefs = lars_path_gram(
-            match, gram, n_samples=n_samples, method="lasso", positive=True, max_iter=4 * most + 10
+            relevance, gram, n_samples=n_samples, method="lasso", positive=True, max_iter=4 * n_ranked + 10
         )
-    inside = coefs > 0
-    entries = np.where(inside.any(axis=1), inside.argmax(axis=1), np.inf)
+    nonzero = coefs > 0
+    entries = np.where(nonzero.any(axis=1), nonzero.argmax(axis=1), np.inf)
     order = np.argsort(entries, kind="stable")
-    return order[np.isfinite(entries[order])][:most]
+    return order[np.isfinite(entries[order])][:n_ranked]

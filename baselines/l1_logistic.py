@@ -12,29 +12,29 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.fixes import parse_version
 
 from baselines.liblinear import LiblinearMixin
-from baselines.linear import signed_targets, standard, widening
+from baselines.linear import signed_targets, standard_scaling, widening_factors
 
 
 class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     """L1-penalised logistic regression; one-vs-rest for more than two classes.
 
-    Features are scaled to mean 0 and standard deviation 1 over the training rows. A feature counts as used when any
-    of the classifiers gives it a coefficient, and then it is used for every row.
+    Features are scaled to mean 0 and standard deviation 1 over the training rows. A feature with a nonzero coefficient
+    in any of the classifiers counts as used, for every row.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the summed losses against the penalty; the knob of sparsity. Below a threshold that depends
-        on the data nothing is used, and the answer is always the largest class.
+        Weight of the summed losses relative to the penalty; controls sparsity. Below a threshold that depends on the
+        data, no feature is used and the largest class is always predicted.
     intercept_scaling : float, default=10.0
-        LIBLINEAR penalises the intercept too, divided by this number. At 1 that costs sparsity where classes
-        are uneven; much above 10 convergence is slow.
+        LIBLINEAR penalises the intercept too, divided by this number. At 1, models of unbalanced classes are less
+        sparse; far above 10, convergence is slow.
     tol : float, default=1e-4
-        LIBLINEAR's stopping tolerance, relative to the first violation of the optimality conditions.
+        LIBLINEAR's stopping tolerance, relative to the initial violation of the optimality conditions.
     max_iter : int, default=1000
-        Newton steps before LIBLINEAR gives up with a ConvergenceWarning.
+        Newton steps after which LIBLINEAR stops with a ConvergenceWarning.
     random_state : int, RandomState or None, default=None
-        Order in which coordinates are visited; moves the result by about ``tol``.
+        Order in which coordinates are visited; changes the result by about ``tol``.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (1 or n_classes,), float64
     scaling_ : fsgym.dataset.Scaling
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
     n_iter_ : int
-        Newton steps, of the classifier that took most.
+        Newton steps; the largest number of all classifiers.
 
     References
     ----------
@@ -64,7 +64,7 @@ class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     (4, True)
     """
 
-    _scale = staticmethod(standard)
+    _fit_scaling = staticmethod(standard_scaling)
 
     def __init__(
         self,
@@ -85,17 +85,18 @@ class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> L1LogisticClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
         Z, codes = self._training_data(X, y)
         targets = signed_targets(codes)
         machines = [self._machine().fit(Z, target) for target in targets.T]
         self.n_iter_ = max(int(m.n_iter_[0]) for m in machines)
-        self._keep(np.vstack([m.coef_ for m in machines]), np.concatenate([m.intercept_ for m in machines]), targets)
+        coef, intercept = np.vstack([m.coef_ for m in machines]), np.concatenate([m.intercept_ for m in machines])
+        self._store_coefficients(coef, intercept, targets)
         return self
 
     def _machine(self) -> LogisticRegression:
-        # scikit-learn 1.8 has another word for the L1 penalty, and takes the old one away in 1.10.
+        # scikit-learn 1.8 renamed the parameter of the L1 penalty; 1.10 removes the old one.
         new = parse_version(sklearn.__version__) >= parse_version("1.8")
         penalty: dict[str, Any] = {"l1_ratio": 1.0} if new else {"penalty": "l1"}
         return LogisticRegression(
@@ -109,11 +110,11 @@ class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
         )
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """Settings of ``C`` from "nothing is used" to "nearly everything", most of them where few are used.
+        """Return settings of ``C`` from no feature used to nearly all, most of them where few are used.
 
-        They span four decades from just below the smallest C at which a feature of ``X`` is used; the steps of their
-        logarithm grow evenly.
+        They span four decades from just below the smallest C at which a feature of ``X`` is used; the steps of the
+        logarithm increase linearly.
         """
-        # At zero coefficients the share of the second class that the intercept alone predicts is as linear in 1 / C
-        # as the intercept of the squared hinge loss, and every slope is a quarter of it.
-        return self._settings(X, y, widening(4.0, n_settings), slope=4.0)
+        # At zero coefficients, the share of the second class that the intercept predicts is linear in 1 / C, as is the
+        # intercept for the squared hinge loss, and every slope is a quarter of that of the squared hinge loss.
+        return self._settings(X, y, widening_factors(4.0, n_settings), slope=4.0)

@@ -14,23 +14,23 @@ from baselines.linear import signed_targets
 class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     """L1-penalised linear SVM with squared hinge loss; one-vs-rest for more than two classes.
 
-    Features are scaled to [-1, 1] over the training rows. A feature counts as used when any of the
-    classifiers gives it a coefficient, and then it is used for every row.
+    Features are scaled to [-1, 1] over the training rows. A feature with a nonzero coefficient in any of the
+    classifiers counts as used, for every row.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the summed losses against the penalty; the knob of sparsity. Below a threshold that depends
-        on the data nothing is used, and the answer is always the largest class.
+        Weight of the summed losses relative to the penalty; controls sparsity. Below a threshold that depends on the
+        data, no feature is used and the largest class is always predicted.
     intercept_scaling : float, default=10.0
-        LIBLINEAR penalises the intercept too, divided by this number. At 1 that costs sparsity where classes
-        are uneven, as they are in one-vs-rest; much above 10 convergence is slow.
+        LIBLINEAR penalises the intercept too, divided by this number. At 1, models of unbalanced classes, as in
+        one-vs-rest, are less sparse; far above 10, convergence is slow.
     tol : float, default=1e-4
-        LIBLINEAR's stopping tolerance, relative to the first violation of the optimality conditions.
+        LIBLINEAR's stopping tolerance, relative to the initial violation of the optimality conditions.
     max_iter : int, default=200_000
-        Passes over the features before LIBLINEAR gives up with a ConvergenceWarning. One pass is cheap.
+        Passes over the features after which LIBLINEAR stops with a ConvergenceWarning. One pass is cheap.
     random_state : int, RandomState or None, default=None
-        Order in which coordinates are visited; moves the result by about ``tol``.
+        Order in which coordinates are visited; changes the result by about ``tol``.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (1 or n_classes,), float64
     scaling_ : fsgym.dataset.Scaling
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
     n_iter_ : int
 
     References
@@ -77,7 +77,7 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> L1SVMClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
         Z, codes = self._training_data(X, y)
         machine = LinearSVC(
@@ -90,11 +90,11 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
             random_state=self.random_state,
         ).fit(Z, codes)
         self.n_iter_ = int(machine.n_iter_)
-        self._keep(machine.coef_, np.atleast_1d(machine.intercept_), signed_targets(codes))
+        self._store_coefficients(machine.coef_, np.atleast_1d(machine.intercept_), signed_targets(codes))
         return self
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """Settings of ``C`` from "nothing is used" to "nearly everything", equal steps of its logarithm.
+        """Return settings of ``C`` from no feature used to nearly all, in equal steps of the logarithm.
 
         They span three decades from just below the smallest C at which a feature of ``X`` is used.
         """

@@ -1,4 +1,4 @@
-"""The LASSO's regularisation path as a classifier."""
+"""The regularisation path of the LASSO as a classifier."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from baselines.linear import SparseLinearMixin, counts_up_to, scaled_table, sign
 class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     """Least squares on targets of +1 and -1 with an L1 penalty, along its path; one-vs-rest for more classes.
 
-    The penalty falls from alpha_max, the smallest one at which no classifier uses a feature, and the path
-    ends where ``alpha`` or ``max_features`` says, whichever comes first. All classifiers share one penalty.
-    Features are scaled to [-1, 1] over the training rows; the intercept is not penalised.
+    The penalty decreases from alpha_max, the smallest one at which no classifier uses a feature, until the end given by
+    ``alpha`` or ``max_features``, whichever comes first. All classifiers share one penalty. Features are scaled to
+    [-1, 1] over the training rows; the intercept is not penalised.
 
     Parameters
     ----------
     alpha : float in [0, 1], default=0.01
-        End of the path as a share of alpha_max: 1 uses nothing, and the answer is always the largest class; 0
-        is least squares.
+        End of the path as a share of alpha_max: 1 uses no feature and always predicts the largest class; 0 is least
+        squares.
     max_features : int or None, default=None
-        End of the path before it would have used more features than this, counted over all classifiers; the
-        knob of sparsity. The coefficients are the least shrunk that keep to it.
+        The path ends before it uses more features than this, counted over all classifiers; controls sparsity. The
+        coefficients are those of the smallest penalty that satisfies the limit.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     alpha_max_ : float
     scaling_ : fsgym.dataset.Scaling
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    The path is LARS' and exact. LARS breaks down on linearly dependent columns, as one-hot codes are: its
-    steps are checked against the optimality conditions, and where they fail, coordinate descent takes the
-    path at 100 penalties from alpha_max to max(alpha, 0.001) alpha_max.
+    The path is exact, computed by LARS. LARS fails on linearly dependent columns, such as one-hot codes. Its steps are
+    therefore checked against the optimality conditions; if they are violated, coordinate descent computes the path at
+    100 penalties from alpha_max to max(alpha, 0.001) alpha_max.
 
     References
     ----------
@@ -79,32 +79,32 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> LassoPathClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
         Z, codes = self._training_data(X, y)
         targets = signed_targets(codes)
-        problem = _Problem.of(Z, targets)
+        problem = _LassoProblem.of(Z, targets)
         self.alpha_max_ = problem.alpha_max
-        paths, self.alpha_ = _stopped(problem, self.alpha, self.max_features)
+        paths, self.alpha_ = _truncate_paths(problem, self.alpha, self.max_features)
         coef = np.zeros((targets.shape[1], Z.shape[1]))
-        coef[:, problem.varying] = [path.at(self.alpha_) for path in paths]
-        self._keep(coef, targets.mean(axis=0) - coef @ Z.mean(axis=0), targets)
+        coef[:, problem.varying] = [path.coef_at(self.alpha_) for path in paths]
+        self._store_coefficients(coef, targets.mean(axis=0) - coef @ Z.mean(axis=0), targets)
         return self
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """At most ``n_settings`` values of ``max_features``, from none to all, at about equal ratios."""
+        """Return at most ``n_settings`` values of ``max_features``, from none to all, at about equal ratios."""
         n_features = scaled_table(X, y)[0].shape[1]
         return [{"alpha": 0.0, "max_features": k} for k in (0, *counts_up_to(n_features, n_settings - 1))]
 
 
-class _Path(NamedTuple):
-    """A piecewise linear path: penalties (n_knots,), falling, and coefficients (n_features, n_knots)."""
+class _LassoPath(NamedTuple):
+    """A piecewise linear path: decreasing penalties (n_knots,), and coefficients (n_features, n_knots)."""
 
     alphas: NDArray[np.float64]
     coefs: NDArray[np.float64]
 
-    def at(self, alpha: float) -> NDArray[np.float64]:
-        """Coefficients at ``alpha``, shape (n_features,)."""
+    def coef_at(self, alpha: float) -> NDArray[np.float64]:
+        """Return the coefficients at ``alpha``, shape (n_features,)."""
         if len(self.alphas) == 1 or alpha >= self.alphas[0]:
             return self.coefs[:, 0]
         right = min(int(np.searchsorted(-self.alphas, -alpha)), len(self.alphas) - 1)
@@ -113,14 +113,14 @@ class _Path(NamedTuple):
         return (1.0 - share) * self.coefs[:, right - 1] + share * self.coefs[:, right]
 
     def entries(self) -> NDArray[np.float64]:
-        """The penalty below which each feature has been used, shape (n_features,); -inf for never."""
+        """Return the penalty at which each feature enters, shape (n_features,); -inf if it never does."""
         nonzero = self.coefs != 0
         before = np.maximum(nonzero.argmax(axis=1) - 1, 0)
         return np.where(nonzero.any(axis=1), self.alphas[before], -np.inf)
 
 
-class _Problem(NamedTuple):
-    """Centred data of all one-vs-rest regressions; without constant columns (``varying`` is False there)."""
+class _LassoProblem(NamedTuple):
+    """Centred data of all one-vs-rest regressions, without constant columns (for which ``varying`` is False)."""
 
     Z: NDArray[np.float64]
     targets: NDArray[np.float64]
@@ -130,7 +130,7 @@ class _Problem(NamedTuple):
     alpha_max: float
 
     @classmethod
-    def of(cls, Z: NDArray, targets: NDArray) -> _Problem:
+    def of(cls, Z: NDArray, targets: NDArray) -> _LassoProblem:
         varying = np.ptp(Z, axis=0) > 0
         Z = np.asfortranarray(Z[:, varying] - Z[:, varying].mean(axis=0))
         targets = targets - targets.mean(axis=0)
@@ -138,8 +138,8 @@ class _Problem(NamedTuple):
         Zy = Z.T @ targets
         return cls(Z, targets, gram, Zy, varying, float(np.abs(Zy).max(initial=0.0) / len(Z)))
 
-    def violation(self, path: _Path, k: int) -> float:
-        """How far regression ``k`` is from optimal, at the worst knot, as a share of alpha_max."""
+    def violation(self, path: _LassoPath, k: int) -> float:
+        """Return the largest violation of the optimality conditions of regression ``k``, as a share of alpha_max."""
         fitted = self.Z.T @ (self.Z @ path.coefs) if self.gram is None else self.gram @ path.coefs
         pull = (self.Zy[:, [k]] - fitted) / len(self.Z)
         active = np.abs(pull - path.alphas * np.sign(path.coefs))
@@ -147,23 +147,24 @@ class _Problem(NamedTuple):
         return float(wrong.max()) / self.alpha_max
 
 
-def _paths(problem: _Problem, alpha_min: float) -> list[_Path]:
-    """The path of each regression down to ``alpha_min``."""
+def _compute_paths(problem: _LassoProblem, alpha_min: float) -> list[_LassoPath]:
+    """Return the path of each regression down to ``alpha_min``."""
     if problem.alpha_max <= 1e-12:
-        return [_Path(np.zeros(1), np.zeros((problem.Z.shape[1], 1)))] * problem.targets.shape[1]
+        return [_LassoPath(np.zeros(1), np.zeros((problem.Z.shape[1], 1)))] * problem.targets.shape[1]
     paths = []
     for k in range(problem.targets.shape[1]):
         path = _homotopy(problem, k, alpha_min)
         reached = path.alphas[-1] <= alpha_min + 1e-6 * problem.alpha_max
         if not reached or problem.violation(path, k) > 1e-6:
-            return _descent(problem, alpha_min)
+            return _coordinate_descent(problem, alpha_min)
         paths.append(path)
     return paths
 
 
-def _homotopy(problem: _Problem, k: int, alpha_min: float) -> _Path:
+def _homotopy(problem: _LassoProblem, k: int, alpha_min: float) -> _LassoPath:
+    """Return the path of regression ``k`` by LARS."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the caller checks what came out
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the caller checks the result
         alphas, _, coefs = lars_path(
             problem.Z,
             problem.targets[:, k],
@@ -173,11 +174,11 @@ def _homotopy(problem: _Problem, k: int, alpha_min: float) -> _Path:
             alpha_min=alpha_min,  # pyright: ignore[reportArgumentType]
             max_iter=10 * min(problem.Z.shape) + 100,
         )
-    return _Path(alphas, coefs)
+    return _LassoPath(alphas, coefs)
 
 
-def _descent(problem: _Problem, alpha_min: float) -> list[_Path]:
-    """All regressions at the same penalties, so that all have a knot where one of them ends the path."""
+def _coordinate_descent(problem: _LassoProblem, alpha_min: float) -> list[_LassoPath]:
+    """Return all paths at the same penalties, so that all have a knot where one of them ends."""
     share = max(alpha_min / problem.alpha_max, 1e-3)
     alphas = problem.alpha_max * np.geomspace(1.0, share, 100)
     paths = []
@@ -191,19 +192,19 @@ def _descent(problem: _Problem, alpha_min: float) -> list[_Path]:
             tol=1e-8,
             max_iter=100_000,
         )
-        paths.append(_Path(alphas, coefs))
+        paths.append(_LassoPath(alphas, coefs))
     return paths
 
 
-def _stopped(problem: _Problem, share: float, max_features: int | None) -> tuple[list[_Path], float]:
-    """The paths and the penalty where they stop: ``share`` of alpha_max, or before one feature too many.
+def _truncate_paths(problem: _LassoProblem, share: float, max_features: int | None) -> tuple[list[_LassoPath], float]:
+    """Return the paths and the penalty at their end: ``share`` of alpha_max, or that of the limit on features.
 
-    With ``max_features`` the path is first taken a part of the way, since its end is the costly part.
+    With ``max_features``, only the first part of the path is computed at first, since its end is the expensive part.
     """
     limit = problem.Z.shape[1] if max_features is None else max_features
     ends = [share] if limit >= problem.Z.shape[1] else [s for s in (0.1, 0.01, 0.001) if s > share] + [share]
     for end in ends:
-        paths = _paths(problem, end * problem.alpha_max)
+        paths = _compute_paths(problem, end * problem.alpha_max)
         entries = np.sort(np.max([path.entries() for path in paths], axis=0))[::-1]
         if limit < np.isfinite(entries).sum():
             return paths, float(entries[limit])

@@ -1,4 +1,4 @@
-"""What the methods on LIBLINEAR share: their parameters, and where the first feature is used."""
+"""Shared by the methods on LIBLINEAR: their parameters, and the C at which the first feature is used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from baselines.linear import SparseLinearMixin, scaled_table, signed_targets
 
 
 class LiblinearMixin(SparseLinearMixin):
-    """A sparse linear classifier whose knob is ``C``, and whose intercept is penalised a little."""
+    """A sparse linear classifier with the sparsity parameter ``C`` and a slightly penalised intercept."""
 
     C: float
     intercept_scaling: float
@@ -26,21 +26,21 @@ class LiblinearMixin(SparseLinearMixin):
     }
 
     def _settings(self, X: ArrayLike, y: ArrayLike, factors: NDArray, slope: float = 1.0) -> list[dict[str, float]]:
-        """``C`` from just below the smallest at which a feature is used, times each of ``factors``.
+        """Return settings of ``C``: just below the smallest at which a feature is used, times each of ``factors``.
 
-        ``slope`` is how many times flatter than the squared hinge the loss is where all scores are zero.
+        ``slope`` is the slope of the squared hinge loss at a score of zero, divided by that of the loss.
         """
-        Z, codes = scaled_table(X, y, self._scale)
+        Z, codes = scaled_table(X, y, self._fit_scaling)
         first = slope * min(first_C(Z, target, self.intercept_scaling) for target in signed_targets(codes).T)
         return [{"C": float(C)} for C in 0.99 * first * factors] if np.isfinite(first) else [{"C": self.C}]
 
 
 def first_C(Z: NDArray, target: NDArray, intercept_scaling: float) -> float:
-    """The C at which the first coefficient leaves zero under the squared hinge loss, for targets +1 and -1.
+    """Return the C at which the first coefficient becomes nonzero, for the squared hinge loss and targets +1, -1.
 
-    While all coefficients are zero every margin is violated, so the squared hinge loss is quadratic in the
-    intercept b = soft(mean(target), 1 / (2 C n s)), s being its scaling, and feature j enters where
-    2 C |z_j' (target - b)| = 1. Infinity where no feature ever does.
+    While all coefficients are zero, every margin is violated and the squared hinge loss is quadratic. The intercept is
+    then b = soft(mean(target), 1 / (2 C n s)), where s is its scaling, and feature j enters where
+    2 C |z_j' (target - b)| = 1. The result is infinity if no feature ever enters.
     """
     n, mean = len(target), target.mean()
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""LightGBM where it is needed, and its trees as plain arrays, which are used without it."""
+"""Import of LightGBM on demand, and conversion of its trees to arrays, which are used without LightGBM."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from fsgym.trees import Tree
 from fsgym.trees.tree import KINDS
 
 
-def engine() -> Any:
-    """LightGBM, imported when it is needed; ImportError in a sentence where it is not installed."""
+def import_lightgbm() -> Any:
+    """Import and return LightGBM; raises ImportError with the command to install it if it is missing."""
     require("cegb", "CEGBClassifier")
     import lightgbm
 
@@ -20,20 +20,21 @@ def engine() -> Any:
 
 
 def trees_of(booster: Any, iteration: int) -> list[Tree]:
-    """The trees of one iteration of a LightGBM model without missing values and categories."""
-    told = booster.dump_model(num_iteration=1, start_iteration=iteration)["tree_info"]
-    return [_tree(v["tree_structure"]) for v in told]
+    """Return the trees of one iteration of a LightGBM model without missing values and categories."""
+    trees = booster.dump_model(num_iteration=1, start_iteration=iteration)["tree_info"]
+    return [_tree_from_dump(tree["tree_structure"]) for tree in trees]
 
 
-def _tree(root: dict[str, Any]) -> Tree:
+def _tree_from_dump(root: dict[str, Any]) -> Tree:
+    """Return the nodes of a dumped tree, breadth first, as arrays."""
     nodes: list[tuple] = []
-    waiting = [(root, -1, 0)]
-    while waiting:
-        node, parent, side = waiting.pop(0)
+    queue = [(root, -1, 0)]
+    while queue:
+        node, parent, side = queue.pop(0)
         if parent >= 0:
             nodes[parent] = (*nodes[parent][: 3 + side], len(nodes), *nodes[parent][4 + side :])
         if "split_feature" in node:
-            waiting += [(node["left_child"], len(nodes), 0), (node["right_child"], len(nodes), 1)]
+            queue += [(node["left_child"], len(nodes), 0), (node["right_child"], len(nodes), 1)]
             nodes.append((node["split_feature"], node["threshold"], -1, -1, -1, node["internal_value"]))
         else:
             nodes.append((-1, 0.0, -1, -1, -1, node["leaf_value"]))

@@ -1,4 +1,4 @@
-"""What the sparse linear classifiers share: scaled training data in, decisions from the used columns out."""
+"""Shared by the sparse linear classifiers: scaling of the training data, decisions from the used columns."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsgym.dataset import Scaling
 
-# scikit-learn carries no types, and what a checker infers from its defaults is wrong (X: str). Its test for
-# finite values is a sum, which warns where finite values overflow.
-_quiet = np.errstate(over="ignore", invalid="ignore")
-validate_data: Any = _quiet(sklearn.utils.validation.validate_data)
-check_X_y: Any = _quiet(sklearn.utils.validation.check_X_y)
+# scikit-learn has no type annotations, and the types inferred from its defaults are wrong (X: str). Its test for
+# finite values is a sum, which warns if finite values overflow.
+_ignore_overflow = np.errstate(over="ignore", invalid="ignore")
+validate_data: Any = _ignore_overflow(sklearn.utils.validation.validate_data)
+check_X_y: Any = _ignore_overflow(sklearn.utils.validation.check_X_y)
 
 
 def class_codes(y: ArrayLike) -> tuple[NDArray, NDArray[np.int64]]:
-    """The sorted classes of ``y`` and each row's index into them, int64 of shape (n_samples,).
+    """Return the sorted classes of ``y`` and each row's index into them, int64 of shape (n_samples,).
 
     Raises ValueError for continuous targets and for fewer than two classes.
     """
@@ -34,21 +34,22 @@ def class_codes(y: ArrayLike) -> tuple[NDArray, NDArray[np.int64]]:
 
 
 def signed_targets(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """One-vs-rest targets of +1 and -1, shape (n_samples, 1) for two classes, else (n_samples, n_classes)."""
+    """Return one-vs-rest targets of +1 and -1, (n_samples, 1) for two classes, otherwise (n_samples, n_classes)."""
     signs = np.where(codes[:, None] == np.arange(codes.max() + 1), 1.0, -1.0)
     return signs[:, 1:] if signs.shape[1] == 2 else signs
 
 
-def answers(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The index of each row's class: by the sign of scores (n_samples,), or the largest of (n_samples, n_classes).
+def predicted_codes(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the index of each row's predicted class, (n_samples,).
 
-    Ties go to the first class.
+    It is given by the sign of scores (n_samples,), or by the largest of scores (n_samples, n_classes). Ties go to the
+    first class.
     """
     return (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
 
 
 def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities of the classes, from log-odds (n_samples, 1) or scores (n_samples, n_classes)."""
+    """Return the class probabilities (n_samples, n_classes) from log-odds (n_samples, 1) or scores of all classes."""
     if scores.shape[1] == 1:
         return np.column_stack([expit(-scores[:, 0]), expit(scores[:, 0])])
     return softmax(scores, axis=1)
@@ -57,15 +58,15 @@ def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 def scaled_table(
     X: ArrayLike, y: ArrayLike, scaling: Callable[[NDArray], Scaling] = Scaling.fit
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """What ``fit`` would train on, without fitting: the scaled table and the class codes."""
+    """Return the scaled table and the class codes that ``fit`` would train on, without fitting."""
     table, labels = check_X_y(X, y, dtype=np.float64)
     return apply_scaling(scaling(clip_extremes(table)), table), class_codes(labels)[1]
 
 
-def standard(X: NDArray) -> Scaling:
-    """The map that takes each feature to mean 0 and standard deviation 1; a constant feature goes to 0.
+def standard_scaling(X: NDArray) -> Scaling:
+    """Return the map of each feature to mean 0 and standard deviation 1, and of constant features to 0.
 
-    A penalty on coefficients is then the same for a feature of long tails as for one of two values.
+    A penalty on coefficients is then comparable for a long-tailed feature and for a binary one.
     """
     whole = Scaling.fit(X)
     Z = (X - whole.offset) * whole.scale
@@ -75,78 +76,78 @@ def standard(X: NDArray) -> Scaling:
     return Scaling(whole.offset + shift, scale)
 
 
-def counts_up_to(most: int, n_settings: int) -> list[int]:
-    """At most ``n_settings`` whole numbers from 1 to ``most``, at about equal ratios.
+def counts_up_to(largest: int, n_settings: int) -> list[int]:
+    """Return at most ``n_settings`` whole numbers from 1 to ``largest``, at about equal ratios.
 
     >>> counts_up_to(30, 5)
     [1, 2, 5, 13, 30]
     """
-    return np.unique(np.geomspace(1, most, n_settings).round().astype(int)).tolist()
+    return np.unique(np.geomspace(1, largest, n_settings).round().astype(int)).tolist()
 
 
-def widening(decades: float, n_settings: int) -> NDArray[np.float64]:
-    """Factors from 1 to ``10 ** decades``, (n_settings,), the steps of their logarithm growing evenly.
+def widening_factors(decades: float, n_settings: int) -> NDArray[np.float64]:
+    """Return factors from 1 to ``10 ** decades``, (n_settings,); the steps of their logarithm increase linearly.
 
-    Where the first features enter, the path of a penalty is crowded.
+    The factors are dense at the start of a penalty path, where the first features enter in quick succession.
 
-    >>> widening(2.0, 3).round(2).tolist()
+    >>> widening_factors(2.0, 3).round(2).tolist()
     [1.0, 3.16, 100.0]
     """
     return 10.0 ** (decades * np.linspace(0.0, 1.0, n_settings) ** 2)
 
 
 def clip_extremes(X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``X`` with magnitudes cut to [1e-150, 1e100], so that no range overflows when it is inverted."""
+    """Return ``X`` with values below 1e-150 set to 0 and magnitudes clipped at 1e100: inverted ranges stay finite."""
     return np.where(np.abs(X) < 1e-150, 0.0, X).clip(-1e100, 1e100)
 
 
 def apply_scaling(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``X`` (n_samples, n_features) on the scale of the training rows; finite for any finite ``X``."""
+    """Return ``X`` (n_samples, n_features) on the scale of the training rows; finite for any finite ``X``."""
     return (clip_extremes(X) - scaling.offset) * scaling.scale
 
 
 class SparseLinearMixin:
-    """Scaling, decisions and usage of a one-vs-rest linear classifier with zero coefficients.
+    """Scaling, decisions and ``features_used`` of a one-vs-rest linear classifier with sparse coefficients.
 
-    A subclass's ``fit`` calls ``_training_data`` first and ``_keep`` last. Coefficients belong to the
-    scaled features. A column whose coefficient is zero in every classifier is never read.
+    The ``fit`` of a subclass calls ``_training_data`` first and ``_store_coefficients`` last. Coefficients refer to
+    the scaled features. A column whose coefficient is zero in every classifier is never read.
     """
 
     classes_: NDArray
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     scaling_: Scaling
-    _scale = staticmethod(Scaling.fit)  # to [-1, 1]; a subclass may have ``standard`` in its place
+    _fit_scaling = staticmethod(Scaling.fit)  # to [-1, 1]; a subclass may use ``standard_scaling`` instead
 
     def _training_data(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         table, labels = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes = class_codes(labels)
-        self.scaling_ = self._scale(clip_extremes(table))
+        self.scaling_ = self._fit_scaling(clip_extremes(table))
         return apply_scaling(self.scaling_, table), codes
 
-    def _keep(self, coef: NDArray, intercept: NDArray, targets: NDArray) -> None:
-        """Store the model; one that uses nothing answers the largest class."""
+    def _store_coefficients(self, coef: NDArray, intercept: NDArray, targets: NDArray) -> None:
+        """Set ``coef_`` and ``intercept_``; a model without features always predicts the largest class."""
         self.coef_ = np.array(coef, dtype=np.float64)
         self.intercept_ = np.array(intercept, dtype=np.float64) if coef.any() else targets.mean(axis=0)
 
-    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self, "coef_")
         return validate_data(self, X, reset=False, dtype=np.float64)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
-        table = self._checked(X)
+        """Return scores: (n_samples,) for two classes, positive for the second; otherwise (n_samples, n_classes)."""
+        table = self._validate_table(X)
         used = self.coef_.any(axis=0)
         scaling = Scaling(self.scaling_.offset[used], self.scaling_.scale[used])
         scores = apply_scaling(scaling, table[:, used]) @ self.coef_[:, used].T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The class of each row, shape (n_samples,); ties go to the first class."""
-        codes = answers(self.decision_function(X))
+        """Predict the class of each row, shape (n_samples,); ties go to the first class."""
+        codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns decide each row, bool (n_samples, n_features): all that any classifier uses."""
-        table = self._checked(X)
+        """Which columns each prediction uses, bool (n_samples, n_features): all that any of the classifiers uses."""
+        table = self._validate_table(X)
         return np.tile(self.coef_.any(axis=0), (len(table), 1))

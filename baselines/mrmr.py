@@ -1,4 +1,4 @@
-"""Minimum redundancy, maximum relevance: features chosen one by one by mutual information, then a kernel SVM."""
+"""Minimum redundancy, maximum relevance: forward selection by mutual information, then a kernel SVM."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from baselines.selected import SelectedMixin, varying
+from baselines.selected import SelectedMixin, varying_columns
 
 
 class MRMRClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
-    """Features that tell much of the class and little of each other, and a classifier on them.
+    """Features that are informative about the class and not redundant, and a classifier on them.
 
     Parameters
     ----------
     n_selected : int, default=10
-        Features that the classifier is given; the knob of sparsity. 0 answers the largest class. All of them where
-        there are fewer.
+        Number of features for the classifier; controls sparsity. With 0, the largest class is predicted. If it exceeds
+        the number of features, all are used.
     n_bins : int, default=5
-        Quantile bins of a feature, at most; values between the same quantiles count as equal.
+        Maximum number of quantile bins of a feature; values in the same bin count as equal.
     classifier : scikit-learn classifier or None, default=None
-        What learns from the selected features, scaled to [-1, 1]; None is ``SVC()``, with an RBF kernel.
+        The classifier on the selected features, scaled to [-1, 1]; None is ``SVC()``, with an RBF kernel.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     ranking_ : ndarray of int64
-        Columns in the order in which they were chosen. Constant columns are never in.
+        Columns in the order in which they were selected. Constant columns are never included.
     selected_ : ndarray of int64
-        The same: the classifier looks at all of them.
-    classifier_ : the fitted classifier, or None where nothing was selected
+        The same columns: the classifier reads all of them.
+    classifier_ : the fitted classifier, or None if no feature was selected
     scaling_ : fsgym.dataset.Scaling
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    The first feature has the largest mutual information with the class; each next one the largest difference between
-    that and its mean mutual information with those already chosen. Equal ones go by number.
+    The first feature has the largest mutual information with the class. Each further one has the largest difference
+    between that and its mean mutual information with the features selected so far. Ties go to the lower number.
 
     References
     ----------
@@ -69,12 +69,12 @@ class MRMRClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         self.n_bins = n_bins
         self.classifier = classifier
 
-    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        columns = np.flatnonzero(varying(Z))
+    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
+        columns = np.flatnonzero(varying_columns(Z))
         bins = in_bins(Z[:, columns], self.n_bins)
         relevance = mutual_information(bins, codes)
         redundancy, free, chosen = np.zeros(len(columns)), np.ones(len(columns), dtype=bool), []
-        for m in range(min(most, len(columns))):
+        for m in range(min(n_ranked, len(columns))):
             score = np.where(free, relevance - redundancy / max(m, 1), -np.inf)
             chosen.append(int(np.flatnonzero(score >= score.max() - 1e-12)[0]))
             free[chosen[-1]] = False
@@ -83,7 +83,7 @@ class MRMRClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
 
 
 def in_bins(Z: NDArray[np.float64], n_bins: int) -> NDArray[np.uint8]:
-    """The quantile bin of each value, uint8 of the shape of ``Z``; a bin holds equal values whole.
+    """Return the quantile bin of each value, uint8 of the shape of ``Z``; equal values are in the same bin.
 
     >>> in_bins(np.array([[1.0], [2.0], [2.0], [7.0]]), 2).ravel().tolist()
     [0, 0, 0, 1]
@@ -96,7 +96,7 @@ def in_bins(Z: NDArray[np.float64], n_bins: int) -> NDArray[np.uint8]:
 
 
 def mutual_information(bins: NDArray[np.uint8], codes: NDArray) -> NDArray[np.float64]:
-    """What each column of ``bins`` tells of ``codes`` (n_samples,), in nats, float64 (n_columns,).
+    """Return the mutual information of each column of ``bins`` with ``codes`` (n_samples,), in nats, (n_columns,).
 
     >>> mutual_information(np.array([[0, 1], [1, 1]], dtype=np.uint8), np.array([0, 1])).round(4).tolist()
     [0.6931, 0.0]

@@ -1,4 +1,4 @@
-"""What the methods share that rank features, keep the first of them and hand those to a classifier."""
+"""Shared by the methods that rank the features and train a classifier on the first of them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_u
 from fsgym.dataset import Scaling
 from fsgym.threads import one_blas_thread
 
-_LARGEST = 1e30  # of a scaled value: squares and sums over a row stay finite, and float32 holds it
+MAX_SCALED_VALUE = 1e30  # squares and sums over a row stay finite, and it is below the largest float32
 
 
 class SelectedMixin:
-    """Ranking by ``_rank``, and a classifier from ``_learner`` on the first ``n_selected`` features.
+    """A ranking by ``_rank``, and a classifier of ``_make_classifier`` on the first ``n_selected`` features.
 
     Features are scaled to [-1, 1] over the training rows. Only the columns in ``selected_`` are ever read.
     """
@@ -32,97 +32,98 @@ class SelectedMixin:
     classifier_: Any
     scaling_: Scaling
 
-    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-        """At most ``most`` column numbers, best first, none of a constant column."""
+    def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
+        """Return at most ``n_ranked`` column numbers, best first, without constant columns."""
         raise NotImplementedError
 
-    def _learner(self) -> Any:
-        """An unfitted classifier for the selected columns: the user's, or a support vector machine."""
+    def _make_classifier(self) -> Any:
+        """Return an unfitted classifier for the selected columns: the user's, or a support vector machine."""
         return SVC() if self.classifier is None else clone(self.classifier)
 
-    def _read(self, classifier: Any, selected: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The columns among ``selected`` that the fitted classifier looks at."""
+    def _columns_read(self, classifier: Any, selected: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the columns among ``selected`` that the fitted classifier reads."""
         return selected
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes.
+        Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
-        return self._fitted(X, y, [self.n_selected])[0]
+        return self._fit_path(X, y, [self.n_selected])[0]
 
     def fit_path(self, X: ArrayLike, y: ArrayLike, n_selected: Sequence[int]) -> list[Any]:
-        """Fitted copies of this estimator, one for each of the numbers ``n_selected``; the features are ranked once.
+        """Return fitted copies of this estimator, one for each of ``n_selected``; the features are ranked only once.
 
         Raises ValueError as ``fit`` does.
         """
-        return [] if not len(n_selected) else clone(self)._fitted(X, y, n_selected)
+        return [] if not len(n_selected) else clone(self)._fit_path(X, y, n_selected)
 
-    def _fitted(self, X: ArrayLike, y: ArrayLike, n_selected: Sequence[int]) -> list[Any]:
+    def _fit_path(self, X: ArrayLike, y: ArrayLike, n_selected: Sequence[int]) -> list[Any]:
         table, labels = validate_data(self, X, y, dtype=np.float64)
         classes, codes = class_codes(labels)
         scaling = Scaling.fit(clip_extremes(table))
         Z = apply_scaling(scaling, table)
-        most = min(max(n_selected, default=0), Z.shape[1])
+        n_ranked = min(max(n_selected, default=0), Z.shape[1])
         with one_blas_thread():
-            ranking = self._rank(Z, codes, most) if most else np.zeros(0, dtype=np.int64)
-        made = []
+            ranking = self._rank(Z, codes, n_ranked) if n_ranked else np.zeros(0, dtype=np.int64)
+        models = []
         for number in n_selected:
-            model = self if not made else _like(self)
+            model = self if not models else _clone_for_same_table(self)
             model.n_selected = number
             model.classes_, model.ranking_, model.scaling_ = classes, ranking, scaling
-            model._keep(Z, codes, ranking[:number])
-            made.append(model)
-        return made
+            model._fit_classifier(Z, codes, ranking[:number])
+            models.append(model)
+        return models
 
-    def _keep(self, Z: NDArray, codes: NDArray, selected: NDArray[np.int64]) -> None:
+    def _fit_classifier(self, Z: NDArray, codes: NDArray, selected: NDArray[np.int64]) -> None:
         self.largest_ = int(np.bincount(codes).argmax())
         self.classifier_, self.selected_ = None, selected
         if len(selected):
             with one_blas_thread():
-                self.classifier_ = self._learner().fit(Z[:, selected], codes)
-            self._places = np.flatnonzero(np.isin(selected, self._read(self.classifier_, selected)))
-            self.selected_ = selected[self._places]
-            self._width = len(selected)
+                self.classifier_ = self._make_classifier().fit(Z[:, selected], codes)
+            self._read_positions = np.flatnonzero(np.isin(selected, self._columns_read(self.classifier_, selected)))
+            self.selected_ = selected[self._read_positions]
+            self._n_classifier_inputs = len(selected)
 
-    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self, "selected_")
         return validate_data(self, X, reset=False, dtype=np.float64)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The class of each row, shape (n_samples,); the largest class where nothing was selected."""
-        table = self._checked(X)
+        """Predict the class of each row, shape (n_samples,); the largest class if no feature was selected."""
+        table = self._validate_table(X)
         if self.classifier_ is None:
             return np.full(len(table), self.classes_[self.largest_])
         used = Scaling(self.scaling_.offset[self.selected_], self.scaling_.scale[self.selected_])
-        chosen = np.zeros((len(table), self._width))
-        chosen[:, self._places] = apply_scaling(used, table[:, self.selected_]).clip(-_LARGEST, _LARGEST)
+        chosen = np.zeros((len(table), self._n_classifier_inputs))
+        scaled = apply_scaling(used, table[:, self.selected_])
+        chosen[:, self._read_positions] = scaled.clip(-MAX_SCALED_VALUE, MAX_SCALED_VALUE)
         with one_blas_thread():
             return self.classes_[self.classifier_.predict(chosen)]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns decide each row, bool (n_samples, n_features): the selected ones that are looked at."""
-        table = self._checked(X)
+        """Which columns each prediction uses, bool (n_samples, n_features): the selected ones that are read."""
+        table = self._validate_table(X)
         used = np.zeros(table.shape, dtype=bool)
         used[:, self.selected_] = True
         return used
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, int]]:
-        """At most ``n_settings`` values of ``n_selected``, from none to all, at about equal ratios."""
+        """Return at most ``n_settings`` values of ``n_selected``, from none to all, at about equal ratios."""
         n_features = scaled_table(X, y)[0].shape[1]
         return [{"n_selected": k} for k in (0, *counts_up_to(n_features, n_settings - 1))]
 
 
-def _like(fitted: Any) -> Any:
-    """An estimator of the same parameters that has seen the same table."""
-    twin = clone(fitted)
-    twin.n_features_in_ = fitted.n_features_in_
+def _clone_for_same_table(fitted: Any) -> Any:
+    """Return an unfitted estimator with the same parameters, and the feature names of the same table."""
+    copy = clone(fitted)
+    copy.n_features_in_ = fitted.n_features_in_
     if hasattr(fitted, "feature_names_in_"):
-        twin.feature_names_in_ = fitted.feature_names_in_
-    return twin
+        copy.feature_names_in_ = fitted.feature_names_in_
+    return copy
 
 
-def varying(Z: NDArray) -> NDArray[np.bool_]:
-    """Which columns are not constant, bool (n_features,)."""
+def varying_columns(Z: NDArray) -> NDArray[np.bool_]:
+    """Return which columns are not constant, bool (n_features,)."""
     return np.ptp(Z, axis=0) > 0

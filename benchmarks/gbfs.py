@@ -20,9 +20,9 @@ import lightgbm
 import numpy as np
 
 from baselines import GBFSClassifier
-from baselines.gbfs.boosting import Schedule, boost
+from baselines.gbfs.boosting import Schedule, boost_with_prices
 from baselines.gbfs.losses import Logistic
-from baselines.gbfs.prices import Market, phi_of
+from baselines.gbfs.prices import FeaturePrices, make_phi
 from fsgym.trees import TreeGrower, bin_table
 
 SIZES = ((30_000, 100), (200_000, 100), (1_000_000, 50))
@@ -59,11 +59,11 @@ def seconds(work, clock) -> float:
 
 def ours(table, y: np.ndarray, threads: int):
     """What grows the first trees, on bins that are there."""
-    market = Market(0.002 * len(y), np.ones(table.n_features), phi_of(table.n_features, None, None, None))
+    prices = FeaturePrices(0.002 * len(y), np.ones(table.n_features), make_phi(table.n_features, None, None, None))
 
     def work() -> None:
         with TreeGrower(table, max_depth=DEPTH, n_jobs=threads) as grower:
-            boost(grower, Logistic(y, None), market, np.zeros(1), Schedule(ITERATIONS, 0.1))
+            boost_with_prices(grower, Logistic(y, None), prices, np.zeros(1), Schedule(ITERATIONS, 0.1))
 
     return work
 

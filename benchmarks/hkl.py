@@ -22,11 +22,11 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from baselines import Booleanizer, DisjunctionClassifier
-from baselines.hkl.active_set import different_rows
+from baselines.hkl.active_set import distinct_rows
 from baselines.hkl.certificate import Certificate
 from baselines.hkl.interior_point import interior_point
-from baselines.hkl.lattice import ActiveSet, Lattice
-from baselines.hkl.problem import Problem
+from baselines.hkl.lattice import ActiveSet, DisjunctionLattice
+from baselines.hkl.problem import HKLProblem
 from fsgym import load_dataset
 
 MONK = {"monk1": (1000, 2, 1.1), "monk2": (1000, 1.2, 2.0), "monk3": (10, 4, 1.1)}
@@ -54,17 +54,17 @@ def words(m: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(concept ^ (rng.random(m) < 0.05), 1.0, -1.0)
 
 
-def restricted(X: np.ndarray, y: np.ndarray, nodes: list, C: float, beta: float, p: float) -> Problem:
-    lattice = Lattice(np.full(X.shape[1], beta), X.shape[1], True, np.zeros(X.shape[1], dtype=np.int64))
+def restricted(X: np.ndarray, y: np.ndarray, nodes: list, C: float, beta: float, p: float) -> HKLProblem:
+    lattice = DisjunctionLattice(np.full(X.shape[1], beta), X.shape[1], True, np.zeros(X.shape[1], dtype=np.int64))
     active = ActiveSet(lattice, X)
     for size in range(1, 1 + max(map(len, nodes))):
         active.add([v for v in nodes if len(v) == size])
-    return Problem(active.Psi, y, np.full(len(y), C), active.below(), active.delta(), p)
+    return HKLProblem(active.Psi, y, np.full(len(y), C), active.membership(), active.delta(), p)
 
 
-def by_cvxpy(problem: Problem) -> float:
+def by_cvxpy(problem: HKLProblem) -> float:
     w, b = cp.Variable(problem.Psi.shape[1]), cp.Variable()
-    norms = [d * cp.pnorm(w[np.flatnonzero(g)], problem.p) for d, g in zip(problem.delta, problem.below)]
+    norms = [d * cp.pnorm(w[np.flatnonzero(g)], problem.p) for d, g in zip(problem.delta, problem.membership)]
     loss = problem.C @ cp.pos(1 - cp.multiply(problem.y, problem.Psi @ w - b))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -73,13 +73,13 @@ def by_cvxpy(problem: Problem) -> float:
 
 def certificate_memory(m: int, n: int) -> tuple[float, float, int]:
     """CPU seconds, peak bytes for each pair of different rows, and number of rows."""
-    X = different_rows(words(m, n)[0])
+    X = distinct_rows(words(m, n)[0])
     a = np.random.default_rng(1).normal(size=len(X))
-    lattice = Lattice(np.full(n, 2.0), n, True, np.zeros(n, dtype=np.int64))
+    lattice = DisjunctionLattice(np.full(n, 2.0), n, True, np.zeros(n, dtype=np.int64))
     active = ActiveSet(lattice, X)
     certificate = Certificate(1 - X, lattice)
     tracemalloc.start()
-    seconds, _ = cpu(lambda: certificate.values(a - a.mean(), active, active.sources()))
+    seconds, _ = cpu(lambda: certificate.quadratic_forms(a - a.mean(), active, active.sources()))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return seconds, peak / len(X) ** 2, len(X)

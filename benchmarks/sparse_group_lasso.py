@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from baselines.sparse_group_lasso import sgl_lambda_max, sgl_path
-from baselines.sparse_group_lasso.exact import Problem, solve
+from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.groups import make_groups
 
 TARGET, GAP, SIZE = 0.6, 1e-6, 10
@@ -124,7 +124,7 @@ def measure(name: str, correlation: float) -> list[float]:
     for label, lams in rows:
         tol = loosest(theirs, X, y, lams)
         if len(lams) == 1:
-            mine = lambda lam=lams[0]: solve(Problem(X, y, groups), lam, lam, None, GAP, 200)  # noqa: E731
+            mine = lambda lam=lams[0]: solve_sgl(SGLProblem(X, y, groups), lam, lam, None, GAP, 200)  # noqa: E731
             w = mine().w
             assert relative_gap(X, y, w, lams[0]) <= GAP
         else:
@@ -153,7 +153,7 @@ def against_cvxpy(trials: int = 20) -> float:
         norms = sum(cp.norm2(w[g : g + 4]) for g in range(0, 40, 4))
         problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(X @ w - y) + lam1 * cp.norm1(w) + lam2 * norms))
         problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
-        v = solve(Problem(X, y, make_groups(4, "ones", 40)), float(lam1), float(lam2), None, 1e-12, 1000).w
+        v = solve_sgl(SGLProblem(X, y, make_groups(4, "ones", 40)), float(lam1), float(lam2), None, 1e-12, 1000).w
         ours = 0.5 * np.sum((X @ v - y) ** 2) + lam1 * np.abs(v).sum()
         ours += lam2 * np.linalg.norm(v.reshape(-1, 4), axis=1).sum()
         worst = max(worst, abs(ours - problem.value) / abs(problem.value))

@@ -17,7 +17,7 @@ import cvxpy as cp
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from baselines.svm_plus.problem import SVMPlusProblem, View, solve_svm_plus
+from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, solve_svm_plus
 
 WEIGHTS = np.logspace(-3, 3, 7)
 COMPARED = [(a, b) for a, b in product(WEIGHTS[::3], WEIGHTS[::3])]
@@ -61,8 +61,8 @@ def cpu(function) -> tuple[float, object]:
 
 def grid(X: np.ndarray, P: np.ndarray, y: np.ndarray) -> dict:
     """All 49 fits, Gram matrices included."""
-    view, privileged = View(X), View(P)
-    return {(a, b): solve_svm_plus(SVMPlusProblem(view, privileged, y, a, b)) for a, b in product(WEIGHTS, WEIGHTS)}
+    table, privileged = SampleTable(X), SampleTable(P)
+    return {(a, b): solve_svm_plus(SVMPlusProblem(table, privileged, y, a, b)) for a, b in product(WEIGHTS, WEIGHTS)}
 
 
 if __name__ == "__main__":
@@ -72,7 +72,7 @@ if __name__ == "__main__":
             S, P = X[:, :n_selected], X[:, n_selected:]
             taken, ours = min((cpu(lambda S=S, P=P: grid(S, P, y)) for _ in range(3)), key=lambda pair: pair[0])
             at_full, _ = cpu(lambda data=(S, P, y): [Reference(*data, a, a).solve() for a in WEIGHTS[1::4]])
-            small = View(S).factor.Z, View(P).factor.Z, y
+            small = SampleTable(S).factor.Z, SampleTable(P).factor.Z, y
             theirs, values = cpu(lambda data=small: [Reference(*data, *cell).solve() for cell in COMPARED])
             compiled = Reference(*small)
             compiled.solve_at(1.0, 1.0)
@@ -92,5 +92,7 @@ if __name__ == "__main__":
         X, y = text(2000, 3000)
         for n_selected in (50, 300):
             S, P = X[:, :n_selected], X[:, n_selected:]
-            taken, fit = cpu(lambda S=S, P=P: solve_svm_plus(SVMPlusProblem(View(S), View(P), y, 1.0, 1.0)))
+            taken, fit = cpu(
+                lambda S=S, P=P: solve_svm_plus(SVMPlusProblem(SampleTable(S), SampleTable(P), y, 1.0, 1.0))
+            )
             print(f"2000 samples, K = {n_selected}: {taken:.2f} s, {fit.n_iter} steps")

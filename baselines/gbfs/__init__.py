@@ -1,4 +1,4 @@
-"""Gradient boosted feature selection (Xu, Huang, Weinberger and Zheng, 2014) on histogram trees of its own."""
+"""Gradient boosted feature selection (Xu, Huang, Weinberger and Zheng, 2014) with its own histogram trees."""
 
 from baselines.gbfs.estimator import GBFSClassifier, GBFSRegressor
 from baselines.gbfs.path import gbfs_path

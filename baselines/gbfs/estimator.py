@@ -11,101 +11,107 @@ from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
 from baselines.gbfs.model import GBFSModel
-from baselines.linear import answers, check_X_y, class_codes, probabilities
+from baselines.linear import check_X_y, class_codes, predicted_codes, probabilities
 
-LARGEST = 1e100  # squares of larger targets overflow
+MAX_TARGET = 1e100  # in absolute value; sums of squares of larger targets overflow
 
 
 class GBFSClassifier(ClassifierMixin, GBFSModel):
-    """Boosted trees that pay for a feature once, when a tree first splits on it; what was never paid for is never read.
+    """Boosted trees that pay for a feature once, when a tree first splits on it (buys it).
 
-    Trees are fitted to the negative gradients g_i of the logistic loss; of three classes or more a tree each.
-    A split on feature f is worth half of what it takes off sum_i w_i (g_i - tree)^2, less ``mu c_f phi_f``: c_f is its
-    cost, and phi_f is 1 until f is bought, then 0. The best split of all open leaves comes first, and the tree ends
-    where none is worth its price. Everything selected is found while the model is learnt: no second fit is needed.
+    Trees are fitted to the negative gradients g_i of the logistic loss, one tree per class for three classes or more.
+    The net gain of a split on feature f is half of the decrease of sum_i w_i (g_i - tree)^2, minus ``mu c_f phi_f``.
+    Here c_f is the cost of the feature, and phi_f is 1 until f is bought, then 0. The best split of all open leaves is
+    made first; the tree is finished when no split has a positive net gain. Features are selected while the model is
+    trained, so that no second fit is needed. Prediction never reads a feature that was not bought.
 
     Parameters
     ----------
     mu : float, default=None
-        What a unit of cost is worth, in units of the summed loss: twice the rows need twice ``mu``. None: ``mu_rel``
-        decides.
+        Exchange rate between cost and loss: the price of a unit of cost, in units of the summed loss. Twice as many
+        rows need twice the ``mu``. None: use ``mu_rel``.
     mu_rel : float, default=0.03125
-        ``mu`` as a share of ``mu_max_``, from which on nothing is bought; the knob of sparsity. Not used where ``mu``
-        is given.
+        ``mu`` as a share of ``mu_max_``, the smallest ``mu`` at which no feature is bought; controls sparsity. Ignored
+        if ``mu`` is given.
     n_iter : int, default=2000
-        Most iterations. First-order steps are slow: with few of them raise ``learning_rate``.
+        Maximum number of iterations. Gradient steps converge slowly: with few iterations raise ``learning_rate``.
     learning_rate : float, default=0.1
     max_depth : int, default=3
-        Splits on a path: 3 means at most 8 leaves.
+        Maximum number of splits on a path; 3 allows 8 leaves.
     min_samples_leaf : int, default=1
-        Use 5 to 20 where there are thousands of rows: splits at the very end of a feature win on noise.
+        Minimum number of training rows in a leaf. Use 5 to 20 for thousands of rows: otherwise splits at the ends of a
+        feature's range fit noise.
     max_bin : int, default=255
-        Bins of a feature with more values than this.
+        Maximum number of bins of a feature; features with fewer distinct values keep all of them.
     step : {"gradient", "newton"}, default="gradient"
-        "newton" divides by second derivatives instead of weights, which is not the paper's; ``mu`` then means
-        something else, since steps are at least four times as long.
+        "newton" divides by second derivatives instead of weights, which is not in the paper. ``mu`` is then not
+        comparable, since steps are at least four times as long.
     init : {"prior", "zero"}, default="prior"
-        Where scores begin. The paper begins at zero.
+        Initial scores: the best constants, or zero as in the paper.
     rule : {"gain", "force_first"}, default="gain"
-        "force_first" makes the first split of the model even where it is not worth its price.
+        "gain" is eq. 14. "force_first" makes the first split of the model even if its net gain is negative.
     phi_update : {"split", "tree"}, default="split"
-        "split" lowers prices at once, as eq. 14 says; "tree" after each iteration, so that in one tree each node which
-        asks for a new feature pays for it again.
+        "split" updates phi after each split, as in eq. 14. "tree" updates it after each iteration, so that within a
+        tree each node that splits on a new feature pays for it again.
     feature_costs : array-like of shape (n_features,) or mapping name -> cost, default=None
-        c; None is one each.
+        c; None is 1 for each feature.
     bags : array-like of shape (n_features,), default=None
-        A label for each feature; once a feature of a bag is bought the others of the bag are free.
+        A label for each feature. As soon as one feature of a bag is bought, the others of the bag are free.
     neighbour_discount : array-like of shape (n_features, n_features), default=None
-        ``[u, f]`` in [0, 1]: the share of its cost that f still has once u is bought; 1 is no discount.
+        ``[u, f]`` in [0, 1]: the share of its cost that f still has after u is bought; 1 is no discount.
     phi : callable, default=None
-        What was bought, bool (n_features,) -> shares of the costs in [0, 1], (n_features,), 0 for what was bought and
-        never rising. At most one of ``bags``, ``neighbour_discount`` and ``phi``.
+        Function of which features are bought, bool (n_features,), that returns shares of the costs in [0, 1],
+        (n_features,): 0 for bought features, and never increasing. At most one of ``bags``, ``neighbour_discount`` and
+        ``phi`` may be given.
     validation_fraction : float, default=0.2
-        Share of the rows of each class that chooses the number of iterations by its loss. None, or fewer than 200
-        rows: all ``n_iter`` iterations count.
+        Share of the rows of each class that is held out; the number of iterations has the smallest loss on these rows.
+        With None, or with fewer than 200 rows, all ``n_iter`` iterations are used.
     early_stopping : int, default=200
-        Iterations without a better validation loss after which to stop; None never stops.
+        Number of iterations without a better validation loss after which training stops; None never stops early.
     n_jobs : int, default=None
-        Threads, None is 1, -1 one a core. The result does not depend on it.
+        Number of threads: None is 1, -1 is one per core. The result does not depend on it.
     random_state : int, RandomState or None, default=None
-        Which rows are held out.
+        Choice of the held-out rows.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     selected_features_ : ndarray of int64, ascending
-        What was bought in iterations 1 to ``best_iteration_``; later trees are dropped.
+        The features bought in iterations 1 to ``best_iteration_``; later trees are dropped.
     support_ : ndarray of shape (n_features,), bool
     purchase_log_ : list of Purchase
         In order of purchase: feature, iteration, output, node, price, net.
     n_features_path_ : ndarray of shape (n_iterations,), int64
-        Features bought after each iteration.
+        Number of features bought after each iteration.
     feature_costs_ : ndarray of shape (n_features,), float64
     total_cost_ : float
         Sum of the costs of the selected features.
     phi_ : ndarray of shape (n_features,), float64
-        phi of the selected features.
+        phi after all selected features are bought.
     mu_, mu_max_ : float
-        With ``mu >= mu_max_`` and no free feature the model is the constant ``init_``.
+        With ``mu >= mu_max_`` and without free features the model is the constant ``init_``.
     init_ : ndarray of shape (n_outputs,), float64
     best_iteration_ : int
     train_loss_, validation_loss_ : ndarray of shape (n_iterations,), float64
-        Weighted mean loss after each iteration; the second is empty where nothing was held out.
+        Weighted mean loss after each iteration; the second is empty without held-out rows.
     trees_ : fsgym.trees.Forest
-        The trees up to ``best_iteration_``, an iteration's in class order, already shrunk.
+        The trees up to ``best_iteration_``, already shrunk; those of an iteration are in the order of the classes.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    ``transform`` gives the selected columns. Memory is a byte a value, some sixty bytes a row and 16 a bin and open
-    leaf. An iteration takes less time than LightGBM's on dense tables (``benchmarks/gbfs.py``), and two to three
-    times as long on one-hot codes. For 1000 iterations of depth 3 on KDD Cup 1999 (10 %; four fifths of its 494,021
-    rows, 120 columns) one core took 22 seconds, and the process 1.4 GiB with the reading of the data
-    (``benchmarks/gbfs_kddcup.py``).
+    ``transform`` returns the selected columns. Training needs one byte per value, about 60 bytes per row, and 16 bytes
+    per bin and open leaf. In our runs, an iteration was faster than LightGBM's on dense tables
+    (``benchmarks/gbfs.py``), and two to three times slower on one-hot codes. 1000 iterations of depth 3 on KDD Cup 1999
+    (10 %; four fifths of its 494,021 rows, 120 columns) took 22 seconds on one core; the process needed 1.4 GiB,
+    including reading the data (``benchmarks/gbfs_kddcup.py``).
 
-    The models of a path of ``mu`` are not nested. Where no feature says anything alone, as in a pure exclusive or,
-    nothing is bought.
+    The algorithm of section 2 of the paper is ``step="gradient"``, ``init="zero"``, ``rule="gain"`` and
+    ``phi_update="split"``; the other values are variants of it.
+
+    The selected features along a path of ``mu`` are not nested. If no single feature is informative, as for a pure
+    exclusive or, no feature is bought.
 
     References
     ----------
@@ -127,57 +133,57 @@ class GBFSClassifier(ClassifierMixin, GBFSModel):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GBFSClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, dense or sparse, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, costs, bags or discounts that do not fit, values that are not
-        finite, negative weights, and fewer than two classes.
+        Raises ValueError for a parameter out of range, for costs, bags or discounts that do not match the features, for
+        values that are not finite, for negative weights, and for fewer than two classes.
         """
-        self._learn(self._prepare(X, y, sample_weight, numeric=False))
+        self._boost(self._prepare(X, y, sample_weight, numeric=False))
         return self
 
     def _targets(self, y: NDArray) -> tuple[NDArray, dict[str, Any]]:
         classes, codes = class_codes(y)
         return codes, {"classes_": classes}
 
-    def _loss(self, y: NDArray, weights: NDArray[np.float64] | None, learnt: dict[str, Any]) -> Loss:
-        n_classes = len(learnt["classes_"])
+    def _loss(self, y: NDArray, weights: NDArray[np.float64] | None, fitted: dict[str, Any]) -> Loss:
+        n_classes = len(fitted["classes_"])
         return Logistic(y, weights) if n_classes == 2 else Softmax(y, weights, n_classes)
 
     def _strata(self, y: NDArray) -> NDArray[np.int64]:
         return y
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores: (n_samples,) log-odds of the second of two classes; else (n_samples, n_classes)."""
+        """Return scores: (n_samples,) log-odds of the second of two classes; otherwise (n_samples, n_classes)."""
         scores = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        """Scores after each iteration up to the best, shaped as those of ``decision_function``."""
+        """Yield scores after each iteration up to the best, in the shape of ``decision_function``."""
         for scores in self._staged_scores(X):
             yield scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes, (n_samples, n_classes)."""
+        """Return the class probabilities, (n_samples, n_classes)."""
         return probabilities(self._scores(X))
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The class of each row, (n_samples,); ties go to the first class."""
-        codes = answers(self.decision_function(X))
+        """Predict the class of each row, (n_samples,); ties go to the first class."""
+        codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """Settings of ``mu_rel``: 1, where nothing is bought, then halves of it, and 0, where everything is free."""
+        """Return settings of ``mu_rel``: 1, at which no feature is bought, then halves, and 0: all features free."""
         labels = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])[1]
         class_codes(labels)
         return [{"mu_rel": v} for v in (*(0.5**k for k in range(n_settings - 1)), 0.0)]
 
 
 class GBFSRegressor(RegressorMixin, GBFSModel):
-    """Boosted regression trees that pay for a feature once; squared loss, else as ``GBFSClassifier``.
+    """Boosted regression trees that pay for a feature once; squared loss, otherwise as ``GBFSClassifier``.
 
     Parameters
     ----------
     mu, mu_rel, n_iter, learning_rate, max_depth, min_samples_leaf, max_bin, step, init, rule, phi_update, feature_costs
     bags, neighbour_discount, phi, validation_fraction, early_stopping, n_jobs, random_state
-        As in ``GBFSClassifier``; targets ``a y`` need ``a^2 mu``.
+        As in ``GBFSClassifier``. Targets multiplied by a need ``mu`` multiplied by a^2.
 
     Attributes
     ----------
@@ -204,25 +210,27 @@ class GBFSRegressor(RegressorMixin, GBFSModel):
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GBFSRegressor:
         """Fit on ``X`` (n_samples, n_features), finite numbers, dense or sparse, and targets ``y`` (n_samples,).
 
-        Raises ValueError as ``GBFSClassifier.fit`` does, and for targets above 1e100.
+        Raises ValueError as ``GBFSClassifier.fit`` does, and for targets above 1e100 in absolute value.
         """
-        self._learn(self._prepare(X, y, sample_weight, numeric=True))
+        self._boost(self._prepare(X, y, sample_weight, numeric=True))
         return self
 
     def _targets(self, y: NDArray) -> tuple[NDArray, dict[str, Any]]:
         targets = np.asarray(y, dtype=np.float64)
-        if np.abs(targets).max() > LARGEST:
-            raise ValueError(f"y must not exceed {LARGEST:g} in size, got {np.abs(targets).max():g}; scale the targets")
+        if np.abs(targets).max() > MAX_TARGET:
+            raise ValueError(
+                f"y must not exceed {MAX_TARGET:g} in absolute value, got {np.abs(targets).max():g}; scale the targets"
+            )
         return targets, {}
 
-    def _loss(self, y: NDArray, weights: NDArray[np.float64] | None, learnt: dict[str, Any]) -> Loss:
+    def _loss(self, y: NDArray, weights: NDArray[np.float64] | None, fitted: dict[str, Any]) -> Loss:
         return Squared(y, weights)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Predicted targets, (n_samples,)."""
+        """Predict the targets, (n_samples,)."""
         return self._scores(X)[:, 0]
 
     def staged_predict(self, X: ArrayLike) -> Iterator[NDArray[np.float64]]:
-        """Predicted targets after each iteration up to the best."""
+        """Yield the predicted targets after each iteration up to the best."""
         for scores in self._staged_scores(X):
             yield scores[:, 0]

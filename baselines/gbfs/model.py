@@ -1,4 +1,4 @@
-"""What the classifier and the regressor of GBFS share: tables in, a forest and its purchases out."""
+"""Shared by the classifier and the regressor of GBFS: data preparation, boosting, and use of the forest."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from baselines.gbfs.boosting import Boosted, Held, Schedule, boost, first_gains
+from baselines.gbfs.boosting import BoostingResult, Schedule, ValidationRows, boost_with_prices, first_gains
 from baselines.gbfs.losses import Loss
-from baselines.gbfs.prices import Market, phi_of
+from baselines.gbfs.prices import FeaturePrices, make_phi
 from baselines.linear import validate_data
 from fsgym.checks import price_list
 from fsgym.threads import n_threads
 from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
 
-FEWEST = 200  # rows from which some are held out: fewer stop at an accident
+MIN_ROWS_TO_HOLD_OUT = 200  # with fewer rows none are held out, since the best iteration would be random
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Training data in bins, to be boosted at any mu."""
+class PreparedData:
+    """Binned training data, the same for all mu."""
 
     table: BinnedTable
     loss: Loss
-    held: Held | None
-    learnt: dict[str, Any]  # attributes that do not depend on mu
+    validation: ValidationRows | None
+    fitted: dict[str, Any]  # fitted attributes that do not depend on mu
 
 
 class GBFSModel(SelectorMixin, BaseEstimator):
-    """Parameters, training and use of gradient boosted feature selection; a subclass brings targets and losses."""
+    """Base of the GBFS estimators: parameters, training and prediction; a subclass defines targets and losses."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "mu": [None, Interval(Real, 0, None, closed="left")],
@@ -106,18 +106,19 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         self.random_state = random_state
 
     def _targets(self, y: NDArray) -> tuple[NDArray, dict[str, Any]]:
-        """Targets as a loss takes them, and what to keep of them."""
+        """Return the targets for the loss, and the fitted attributes that follow from ``y``."""
         raise NotImplementedError
 
-    def _loss(self, y: NDArray, weights: NDArray[np.float64] | None, learnt: dict[str, Any]) -> Loss:
+    def _loss(self, y: NDArray, weights: NDArray[np.float64] | None, fitted: dict[str, Any]) -> Loss:
+        """Return the loss of these targets."""
         raise NotImplementedError
 
     def _strata(self, y: NDArray) -> NDArray[np.int64]:
-        """Parts of which the same share is held out."""
+        """Return the stratum of each row (n_samples,); the same share of each stratum is held out."""
         return np.zeros(len(y), dtype=np.int64)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> Prepared:
-        """Check everything, hold rows out and put the rest in bins."""
+    def _prepare(self, X: Any, y: Any, sample_weight: Any, *, numeric: bool) -> PreparedData:
+        """Validate the data and the parameters, hold out rows, and bin the others."""
         table, labels = validate_data(
             self,
             X,
@@ -129,28 +130,28 @@ class GBFSModel(SelectorMixin, BaseEstimator):
             ensure_min_samples=2,
         )
         names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])]
-        refuse_infinite(table, names)
-        rows, weights = weighed(table, sample_weight)
-        targets, learnt = self._targets(labels[rows])
-        learnt |= {"n_features_in_": table.shape[1], "feature_costs_": self._costs(names)}
-        phi_of(table.shape[1], self.bags, self.neighbour_discount, self.phi)
+        check_finite_columns(table, names)
+        rows, weights = weighted_rows(table, sample_weight)
+        targets, fitted = self._targets(labels[rows])
+        fitted |= {"n_features_in_": table.shape[1], "feature_costs_": self._costs(names)}
+        make_phi(table.shape[1], self.bags, self.neighbour_discount, self.phi)
         out, threads = self._held_out(targets), n_threads(self.n_jobs)
 
-        def part(chosen: NDArray[np.bool_]) -> Loss:
-            return self._loss(targets[chosen], None if weights is None else weights[chosen], learnt)
+        def loss_of(chosen: NDArray[np.bool_]) -> Loss:
+            return self._loss(targets[chosen], None if weights is None else weights[chosen], fitted)
 
         bins = bin_table(table, self.max_bin, threads, rows[~out])
-        held = Held(bins.encode(table, threads, rows[out]), part(out)) if out.any() else None
-        return Prepared(bins, part(~out), held, learnt)
+        validation = ValidationRows(bins.encode(table, threads, rows[out]), loss_of(out)) if out.any() else None
+        return PreparedData(bins, loss_of(~out), validation, fitted)
 
     def _costs(self, names: list[str]) -> NDArray[np.float64]:
         costs = 1.0 if self.feature_costs is None else self.feature_costs
         return price_list(costs, names, "feature_costs")
 
     def _held_out(self, y: NDArray) -> NDArray[np.bool_]:
-        """Rows that choose the number of iterations, the same share of each stratum."""
+        """Return which rows are held out to choose the number of iterations, bool (n_samples,)."""
         out = np.zeros(len(y), dtype=bool)
-        if self.validation_fraction is None or len(y) < FEWEST:
+        if self.validation_fraction is None or len(y) < MIN_ROWS_TO_HOLD_OUT:
             return out
         generator, strata = check_random_state(self.random_state), self._strata(y)
         for k in np.unique(strata):
@@ -158,11 +159,11 @@ class GBFSModel(SelectorMixin, BaseEstimator):
             out[rows[: min(round(self.validation_fraction * len(rows)), len(rows) - 1)]] = True
         return out
 
-    def _learn(self, data: Prepared) -> None:
-        """Boost at the mu of this estimator, and keep what came of it."""
-        costs, newton, loss = data.learnt["feature_costs_"], self.step == "newton", data.loss
-        phi = phi_of(data.table.n_features, self.bags, self.neighbour_discount, self.phi)
-        free = Market(0.0, costs, phi)
+    def _boost(self, data: PreparedData) -> None:
+        """Boost at the mu of this estimator and set the fitted attributes."""
+        costs, newton, loss = data.fitted["feature_costs_"], self.step == "newton", data.loss
+        phi = make_phi(data.table.n_features, self.bags, self.neighbour_discount, self.phi)
+        free = FeaturePrices(0.0, costs, phi)
         start = loss.prior() if self.init == "prior" else np.zeros(loss.n_outputs)
         options = {
             "max_depth": self.max_depth,
@@ -172,47 +173,49 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         first = self.rule == "force_first"
         schedule = Schedule(self.n_iter, self.learning_rate, newton, first, self.early_stopping)
         with TreeGrower(data.table, **options) as grower:
-            gains, prices = first_gains(grower, loss, start, newton), costs * free.phi
-            mu_max = float(np.max(gains[prices > 0] / prices[prices > 0], initial=0.0))
+            gains, initial_costs = first_gains(grower, loss, start, newton), costs * free.phi
+            priced = initial_costs > 0
+            mu_max = float(np.max(gains[priced] / initial_costs[priced], initial=0.0))
             mu = self.mu_rel * mu_max if self.mu is None else float(self.mu)
-            market = Market(mu, costs, phi, frozen=self.phi_update == "tree")
-            made = boost(grower, loss, market, start, schedule, data.held)
+            prices = FeaturePrices(mu, costs, phi, frozen=self.phi_update == "tree")
+            result = boost_with_prices(grower, loss, prices, start, schedule, data.validation)
         self.mu_max_ = mu_max
-        self._keep(data.learnt, market, made)
+        self._store_result(data.fitted, prices, result)
 
-    def _keep(self, learnt: dict[str, Any], market: Market, made: Boosted) -> None:
-        """Set what was learnt, up to the best iteration."""
-        for name, value in learnt.items():
+    def _store_result(self, fitted: dict[str, Any], prices: FeaturePrices, result: BoostingResult) -> None:
+        """Set the fitted attributes of the model up to the best iteration."""
+        for name, value in fitted.items():
             setattr(self, name, value)
-        self.init_, self.mu_, self.best_iteration_ = made.start, market.mu, made.best_iteration
-        self.train_loss_, self.validation_loss_ = np.array(made.train_loss), np.array(made.validation_loss)
-        self.n_features_path_ = np.array(made.n_bought, dtype=np.int64)
-        self.purchase_log_ = [p for p in market.log if p.iteration <= self.best_iteration_]
+        self.init_, self.mu_, self.best_iteration_ = result.start, prices.mu, result.best_iteration
+        self.train_loss_, self.validation_loss_ = np.array(result.train_loss), np.array(result.validation_loss)
+        self.n_features_path_ = np.array(result.n_bought, dtype=np.int64)
+        self.purchase_log_ = [p for p in prices.log if p.iteration <= self.best_iteration_]
         self.selected_features_ = np.array(sorted(p.feature for p in self.purchase_log_), dtype=np.int64)
-        self.support_ = np.isin(np.arange(len(market.costs)), self.selected_features_)
-        self.total_cost_ = float(market.costs[self.support_].sum())
-        self.phi_ = market.phi_of(self.support_)
-        self.trees_ = Forest.of(made.trees[: self.best_iteration_ * len(made.start)])
+        self.support_ = np.isin(np.arange(len(prices.costs)), self.selected_features_)
+        self.total_cost_ = float(prices.costs[self.support_].sum())
+        self.phi_ = prices.phi_after(self.support_)
+        self.trees_ = Forest.of(result.trees[: self.best_iteration_ * len(result.start)])
 
     def _selected(self, X: Any) -> tuple[NDArray[np.float64], Forest]:
-        """The selected columns of a table, dense, and the forest on them: nothing else is read."""
+        """Return the selected columns of a table, dense, and the forest on them; other columns are not used."""
         check_is_fitted(self, "trees_")
         table = validate_data(
             self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse="csc", ensure_all_finite=False
         )
-        refuse_infinite(table, list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])))
+        check_finite_columns(table, list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])))
         columns = self.selected_features_
         part = table[:, columns]
         return (part.toarray() if sp.issparse(part) else part).astype(np.float64), self.trees_.take(columns)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """(n_samples, n_outputs)."""
+        """Return the scores, float64 (n_samples, n_outputs)."""
         part, forest = self._selected(X)
         scores = np.tile(self.init_, (len(part), 1))
         forest.add_to(scores, part)
         return scores
 
     def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield the scores after each iteration, float64 (n_samples, n_outputs)."""
         part, forest = self._selected(X)
         scores, k = np.tile(self.init_, (len(part), 1)), len(self.init_)
         for first in range(0, forest.n_trees, k):
@@ -220,7 +223,7 @@ class GBFSModel(SelectorMixin, BaseEstimator):
             yield scores.copy()
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns the trees ask for on each row's paths, bool (n_samples, n_features)."""
+        """Which columns are on each row's paths, bool (n_samples, n_features)."""
         part, forest = self._selected(X)
         used = np.zeros((len(part), len(self.support_)), dtype=bool)
         used[:, self.selected_features_] = forest.used(part)
@@ -236,8 +239,8 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         return tags
 
 
-def weighed(table: Any, sample_weight: Any) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
-    """The rows that count, those with a weight above zero, and their weights; None where all are 1."""
+def weighted_rows(table: Any, sample_weight: Any) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    """Return the rows with a positive weight, and their weights; None if all weights are 1."""
     if sample_weight is None:
         return np.arange(table.shape[0]), None
     weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
@@ -245,8 +248,8 @@ def weighed(table: Any, sample_weight: Any) -> tuple[NDArray[np.int64], NDArray[
     return rows, None if (weights[rows] == 1).all() else weights[rows]
 
 
-def refuse_infinite(table: Any, names: list[str]) -> None:
-    """ValueError in a sentence, with the column, where a table holds NaN or infinity."""
+def check_finite_columns(table: Any, names: list[str]) -> None:
+    """Raise ValueError with the name of the column if a table contains NaN or infinity."""
     for j in range(0, table.shape[1], 64):
         part = table[:, j : j + 64]
         bad = ~np.isfinite(part.data if sp.issparse(part) else part)
@@ -255,4 +258,6 @@ def refuse_infinite(table: Any, names: list[str]) -> None:
             place = int(column[bad][0] if column is not None else np.flatnonzero(bad.any(axis=0))[0])
             values = part.data[bad] if sp.issparse(part) else part[bad]
             kind = "NaN" if np.isnan(values).any() else "inf"
-            raise ValueError(f"X must be finite, but column {names[j + place]!r} holds {kind}; fill it or drop it")
+            raise ValueError(
+                f"X must be finite, but column {names[j + place]!r} holds {kind}; impute or drop these values"
+            )

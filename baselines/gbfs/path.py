@@ -1,4 +1,4 @@
-"""A path of mu: many fits, one table of bins."""
+"""A path of mu: many fits on the same bins."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from baselines.gbfs.estimator import GBFSClassifier
-from baselines.gbfs.model import GBFSModel, Prepared
+from baselines.gbfs.model import GBFSModel, PreparedData
 
-HALVES = tuple(0.5**k for k in range(1, 11))
+DEFAULT_MU_RELS = tuple(0.5**k for k in range(1, 11))  # shares of mu_max_: 1/2, 1/4, ..., 1/1024
 
 
 def gbfs_path(
@@ -19,35 +19,37 @@ def gbfs_path(
     y: ArrayLike,
     *,
     mus: ArrayLike | None = None,
-    mu_rel: ArrayLike = HALVES,
+    mu_rel: ArrayLike = DEFAULT_MU_RELS,
     estimator: Any = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
 ) -> list[Any]:
-    """Fits of one estimator at many ``mu``, which share the bins and the rows that are held out.
+    """Fit one estimator at many ``mu``, with the same bins and the same held-out rows.
 
     Parameters
     ----------
     X : array-like or sparse of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     mus : sequence of float, default=None
-        Values of ``mu``; None: ``mu_rel`` decides.
+        Values of ``mu``; None: use ``mu_rel``.
     mu_rel : sequence of float, default=1/2, 1/4, ..., 1/1024
         Values of ``mu`` as shares of ``mu_max_``.
     estimator : GBFSClassifier or GBFSRegressor, default=None
-        Its other parameters are those of all fits; None is ``GBFSClassifier()``. It is not changed.
+        The other parameters of all fits; None is ``GBFSClassifier()``. The estimator is not changed.
     sample_weight : array-like of shape (n_samples,), default=None
     n_jobs : int, default=None
-        Fits at a time, in threads; the result does not depend on it. Each runs in ``estimator.n_jobs`` threads.
+        Number of fits at a time, in threads; the result does not depend on it. Each fit uses ``estimator.n_jobs``
+        threads.
 
     Returns
     -------
-    list of fitted estimators, in the order of ``mus`` or ``mu_rel``. They are not nested.
+    list of fitted estimators
+        In the order of ``mus`` or ``mu_rel``. Their selected features are not nested in general.
 
     Raises
     ------
     ValueError, TypeError
-        As ``fit`` does, and where ``estimator`` is neither of the two.
+        As ``fit`` does, and if ``estimator`` is neither of the two.
 
     Examples
     --------
@@ -69,11 +71,11 @@ def gbfs_path(
     first._validate_params()
     data = first._prepare(X, y, sample_weight, numeric=not hasattr(base, "predict_proba"))
     names = getattr(first, "feature_names_in_", None)
-    return Parallel(n_jobs=n_jobs, backend="threading")(delayed(_fitted)(m, data, names) for m in models)  # type: ignore
+    return Parallel(n_jobs=n_jobs, backend="threading")(delayed(_fit_at_mu)(m, data, names) for m in models)  # type: ignore
 
 
-def _fitted(model: GBFSModel, data: Prepared, names: Any) -> GBFSModel:
+def _fit_at_mu(model: GBFSModel, data: PreparedData, names: Any) -> GBFSModel:
     if names is not None:
         model.feature_names_in_ = names
-    model._learn(data)
+    model._boost(data)
     return model

@@ -1,4 +1,4 @@
-"""Sparse disjunctions of Boolean features by hierarchical kernel learning, and tables made Boolean."""
+"""Sparse disjunctions of Boolean features by hierarchical kernel learning, and a transformer to Boolean features."""
 
 from baselines.hkl.booleanizer import Booleanizer
 from baselines.hkl.classifier import DisjunctionClassifier

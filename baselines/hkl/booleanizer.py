@@ -1,4 +1,4 @@
-"""Any table as one of 0 and 1 whose columns have names that a person reads: literals."""
+"""Transform any table into Boolean columns (literals) with readable names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 
 from baselines.linear import validate_data
 
-Test = Literal["true", "is", "above", "missing"]
+LiteralTest = Literal["true", "is", "above", "missing"]
 
 
 class BooleanLiteral(NamedTuple):
@@ -25,55 +25,55 @@ class BooleanLiteral(NamedTuple):
     column : int
     test : {"true", "is", "above", "missing"}
     value : the level of "is", the threshold of "above"
-    negated : bool; the negation of "above" is "at most", and both are 0 where the value is missing
+    negated : bool; the negation of "above" is "at most"; both are 0 if the value is missing
     """
 
     column: int
-    test: Test
+    test: LiteralTest
     value: Any = None
     negated: bool = False
 
-    def told(self, name: str) -> str:
-        """What a rule says, with the name of the column."""
+    def describe(self, name: str) -> str:
+        """Return the literal in words, such as ``age > 45``, for a column of this name."""
         if self.test == "above":
-            return f"{name} {'<=' if self.negated else '>'} {plain(self.value)}"
+            return f"{name} {'<=' if self.negated else '>'} {format_value(self.value)}"
         if self.test == "is":
-            return f"{name}{'!=' if self.negated else '='}{plain(self.value)}"
-        told = f"{name} missing" if self.test == "missing" else name
-        return f"not {told}" if self.negated else told
+            return f"{name}{'!=' if self.negated else '='}{format_value(self.value)}"
+        text = f"{name} missing" if self.test == "missing" else name
+        return f"not {text}" if self.negated else text
 
 
-def plain(value: Any) -> str:
-    """A level or a threshold, without digits that say nothing."""
+def format_value(value: Any) -> str:
+    """Return a level or a threshold as text, without trailing digits."""
     if not isinstance(value, float):
         return str(value)
     return f"{value:g}" if float(f"{value:g}") == value else repr(value)
 
 
 class Booleanizer(TransformerMixin, BaseEstimator):
-    """Columns of 0 and 1 from any table: one for each level, or for each side of a threshold.
+    """Transform a table into columns of 0 and 1: one for each level, or for each side of a threshold.
 
-    A column of 0 and 1 stays as it is. A column of text, or one that is named in ``nominal``, gives one column a level
-    (one-hot). Any other column of numbers gives two columns a threshold, above and not above.
+    A column of 0 and 1 stays as it is. A column of text, or one that is named in ``nominal``, gives one column per
+    level (one-hot). Any other column of numbers gives two columns per threshold, above and not above.
 
     Parameters
     ----------
     n_thresholds : int, default=4
-        Most thresholds of a column, at quantiles of the training rows. Each lies between two neighbouring values, at
-        the shortest decimal that does.
+        Maximum number of thresholds of a column, at quantiles of the training rows. Each is the shortest decimal
+        between two neighbouring values.
     nominal : {"auto", "all"} or sequence of int or str, default="auto"
-        Columns of numbers that are names of levels: none but pandas categories, all, or these (by index or name).
+        Numeric columns that are treated as levels: only pandas categories ("auto"), all, or these (by index or name).
     negations : bool, default=False
-        Whether columns of 0 and 1, and levels, come negated too.
+        Whether to add the negations of columns of 0 and 1 and of levels.
     missing : {"refuse", "level"}, default="refuse"
-        Whether a missing value (NaN, None) is an error, or a level of its own. With "level" nothing else holds of a
-        missing value, neither side of a threshold nor a negation.
+        Whether a missing value (NaN, None) is an error or a level of its own. With "level", all other literals of the
+        column are 0 for a missing value, including both sides of a threshold and negations.
 
     Attributes
     ----------
     literals_ : list of BooleanLiteral
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Examples
     --------
@@ -109,87 +109,89 @@ class Booleanizer(TransformerMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Booleanizer:
-        """Find levels and thresholds of ``X`` (n_samples, n_features); ``y`` is ignored.
+        """Find the levels and thresholds of ``X`` (n_samples, n_features); ``y`` is ignored.
 
-        ``sample_weight`` (n_samples,) counts in the quantiles; rows of weight 0 are not seen. Raises ValueError for a
-        missing value where those are refused, TypeError for a value that is neither a number nor text.
+        ``sample_weight`` (n_samples,) weighs the quantiles; rows of weight 0 are ignored. Raises ValueError for missing
+        values with ``missing="refuse"``, and TypeError for a value that is neither a number nor text.
         """
         categories = _categories(X)
-        table = self._checked(X, reset=True)
+        table = self._validate_table(X, reset=True)
         weight = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
         seen = weight > 0.0
         nominal = self._nominal() | categories
-        boolean = zero_one(table[seen]) if table.dtype.kind != "O" else np.zeros(table.shape[1], dtype=bool)
+        boolean = boolean_columns(table[seen]) if table.dtype.kind != "O" else np.zeros(table.shape[1], dtype=bool)
         self.literals_ = [
             literal
             for j in range(table.shape[1])
             for literal in (
                 [BooleanLiteral(j, "true")]
                 if boolean[j] and j not in nominal and not self.negations
-                else self._of_column(j, column(table, j)[seen], weight[seen], j in nominal)
+                else self._column_literals(j, column_values(table, j)[seen], weight[seen], j in nominal)
             )
         ]
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The literals of ``X``, float64 of 0 and 1, (n_samples, n_literals)."""
+        """Return the literals of ``X``, float64 of 0 and 1, (n_samples, n_literals)."""
         check_is_fitted(self, "literals_")
-        return self.of(X, range(len(self.literals_)))
+        return self.columns(self._validate_table(X, reset=False), range(len(self.literals_)))
 
-    def of(self, X: ArrayLike, literals: Sequence[int] | range) -> NDArray[np.float64]:
-        """These literals of ``X`` alone, (n_samples, n_chosen); other columns are checked, but not looked at."""
-        return self._of(self._checked(X, reset=False), literals)
+    def columns(self, table: NDArray, literals: Sequence[int] | range) -> NDArray[np.float64]:
+        """Return these literals of a validated table, float64 (n_samples, n_chosen).
 
-    def _of(self, table: NDArray, literals: Sequence[int] | range) -> NDArray[np.float64]:
+        Only the columns of these literals are read.
+        """
         chosen = [self.literals_[i] for i in literals]
-        found = np.empty((len(table), len(chosen)))
-        plain_table = table.dtype.kind != "O"
-        for test in get_args(Test):
-            mine = [k for k, literal in enumerate(chosen) if literal.test == test]
-            if plain_table:  # all at once
-                found[:, mine] = holds(test, table[:, [chosen[k].column for k in mine]], [chosen[k] for k in mine])
+        result = np.empty((len(table), len(chosen)))
+        numeric = table.dtype.kind != "O"
+        for test in get_args(LiteralTest):
+            of_test = [k for k, literal in enumerate(chosen) if literal.test == test]
+            if numeric:  # all columns in one call
+                values = table[:, [chosen[k].column for k in of_test]]
+                result[:, of_test] = evaluate_literals(test, values, [chosen[k] for k in of_test])
                 continue
-            for k in mine:
-                found[:, [k]] = holds(test, column(table, chosen[k].column)[:, None], [chosen[k]])
-        return found
+            for k in of_test:
+                values = column_values(table, chosen[k].column)[:, None]
+                result[:, [k]] = evaluate_literals(test, values, [chosen[k]])
+        return result
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """What each literal says, such as ``age > 45``."""
+        """Return the name of each literal, such as ``age > 45``."""
         check_is_fitted(self, "literals_")
         names = _check_feature_names_in(self, input_features)
-        return np.array([literal.told(str(names[literal.column])) for literal in self.literals_], dtype=object)
+        return np.array([literal.describe(str(names[literal.column])) for literal in self.literals_], dtype=object)
 
-    def _checked(self, X: ArrayLike, reset: bool) -> NDArray:
-        return checked_table(self, X, reset=reset, missing=self.missing == "level")
+    def _validate_table(self, X: ArrayLike, reset: bool) -> NDArray:
+        return validate_literal_table(self, X, reset=reset, missing=self.missing == "level")
 
     def _nominal(self) -> set[int]:
         n = self.n_features_in_
         if isinstance(self.nominal, str):
             return set(range(n)) if self.nominal == "all" else set()
         names = [str(v) for v in getattr(self, "feature_names_in_", [])]
-        found = set()
+        nominal = set()
         for which in self.nominal:
             if isinstance(which, str) and which in names:
-                found.add(names.index(which))
+                nominal.add(names.index(which))
             elif not isinstance(which, str) and 0 <= int(which) < n:
-                found.add(int(which))
+                nominal.add(int(which))
             else:
                 raise ValueError(f"nominal must name columns of X, by index below {n} or by name, got {which!r}")
-        return found
+        return nominal
 
-    def _of_column(self, j: int, values: NDArray, weight: NDArray, nominal: bool) -> list[BooleanLiteral]:
-        lost = missing(values)
-        known = values[~lost]
-        gone = [BooleanLiteral(j, "missing")] if lost.any() else []
+    def _column_literals(self, j: int, values: NDArray, weight: NDArray, nominal: bool) -> list[BooleanLiteral]:
+        absent = is_missing(values)
+        known = values[~absent]
+        missing_level = [BooleanLiteral(j, "missing")] if absent.any() else []
         both = (False, True) if self.negations else (False,)
         if known.dtype.kind == "O" or nominal:
             levels = sorted(set(known.tolist()), key=lambda v: (isinstance(v, str), v))
-            return [BooleanLiteral(j, "is", level, side) for level in levels for side in both] + gone
+            return [BooleanLiteral(j, "is", level, side) for level in levels for side in both] + missing_level
         known = known.astype(np.float64)
         if np.isin(known, (0.0, 1.0)).all():
-            return [BooleanLiteral(j, "true", None, side) for side in both] + gone
-        found = thresholds(known, weight[~lost], self.n_thresholds)
-        return [BooleanLiteral(j, "above", t, side) for t in found for side in (False, True)] + gone
+            return [BooleanLiteral(j, "true", None, side) for side in both] + missing_level
+        cuts = find_thresholds(known, weight[~absent], self.n_thresholds)
+        return [BooleanLiteral(j, "above", t, side) for t in cuts for side in (False, True)] + missing_level
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -198,53 +200,62 @@ class Booleanizer(TransformerMixin, BaseEstimator):
 
 
 def _categories(X: Any) -> set[int]:
-    """Columns that pandas calls categories."""
+    """Return the indices of the columns of pandas' categorical type."""
     return {j for j, kind in enumerate(getattr(X, "dtypes", ())) if str(kind) == "category"}
 
 
-def checked_table(estimator: Any, X: ArrayLike, *, reset: bool, missing: bool) -> NDArray:
-    """``X`` as a table of numbers, or of objects where it holds text; missing values only where they are allowed."""
+def validate_literal_table(estimator: Any, X: ArrayLike, *, reset: bool, missing: bool) -> NDArray:
+    """Return ``X`` as a table of numbers, or of objects if it contains text.
+
+    Raises ValueError for missing values unless ``missing`` allows them.
+    """
     finite: Any = "allow-nan" if missing else True
     table = validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=finite)
     return table.astype(object) if table.dtype.kind in "US" else table
 
 
-def holds(test: Test, values: NDArray, literals: Sequence[BooleanLiteral]) -> NDArray[np.bool_]:
-    """Whether literals of one kind hold, bool (n_rows, n_literals); ``values`` are those of their columns."""
+def evaluate_literals(test: LiteralTest, values: NDArray, literals: Sequence[BooleanLiteral]) -> NDArray[np.bool_]:
+    """Return whether literals of one kind are true, bool (n_rows, n_literals).
+
+    ``values`` (n_rows, n_literals) are the values of their columns.
+    """
     negated = np.array([literal.negated for literal in literals], dtype=bool)
-    lost = missing(values)
+    absent = is_missing(values)
     if test == "missing":
-        return lost != negated
+        return absent != negated
     if test == "is":
         levels = [literal.value for literal in literals]
         words = values.dtype.kind == "O" or any(isinstance(level, str) for level in levels)
-        found = (values.astype(object) if words else values) == np.array(levels, dtype=object if words else None)
+        true = (values.astype(object) if words else values) == np.array(levels, dtype=object if words else None)
     else:
         with np.errstate(invalid="ignore"):
-            found = values.astype(np.float64) > [0.5 if test == "true" else literal.value for literal in literals]
-    return (found != negated) & ~lost
+            true = values.astype(np.float64) > [0.5 if test == "true" else literal.value for literal in literals]
+    return (true != negated) & ~absent
 
 
-def zero_one(table: NDArray) -> NDArray[np.bool_]:
-    """Which columns of numbers hold 0 and 1 and nothing else."""
+def boolean_columns(table: NDArray) -> NDArray[np.bool_]:
+    """Return which columns of a table of numbers hold only 0 and 1, bool (n_features,)."""
     return ((table == 0) | (table == 1)).all(axis=0)
 
 
-def column(table: NDArray, j: int) -> NDArray:
-    """A column as numbers where all its values are, else as objects; TypeError for what is neither number nor text."""
+def column_values(table: NDArray, j: int) -> NDArray:
+    """Return column ``j`` as numbers if all its values are numbers, otherwise as objects.
+
+    Raises TypeError for a value that is neither a number nor text.
+    """
     values = table[:, j]
     if values.dtype.kind != "O":
         return values
-    strange = [v for v in values if not (v is None or isinstance(v, str | bool | int | float | np.number | np.bool_))]
-    if strange:
-        raise TypeError(f"argument must be a string or a number, got {type(strange[0]).__name__} in column {j} of X")
+    invalid = [v for v in values if not (v is None or isinstance(v, str | bool | int | float | np.number | np.bool_))]
+    if invalid:
+        raise TypeError(f"argument must be a string or a number, got {type(invalid[0]).__name__} in column {j} of X")
     if any(isinstance(v, str) for v in values):
         return values
     return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
 
 
-def missing(values: NDArray) -> NDArray[np.bool_]:
-    """Which values are NaN or None."""
+def is_missing(values: NDArray) -> NDArray[np.bool_]:
+    """Return which values are NaN or None, bool of the shape of ``values``."""
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype.kind == "O":
@@ -252,22 +263,22 @@ def missing(values: NDArray) -> NDArray[np.bool_]:
     return np.zeros(values.shape, dtype=bool)
 
 
-def thresholds(values: NDArray[np.float64], weight: NDArray[np.float64], most: int) -> list[float]:
-    """At most ``most`` thresholds between neighbouring values, at quantiles of equal steps; rising."""
+def find_thresholds(values: NDArray[np.float64], weight: NDArray[np.float64], limit: int) -> list[float]:
+    """Return at most ``limit`` thresholds between neighbouring values, at equally spaced quantiles, increasing."""
     levels, index = np.unique(values, return_inverse=True)
     if len(levels) < 2:
         return []
-    if len(levels) <= most + 1:
+    if len(levels) <= limit + 1:
         chosen = np.arange(len(levels) - 1)
     else:
         share = np.cumsum(np.bincount(index.ravel(), weights=weight))
-        wanted = share[-1] * np.arange(1, most + 1) / (most + 1)
+        wanted = share[-1] * np.arange(1, limit + 1) / (limit + 1)
         chosen = np.unique(np.searchsorted(share, wanted * (1.0 - 1e-12)).clip(max=len(levels) - 2))
-    return [between(float(levels[k]), float(levels[k + 1])) for k in chosen]
+    return [shortest_decimal(float(levels[k]), float(levels[k + 1])) for k in chosen]
 
 
-def between(low: float, high: float) -> float:
-    """The shortest decimal t near the middle with low <= t < high."""
+def shortest_decimal(low: float, high: float) -> float:
+    """Return the shortest decimal t near the midpoint with low <= t < high."""
     middle = 0.5 * low + 0.5 * high
     for digits in range(1, 17):
         rounded = float(f"{middle:.{digits}g}")

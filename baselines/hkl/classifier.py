@@ -1,4 +1,4 @@
-"""A sparse set of disjunctions of Boolean features, learnt with a large margin by hierarchical kernel learning."""
+"""A large-margin classifier on a sparse set of disjunctions, by hierarchical kernel learning."""
 
 from __future__ import annotations
 
@@ -11,94 +11,99 @@ from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
-from baselines.hkl.active_set import Fit, Search, different_rows, rows_of, search
+from baselines.arrays import FloatMatrix, FloatVector
+from baselines.hkl.active_set import SearchOptions, SearchResult, distinct_rows, grow_active_set, merge_rows
 from baselines.hkl.booleanizer import Booleanizer
 from baselines.hkl.certificate import Certificate
 from baselines.hkl.interior_point import interior_point
-from baselines.hkl.lattice import Lattice, Node, truth
+from baselines.hkl.lattice import Disjunction, DisjunctionLattice, evaluate_disjunctions
 from baselines.hkl.mirror import mirror_descent
 from baselines.hkl.model import RuleModel, check_boolean
-from baselines.hkl.problem import Matrix, Vector, best_bias
+from baselines.hkl.problem import best_bias
 from baselines.linear import check_X_y, class_codes, signed_targets, validate_data
 from fsgym.checks import partition
 from fsgym.threads import one_blas_thread
 
 SOLVERS = {"ipm": interior_point, "mirror": mirror_descent}
-MANY = 60  # literals, above which length is limited unless the user says otherwise
-SHORT = 3
-AFFORDABLE = 1000  # different rows up to which the bound is computed although the stop does not need it
+AUTO_LIMIT_LITERALS = 60  # number of literals; above it, max_literals=None means AUTO_MAX_LITERALS
+AUTO_MAX_LITERALS = 3  # literals of a disjunction
+CERTIFICATE_MAX_ROWS = 1000  # distinct rows; up to it, the bound is computed even if the stopping rule does not need it
 
 
 class DisjunctionClassifier(RuleModel, BaseEstimator):
-    """Maximum-margin classifier over all disjunctions of Boolean features, of which few get a weight.
+    """Maximum-margin classifier over all disjunctions of Boolean features, a few of which get a weight.
 
     It minimises 1/2 (sum_v delta_v |w_{D(v)}|_p)^2 + C sum_i max(0, 1 - y_i (sum_v w_v psi_v(x_i) - b)) over weights of
-    all disjunctions v; D(v) are the disjunctions that hold v, and delta_v = beta^|v|. So short disjunctions are
-    cheaper, and a disjunction gets a weight only where its parts are let in. An active set grows from single features
-    until no other disjunction would help. One-vs-rest for more than two classes.
+    all disjunctions v; D(v) are the disjunctions that contain v, and delta_v = beta^|v|. Short disjunctions are
+    therefore cheaper, and a disjunction can get a weight only if all of its parts are selected. An active set grows
+    from single features until no other disjunction would help. More than two classes: one-vs-rest.
 
     Parameters
     ----------
     C : float, default=100.0
-        Weight of the losses. 1 to 10 for noisy data, 100 and more for exact concepts. It goes with beta: a larger one
-        wants a larger C.
+        Weight of the losses. Use 1 to 10 for noisy data, 100 and more for noise-free concepts. A larger ``beta`` needs
+        a larger C.
     beta : float, default=2.0
-        Price of one more literal; above 1 long disjunctions cost more. Large: few, short ones, and a proof of the
-        optimum. At 1.2 nothing is ever proven.
+        Factor by which each further literal raises the price of a disjunction; above 1, long disjunctions cost more.
+        Large values give few, short disjunctions and a certified optimum. At 1.2 the optimum was never certified in our
+        runs.
     p : float in (1, 2], default=2.0
-        Norm within the groups of weights; 1.1 to 1.5 keep fewer disjunctions.
+        Norm within the groups of weights; 1.1 to 1.5 select fewer disjunctions.
     connective : {"or", "and"}, default="or"
-        Disjunctions, or conjunctions: by De Morgan those are disjunctions of the negated features.
+        Disjunctions or conjunctions. By De Morgan's laws, conjunctions are disjunctions of the negated features.
     root : bool, default=True
-        Whether the empty disjunction is in the norm, as published; without it the model is a little sparser.
+        Whether the empty disjunction is part of the norm, as published; without it the model is slightly sparser.
     max_literals : int or None, default=None
-        Most features of a disjunction. None: 3 for more than 60 of them, else no limit.
+        Maximum number of literals of a disjunction. None: 3 if there are more than 60 literals, otherwise no limit.
     stop : {"necessary", "sufficient"}, default="necessary"
-        When to stop: no single disjunction would help; or the gap to the optimum over all disjunctions is at most
-        ``tol``, by proof. The second can take much longer and, for many features without ``max_literals``, for ever.
+        "necessary" stops as soon as no single disjunction would help. "sufficient" stops when the gap to the optimum
+        over all disjunctions is certified to be at most ``tol``. It can take much longer and, for many features without
+        ``max_literals``, may never be reached.
     solver : {"ipm", "mirror"}, default="ipm"
-        Interior point method; or mirror descent as published, many times slower.
+        Solver of the restricted problem: an interior point method, or mirror descent as published (Bach, 2009;
+        Jawanpuria, Nath and Ramakrishnan, 2015), which is many times slower.
     tol : float, default=1e-2
         Duality gap relative to the objective.
     max_active, max_add, max_iter : int, default=300, 50, 100
-        Most disjunctions in the active set, most that one iteration adds, most iterations.
+        Maximum number of disjunctions in the active set, of disjunctions added in one iteration, and of iterations.
     weight_threshold : float in [0, 1), default=1e-3
-        Disjunctions with a weight below this part of the largest are dropped, where that costs no training error.
+        Disjunctions whose weight is below this share of the largest are dropped, unless that adds a training error.
     prior : array-like of shape (n_features,), default=None
-        Price of each feature in place of ``beta``; the delta of a disjunction is their product.
+        Price of each feature, instead of ``beta``; delta of a disjunction is the product of its prices.
     groups : array-like of shape (n_features,), or lists of indices, default=None
-        Features of different groups are never in one disjunction.
+        Features of different groups are never combined in a disjunction.
     booleanize : {"auto"}, Booleanizer or None, default="auto"
-        What makes literals of columns that are not 0 and 1. None refuses them.
+        The transformer that turns columns other than 0 and 1 into literals. With None, such columns are an error.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    booleanizer_ : Booleanizer, its literals are what the rules are made of
+    booleanizer_ : Booleanizer
+        Its ``literals_`` are the literals of the rules.
     disjunctions_ : list of tuple of int
         The literals of each rule, sorted by length; conjunctions with ``connective="and"``.
     coef_ : ndarray of shape (1 or n_classes, n_rules), float64
     intercept_ : ndarray of shape (1 or n_classes,), float64
     objective_, dual_objective_, dual_gap_, restricted_gap_ : float, or ndarray (n_classes,) for more than two classes
-        The objective of all active disjunctions, a lower bound on the optimum over all disjunctions (NaN where it was
-        not computed), their relative difference, and the relative gap over the active ones alone.
+        The objective over the active disjunctions, a lower bound on the optimum over all disjunctions (NaN if it was
+        not computed), their relative difference, and the relative duality gap over the active disjunctions only.
     status_ : str, or list of str for more than two classes
-        "certified" where ``dual_gap_`` is at most ``tol``; else what ended the search: "necessary", "max_active",
-        "max_iter" or "inaccurate".
+        "certified" if ``dual_gap_`` is at most ``tol``; otherwise the reason why the search ended: "necessary",
+        "max_active", "max_iter" or "inaccurate".
     n_active_, n_iter_ : int
     active_nodes_ : list of list of tuple, the active set of each classifier
-    active_coef_ : list of ndarray, its weights, of disjunctions (of negated literals with ``connective="and"``)
-    history_ : list of list of dict, an entry for each iteration
+    active_coef_ : list of ndarray, the weights of these disjunctions (of negated literals with ``connective="and"``)
+    history_ : list of list of dict, one entry per iteration
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    The bound on the optimum over all disjunctions needs ``n^2 * 8`` bytes for n different rows. With the stop
-    "necessary" it is computed at the end for up to 1000 of them. It grows with (1 + 1 / (1 + beta)^2)^n_literals: for
-    hundreds of literals it says something only with ``max_literals``.
+    The bound on the optimum over all disjunctions needs ``n^2 * 8`` bytes for n distinct rows. With
+    ``stop="necessary"`` it is computed once, at the end, for at most 1000 distinct rows. It grows with
+    (1 + 1 / (1 + beta)^2)^n_literals: for hundreds of literals it is informative only with ``max_literals``.
 
-    A model whose answer no row could change keeps no rule.
+    If the model predicts the same class whatever its rules say, all rules are dropped and no feature is used.
 
     References
     ----------
@@ -180,30 +185,31 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,).
 
         ``sample_weight`` (n_samples,), at least 0, multiplies C. Raises ValueError for a parameter out of range, for
-        bad tables, for values other than 0 and 1 with ``booleanize=None``, and for fewer than two classes.
+        invalid tables, for values other than 0 and 1 with ``booleanize=None``, and for fewer than two classes.
         """
         table, labels = validate_data(self, X, y, dtype=None, ensure_all_finite=self._finite())
         weight = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
-        self.classes_, codes = weighed_classes(labels, weight)
+        self.classes_, codes = weighted_classes(labels, weight)
         literals = self._literals(X if hasattr(X, "dtypes") else table, table, weight)
-        different = different_rows(literals[weight > 0.0])
-        lattice, how = self._lattice(), self._search()
-        fits = []
+        distinct = distinct_rows(literals[weight > 0.0])
+        lattice, options = self._lattice(), self._search_options()
+        results = []
         with one_blas_thread():
-            bounded = self.stop == "sufficient" or len(different) <= AFFORDABLE
-            certificate = Certificate(1.0 - different, lattice) if bounded else None
+            bounded = self.stop == "sufficient" or len(distinct) <= CERTIFICATE_MAX_ROWS
+            certificate = Certificate(1.0 - distinct, lattice) if bounded else None
             for target in signed_targets(codes).T:
-                rows = rows_of(literals, target, self.C * weight, different)
-                fits.append(search(rows, lattice, how, certificate))
-            models = [self._kept(fit, literals, target, weight) for fit, target in zip(fits, signed_targets(codes).T)]
-        self._keep(fits, models)
+                rows = merge_rows(literals, target, self.C * weight, distinct)
+                results.append(grow_active_set(rows, lattice, options, certificate))
+            targets = signed_targets(codes).T
+            models = [self._prune(result, literals, y, weight) for result, y in zip(results, targets)]
+        self._store_results(results, models)
         return self
 
     def _finite(self) -> Any:
-        return "allow-nan" if self._takes_missing() else True
+        return "allow-nan" if self._allows_missing() else True
 
-    def _literals(self, X: Any, table: NDArray, weight: Vector) -> Matrix:
-        """The literals of the training rows, negated for conjunctions; keeps ``booleanizer_``."""
+    def _literals(self, X: Any, table: NDArray, weight: FloatVector) -> FloatMatrix:
+        """Set ``booleanizer_`` and return the literals of the training rows, negated for conjunctions."""
         if self.booleanize is None:
             check_boolean(table)
         given = self.booleanize
@@ -212,23 +218,23 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         literals = self.booleanizer_.fit(X, sample_weight=weight).transform(X)
         return literals if self.connective == "or" else 1.0 - literals
 
-    def _lattice(self) -> Lattice:
-        """Prices, groups and longest disjunction, of literals."""
+    def _lattice(self) -> DisjunctionLattice:
+        """Return the lattice: prices and groups of the literals, and the maximum length of disjunctions."""
         column = np.array([literal.column for literal in self.booleanizer_.literals_], dtype=np.int64)
         n = self.n_features_in_
         prices, group = np.full(n, float(self.beta)), np.zeros(n, dtype=np.int64)
         if self.prior is not None:
             prices = np.asarray(self.prior, dtype=np.float64)
             if prices.shape != (n,) or not (np.isfinite(prices) & (prices > 0.0)).all():
-                raise ValueError(f"prior must be {n} finite numbers above 0, one a feature of X, got {self.prior!r}")
+                raise ValueError(f"prior must be {n} finite numbers above 0, one per feature of X, got {self.prior!r}")
         if self.groups is not None:
-            for k, mine in enumerate(partition(self.groups, n)):
-                group[list(mine)] = k
-        longest = self.max_literals or (SHORT if len(column) > MANY else len(column))
-        return Lattice(prices[column], min(longest, max(len(column), 1)), self.root, group[column])
+            for k, columns in enumerate(partition(self.groups, n)):
+                group[list(columns)] = k
+        max_literals = self.max_literals or (AUTO_MAX_LITERALS if len(column) > AUTO_LIMIT_LITERALS else len(column))
+        return DisjunctionLattice(prices[column], min(max_literals, max(len(column), 1)), self.root, group[column])
 
-    def _search(self) -> Search:
-        return Search(
+    def _search_options(self) -> SearchOptions:
+        return SearchOptions(
             self.p,
             SOLVERS[self.solver],
             self.stop == "sufficient",
@@ -238,43 +244,48 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
             self.max_iter,
         )
 
-    def _kept(self, fit: Fit, literals: Matrix, y: Vector, weight: Vector) -> tuple[dict[Node, float], float]:
-        """Weights that are not small, and the bias; all weights where leaving out the small ones makes mistakes."""
-        w = fit.solution.w
-        Psi = truth(literals, fit.nodes)
+    def _prune(
+        self, result: SearchResult, literals: FloatMatrix, y: FloatVector, weight: FloatVector
+    ) -> tuple[dict[Disjunction, float], float]:
+        """Return the weights above ``weight_threshold`` and the bias.
+
+        All weights are kept if dropping the small ones would add training errors.
+        """
+        w = result.solution.w
+        Psi = evaluate_disjunctions(literals, result.nodes)
         large = np.abs(w) > self.weight_threshold * np.abs(w).max(initial=0.0)
-        f, b = Psi[:, large] @ w[large], fit.solution.b
+        f, b = Psi[:, large] @ w[large], result.solution.b
         b_large = best_bias(f, y, self.C * weight)
         if weight @ (y * (f - b_large) <= 0.0) <= weight @ (y * (Psi @ w - b) <= 0.0) + 1e-9:
             b = b_large
         else:
             large = w != 0.0
-        return {fit.nodes[k]: float(w[k]) for k in np.flatnonzero(large)}, float(b)
+        return {result.nodes[k]: float(w[k]) for k in np.flatnonzero(large)}, float(b)
 
-    def _keep(self, fits: list[Fit], models: list[tuple[dict[Node, float], float]]) -> None:
+    def _store_results(self, results: list[SearchResult], models: list[tuple[dict[Disjunction, float], float]]) -> None:
         rules = sorted({node for weights, _ in models for node in weights}, key=lambda v: (len(v), v))
         coef = np.array([[weights.get(v, 0.0) for v in rules] for weights, _ in models]).reshape(len(models), -1)
         intercept = -np.array([b for _, b in models])
         if self.connective == "and":  # sum w (1 - and) - b
             intercept, coef = intercept + coef.sum(axis=1), -coef
-        if constant(coef, intercept):
+        if is_constant(coef, intercept):
             rules, coef = [], coef[:, :0]
         self.disjunctions_, self.coef_, self.intercept_ = rules, coef, intercept
-        primal, bound = (np.array([v(f) for f in fits]) for v in (lambda f: f.solution.primal, lambda f: f.bound))
-        gaps = np.array([f.solution.gap for f in fits])
-        one = len(fits) == 1
+        primal, bound = (np.array([v(f) for f in results]) for v in (lambda f: f.solution.primal, lambda f: f.bound))
+        gaps = np.array([f.solution.gap for f in results])
+        one = len(results) == 1
         self.objective_, self.dual_objective_ = (float(v[0]) if one else v for v in (primal, bound))
         self.dual_gap_, self.restricted_gap_ = (float(v[0]) if one else v for v in ((primal - bound) / primal, gaps))
-        self.status_ = fits[0].status if one else [f.status for f in fits]
-        self.active_nodes_, self.active_coef_ = [f.nodes for f in fits], [f.solution.w for f in fits]
-        self.history_ = [f.history for f in fits]
-        self.n_active_, self.n_iter_ = sum(len(f.nodes) for f in fits), max(len(f.history) for f in fits)
+        self.status_ = results[0].status if one else [f.status for f in results]
+        self.active_nodes_, self.active_coef_ = [f.nodes for f in results], [f.solution.w for f in results]
+        self.history_ = [f.history for f in results]
+        self.n_active_, self.n_iter_ = sum(len(f.nodes) for f in results), max(len(f.history) for f in results)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 8) -> list[dict[str, float]]:
-        """Settings of ``C`` from "nothing is used" up, equal steps of its logarithm over four decades.
+        """Return settings of ``C`` over four decades, in equal steps of the logarithm, from no feature used upward.
 
-        For two classes they begin where weights of single features, were all losses at their bounds, would be half of
-        what changes an answer. One-vs-rest always uses something.
+        For two classes they start where the weights of single features, with all multipliers at their bounds, are half
+        as large as needed to change a prediction. One-vs-rest models always use some feature.
         """
         table, labels = check_X_y(X, y, dtype=None, ensure_all_finite=self._finite())
         targets = signed_targets(class_codes(labels)[1])
@@ -282,25 +293,25 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         literals = booleanizer.fit(table).transform(table)
         shares = np.where(targets > 0, 1.0, -1.0 * (targets > 0).sum(axis=0) / (targets < 0).sum(axis=0))
         balanced = shares / np.maximum(1.0, np.abs(shares).max(axis=0))
-        strongest = float(np.abs(literals.T @ balanced).max(initial=0.0))
-        if strongest <= 1e-9 * len(table):
+        largest_sum = float(np.abs(literals.T @ balanced).max(initial=0.0))
+        if largest_sum <= 1e-9 * len(table):
             return [{"C": float(self.C)}]
-        start = 0.5 * (self.beta + self.root) ** 2 / strongest
+        start = 0.5 * (self.beta + self.root) ** 2 / largest_sum
         return [{"C": float(C)} for C in start * np.geomspace(1.0, 1e4, n_settings)]
 
 
-def weighed_classes(labels: NDArray, weight: Vector) -> tuple[NDArray, NDArray[np.int64]]:
-    """The sorted classes and each row's index into them; ValueError where weights leave fewer than two."""
+def weighted_classes(labels: NDArray, weight: FloatVector) -> tuple[NDArray, NDArray[np.int64]]:
+    """Return the sorted classes and each row's index; raises ValueError if a class has no positive weight."""
     classes, codes = class_codes(labels)
     totals = np.bincount(codes, weights=weight, minlength=len(classes))
     if (totals <= 0.0).any():
-        lost = classes[int(totals.argmin())]
-        raise ValueError(f"sample_weight must leave rows of every class, but class {lost} has none above 0")
+        empty_class = classes[int(totals.argmin())]
+        raise ValueError(f"sample_weight must leave rows of every class, but class {empty_class} has none above 0")
     return classes, codes
 
 
-def constant(coef: Matrix, intercept: Vector) -> bool:
-    """Whether no row could change the answer, whatever its rules say."""
+def is_constant(coef: FloatMatrix, intercept: FloatVector) -> bool:
+    """Whether the prediction is the same for all possible values of the rules."""
     low = intercept + np.minimum(coef, 0.0).sum(axis=1)
     high = intercept + np.maximum(coef, 0.0).sum(axis=1)
     if len(coef) == 1:

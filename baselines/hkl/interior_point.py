@@ -8,31 +8,40 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 
-from baselines.hkl.problem import Incumbent, Matrix, Problem, Solution, Vector
+from baselines.arrays import FloatMatrix, FloatVector
+from baselines.hkl.problem import HKLProblem, HKLSolution, Incumbent
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """w, b, slacks xi of the margins, eta; margins' excess r; multipliers alpha (r), beta (xi), z (eta), nu (sum)."""
+    """An iterate of the interior point method.
 
-    w: Vector
+    Attributes
+    ----------
+    w, b : weights and bias
+    xi, r : slacks of the margins, and their surpluses
+    eta : a point of the simplex
+    alpha, beta, z, nu : multipliers of r >= 0, xi >= 0, eta >= 0 and sum(eta) = 1
+    """
+
+    w: FloatVector
     b: float
-    xi: Vector
-    eta: Vector
-    r: Vector
-    alpha: Vector
-    beta: Vector
-    z: Vector
+    xi: FloatVector
+    eta: FloatVector
+    r: FloatVector
+    alpha: FloatVector
+    beta: FloatVector
+    z: FloatVector
     nu: float
 
-    def moved(self, step: float, along: Point) -> Point:
+    def moved_by(self, step: float, along: Point) -> Point:
         return Point(*(getattr(self, f.name) + step * getattr(along, f.name) for f in fields(self)))
 
     def complementarity(self) -> float:
         return float(self.alpha @ self.r + self.beta @ self.xi + self.z @ self.eta)
 
-    def room(self, along: Point) -> float:
-        """The longest step, at most 1, to 0.98 of the way to the boundary."""
+    def max_step(self, along: Point) -> float:
+        """Return the longest step, at most 1, that goes at most 98 % of the way to the boundary."""
         step = 1.0
         for name in ("alpha", "beta", "xi", "r", "eta", "z"):
             value, change = getattr(self, name), getattr(along, name)
@@ -41,29 +50,29 @@ class Point:
         return step
 
 
-def interior_point(problem: Problem, rtol: float, max_iter: int = 80) -> Solution:
-    """Solve to a relative gap of ``rtol``, or as near to it as rounding lets.
+def interior_point(problem: HKLProblem, rtol: float, max_iter: int = 80) -> HKLSolution:
+    """Solve to a relative gap of ``rtol``, or as close to it as rounding permits.
 
-    The norm's square is written as min over eta on the simplex of (sum_u |w_u|^p c_u(eta))^(2/p), smooth where eta > 0
-    and convex in (w, eta) together; for p < 2 |w| is sqrt(w^2 + eps^2) with a falling eps.
+    The square of the norm is the minimum over eta on the simplex of (sum_u |w_u|^p c_u(eta))^(2/p), which is smooth for
+    eta > 0 and jointly convex in (w, eta). For p < 2, |w| is replaced by sqrt(w^2 + eps^2) with a decreasing eps.
     """
-    at, best = start(problem), Incumbent(problem)
+    at, best = starting_point(problem), Incumbent(problem)
     n_pairs = 2 * len(problem.y) + len(problem.delta)
     eps, sigma = (0.0 if problem.p == 2.0 else 1e-2 / problem.delta.max()), 0.1
-    best.see(at.w, at.alpha, at.eta)
+    best.update(at.w, at.alpha, at.eta)
     stalled = 0
     for _ in range(max_iter):
-        smooth = Smooth(problem, at, eps)
+        smooth = SmoothedNorm(problem, at, eps)
         mu = sigma * at.complementarity() / n_pairs
         try:
-            along = direction(problem, smooth, at, mu)
+            along = newton_direction(problem, smooth, at, mu)
         except np.linalg.LinAlgError:
             break
-        step = shortened(problem, at, along, at.room(along), mu, eps)
-        at = at.moved(step, along)
+        step = backtrack(problem, at, along, at.max_step(along), mu, eps)
+        at = at.moved_by(step, along)
         sigma = 0.1 if step > 0.8 else 0.3 if step > 0.3 else 0.7
         before = best.gap
-        best.see(at.w, at.alpha, at.eta)
+        best.update(at.w, at.alpha, at.eta)
         if best.gap <= rtol:
             break
         stalled = 0 if best.gap < 0.999 * before else stalled + 1
@@ -74,8 +83,8 @@ def interior_point(problem: Problem, rtol: float, max_iter: int = 80) -> Solutio
     return best.solution()
 
 
-def start(problem: Problem) -> Point:
-    """No weights, all multipliers inside their bounds, and balanced between the classes."""
+def starting_point(problem: HKLProblem) -> Point:
+    """Return the starting point: no weights, and interior multipliers that are balanced between the classes."""
     y, C, d = problem.y, problem.C, len(problem.delta)
     totals = np.array([C[y < 0].sum(), C[y > 0].sum()])
     alpha = 0.5 * C * (totals.min() / totals)[(y > 0).astype(int)]
@@ -85,14 +94,14 @@ def start(problem: Problem) -> Point:
     return Point(np.zeros(problem.Psi.shape[1]), 0.0, xi, eta, r, alpha, beta, z, 0.0)
 
 
-class Smooth:
-    """F(w, eta) = 1/2 S^(2/p), S = sum_u (w_u^2 + eps^2)^(p/2) c_u(eta): its gradient and curvature.
+class SmoothedNorm:
+    """Gradient and Hessian of F(w, eta) = 1/2 S^(2/p) with S = sum_u (w_u^2 + eps^2)^(p/2) c_u(eta).
 
     The Hessian is [[diag(Hw), W], [W', diag(He)]] + rho g g', where g = (gw, ge) is the gradient of S and
-    W = left * below' * right.
+    W = left * membership' * right.
     """
 
-    def __init__(self, problem: Problem, at: Point, eps: float) -> None:
+    def __init__(self, problem: HKLProblem, at: Point, eps: float) -> None:
         p, w, eta = problem.p, at.w, at.eta
         s = np.sqrt(w * w + eps * eps)
         price = problem.prices(eta)
@@ -102,7 +111,7 @@ class Smooth:
         self.rho = 0.0 if flat else (2.0 / p - 1.0) / p * S ** (2.0 / p - 2.0)
         steep = np.full_like(s, p) if flat else p * s ** (p - 2.0)
         weighed = problem.delta**p * eta**-p
-        inside = problem.below @ s**p
+        inside = problem.membership @ s**p
         self.gw, self.ge = steep * w * price, (1.0 - p) * weighed * inside
         self.Fw, self.Fe = kappa * self.gw, kappa * self.ge
         bent = 1.0 if flat else 1.0 + (p - 2.0) * (w / s) ** 2
@@ -111,11 +120,14 @@ class Smooth:
         self.left, self.right = kappa * steep * w, (1.0 - p) * weighed
 
 
-def residual(problem: Problem, at: Point, mu: float, eps: float) -> float:
-    """Norm of the optimality conditions with target ``mu``; what the steps keep exactly is left out."""
-    F = Smooth(problem, at, eps)
+def residual(problem: HKLProblem, at: Point, mu: float, eps: float) -> float:
+    """Return the norm of the residuals of the optimality conditions with complementarity target ``mu``.
+
+    Conditions that every step satisfies exactly are left out.
+    """
+    F = SmoothedNorm(problem, at, eps)
     parts = (
-        F.Fw - problem.signed(at.alpha),
+        F.Fw - problem.signed_sums(at.alpha),
         [problem.y @ at.alpha],
         F.Fe - at.z + at.nu,
         [at.eta.sum() - 1.0],
@@ -126,27 +138,27 @@ def residual(problem: Problem, at: Point, mu: float, eps: float) -> float:
     return float(np.sqrt(sum(np.square(part).sum() for part in map(np.asarray, parts))))
 
 
-def shortened(problem: Problem, at: Point, along: Point, step: float, mu: float, eps: float) -> float:
-    """The step at which the optimality conditions are violated less than before."""
+def backtrack(problem: HKLProblem, at: Point, along: Point, step: float, mu: float, eps: float) -> float:
+    """Return the step length, shortened until the residual decreases."""
     before = residual(problem, at, mu, eps)
     for _ in range(12):
-        if residual(problem, at.moved(step, along), mu, eps) <= (1.0 - 0.01 * step) * before:
+        if residual(problem, at.moved_by(step, along), mu, eps) <= (1.0 - 0.01 * step) * before:
             break
         step *= 0.6
     return step
 
 
-def direction(problem: Problem, F: Smooth, at: Point, mu: float) -> Point:
-    """Newton's step towards complementarity ``mu``, reduced to one equation a node and one for the bias."""
-    Psi, y, below = problem.Psi, problem.y, problem.below
+def newton_direction(problem: HKLProblem, F: SmoothedNorm, at: Point, mu: float) -> Point:
+    """Return Newton's step to complementarity ``mu``, from one equation per node and one for the bias."""
+    Psi, y, membership = problem.Psi, problem.y, problem.membership
     D = 1.0 / (at.r / at.alpha + at.xi / at.beta)
     e = (mu - at.alpha * at.r) / at.alpha - (mu - at.beta * at.xi) / at.beta
     h = F.He + at.z / at.eta
-    system = Bordered(problem, F, D, h)
+    system = BorderedSystem(problem, F, D, h)
 
-    def solve(Rw: Vector, Rb: float, Re: Vector) -> tuple[Vector, float, Vector]:
-        dw, db = system.solve(Rw - F.left * (below.T @ (F.right * Re / h)), Rb)
-        return dw, db, (Re - F.right * (below @ (F.left * dw))) / h
+    def solve(Rw: FloatVector, Rb: float, Re: FloatVector) -> tuple[FloatVector, float, FloatVector]:
+        dw, db = system.solve(Rw - F.left * (membership.T @ (F.right * Re / h)), Rb)
+        return dw, db, (Re - F.right * (membership @ (F.left * dw))) / h
 
     pulled = y * (at.alpha + D * e)
     right = -F.Fw + Psi.T @ pulled, -float(pulled.sum()), -F.Fe + at.z - at.nu + (mu - at.z * at.eta) / at.eta
@@ -154,51 +166,57 @@ def direction(problem: Problem, F: Smooth, at: Point, mu: float) -> Point:
     one = solve(np.zeros_like(at.w), 0.0, np.ones_like(at.eta))
     g = solve(F.gw, 0.0, F.ge)
 
-    def along_g(v: tuple[Vector, float, Vector]) -> float:
+    def along_g(v: tuple[FloatVector, float, FloatVector]) -> float:
         return float(F.gw @ v[0] + F.ge @ v[2])
 
     pair = np.array([[one[2].sum(), F.rho * g[2].sum()], [along_g(one), 1.0 + F.rho * along_g(g)]])
     dnu, along = np.linalg.solve(pair, [x[2].sum() - (1.0 - at.eta.sum()), along_g(x)])
     dw, db, deta = (a - dnu * o - F.rho * along * c for a, o, c in zip(x, one, g))
-    moved = y * (Psi @ dw - db)
-    dalpha = D * (e - moved)
+    margin_change = y * (Psi @ dw - db)
+    dalpha = D * (e - margin_change)
     dxi = (mu - at.beta * at.xi + at.xi * dalpha) / at.beta
     dz = (mu - at.z * at.eta - at.z * deta) / at.eta
-    return Point(dw, db, dxi, deta, moved + dxi, dalpha, -dalpha, dz, float(dnu))
+    return Point(dw, db, dxi, deta, margin_change + dxi, dalpha, -dalpha, dz, float(dnu))
 
 
-class Bordered:
-    """The equations in (w, b), factored: [[A, a], [a', sum D]], A = Hw + Psi'D Psi - W h^-1 W' on a unit diagonal."""
+class BorderedSystem:
+    """The factorised equations in (w, b): [[A, a], [a', sum D]] with A = Hw + Psi'D Psi - W h^-1 W'.
 
-    def __init__(self, problem: Problem, F: Smooth, D: Vector, h: Vector) -> None:
-        Psi, below = problem.Psi, problem.below
-        A = gram(Psi * np.sqrt(D)[:, None])
-        A -= gram(below * (F.right / np.sqrt(h))[:, None] * F.left)
+    A is scaled to a unit diagonal.
+    """
+
+    def __init__(self, problem: HKLProblem, F: SmoothedNorm, D: FloatVector, h: FloatVector) -> None:
+        Psi, membership = problem.Psi, problem.membership
+        A = lower_gram(Psi * np.sqrt(D)[:, None])
+        A -= lower_gram(membership * (F.right / np.sqrt(h))[:, None] * F.left)
         A.flat[:: len(A) + 1] += F.Hw
         self.scale = 1.0 / np.sqrt(np.maximum(np.diag(A), 1e-300))
         A *= self.scale[:, None]
         A *= self.scale
-        self.factor = factored(A)
+        self.factor = ridge_cholesky(A)
         self.a, self.corner = -Psi.T @ D, float(D.sum())
         self.Aa = self._solve(self.a)
         self.schur = self.corner - float(self.a @ self.Aa)
 
-    def _solve(self, right: Vector) -> Vector:
+    def _solve(self, right: FloatVector) -> FloatVector:
         return self.scale * cho_solve(self.factor, self.scale * right, check_finite=False)
 
-    def solve(self, Rw: Vector, Rb: float) -> tuple[Vector, float]:
+    def solve(self, Rw: FloatVector, Rb: float) -> tuple[FloatVector, float]:
         x = self._solve(Rw)
         db = (Rb - float(self.a @ x)) / self.schur
         return x - db * self.Aa, db
 
 
-def gram(B: Matrix) -> Matrix:
-    """B'B, whose lower half alone is written."""
+def lower_gram(B: FloatMatrix) -> FloatMatrix:
+    """Return B'B; only the lower half is written."""
     return dsyrk(1.0, B.T, lower=1) if B.flags.c_contiguous else dsyrk(1.0, B, trans=1, lower=1)
 
 
-def factored(A: Matrix) -> tuple[Matrix, bool]:
-    """Cholesky of a matrix of unit diagonal, with the smallest ridge that lets it be; LinAlgError where none does."""
+def ridge_cholesky(A: FloatMatrix) -> tuple[FloatMatrix, bool]:
+    """Return the Cholesky factor of a matrix of unit diagonal, plus the smallest ridge that makes it positive definite.
+
+    Raises LinAlgError if a ridge of 1e-4 is not enough.
+    """
     ridge = 1e-13
     while ridge < 1e-4:
         try:

@@ -1,4 +1,4 @@
-"""The lattice of disjunctions: their prices, and the set of active ones that grows from its top."""
+"""The lattice of disjunctions: their prices, and the active set, which grows from the shortest disjunctions."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.hkl.problem import Matrix, Vector
+from baselines.arrays import FloatMatrix, FloatVector
 
-Node = tuple[int, ...]
+Disjunction = tuple[int, ...]  # its literals, in increasing order
 
 
 @dataclass(frozen=True, eq=False)
-class Lattice:
-    """Which disjunctions there are, and the price delta_v = scale * product of the literals' prices.
+class DisjunctionLattice:
+    """Which disjunctions exist, and their prices delta_v = scale * product of the prices of the literals in v.
 
     Attributes
     ----------
-    prices : ndarray (n_literals,), float64, above 0; all beta in the paper
-    longest : int, most literals of a disjunction
-    root : bool, whether the empty disjunction is a group too
-    group : ndarray (n_literals,), int, literals of different groups never share a disjunction
-    scale : float, beta^-k in the paper; it does the same as ``C * scale**-2``
+    prices : ndarray (n_literals,), float64, above 0; all equal to beta in the paper
+    max_literals : int, maximum number of literals of a disjunction
+    root : bool, whether the empty disjunction defines a group too
+    group : ndarray (n_literals,), int, literals of different groups are never in one disjunction
+    scale : float, beta^-k in the paper; equivalent to ``C * scale**-2``
     """
 
-    prices: Vector
-    longest: int
+    prices: FloatVector
+    max_literals: int
     root: bool
     group: NDArray[np.int64]
     scale: float = 1.0
@@ -36,13 +36,14 @@ class Lattice:
     def n_literals(self) -> int:
         return len(self.prices)
 
-    def delta(self, node: Node) -> float:
+    def delta(self, node: Disjunction) -> float:
+        """Return the price of a disjunction."""
         return float(self.scale * np.prod(self.prices[list(node)]))
 
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """Disjunctions that are not active while all their parts are: an active one and one more, later, literal.
+    """Inactive disjunctions whose parts are all active: an active disjunction and one more literal after its last.
 
     Attributes
     ----------
@@ -58,63 +59,70 @@ class Sources:
 
 
 class ActiveSet:
-    """Active disjunctions: with each, all of its parts. The empty one is always among them, and is not listed."""
+    """The active disjunctions; with each disjunction, all of its parts are active.
 
-    def __init__(self, lattice: Lattice, X: Matrix) -> None:
+    The empty disjunction is always active and is not listed in ``nodes``.
+    """
+
+    def __init__(self, lattice: DisjunctionLattice, X: FloatMatrix) -> None:
         self.lattice, self.X = lattice, X
-        self.nodes: list[Node] = []
-        self.Psi: Matrix = np.empty((len(X), 0))
-        self._extends: dict[Node, NDArray[np.bool_]] = {(): np.zeros(lattice.n_literals, dtype=bool)}
+        self.nodes: list[Disjunction] = []
+        self.Psi: FloatMatrix = np.empty((len(X), 0))
+        self._extends: dict[Disjunction, NDArray[np.bool_]] = {(): np.zeros(lattice.n_literals, dtype=bool)}
 
-    def add(self, nodes: Sequence[Node]) -> None:
-        """Add sources."""
+    def add(self, nodes: Sequence[Disjunction]) -> None:
+        """Make sources active."""
         if not nodes:
             return
         for node in nodes:
             self._extends[node] = np.zeros(self.lattice.n_literals, dtype=bool)
             self._extends[node][list(node)] = True
             for literal in node:
-                self._extends[without(node, literal)][literal] = True
+                self._extends[drop_literal(node, literal)][literal] = True
         self.nodes += nodes
-        self.Psi = np.column_stack([self.Psi, truth(self.X, nodes)])
+        self.Psi = np.column_stack([self.Psi, evaluate_disjunctions(self.X, nodes)])
 
-    def below(self) -> Matrix:
-        """1 where the first node is part of the second, (n_groups, n_nodes); the empty one first, where it is one."""
-        held = members(self.nodes, self.lattice.n_literals)
-        within = (held @ held.T == held.sum(axis=1)[:, None]).astype(np.float64)
+    def membership(self) -> FloatMatrix:
+        """Return 1 where the disjunction of the group is part of the node, float64 (n_groups, n_nodes).
+
+        With ``root``, the group of the empty disjunction comes first.
+        """
+        literals = literal_membership(self.nodes, self.lattice.n_literals)
+        within = (literals @ literals.T == literals.sum(axis=1)[:, None]).astype(np.float64)
         return np.vstack([np.ones((int(self.lattice.root), len(self.nodes))), within])
 
-    def delta(self) -> Vector:
-        top: list[Node] = [()] if self.lattice.root else []
+    def delta(self) -> FloatVector:
+        """Return the price of each group, float64 (n_groups,), in the order of ``membership``."""
+        top: list[Disjunction] = [()] if self.lattice.root else []
         return np.array([self.lattice.delta(v) for v in top + self.nodes])
 
     def sources(self) -> Sources:
-        """Every source once."""
-        found = [np.flatnonzero(~self._extends[()])]
-        parents = [np.full(len(found[0]), -1)]
+        """Return every source once."""
+        added = [np.flatnonzero(~self._extends[()])]
+        parents = [np.full(len(added[0]), -1)]
         for k, node in enumerate(self.nodes):
-            if len(node) < self.lattice.longest:
-                literals = np.flatnonzero(self._open(node)) + node[-1] + 1
-                found.append(literals)
+            if len(node) < self.lattice.max_literals:
+                literals = np.flatnonzero(self._extending_literals(node)) + node[-1] + 1
+                added.append(literals)
                 parents.append(np.full(len(literals), k))
-        return Sources(np.concatenate(parents), np.concatenate(found))
+        return Sources(np.concatenate(parents), np.concatenate(added))
 
-    def _open(self, node: Node) -> NDArray[np.bool_]:
-        """Literals after the last of ``node`` that make a source of it."""
+    def _extending_literals(self, node: Disjunction) -> NDArray[np.bool_]:
+        """Return which literals after the last one of ``node`` extend it to a source, bool."""
         later = slice(node[-1] + 1, None)
         group = self.lattice.group
-        open_ = ~self._extends[node][later] & (group[later] == group[node[0]])
+        extending = ~self._extends[node][later] & (group[later] == group[node[0]])
         for literal in node:
-            open_ &= self._extends[without(node, literal)][later]
-        return open_
+            extending &= self._extends[drop_literal(node, literal)][later]
+        return extending
 
-    def node(self, sources: Sources, k: int) -> Node:
-        """The disjunction of source ``k``."""
+    def disjunction(self, sources: Sources, k: int) -> Disjunction:
+        """Return the disjunction of source ``k``."""
         parent = sources.parent[k]
         return (*(self.nodes[parent] if parent >= 0 else ()), int(sources.literal[k]))
 
-    def signed(self, a: Vector, sources: Sources) -> Vector:
-        """t of each source: sum_i a_i psi(x_i), where psi_{u or l} = psi_u + x_l - psi_u x_l."""
+    def signed_sums(self, a: FloatVector, sources: Sources) -> FloatVector:
+        """Return t of each source: sum_i a_i psi(x_i), where psi_{u or l} = psi_u + x_l - psi_u x_l."""
         single = self.X.T @ a
         t = single[sources.literal]
         inner = sources.parent >= 0
@@ -123,24 +131,26 @@ class ActiveSet:
         t[inner] += (self.Psi.T @ a)[parent] - both[literal, parent]
         return t
 
-    def source_delta(self, sources: Sources) -> Vector:
-        of_nodes = np.array([*(self.lattice.delta(v) for v in self.nodes), self.lattice.scale])  # -1 is the empty one
-        return of_nodes[sources.parent] * self.lattice.prices[sources.literal]
+    def source_delta(self, sources: Sources) -> FloatVector:
+        """Return the price of each source, float64 (n_sources,)."""
+        # The price of the empty disjunction comes last, at index -1.
+        node_delta = np.array([*(self.lattice.delta(v) for v in self.nodes), self.lattice.scale])
+        return node_delta[sources.parent] * self.lattice.prices[sources.literal]
 
 
-def without(node: Node, literal: int) -> Node:
+def drop_literal(node: Disjunction, literal: int) -> Disjunction:
     return tuple(l for l in node if l != literal)
 
 
-def truth(X: Matrix, nodes: Iterable[Node]) -> Matrix:
-    """Each disjunction's truth for each row of a 0/1 table, float64 (n_rows, n_nodes)."""
+def evaluate_disjunctions(X: FloatMatrix, nodes: Iterable[Disjunction]) -> FloatMatrix:
+    """Return 1 where a disjunction is true for a row of a 0/1 table, float64 (n_rows, n_nodes)."""
     columns = [X[:, list(node)].any(axis=1) for node in nodes]
     return np.column_stack(columns).astype(np.float64) if columns else np.empty((len(X), 0))
 
 
-def members(nodes: Sequence[Node], n_literals: int) -> Matrix:
-    """1 where a disjunction holds a literal, (n_nodes, n_literals)."""
-    held = np.zeros((len(nodes), n_literals))
+def literal_membership(nodes: Sequence[Disjunction], n_literals: int) -> FloatMatrix:
+    """Return 1 where a disjunction contains a literal, float64 (n_nodes, n_literals)."""
+    membership = np.zeros((len(nodes), n_literals))
     for k, node in enumerate(nodes):
-        held[k, list(node)] = 1.0
-    return held
+        membership[k, list(node)] = 1.0
+    return membership

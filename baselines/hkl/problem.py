@@ -1,84 +1,83 @@
-"""The convex program over a set of disjunctions: its norm, its bias, and bounds on its optimum from both sides."""
+"""The convex program over a set of disjunctions: its norm, its bias, and lower and upper bounds on its optimum."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from baselines.arrays import FloatMatrix, FloatVector
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class HKLProblem:
     """min 1/2 Omega(w)^2 + sum_i C_i max(0, 1 - y_i (f_i - b)), with f = Psi w and b free.
 
-    Omega(w) = sum_v delta_v |w_{D(v)}|_p. Nodes have a weight; groups are the sets D(v) of a node and all longer
-    disjunctions that hold it. The empty disjunction is a group but no node, since it is false for every row.
+    Omega(w) = sum_v delta_v |w_{D(v)}|_p. Each node (a disjunction) has a weight. The group D(v) consists of v and all
+    longer disjunctions that contain v. The empty disjunction defines a group but is not a node, since it is false for
+    every row.
 
     Attributes
     ----------
-    Psi : ndarray (n_rows, n_nodes), float64, truth of each disjunction
+    Psi : ndarray (n_rows, n_nodes), float64, 1 where the disjunction is true
     y : ndarray (n_rows,), float64, +1 and -1
     C : ndarray (n_rows,), float64, weight of each row's loss
-    below : ndarray (n_groups, n_nodes), float64, 1 where the node is in the group
+    membership : ndarray (n_groups, n_nodes), float64, 1 where the node is in the group
     delta : ndarray (n_groups,), float64, price of each group
     p : float in (1, 2]
     """
 
-    Psi: Matrix
-    y: Vector
-    C: Vector
-    below: Matrix
-    delta: Vector
+    Psi: FloatMatrix
+    y: FloatVector
+    C: FloatVector
+    membership: FloatMatrix
+    delta: FloatVector
     p: float
 
     @property
     def q(self) -> float:
         return self.p / (self.p - 1.0)
 
-    def omega(self, w: Vector) -> float:
-        """The norm of the weights."""
+    def omega(self, w: FloatVector) -> float:
+        """Return the norm of the weights."""
         size = np.abs(w).max(initial=0.0)
         if size == 0.0:
             return 0.0
-        return float(size * self.delta @ (self.below @ np.abs(w / size) ** self.p) ** (1.0 / self.p))
+        return float(size * self.delta @ (self.membership @ np.abs(w / size) ** self.p) ** (1.0 / self.p))
 
-    def primal(self, w: Vector) -> tuple[float, float]:
-        """The objective at ``w`` and the bias that is best for it."""
+    def primal(self, w: FloatVector) -> tuple[float, float]:
+        """Return the objective at ``w`` and the bias that minimises it."""
         f = self.Psi @ w
         b = best_bias(f, self.y, self.C)
         loss = self.C @ np.maximum(0.0, 1.0 - self.y * (f - b))
         return 0.5 * self.omega(w) ** 2 + float(loss), b
 
-    def pressures(self, t: Vector, eta: Vector) -> tuple[Vector, float]:
-        """x_u = |t_u| / c_u(eta), divided by its largest, and this; c_u sums delta^p eta^(1-p) over u's groups.
+    def scaled_correlations(self, t: FloatVector, eta: FloatVector) -> tuple[FloatVector, float]:
+        """Return x_u = |t_u| / c_u(eta), divided by the largest of them, and the largest.
 
-        With it zeta_u |t_u|^q = c_u x_u^q, where q is so large near p = 1 that nothing else would stay finite.
+        In terms of x, zeta_u |t_u|^q = c_u x_u^q. The division keeps the powers finite: q is very large near p = 1.
         """
         x = np.abs(t) / self.prices(eta)
         largest = float(x.max(initial=0.0))
         return (x / largest if largest > 0.0 else x), largest
 
-    def prices(self, eta: Vector) -> Vector:
-        """c_u(eta), what a weight costs: sum over its groups of delta^p eta^(1-p)."""
-        return self.below.T @ (self.delta**self.p * eta ** (1.0 - self.p))
+    def prices(self, eta: FloatVector) -> FloatVector:
+        """Return c_u(eta), the price of each weight: the sum over its groups of delta^p eta^(1-p)."""
+        return self.membership.T @ (self.delta**self.p * eta ** (1.0 - self.p))
 
-    def dual_norm_bound(self, t: Vector, eta: Vector) -> float:
-        """An upper bound on the squared dual norm of ``t``, by any eta > 0 (Hoelder); tight at the optimal eta."""
-        x, largest = self.pressures(t, eta)
-        pull = (self.delta / eta) ** self.p * (self.below @ x**self.q)
+    def dual_norm_bound(self, t: FloatVector, eta: FloatVector) -> float:
+        """Return an upper bound on the squared dual norm of ``t``, for any eta > 0 (Hoelder); tight at the best eta."""
+        x, largest = self.scaled_correlations(t, eta)
+        pull = (self.delta / eta) ** self.p * (self.membership @ x**self.q)
         return float(pull.max(initial=0.0) ** (2.0 / self.q) * largest**2)
 
-    def signed(self, alpha: Vector) -> Vector:
-        """t_u = sum_i alpha_i y_i psi_u(x_i)."""
+    def signed_sums(self, alpha: FloatVector) -> FloatVector:
+        """Return t_u = sum_i alpha_i y_i psi_u(x_i)."""
         return self.Psi.T @ (alpha * self.y)
 
 
-def best_bias(f: Vector, y: Vector, C: Vector) -> float:
-    """The b that minimises sum_i C_i max(0, 1 - y_i (f_i - b)), exactly; the middle where there are several."""
+def best_bias(f: FloatVector, y: FloatVector, C: FloatVector) -> float:
+    """Return the exact minimiser b of sum_i C_i max(0, 1 - y_i (f_i - b)); the midpoint if it is an interval."""
     knots = f - y
     order = np.argsort(knots, kind="stable")
     slope = np.cumsum(C[order]) - C[y < 0].sum()
@@ -91,8 +90,11 @@ def best_bias(f: Vector, y: Vector, C: Vector) -> float:
     return float(knots[order[k]])
 
 
-def dual_value(alpha: Vector, C: Vector, U: float) -> tuple[float, float]:
-    """The dual objective c sum(alpha) - c^2 U / 2 at its best feasible c, and c; U bounds the squared dual norm."""
+def dual_value(alpha: FloatVector, C: FloatVector, U: float) -> tuple[float, float]:
+    """Return the dual objective c sum(alpha) - c^2 U / 2 at the best feasible c, and c.
+
+    ``U`` is an upper bound on the squared dual norm of ``alpha``.
+    """
     total = float(alpha.sum())
     c = float(np.min(C[alpha > 0.0] / alpha[alpha > 0.0], initial=np.inf))
     if not (np.isfinite(c) and np.isfinite(U)):
@@ -102,7 +104,7 @@ def dual_value(alpha: Vector, C: Vector, U: float) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class HKLSolution:
     """Weights and multipliers of a problem, with bounds on its optimum.
 
     Attributes
@@ -114,35 +116,35 @@ class Solution:
     U : float, an upper bound on the squared dual norm of ``alpha`` over the nodes
     """
 
-    w: Vector
+    w: FloatVector
     b: float
-    alpha: Vector
-    eta: Vector
+    alpha: FloatVector
+    eta: FloatVector
     primal: float
     dual: float
     U: float
 
     @property
     def gap(self) -> float:
-        """Relative to the primal objective."""
+        """The duality gap, relative to the primal objective."""
         return (self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
 
 
 class Incumbent:
-    """The best weights and the best multipliers seen so far, each by its own bound."""
+    """The weights of the lowest primal and the multipliers of the highest dual objective so far."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: HKLProblem) -> None:
         self.problem = problem
         self.primal, self.dual, self.U = np.inf, -np.inf, 0.0
 
-    def see(self, w: Vector, alpha: Vector, eta: Vector) -> None:
-        """Keep what is better than before; ``alpha`` counts only where it is feasible to rounding."""
+    def update(self, w: FloatVector, alpha: FloatVector, eta: FloatVector) -> None:
+        """Keep what improves a bound; ``alpha`` is considered only if it is feasible up to rounding."""
         value, b = self.problem.primal(w)
         if value < self.primal:
             self.primal, self.w, self.b = value, w.copy(), b
         if abs(self.problem.y @ alpha) > 1e-9 * alpha.sum():
             return
-        U = self.problem.dual_norm_bound(self.problem.signed(alpha), eta)
+        U = self.problem.dual_norm_bound(self.problem.signed_sums(alpha), eta)
         dual, c = dual_value(alpha, self.problem.C, U)
         if dual > self.dual:
             self.dual, self.alpha, self.eta, self.U = dual, c * alpha, eta.copy(), c * c * U
@@ -151,5 +153,5 @@ class Incumbent:
     def gap(self) -> float:
         return (self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
 
-    def solution(self) -> Solution:
-        return Solution(self.w, self.b, self.alpha, self.eta, self.primal, self.dual, self.U)
+    def solution(self) -> HKLSolution:
+        return HKLSolution(self.w, self.b, self.alpha, self.eta, self.primal, self.dual, self.U)

@@ -1,4 +1,4 @@
-"""LUFe: selected features decide, unselected ones explain the slacks of a support vector machine in training."""
+"""LUFe: a support vector machine on selected features, whose slacks are modelled by the unselected ones."""
 
 from __future__ import annotations
 
@@ -13,44 +13,47 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from baselines.linear import signed_targets
 from baselines.lufe.roles import LUFeMixin, Roles
 from baselines.svm_plus.model import slack_weight, solve_each
-from baselines.svm_plus.problem import Solution, SVMPlusProblem, solve_svm_plus
+from baselines.svm_plus.problem import SVMPlusProblem, SVMPlusSolution, solve_svm_plus
 from fsgym.threads import one_blas_thread
 
 
 class LUFeClassifier(LUFeMixin, BaseEstimator):
     """Learning using unselected features: an SVM on selected features whose slacks are linear in the unselected ones.
 
-    A criterion selects features; then SVM+ is fitted with the selected features as x and all others as privileged
-    x*. To predict, only the selected features are needed. One-vs-rest for more than two classes, with one selection.
+    A criterion selects features. Then SVM+ is fitted with the selected features as x and all others as privileged x*.
+    Prediction needs the selected features only. More than two classes: one-vs-rest, with one selection for all.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        How many features decide: a number below that of the features, or a share of them; None is half of them.
+        How many features are selected: a number below that of all features, or a share of them. None selects half of
+        them.
     selector : {"rfe", "anova", "mutual_info", "hsic", "leverage"} or array-like of shape (n_features,), default="rfe"
-        Recursive elimination by a linear SVM, F of the analysis of variance, mutual information with the class (slow),
-        covariance with the class (HSIC with linear kernels), leverage (which does not see the class), or scores of
-        your own, the largest being the best.
+        Recursive elimination by a linear SVM, F statistic of the analysis of variance, mutual information with the
+        class (slow), covariance with the class (HSIC with linear kernels), leverage (which does not use the class), or
+        your own scores, the largest being the best.
     lam1 : float, default=1.0
-        Weight of the squared norm of w*, the weights of the slacks.
+        Weight of the squared norm of w*, the coefficients of the slacks.
     lam2 : float, default=1.0
         Weight of the summed slacks, comparable with C of a plain SVM.
     secondary : {"unselected", "random", "identity"}, default="unselected"
-        What explains the slacks. Controls that know nothing: "random", as many normal variables; "identity", one
-        indicator a sample, which is an SVM with a mixture of linear and squared hinge loss.
+        Which variables model the slacks. "random" and "identity" are controls without information: as many normal
+        variables, or one indicator per sample (an SVM with a mixture of linear and squared hinge loss).
     secondary_fraction : float in (0, 1], default=1.0
-        The share of unselected features, best first, that explain the slacks; "identity" has no use for it.
+        Share of the unselected features, best first, that model the slacks. Ignored by "identity".
     fit_intercept_unselected : bool, default=True
-        Whether slacks have an intercept, as in SVM+. The paper's equation has none; then no solution may exist.
+        Whether the slacks have an intercept, as in SVM+. Equation 3 of the paper has none; without it there may be no
+        solution.
     scaling : {"range", None}, default="range"
-        Ranges of the training rows to a width of 2, [-1, 1] where the table is dense and slacks have an intercept.
-        None: as given, for text with rows of norm 1.
+        "range" scales the range of each feature over the training rows to a width of 2: to [-1, 1] if the table is
+        dense and the slacks have an intercept. None keeps the values, for example for text with rows of norm 1.
     selector_step : float in (0, 1), default=0.1
-        Share of the remaining features that a round of "rfe" drops.
+        Share of the remaining features that each round of "rfe" drops.
     selector_C : float, default=1.0
         C of the linear SVM of "rfe".
     objective_scale : {"svm", "paper"}, default="svm"
-        "paper" drops the halves of the squared norms, which is ``lam2 / 2`` here.
+        "paper" drops the factors 1/2 on the squared norms, as equation 3 of the paper does: the same as ``lam2 / 2``
+        with "svm".
     solver : {"auto", "gram", "factor"}, default="auto"
     tol : float, default=1e-8
     max_iter : int, default=80
@@ -64,9 +67,9 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     support_ : ndarray of shape (n_features,), bool
         The selected features.
     ranking_ : ndarray of shape (n_features,), int64
-        Place of each feature in the order, 1 the best, no ties.
+        Rank of each feature; 1 is the best, and there are no ties.
     secondary_features_ : ndarray of int64
-        Indices of the unselected features that explain slacks; empty for the controls.
+        Indices of the unselected features that model the slacks; empty for the controls.
     coef_ : ndarray of shape (1 or n_classes, n_selected), float64
         Coefficients of the selected features, scaled, in the order of their columns.
     intercept_ : ndarray of shape (1 or n_classes,), float64
@@ -76,7 +79,7 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     alpha_, beta_, dual_coef_, slack_, objective_, duality_gap_, max_violation_, n_iter_, status_
         As in ``SVMPlusClassifier``.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     References
     ----------
@@ -137,19 +140,19 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> LUFeClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, dense or CSR, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables, for fewer than two classes or features, and
-        where no solution exists (``fit_intercept_unselected=False`` only).
+        Raises ValueError for a parameter out of range, for invalid tables, for fewer than two classes or features, and
+        if no solution exists (only with ``fit_intercept_unselected=False``).
         """
         table, codes = self._training_data(X, y)
         targets, scaling = signed_targets(codes), self._fit_scaling(table)
         with one_blas_thread():
             roles = self._roles(table, self._order(table, codes, scaling), scaling)
             solutions = solve_each(targets, lambda y: self._solve(roles, y))
-        self._keep_roles(roles, scaling)
-        self._keep(solutions, targets, "unselected")
+        self._store_roles(roles, scaling)
+        self._store_solutions(solutions, targets, "unselected")
         return self
 
-    def _solve(self, roles: Roles, target: NDArray[np.float64]) -> Solution:
+    def _solve(self, roles: Roles, target: NDArray[np.float64]) -> SVMPlusSolution:
         C = slack_weight(self.lam2, self.objective_scale)
-        problem = SVMPlusProblem(roles.view, roles.privileged, target, self.lam1, C, self.fit_intercept_unselected)
+        problem = SVMPlusProblem(roles.table, roles.privileged, target, self.lam1, C, self.fit_intercept_unselected)
         return solve_svm_plus(problem, solver=self.solver, tol=self.tol, max_iter=self.max_iter)

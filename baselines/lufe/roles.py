@@ -1,4 +1,4 @@
-"""What a LUFe estimator does with a table: scaling, the roles of its features, usage and the sweep."""
+"""Shared by the LUFe estimators: scaling, the roles of the features, ``features_used`` and ``sparsity_grid``."""
 
 from __future__ import annotations
 
@@ -19,23 +19,29 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.linear import apply_scaling, check_X_y, class_codes, clip_extremes, counts_up_to, validate_data
 from baselines.lufe.order import SELECTORS, feature_order
 from baselines.svm_plus.model import SVMPlusModel
-from baselines.svm_plus.problem import View
+from baselines.svm_plus.problem import SampleTable
 from fsgym.dataset import Scaling
 
 
 class Roles(NamedTuple):
-    """What each feature does: ``order`` of all, best first; sorted indices of the selected and the secondary ones,
-    and the two tables that they make of the samples."""
+    """The role of each feature.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_features,), int64, all features, best first
+    selected, secondary : ndarray of int64, sorted indices of the selected features and of those that model the slacks
+    table, privileged : SampleTable, the samples in the selected features and in those that model the slacks
+    """
 
     order: NDArray[np.int64]
     selected: NDArray[np.int64]
     secondary: NDArray[np.int64]
-    view: View
-    privileged: View
+    table: SampleTable
+    privileged: SampleTable
 
 
 class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
-    """Scaling, roles of features, usage and sweep: what LUFe shares with LUFe by cross-validation."""
+    """Base of ``LUFeClassifier`` and ``LUFeCV``: scaling, roles of the features, usage and sparsity grid."""
 
     scaling_: Scaling
     support_: NDArray[np.bool_]
@@ -60,31 +66,34 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
     }
 
     def _training_data(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, NDArray[np.int64]]:
-        """The table as given, checked, and the class codes; raises for bad tables and labels."""
+        """Return the validated table, unscaled, and the class codes; raises ValueError for invalid tables or labels."""
         table, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         self.classes_, codes = class_codes(labels)
         self._n_selected(table.shape[1])
         return table, codes
 
     def _n_selected(self, n_features: int) -> int:
-        """The number of features to select; ValueError unless at least one remains unselected."""
-        wanted: Any = self.n_features_to_select  # pyright: ignore[reportAttributeAccessIssue]
+        """Return the number of features to select; raises ValueError unless at least one remains unselected."""
+        n_wanted: Any = self.n_features_to_select  # pyright: ignore[reportAttributeAccessIssue]
         if n_features < 2:
-            raise ValueError("LUFe needs two features or more, got n_features = 1: none would be unselected")
-        if wanted is None:
+            raise ValueError("LUFe needs two features or more, got n_features = 1: no feature would be unselected")
+        if n_wanted is None:
             return n_features // 2
-        if not isinstance(wanted, int | np.integer):
-            return min(max(1, int(wanted * n_features)), n_features - 1)
-        if wanted >= n_features:
+        if not isinstance(n_wanted, int | np.integer):
+            return min(max(1, int(n_wanted * n_features)), n_features - 1)
+        if n_wanted >= n_features:
             raise ValueError(
-                f"n_features_to_select must be below the number of features, {n_features}, got {wanted}: none would be "
-                "unselected; use a plain SVM instead"
+                f"n_features_to_select must be below the number of features, {n_features}, got {n_wanted}: no feature "
+                "would be unselected; use a plain SVM instead"
             )
-        return int(wanted)
+        return int(n_wanted)
 
     def _fit_scaling(self, X: Any) -> Scaling:
-        """Ranges to [-1, 1], or nothing. Values are shifted only where an intercept makes up for it and nothing
-        becomes dense."""
+        """Return the map of each feature's range to a width of 2, or the identity with ``scaling=None``.
+
+        Values are shifted to [-1, 1] only if the slacks have an intercept, which absorbs the shift, and the table is
+        dense.
+        """
         p: Any = self
         n_features = X.shape[1]
         if p.scaling is None:
@@ -97,9 +106,9 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
 
     def _order(self, X: Any, codes: NDArray[np.int64], scaling: Scaling) -> NDArray[np.int64]:
         p: Any = self
-        table = scaled(X, scaling)
-        if isinstance(p.selector, str) and p.selector == "leverage":  # the only one that sees where zero is
-            table = scaled(X, Scaling(np.zeros_like(scaling.offset), scaling.scale))
+        table = scale_columns(X, scaling)
+        if isinstance(p.selector, str) and p.selector == "leverage":  # the only criterion that depends on where zero is
+            table = scale_columns(X, Scaling(np.zeros_like(scaling.offset), scaling.scale))
         return feature_order(
             table,
             codes,
@@ -122,10 +131,12 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
             privileged = check_random_state(p.random_state).normal(size=(X.shape[0], n_secondary))
         else:
             secondary = np.sort(order[n_selected : n_selected + n_secondary])
-            privileged = scaled(X, scaling, secondary)
-        return Roles(order, selected, secondary, View(scaled(X, scaling, selected)), View(privileged))
+            privileged = scale_columns(X, scaling, secondary)
+        return Roles(
+            order, selected, secondary, SampleTable(scale_columns(X, scaling, selected)), SampleTable(privileged)
+        )
 
-    def _keep_roles(self, roles: Roles, scaling: Scaling) -> None:
+    def _store_roles(self, roles: Roles, scaling: Scaling) -> None:
         self.scaling_ = scaling
         self.support_ = np.zeros(len(roles.order), dtype=bool)
         self.support_[roles.selected] = True
@@ -133,23 +144,23 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
         self.ranking_[roles.order] = np.arange(1, len(roles.order) + 1)
         self.secondary_features_ = roles.secondary
 
-    def _checked(self, X: Any) -> Any:
+    def _validate_table(self, X: Any) -> Any:
         check_is_fitted(self, "support_")
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
 
-    def _table(self, X: Any) -> Any:
-        return scaled(self._checked(X), self.scaling_, np.flatnonzero(self.support_))
+    def _input_columns(self, X: Any) -> Any:
+        return scale_columns(self._validate_table(X), self.scaling_, np.flatnonzero(self.support_))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")
         return self.support_
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns decide each row, bool (n_samples, n_features): the selected ones."""
-        return np.tile(self.support_, (self._checked(X).shape[0], 1))
+        """Which columns each prediction uses, bool (n_samples, n_features): the selected ones."""
+        return np.tile(self.support_, (self._validate_table(X).shape[0], 1))
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, int]]:
-        """Settings of ``n_features_to_select`` from 1 to all features but one, equal steps of its logarithm."""
+        """Return settings of ``n_features_to_select`` from 1 to n_features - 1, in equal steps of the logarithm."""
         table, labels = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
         class_codes(labels)
         if table.shape[1] < 2:
@@ -159,12 +170,12 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.poor_score = True  # half of few features may say too little, as in scikit-learn's RFE
+        tags.classifier_tags.poor_score = True  # as scikit-learn's RFE: half of a few features may be too few
         return tags
 
 
-def scaled(X: Any, scaling: Scaling, columns: NDArray[np.int64] | None = None) -> Any:
-    """Scaled columns of a table, dense or CSR, reading no other column."""
+def scale_columns(X: Any, scaling: Scaling, columns: NDArray[np.int64] | None = None) -> Any:
+    """Return the scale_columns ``columns`` of a table, dense or CSR, without reading any other column."""
     if columns is not None:
         X, scaling = X[:, columns], Scaling(scaling.offset[columns], scaling.scale[columns])
     if not sp.issparse(X):

@@ -1,4 +1,4 @@
-"""LUFe with its two weights chosen by cross-validation."""
+"""LUFe with its two weights best_weight_pair by cross-validation."""
 
 from __future__ import annotations
 
@@ -16,50 +16,53 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from baselines.linear import signed_targets
 from baselines.lufe.classifier import LUFeClassifier
-from baselines.lufe.roles import LUFeMixin, scaled
+from baselines.lufe.roles import LUFeMixin, scale_columns
 from baselines.svm_plus.model import slack_weight
-from baselines.svm_plus.problem import Infeasible, SVMPlusProblem, solve_svm_plus
+from baselines.svm_plus.problem import InfeasibleError, SVMPlusProblem, solve_svm_plus
 from fsgym.threads import one_blas_thread
 
-WEIGHTS = tuple(float(v) for v in np.logspace(-3, 3, 7))  # the paper's grid
-INNER_TOL = 1e-6  # accuracies do not change below it
+PAPER_WEIGHTS = tuple(
+    float(v) for v in np.logspace(-3, 3, 7)
+)  # the grid of section 4 of the paper, for lam1 and for lam2
+INNER_TOL = 1e-6  # duality gap of the fits in the search; in our runs, smaller ones gave the same accuracies
 
 
 class LUFeCV(LUFeMixin, BaseEstimator):
-    """LUFe with ``lam1`` and ``lam2`` chosen by the accuracy of a stratified cross-validation, then fitted on all rows.
+    """LUFe with ``lam1`` and ``lam2`` best_weight_pair by stratified cross-validated accuracy, then fitted on all rows.
 
-    Where several pairs are equally accurate, the largest ``lam1`` is taken, then the ``lam2`` nearest 1. Other
-    parameters, and the attributes of the fitted model, are as in ``LUFeClassifier``.
+    Among equally accurate pairs, the largest ``lam1`` is taken, then the ``lam2`` nearest to 1. The other parameters
+    and the attributes of the fitted model are as in ``LUFeClassifier``.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
     selector : str or array-like of shape (n_features,), default="rfe"
     lam1s, lam2s : array-like of float or None, default=None
-        The grid, in any order; None is seven values from 1e-3 to 1e3, as in the paper.
+        The grid, in any order. None: seven values from 1e-3 to 1e3, as in the paper (section 4).
     cv : int or splitter, default=5
-        Number of shuffled stratified folds, at most as many as the smallest class has rows, or a scikit-learn splitter.
+        Number of shuffled stratified folds, reduced to the number of rows of the smallest class, or a scikit-learn
+        splitter.
     inner_selection : {"nested", "outer"}, default="nested"
-        Where features are selected for the search: in each fold anew, so that its estimate is honest, or once on all
-        rows, which is faster and is what the paper seems to have done. Then features have seen the labels of the
-        rows that judge, nearly every pair looks good, and the choice among them is arbitrary.
+        "nested" selects features in each fold anew, so that the estimated accuracy is unbiased. "outer" selects them
+        once on all rows, which is faster and is apparently what the paper did. The selection has then used the labels
+        of the validation rows, nearly every pair scores high, and the choice among the pairs is arbitrary.
     secondary, secondary_fraction, fit_intercept_unselected, scaling, selector_step, selector_C, objective_scale
     tol, max_iter
         As in ``LUFeClassifier``.
     n_jobs : int or None, default=None
-        Processes over folds; the result does not depend on it.
+        Number of processes over the folds; the result does not depend on it.
     random_state : int, RandomState or None, default=None
         For the folds, "random" and "mutual_info".
 
     Attributes
     ----------
     lam1_, lam2_ : float
-        The chosen pair.
+        The best_weight_pair pair.
     best_score_ : float
         Its mean accuracy over the folds.
     cv_results_ : dict
-        "lam1" and "lam2" (n1,) and (n2,), "split_test_score" (n_folds, n1, n2) and "mean_test_score" (n1, n2), NaN
-        where no solution exists.
+        "lam1" (n1,), "lam2" (n2,), "split_test_score" (n_folds, n1, n2) and "mean_test_score" (n1, n2), which is NaN
+        for pairs without a solution.
     best_estimator_ : LUFeClassifier
     support_, ranking_, coef_, intercept_, scaling_, classes_, n_features_in_
         Those of ``best_estimator_``.
@@ -127,13 +130,14 @@ class LUFeCV(LUFeMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> LUFeCV:
-        """Search and fit on ``X`` (n_samples, n_features), finite numbers, dense or CSR, and labels ``y``.
+        """Search and fit on ``X`` (n_samples, n_features), finite numbers, dense or CSR, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables, for fewer than two classes, two rows of a class
-        or two features, and where no pair of weights has a solution (``fit_intercept_unselected=False`` only).
+        Raises ValueError for a parameter out of range, for invalid tables, for fewer than two classes, two rows of a
+        class or two features, and if no pair of weights has a solution (only with
+        ``fit_intercept_unselected=False``).
         """
         table, codes = self._training_data(X, y)
-        lam1s, lam2s = _grid(self.lam1s, "lam1s"), _grid(self.lam2s, "lam2s")
+        lam1s, lam2s = _check_weight_grid(self.lam1s, "lam1s"), _check_weight_grid(self.lam2s, "lam2s")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         folds = list(self._splitter(codes, seed).split(np.zeros((len(codes), 1)), codes))
         template, order = clone(self).set_params(random_state=seed), None
@@ -150,7 +154,7 @@ class LUFeCV(LUFeMixin, BaseEstimator):
                 "no pair of weights has a solution in every fold; set fit_intercept_unselected=True, or do not centre "
                 "the features"
             )
-        self.lam1_, self.lam2_ = chosen(means, lam1s, lam2s)
+        self.lam1_, self.lam2_ = best_weight_pair(means, lam1s, lam2s)
         self.best_score_ = float(np.nanmax(means))
         self.cv_results_ = {"lam1": lam1s, "lam2": lam2s, "split_test_score": scores, "mean_test_score": means}
         given = LUFeClassifier().get_params()
@@ -167,13 +171,13 @@ class LUFeCV(LUFeMixin, BaseEstimator):
         smallest = int(np.bincount(codes).min())
         if smallest < 2:
             rare = self.classes_[int(np.bincount(codes).argmin())]
-            raise ValueError(f"every class needs two rows or more for folds, class {rare} has 1; drop or merge it")
+            raise ValueError(f"every class needs two rows or more for folds, but class {rare} has 1; drop or merge it")
         return StratifiedKFold(min(int(self.cv), smallest), shuffle=True, random_state=seed)
 
 
-def _grid(weights: ArrayLike | None, name: str) -> NDArray[np.float64]:
+def _check_weight_grid(weights: ArrayLike | None, name: str) -> NDArray[np.float64]:
     if weights is None:
-        return np.array(WEIGHTS)
+        return np.array(PAPER_WEIGHTS)
     try:
         values = np.unique(np.asarray(weights, dtype=np.float64))
     except (TypeError, ValueError):
@@ -193,21 +197,21 @@ def _fold_scores(
     lam1s: Sequence[float] | NDArray[np.float64],
     lam2s: Sequence[float] | NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Accuracies (n1, n2) on the rows ``test`` of models fitted on ``train``, NaN where there is no solution."""
-    seen, labels = X[train], np.unique(codes[train])
+    """Return the accuracies (n1, n2) on the rows ``test`` of models fitted on ``train``; NaN without a solution."""
+    train_table, labels = X[train], np.unique(codes[train])
     fold_codes = np.searchsorted(labels, codes[train])
     with one_blas_thread():
-        scaling = model._fit_scaling(seen)
-        order = model._order(seen, fold_codes, scaling) if order is None else order
-        roles = model._roles(seen, order, scaling)
-        judged, targets = scaled(X[test], scaling, roles.selected), signed_targets(fold_codes)
+        scaling = model._fit_scaling(train_table)
+        order = model._order(train_table, fold_codes, scaling) if order is None else order
+        roles = model._roles(train_table, order, scaling)
+        test_table, targets = scale_columns(X[test], scaling, roles.selected), signed_targets(fold_codes)
         accuracies = np.full((len(lam1s), len(lam2s)), np.nan)
         for i, lam1 in enumerate(lam1s):
             for j, lam2 in enumerate(lam2s):
                 C = slack_weight(lam2, model.objective_scale)
                 problems = [
                     SVMPlusProblem(
-                        roles.view,
+                        roles.table,
                         roles.privileged,
                         np.ascontiguousarray(y),
                         lam1,
@@ -217,17 +221,19 @@ def _fold_scores(
                     for y in targets.T
                 ]
                 try:
-                    found = [solve_svm_plus(p, tol=INNER_TOL, max_iter=model.max_iter) for p in problems]
-                except Infeasible:
+                    solutions = [solve_svm_plus(p, tol=INNER_TOL, max_iter=model.max_iter) for p in problems]
+                except InfeasibleError:
                     continue
-                scores = np.asarray(judged @ np.column_stack([s.w for s in found])) + [s.intercept for s in found]
-                answers = (scores[:, 0] >= 0).astype(int) if len(found) == 1 else scores.argmax(axis=1)
-                accuracies[i, j] = np.mean(labels[answers] == codes[test])
+                scores = np.asarray(test_table @ np.column_stack([s.w for s in solutions])) + [
+                    s.intercept for s in solutions
+                ]
+                predicted = (scores[:, 0] >= 0).astype(int) if len(solutions) == 1 else scores.argmax(axis=1)
+                accuracies[i, j] = np.mean(labels[predicted] == codes[test])
     return accuracies
 
 
-def chosen(means: NDArray[np.float64], lam1s: ArrayLike, lam2s: ArrayLike) -> tuple[float, float]:
-    """The pair of the highest mean accuracy; among equals the largest lam1, then the lam2 nearest 1 on a log scale."""
+def best_weight_pair(means: NDArray[np.float64], lam1s: ArrayLike, lam2s: ArrayLike) -> tuple[float, float]:
+    """Return the pair of highest mean accuracy; ties go to the largest lam1, then to the lam2 nearest 1 (log scale)."""
     rows, columns = np.nonzero(means >= np.nanmax(means) - 1e-9)
     pairs = [(float(np.asarray(lam1s)[i]), float(np.asarray(lam2s)[j])) for i, j in zip(rows, columns)]
     return max(pairs, key=lambda pair: (pair[0], -round(abs(np.log(pair[1])), 9), -pair[1]))

@@ -1,5 +1,5 @@
-"""The sparse group LASSO: an exact solver with a proof of its accuracy, its path, the published 100 steps,
-and its classifier with the logistic loss."""
+"""The sparse group LASSO: an exact solver with a certified duality gap, its path, the published 100 steps of FISTA,
+and a classifier with the logistic loss."""
 
 from baselines.sparse_group_lasso.classifier import GroupLassoClassifier
 from baselines.sparse_group_lasso.estimator import SparseGroupLasso

@@ -1,7 +1,7 @@
-"""Augmented Lagrangian of the dual with semismooth Newton steps: for problems on which descent creeps.
+"""Augmented Lagrangian of the dual with semismooth Newton steps: for problems on which descent is slow.
 
 Near interpolation, and with columns that are nearly copies of each other, coordinate descent needs thousands of epochs.
-Here each step solves one linear system as large as the smaller of the rows and the coefficients that are not zero.
+Here each step solves one linear system, whose size is the smaller of the numbers of rows and of nonzero coefficients.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from baselines.sparse_group_lasso import kernels
 from baselines.sparse_group_lasso.fista import squared_norm
-from baselines.sparse_group_lasso.groups import Groups
+from baselines.sparse_group_lasso.groups import ColumnGroups
 
-OUTER, INNER = 30, 50
+MAX_MULTIPLIER_UPDATES = 30  # outer iterations
+MAX_NEWTON_STEPS = 50  # inner iterations, for each of them
 
 
 class _Point(NamedTuple):
     """A dual point xi, its proximal point u = prox(w - sigma X'xi), and psi with its gradient there.
 
-    ``soft`` is the soft-thresholded argument, ``norms`` its norm in each group, ``kept`` the share of it in ``u``;
-    ``rows`` are the columns of the table whose ``u`` is not zero.
+    ``soft`` is the soft-thresholded argument, ``norms`` its norm in each group, and ``shrinkage`` the factor from
+    ``soft`` to ``u`` in each group. ``support`` are the places of the nonzero entries of ``u``, ``rows`` their columns
+    of the table.
     """
 
     xi: NDArray[np.float64]
     soft: NDArray[np.float64]
     norms: NDArray[np.float64]
-    kept: NDArray[np.float64]
+    shrinkage: NDArray[np.float64]
     u: NDArray[np.float64]
     psi: float
     support: NDArray[np.int64]
@@ -44,9 +46,9 @@ class AugmentedLagrangian:
     Parameters
     ----------
     XT, y, groups, lam1, lam2
-        As in ``kernels``: places, and lam2 v_g.
+        As in ``kernels``: columns in the order of the groups, and lam2 v_g.
     chosen : ndarray of int64
-        The groups whose coefficients may move from zero.
+        The groups whose coefficients may become nonzero.
 
     References
     ----------
@@ -55,7 +57,7 @@ class AugmentedLagrangian:
     """
 
     def __init__(
-        self, XT: NDArray, y: NDArray, groups: Groups, lam1: float, lam2: NDArray, chosen: NDArray[np.int64]
+        self, XT: NDArray, y: NDArray, groups: ColumnGroups, lam1: float, lam2: NDArray, chosen: NDArray[np.int64]
     ) -> None:
         self.XT, self.y, self.groups, self.lam1, self.lam2, self.chosen = XT, y, groups, lam1, lam2, chosen
         self.group_of = np.repeat(np.arange(len(lam2)), groups.sizes)
@@ -64,49 +66,53 @@ class AugmentedLagrangian:
         self.places = np.flatnonzero(np.isin(self.group_of, chosen))
 
     def solve(self, w: NDArray, gap_of: Callable[[NDArray], float], target: float) -> NDArray[np.float64]:
-        """From ``w``, zero outside the chosen groups, until ``gap_of(w)`` is at most ``target``; the best met."""
+        """Return the best iterate, starting at ``w``, which is zero outside the chosen groups.
+
+        Stops as soon as ``gap_of(w)`` is at most ``target``.
+        """
         table = self.XT[self.places]
         slope, mean = np.sqrt(squared_norm(table)), float(np.mean(np.einsum("ji,ji->j", table, table)))
         self.sigma, last = 1.0 / mean, 1e10 / mean
         xi = w[self.places] @ table - self.y
         best, lowest = w, gap_of(w)
-        for _ in range(OUTER):
-            point, n_steps = self.minimised(w, xi, slope)
+        for _ in range(MAX_MULTIPLIER_UPDATES):
+            point, n_steps = self.minimise_psi(w, xi, slope)
             w, xi = point.u, point.xi
             gap = gap_of(w)
             if gap < lowest:
                 best, lowest = w, gap
             if gap <= target:
                 break
-            if n_steps < INNER // 2:
+            if n_steps < MAX_NEWTON_STEPS // 2:
                 self.sigma = min(10.0 * self.sigma, last)
         return best
 
-    def at(self, w: NDArray, xi: NDArray) -> _Point:
+    def evaluate(self, w: NDArray, xi: NDArray) -> _Point:
+        """Return the proximal point, psi and its gradient at ``xi``."""
         kernels.correlate(self.XT, xi, self.groups.first, self.chosen, self.z)
         argument = w - self.sigma * self.z
         soft = np.sign(argument) * np.maximum(np.abs(argument) - self.sigma * self.lam1, 0.0)
         norms, cut = np.sqrt(self.groups.sums(soft**2)), self.sigma * self.lam2
-        kept = 1.0 - np.divide(cut, norms, out=np.ones_like(norms), where=norms > cut)
-        u = soft * kept[self.group_of]
+        shrinkage = 1.0 - np.divide(cut, norms, out=np.ones_like(norms), where=norms > cut)
+        u = soft * shrinkage[self.group_of]
         psi = 0.5 * float(xi @ xi) + float(self.y @ xi) + float(u @ u) / (2.0 * self.sigma)
         support = np.flatnonzero(u)
         rows = self.XT[support]
-        return _Point(xi, soft, norms, kept, u, psi, support, rows, xi + self.y - u[support] @ rows)
+        return _Point(xi, soft, norms, shrinkage, u, psi, support, rows, xi + self.y - u[support] @ rows)
 
-    def minimised(self, w: NDArray, xi: NDArray, slope: float) -> tuple[_Point, int]:
-        """Newton's method on psi, to a tenth of the infeasibility that the step in w leaves."""
-        point, n_steps = self.at(w, xi), 0
-        while n_steps < INNER:
+    def minimise_psi(self, w: NDArray, xi: NDArray, slope: float) -> tuple[_Point, int]:
+        """Minimise psi by Newton's method, to a tenth of the infeasibility after the step in w."""
+        point, n_steps = self.evaluate(w, xi), 0
+        while n_steps < MAX_NEWTON_STEPS:
             size = np.linalg.norm(point.gradient)
             if size * slope <= 0.1 * np.linalg.norm(point.u - w) / self.sigma:
                 break
             direction = self.direction(point)
             descent, length, rounding = float(point.gradient @ direction), 1.0, 1e-14 * abs(point.psi)
-            trial = self.at(w, point.xi + direction)
+            trial = self.evaluate(w, point.xi + direction)
             while trial.psi > point.psi + 1e-4 * length * descent + rounding and length > 1e-6:
                 length *= 0.5
-                trial = self.at(w, point.xi + length * direction)
+                trial = self.evaluate(w, point.xi + length * direction)
             n_steps += 1
             if trial.psi > point.psi - rounding and np.linalg.norm(trial.gradient) > 0.5 * size:
                 break
@@ -114,19 +120,19 @@ class AugmentedLagrangian:
         return point, n_steps
 
     def direction(self, point: _Point) -> NDArray[np.float64]:
-        """Solve (I + BB') d = -gradient, BB' = sigma X M X' with M from the proximal map's generalised Jacobian."""
+        """Solve (I + BB') d = -gradient; BB' = sigma X M X', M from the generalised Jacobian of the proximal map."""
         support, rows, gradient = point.support, point.rows, point.gradient
         n = len(gradient)
         if not len(support):
             return -gradient
         group = self.group_of[support]
-        B = np.sqrt(self.sigma * point.kept[group])[:, None] * rows
+        B = np.sqrt(self.sigma * point.shrinkage[group])[:, None] * rows
         firsts = np.flatnonzero(np.diff(group, prepend=-1))
         active = group[firsts]
         if self.lam2[active].any():
-            bent = np.add.reduceat(point.soft[support][:, None] * rows, firsts, axis=0)
+            curved = np.add.reduceat(point.soft[support][:, None] * rows, firsts, axis=0)
             weight = self.sigma * np.sqrt(self.lam2[active] / point.norms[active] ** 3)
-            B = np.vstack([B, weight[:, None] * bent])
+            B = np.vstack([B, weight[:, None] * curved])
         try:
             if len(B) < n:
                 factor = cho_factor(B @ B.T + np.eye(len(B)), check_finite=False)

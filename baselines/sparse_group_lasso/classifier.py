@@ -10,34 +10,34 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from baselines.linear import SparseLinearMixin, scaled_table, signed_targets, standard, widening
+from baselines.linear import SparseLinearMixin, scaled_table, signed_targets, standard_scaling, widening_factors
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.logistic import LogisticSolution, lambda_max, solve_logistic
 
 
 class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
-    """Group LASSO logistic regression: groups of features are used or not; one-vs-rest for more than two classes.
+    """Logistic regression with the group LASSO penalty, which selects groups of features; one-vs-rest if multiclass.
 
-    It minimises the summed logistic loss plus lambda (tau |w|_1 + (1 - tau) sum_g v_g |w_g|_2), exactly, with a free
-    intercept. Features are scaled to mean 0 and standard deviation 1 over the training rows. A feature counts as used
-    when any of the classifiers gives it a coefficient, and then it is used for every row.
+    It minimises the summed logistic loss plus lambda (tau |w|_1 + (1 - tau) sum_g v_g |w_g|_2), to a duality gap of
+    ``tol``. The intercept is not penalised. Features are scaled to mean 0 and standard deviation 1 over the training
+    rows. A feature with a nonzero coefficient in any of the classifiers counts as used, for every row.
 
     Parameters
     ----------
     alpha : float in (0, 1], default=0.1
-        lambda as a share of the smallest lambda at which every coefficient is zero, the same for all classifiers; the
-        knob of sparsity. 1 uses nothing and answers the largest class.
+        lambda as a share of the smallest lambda at which every coefficient is zero; the same lambda for all
+        classifiers. Controls sparsity: 1 uses no feature and always predicts the largest class.
     tau : float in [0, 1], default=0.0
-        Share of the L1 penalty: 0 is the group LASSO, 1 the LASSO, between them groups are sparse inside.
+        Share of the L1 penalty: 0 is the group LASSO, 1 the LASSO; in between, groups are sparse inside.
     groups : None, int, array-like of shape (n_features,), or list of lists of int
-        None: every column by itself. A number: neighbours in groups of that size. Otherwise one label a column, or the
-        column numbers of each group, which need not be neighbours.
+        None: each column is a group. A number: groups of that many neighbouring columns. Otherwise one label per
+        column, or the column numbers of each group, which need not be neighbours.
     group_weights : {"sqrt", "ones"} or array-like of shape (n_groups,), default="sqrt"
-        v_g, positive; "sqrt" is the root of the group's size. In the order of the list, or of the sorted labels.
+        v_g, positive; "sqrt" is the square root of the group's size. In the order of the list, or of the sorted labels.
     tol : float, default=1e-6
-        Duality gap at which to stop, as a share of the loss of the model without features.
+        Duality gap at which to stop, relative to the loss of the model without features.
     max_iter : int, default=100
-        Newton steps before a ConvergenceWarning.
+        Newton steps after which the fit stops with a ConvergenceWarning.
 
     Attributes
     ----------
@@ -47,14 +47,14 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (1 or n_classes,), float64
     lambda_ : float
     dual_gap_ : float
-        What the objective is above its minimum, at most, in units of the loss; of the worst classifier.
+        Upper bound on how far the objective is above its minimum, in units of the loss; the largest of all classifiers.
     active_groups_ : ndarray of int64
-        Numbers of the groups with a coefficient that is not zero.
+        Numbers of the groups with a nonzero coefficient.
     scaling_ : fsgym.dataset.Scaling
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
     n_iter_ : int
-        Newton steps, of the classifier that took most.
+        Newton steps; the largest number of all classifiers.
 
     References
     ----------
@@ -72,7 +72,7 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     (6, [0, 7], True)
     """
 
-    _scale = staticmethod(standard)
+    _fit_scaling = staticmethod(standard_scaling)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="right")],
         "tau": [Interval(Real, 0, 1, closed="both")],
@@ -103,33 +103,33 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> GroupLassoClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables, for fewer than two classes and for groups that
-        do not partition the columns.
+        Raises ValueError for a parameter out of range, for invalid tables, for fewer than two classes and for groups
+        that do not partition the columns.
         """
         Z, codes = self._training_data(X, y)
         groups = make_groups(self.groups, self.group_weights, Z.shape[1])
         targets = signed_targets(codes)
-        answers = (targets.T + 1.0) / 2.0
-        largest = max(lambda_max(Z, t, self.tau, groups) for t in answers)
+        zero_one_targets = (targets.T + 1.0) / 2.0
+        largest = max(lambda_max(Z, t, self.tau, groups) for t in zero_one_targets)
         self.lambda_ = self.alpha * largest
-        found = [self._solved(Z, t, groups, self.alpha < 1.0 and largest > 0) for t in answers]
-        self.dual_gap_, self.n_iter_ = max(s.gap for s in found), max(s.n_iter for s in found)
-        self._keep(np.vstack([s.w for s in found]), np.array([s.b for s in found]), targets)
+        any_feature = self.alpha < 1.0 and largest > 0
+        solutions = [self._solve(Z, t, groups, any_feature) for t in zero_one_targets]
+        self.dual_gap_, self.n_iter_ = max(s.gap for s in solutions), max(s.n_iter for s in solutions)
+        self._store_coefficients(np.vstack([s.w for s in solutions]), np.array([s.b for s in solutions]), targets)
         self.active_groups_ = np.flatnonzero(groups.sums(np.abs(self.coef_).sum(axis=0)[groups.order]))
         return self
 
-    def _solved(self, Z: Any, target: Any, groups: Any, some: bool) -> LogisticSolution:
-        if not some:
+    def _solve(self, Z: Any, target: Any, groups: Any, any_feature: bool) -> LogisticSolution:
+        if not any_feature:
             return LogisticSolution(np.zeros(Z.shape[1]), 0.0, 0.0, 0)
         lam1, lam2 = self.lambda_ * self.tau, self.lambda_ * (1.0 - self.tau)
         return solve_logistic(Z, target, lam1, lam2, groups, tol=self.tol, max_iter=self.max_iter)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """Settings of ``alpha`` from 1, which uses nothing, to a thousandth, most of them where few are used.
+        """Return settings of ``alpha`` from 1, which uses no feature, to 0.001, most of them near 1.
 
-        The steps of their logarithm grow evenly.
-
-        Raises ValueError for bad tables and for fewer than two classes.
+        The steps of the logarithm increase linearly. Raises ValueError for invalid tables and for fewer than two
+        classes.
         """
-        scaled_table(X, y, standard)
-        return [{"alpha": float(a)} for a in 1.0 / widening(3.0, n_settings)]
+        scaled_table(X, y, standard_scaling)
+        return [{"alpha": float(a)} for a in 1.0 / widening_factors(3.0, n_settings)]

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import validate_data
-from baselines.sparse_group_lasso.exact import Problem, solve
-from baselines.sparse_group_lasso.fista import duality_gap, early
+from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
+from baselines.sparse_group_lasso.fista import duality_gap, run_fista
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.path import centred, check_penalties
 from baselines.sparse_group_lasso.penalty import Penalty
@@ -28,40 +28,40 @@ class SparseGroupLasso(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     lam1, lam2 : float, default=1.0
-        Penalties in units of X'y, at least 0 and not both 0. From ``sgl_lambda_max`` on all coefficients are 0.
+        Penalties in units of X'y, at least 0 and not both 0. At ``sgl_lambda_max`` and above, all coefficients are 0.
     groups : None, int, array-like of shape (n_features,), or list of lists of int
-        None: every column by itself. A number: neighbours in groups of that size. Otherwise one label a column, or the
-        column numbers of each group, which need not be neighbours.
+        None: each column is a group. A number: groups of that many neighbouring columns. Otherwise one label per
+        column, or the column numbers of each group, which need not be neighbours.
     group_weights : {"ones", "sqrt"} or array-like of shape (n_groups,), default="ones"
-        v_g, positive; "sqrt" is the root of the group's size. In the order of the list, or of the sorted labels.
+        v_g, positive; "sqrt" is the square root of the group's size. In the order of the list, or of the sorted labels.
     fit_intercept : bool, default=False
-        Whether there is a free b; otherwise it is 0.
+        Whether to fit the intercept b, which is not penalised; otherwise it is 0.
     solver : {"exact", "fista"}, default="exact"
-        "exact" stops at a duality gap. "fista" is a fixed number of steps from zero, for comparison with published
-        tables: which coefficients are zero then depends on that number.
+        "exact" stops at a duality gap. "fista" takes a fixed number of steps from zero, for comparison with the tables
+        of Xie and Xu (2013); which coefficients are zero then depends on that number.
     tol : float, default=1e-6
-        Duality gap at which "exact" stops, as a share of |y|^2 / 2 (of the centred y with an intercept).
+        Duality gap at which "exact" stops, relative to |y|^2 / 2 (of the centred y with an intercept).
     max_iter : int or None, default=None
-        Working sets that "exact" tries before it gives up with a ConvergenceWarning, 200 by default; steps of "fista",
-        100 by default.
+        For "exact", the number of working sets after which it stops with a ConvergenceWarning, 200 by default; for
+        "fista", the number of steps, 100 by default.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,), float64
     intercept_ : float
     dual_gap_ : float
-        What the objective is above its minimum, at most; in units of the objective.
+        Upper bound on how far the objective is above its minimum, in units of the objective.
     n_iter_ : int
-        Working sets or steps.
+        Number of working sets or of steps.
     active_groups_ : ndarray of int64
-        Numbers of the groups with a coefficient that is not zero.
+        Numbers of the groups with a nonzero coefficient.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    Block coordinate descent on working sets with gap-safe screening, and Newton steps on the support where they are
-    cheaper than the descent so far. The result never reads a column whose coefficient is zero.
+    "exact" is block coordinate descent on working sets with gap-safe screening; Newton steps on the support take over
+    when the descent has cost more than they do. Prediction never reads a column whose coefficient is zero.
 
     References
     ----------
@@ -115,26 +115,27 @@ class SparseGroupLasso(RegressorMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> SparseGroupLasso:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and ``y`` (n_samples,), finite numbers.
 
-        Raises ValueError for a parameter out of range, for bad tables and for groups that do not partition the columns.
+        Raises ValueError for a parameter out of range, for invalid tables and for groups that do not partition the
+        columns.
         """
         lam1, lam2 = check_penalties(self.lam1, self.lam2)
         table, target = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         groups = make_groups(self.groups, self.group_weights, table.shape[1])
         Z, t, means, mean = centred(table, np.asarray(target, dtype=np.float64), self.fit_intercept)
         if self.solver == "exact":
-            found = solve(Problem(Z, t, groups), lam1, lam2, None, self.tol, self.max_iter or 200)
+            solution = solve_sgl(SGLProblem(Z, t, groups), lam1, lam2, None, self.tol, self.max_iter or 200)
             self.coef_ = np.empty(table.shape[1])
-            self.coef_[groups.order], self.dual_gap_, self.n_iter_ = found
+            self.coef_[groups.order], self.dual_gap_, self.n_iter_ = solution
         else:
             penalty, self.n_iter_ = Penalty(lam1, lam2, groups), self.max_iter or 100
-            self.coef_ = early(Z, t, penalty, self.n_iter_)
+            self.coef_ = run_fista(Z, t, penalty, self.n_iter_)
             self.dual_gap_ = duality_gap(Z, t, penalty, self.coef_)
         self.intercept_ = float(mean - self.coef_ @ means)
         self.active_groups_ = np.flatnonzero(groups.sums(self.coef_[groups.order] != 0))
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Xw + b, shape (n_samples,)."""
+        """Return Xw + b, shape (n_samples,)."""
         check_is_fitted(self, "coef_")
         table = validate_data(self, X, reset=False, dtype=np.float64)
         used = self.coef_ != 0

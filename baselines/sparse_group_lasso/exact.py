@@ -1,4 +1,4 @@
-"""The exact solver: block coordinate descent on a working set, Newton steps on the support, a gap that proves it."""
+"""The exact solver: block coordinate descent on working sets, Newton steps on the support, a certified gap."""
 
 from __future__ import annotations
 
@@ -11,59 +11,61 @@ from sklearn.exceptions import ConvergenceWarning
 
 from baselines.sparse_group_lasso import kernels
 from baselines.sparse_group_lasso.augmented import AugmentedLagrangian
-from baselines.sparse_group_lasso.groups import Groups
+from baselines.sparse_group_lasso.groups import ColumnGroups
 from fsgym.threads import one_blas_thread
 
-LARGEST_GRAM = 512  # columns; larger groups take plain proximal steps
-EPOCHS = 10  # of descent, after which the gap is measured
-NEWTON_STEPS = 2  # of the augmented Lagrangian: what descent on a working set may cost before it gives way
-MARGIN = 1e-9  # what rounding may do to a screening test that holds with equality
+MAX_GRAM_COLUMNS = 512  # columns of a group; larger groups take plain proximal steps without a Gram matrix
+EPOCHS_PER_GAP = 10  # epochs of descent between two evaluations of the gap
+DESCENT_BUDGET = 2  # cost of the descent on a working set, in Newton steps, after which Newton's method takes over
+SCREENING_TOLERANCE = 1e-9  # relative rounding error that a screening test with equality may have
 
 
-class Solution(NamedTuple):
-    """Coefficients in places (n_features,), the duality gap they were proven to, and the outer iterations."""
+class SGLSolution(NamedTuple):
+    """Coefficients in the order of places (n_features,), the certified duality gap, and the outer iterations."""
 
     w: NDArray[np.float64]
     gap: float
     n_iter: int
 
 
-class Problem:
-    """One table and target, for any number of penalties; what depends on the table alone is kept.
+class SGLProblem:
+    """One table and target, for any number of penalties; caches what depends on the table only.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), float64
-        Not copied where it is in Fortran order and groups are neighbours.
+        Not copied if it is in Fortran order and the groups are runs of neighbouring columns.
     y : ndarray of shape (n_samples,), float64
     groups : Groups
     """
 
-    def __init__(self, X: NDArray[np.float64], y: NDArray[np.float64], groups: Groups) -> None:
+    def __init__(self, X: NDArray[np.float64], y: NDArray[np.float64], groups: ColumnGroups) -> None:
         in_order = np.array_equal(groups.order, np.arange(len(groups.order)))
         self.XT = np.ascontiguousarray(X.T if in_order else X.T[groups.order])
         self.y, self.groups = np.ascontiguousarray(y), groups
         sizes = groups.sizes
-        held = np.where(sizes <= LARGEST_GRAM, sizes**2, 0)
-        gram, gram_first = np.empty(int(held.sum())), np.where(held > 0, np.cumsum(held) - held, -1)
-        self.bound = np.full(len(sizes), np.nan)  # of the largest eigenvalue of X_g'X_g; NaN until it is needed
+        gram_sizes = np.where(sizes <= MAX_GRAM_COLUMNS, sizes**2, 0)
+        gram = np.empty(int(gram_sizes.sum()))
+        gram_first = np.where(gram_sizes > 0, np.cumsum(gram_sizes) - gram_sizes, -1)
+        self.bound = np.full(len(sizes), np.nan)  # on the largest eigenvalue of X_g'X_g; NaN until it is needed
         self.blocks = kernels.Blocks(self.XT, groups.first, gram, gram_first, self.bound)
         self.all = np.arange(len(sizes))
         self.buffers = np.empty((4, int(sizes.max())))
         self._norms: NDArray[np.float64] | None = None
 
     def correlations(self, r: NDArray, chosen: NDArray, z: NDArray) -> None:
+        """Write X'r into ``z`` for the groups ``chosen``."""
         kernels.correlate(self.XT, r, self.groups.first, chosen, z)
 
     def norms(self) -> NDArray[np.float64]:
-        """The norm of each column, (n_features,)."""
+        """Return the norm of each column, (n_features,)."""
         norms = self._norms
         if norms is None:
             norms = self._norms = np.sqrt(np.einsum("ji,ji->j", self.XT, self.XT))
         return norms
 
     def prepare(self, chosen: NDArray) -> None:
-        """Gram matrices and step sizes of the groups ``chosen``."""
+        """Compute the Gram matrices and step sizes of the groups ``chosen``."""
         first, gram, gram_first = self.groups.first, self.blocks.gram, self.blocks.gram_first
         for g in chosen[np.isnan(self.bound[chosen])]:
             start, stop = first[g], first[g + 1]
@@ -77,37 +79,37 @@ class Problem:
         return self.y - w[support] @ self.XT[support]
 
 
-def solve(
-    problem: Problem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
-) -> Solution:
+def solve_sgl(
+    problem: SGLProblem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
+) -> SGLSolution:
     """Minimise 1/2 |y - Xw|^2 + lam1 |w|_1 + lam2 sum_g v_g |w_g|_2 from ``w``, to a gap of ``tol`` |y|^2 / 2."""
     with one_blas_thread():
-        return _solve(problem, lam1, lam2, w, tol, max_iter)
+        return _solve_on_working_sets(problem, lam1, lam2, w, tol, max_iter)
 
 
-def _solve(
-    problem: Problem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
-) -> Solution:
+def _solve_on_working_sets(
+    problem: SGLProblem, lam1: float, lam2: float, w: NDArray[np.float64] | None, tol: float, max_iter: int
+) -> SGLSolution:
     groups = problem.groups
-    descent = _Descent(problem, lam1, lam2 * groups.weights, np.zeros(len(groups.order)) if w is None else w.copy())
+    descent = BlockDescent(problem, lam1, lam2 * groups.weights, np.zeros(len(groups.order)) if w is None else w.copy())
     target = 0.5 * tol * float(problem.y @ problem.y)
-    alive, z, screening = problem.all, np.zeros(len(groups.order)), True
+    active, z, screening = problem.all, np.zeros(len(groups.order)), True
     for n_iter in range(max_iter + 1):
         descent.r = problem.residual(descent.w)
-        problem.correlations(descent.r, alive, z)
-        gap, scale = descent.gap(z, alive)
+        problem.correlations(descent.r, active, z)
+        gap, scale = descent.gap(z, active)
         if gap <= target or n_iter == max_iter:
-            if len(alive) < len(problem.all):  # what was screened is not taken on trust
-                alive, screening = problem.all, False
-                problem.correlations(descent.r, alive, z)
-                gap, scale = descent.gap(z, alive)
+            if len(active) < len(problem.all):  # check the gap with the screened groups too
+                active, screening = problem.all, False
+                problem.correlations(descent.r, active, z)
+                gap, scale = descent.gap(z, active)
             if gap <= target or n_iter == max_iter:
                 break
         if screening:
-            alive = descent.screened(z, scale, gap, alive)
-        chosen = descent.working_set(z, alive)
+            active = descent.screen(z, scale, gap, active)
+        chosen = descent.working_set(z, active)
         problem.prepare(chosen)
-        descent.run(chosen, gap, target if len(chosen) == len(alive) else 0.3 * target)
+        descent.run(chosen, gap, target if len(chosen) == len(active) else 0.3 * target)
     if gap > target:
         warnings.warn(
             f"the duality gap is {gap:.3g} after {n_iter} iterations, above {target:.3g}; raise max_iter, tol or the "
@@ -115,13 +117,13 @@ def _solve(
             ConvergenceWarning,
             stacklevel=4,
         )
-    return Solution(descent.w, gap, n_iter)
+    return SGLSolution(descent.w, gap, n_iter)
 
 
-class _Descent:
-    """The iterate of one problem at one pair of penalties; ``lam2`` holds lam2 v_g."""
+class BlockDescent:
+    """Block coordinate descent on one problem at one pair of penalties; ``lam2`` holds lam2 v_g."""
 
-    def __init__(self, problem: Problem, lam1: float, lam2: NDArray[np.float64], w: NDArray[np.float64]) -> None:
+    def __init__(self, problem: SGLProblem, lam1: float, lam2: NDArray[np.float64], w: NDArray[np.float64]) -> None:
         self.problem, self.lam1, self.lam2, self.w = problem, lam1, lam2, w
         self.r = problem.residual(w)
 
@@ -130,7 +132,7 @@ class _Descent:
         return 0.5 * float(r @ r) + kernels.penalty_value(w, first, chosen, self.lam1, self.lam2)
 
     def gap(self, z: NDArray, chosen: NDArray) -> tuple[float, float]:
-        """The duality gap over ``chosen``, from z = X'r, and c such that theta = c r is the dual point."""
+        """Return the duality gap over ``chosen``, from z = X'r, and c such that theta = c r is the dual point."""
         y, r = self.problem.y, self.r
         norm = kernels.dual_norm(z, self.problem.groups.first, chosen, self.lam1, self.lam2, self.problem.buffers[0])
         squared = float(r @ r)
@@ -139,8 +141,8 @@ class _Descent:
         dual = c * float(y @ r) - 0.5 * c * c * squared
         return max(self.primal(self.w, r, chosen) - dual, 0.0), c
 
-    def screened(self, z: NDArray, scale: float, gap: float, alive: NDArray) -> NDArray:
-        """The groups of ``alive`` that may be nonzero at the optimum (gap-safe spheres; Ndiaye et al., 2016)."""
+    def screen(self, z: NDArray, scale: float, gap: float, active: NDArray) -> NDArray:
+        """Return the groups of ``active`` that can be nonzero at the optimum (gap-safe; Ndiaye et al., 2016)."""
         groups, radius = self.problem.groups, np.sqrt(2.0 * gap)
         norms, theta = self.problem.norms(), np.abs(scale * z)
         over = np.maximum(theta - self.lam1, 0.0)
@@ -148,32 +150,32 @@ class _Descent:
         top = np.maximum.reduceat(theta, groups.first[:-1])
         outside = np.sqrt(groups.sums(over**2)) + reach
         bound = np.where(top > self.lam1, outside, np.maximum(top + reach - self.lam1, 0.0))
-        kept = (bound >= self.lam2 * (1.0 - MARGIN)) | (groups.sums(self.w != 0) > 0)
-        return alive[kept[alive]]
+        possible = (bound >= self.lam2 * (1.0 - SCREENING_TOLERANCE)) | (groups.sums(self.w != 0) > 0)
+        return active[possible[active]]
 
-    def working_set(self, z: NDArray, alive: NDArray) -> NDArray:
-        """All nonzero groups, and those that violate most; in order of their number."""
+    def working_set(self, z: NDArray, active: NDArray) -> NDArray:
+        """Return all nonzero groups and the groups with the largest violation, in increasing order of their number."""
         groups = self.problem.groups
         over = np.sqrt(groups.sums(np.maximum(np.abs(z) - self.lam1, 0.0) ** 2)) - self.lam2
         inside = groups.sums(self.w != 0) > 0
         over[inside] = np.inf
-        size = min(max(10, 2 * int(inside.sum())), len(alive))
-        return np.sort(alive[np.argpartition(-over[alive], size - 1)[:size]])
+        size = min(max(10, 2 * int(inside.sum())), len(active))
+        return np.sort(active[np.argpartition(-over[active], size - 1)[:size]])
 
     def run(self, chosen: NDArray, gap: float, target: float) -> None:
-        """Work on the groups ``chosen`` until their gap is a good part below ``gap``, or at most ``target``."""
+        """Minimise over the groups ``chosen`` until their gap is at most 0.3 ``gap`` or ``target``."""
         problem = self.problem
         z = np.zeros(len(self.w))
         spent = 0.0
         for _ in range(50):
             lam1, lam2 = self.lam1, self.lam2
-            kernels.descend(problem.blocks, chosen, lam1, lam2, self.w, self.r, problem.buffers, EPOCHS)
+            kernels.descend(problem.blocks, chosen, lam1, lam2, self.w, self.r, problem.buffers, EPOCHS_PER_GAP)
             problem.correlations(self.r, chosen, z)
             if self.gap(z, chosen)[0] <= max(0.3 * gap, target):
                 return
             spent += 40.0 * len(self.r) * problem.groups.sizes[chosen].sum()
             size = np.count_nonzero(self.w)
-            if spent > NEWTON_STEPS * size * min(size, len(self.r)) * (len(self.r) + size):
+            if spent > DESCENT_BUDGET * size * min(size, len(self.r)) * (len(self.r) + size):
                 break
         augmented = AugmentedLagrangian(problem.XT, problem.y, problem.groups, self.lam1, self.lam2, chosen)
 

@@ -1,4 +1,7 @@
-"""A fixed number of accelerated proximal gradient steps from zero, as in the software behind published tables."""
+"""A fixed number of accelerated proximal gradient steps from zero, as in the software behind published tables.
+
+This is ``solver="fista"``, for comparison with the tables of Xie and Xu (2013).
+"""
 
 from __future__ import annotations
 
@@ -9,27 +12,30 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from baselines.sparse_group_lasso.penalty import Penalty
 from fsgym.threads import one_blas_thread
 
-DENSE = 200  # the smaller side up to which the norm of a table comes from all its eigenvalues
+MAX_DENSE_SIDE = 200  # rows or columns, the smaller number; up to it, the norm is computed from all eigenvalues
 
 
 def squared_norm(X: NDArray[np.float64]) -> float:
-    """The largest eigenvalue of X'X."""
+    """Return the largest eigenvalue of X'X."""
     rows = X if X.shape[0] <= X.shape[1] else X.T
     m = rows.shape[0]
-    if m <= DENSE:
+    if m <= MAX_DENSE_SIDE:
         return float(np.linalg.eigvalsh(rows @ rows.T)[-1])
     operator = LinearOperator((m, m), matvec=lambda v: rows @ (rows.T @ v), dtype=np.float64)  # pyright: ignore
     start = np.random.default_rng(0).normal(size=m)
     return float(eigsh(operator, k=1, v0=start, tol=1e-10, return_eigenvectors=False)[0])
 
 
-def early(X: NDArray[np.float64], y: NDArray[np.float64], penalty: Penalty, n_steps: int) -> NDArray[np.float64]:
-    """``n_steps`` of FISTA (Beck and Teboulle, 2009, eq. 4.1 to 4.3) from zero with step 1 / |X|_2^2, no restart."""
+def run_fista(X: NDArray[np.float64], y: NDArray[np.float64], penalty: Penalty, n_steps: int) -> NDArray[np.float64]:
+    """Take ``n_steps`` steps of FISTA (Beck and Teboulle, 2009, eq. 4.1 to 4.3).
+
+    They start from zero, with step size 1 / |X|_2^2 and without restarts.
+    """
     with one_blas_thread():
-        return _steps(X, y, penalty, n_steps, squared_norm(X))
+        return _fista_steps(X, y, penalty, n_steps, squared_norm(X))
 
 
-def _steps(X: NDArray, y: NDArray, penalty: Penalty, n_steps: int, L: float) -> NDArray[np.float64]:
+def _fista_steps(X: NDArray, y: NDArray, penalty: Penalty, n_steps: int, L: float) -> NDArray[np.float64]:
     w = ahead = np.zeros(X.shape[1])
     if L == 0:
         return w
@@ -43,7 +49,7 @@ def _steps(X: NDArray, y: NDArray, penalty: Penalty, n_steps: int, L: float) -> 
 
 
 def duality_gap(X: NDArray[np.float64], y: NDArray[np.float64], penalty: Penalty, w: NDArray[np.float64]) -> float:
-    """An upper bound on how far the objective at ``w`` is above its minimum."""
+    """Return an upper bound on how far the objective at ``w`` is above its minimum."""
     r = y - X @ w
     norm, squared = penalty.dual_norm(X.T @ r), float(r @ r)
     c = float(y @ r) / squared if squared > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Groups of columns: what users write, and the order in which the solvers see them."""
+"""Groups of columns: as given by the user, and in the order in which the solvers store the columns."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-class Groups(NamedTuple):
-    """A partition of the columns, each group a run of neighbours in the order ``order``.
+class ColumnGroups(NamedTuple):
+    """A partition of the columns; each group is contiguous in ``order``.
 
     Attributes
     ----------
     order : ndarray of shape (n_features,), int64
-        Column number of each place; group g owns the places ``first[g]`` to ``first[g + 1]``.
+        Column number at each place; group g has the places ``first[g]`` to ``first[g + 1]``.
     first : ndarray of shape (n_groups + 1,), int64
     weights : ndarray of shape (n_groups,), float64
-        What lam2 is multiplied with, v_g.
+        v_g, the factors of lam2.
     """
 
     order: NDArray[np.int64]
@@ -30,26 +30,26 @@ class Groups(NamedTuple):
         return np.diff(self.first)
 
     def sums(self, values: NDArray) -> NDArray[np.float64]:
-        """Sum of ``values`` (n_features,), in places, over each group."""
+        """Return the sum over each group of ``values`` (n_features,), which are in the order of places."""
         return np.add.reduceat(values, self.first[:-1])
 
 
-def make_groups(groups: Any, group_weights: str | ArrayLike, n_features: int) -> Groups:
-    """Groups from what a user gives, over ``n_features`` columns.
+def make_groups(groups: Any, group_weights: str | ArrayLike, n_features: int) -> ColumnGroups:
+    """Return the groups over ``n_features`` columns from the parameters of an estimator.
 
-    ``groups`` is None (every column by itself), the common size of groups of neighbours, one label a column, or a
-    list of lists of column numbers. ``group_weights`` is "ones", "sqrt" (of the size) or one positive number a
-    group; groups are in the order of the list, or of the sorted labels.
+    ``groups`` is None (every column is a group), the common size of groups of neighbouring columns, one label per
+    column, or a list of lists of column numbers. ``group_weights`` is "ones", "sqrt" (of the size) or one positive
+    number per group; groups are in the order of the list, or of the sorted labels.
 
-    Raises ValueError where the groups do not partition the columns or the weights do not fit.
+    Raises ValueError if the groups do not partition the columns or the weights do not match the groups.
 
     >>> make_groups([[0, 2], [1]], "sqrt", 3).order.tolist()
     [0, 2, 1]
     """
-    members = _members(groups, n_features)
+    members = _group_members(groups, n_features)
     sizes = np.array([len(m) for m in members])
     if (sizes == 0).any():
-        raise ValueError(f"every group must hold a column, got an empty group {int(sizes.argmin())}")
+        raise ValueError(f"every group must have a column, got an empty group {int(sizes.argmin())}")
     order = np.concatenate(members).astype(np.int64)
     if len(order) != n_features or not np.array_equal(np.sort(order), np.arange(n_features)):
         raise ValueError(
@@ -57,10 +57,10 @@ def make_groups(groups: Any, group_weights: str | ArrayLike, n_features: int) ->
             f"of which {len(np.intersect1d(order, np.arange(n_features)))} are different columns"
         )
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Groups(order, first, _weights(group_weights, sizes))
+    return ColumnGroups(order, first, _check_group_weights(group_weights, sizes))
 
 
-def _members(groups: Any, n_features: int) -> list[NDArray]:
+def _group_members(groups: Any, n_features: int) -> list[NDArray]:
     if groups is None:
         return list(np.arange(n_features)[:, None])
     if isinstance(groups, Integral):
@@ -71,7 +71,7 @@ def _members(groups: Any, n_features: int) -> list[NDArray]:
     if any(np.ndim(g) > 0 for g in groups):
         members = [np.atleast_1d(np.asarray(g)) for g in groups]
         if any(m.size and (m.ndim != 1 or m.dtype.kind not in "iu") for m in members):
-            raise ValueError("groups must be lists of column numbers (whole numbers), one list a group")
+            raise ValueError("groups must be lists of column numbers (whole numbers), one list per group")
         return members
     labels = np.asarray(groups)
     if labels.shape != (n_features,):
@@ -79,14 +79,14 @@ def _members(groups: Any, n_features: int) -> list[NDArray]:
     return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
-def _weights(group_weights: Any, sizes: NDArray) -> NDArray[np.float64]:
+def _check_group_weights(group_weights: Any, sizes: NDArray) -> NDArray[np.float64]:
     if isinstance(group_weights, str):
         if group_weights not in ("ones", "sqrt"):
-            raise ValueError(f"group_weights must be 'ones', 'sqrt' or one number a group, got {group_weights!r}")
+            raise ValueError(f"group_weights must be 'ones', 'sqrt' or one number per group, got {group_weights!r}")
         return np.ones(len(sizes)) if group_weights == "ones" else np.sqrt(sizes)
     weights = np.array(group_weights, dtype=np.float64)
     if weights.shape != sizes.shape:
-        raise ValueError(f"group_weights must have shape {sizes.shape}, one a group, got {weights.shape}")
+        raise ValueError(f"group_weights must have shape {sizes.shape}, one per group, got {weights.shape}")
     if not (np.isfinite(weights) & (weights > 0)).all():
         raise ValueError(f"group_weights must be positive and finite, got {weights.min()} as the smallest")
     return weights

@@ -1,7 +1,7 @@
 """Compiled parts of the sparse group LASSO: its dual norm, and block coordinate descent.
 
-``XT`` is the table transposed, (n_features, n_samples), rows in the order of ``Groups``; ``lam2`` is already multiplied
-with the weight of each group, shape (n_groups,). Kernels allocate nothing.
+``XT`` is the transposed table, (n_features, n_samples), with its rows in the order of ``ColumnGroups``; ``lam2`` is
+already multiplied by the weight of each group, shape (n_groups,). Kernels allocate no memory.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-FAST = {"reassoc", "contract"}  # sums may be split over vector registers; infinities and NaN stay what they are
-STEPS = 10  # accelerated steps a visit
-LARGEST_RATIO = 1e8  # of (lam2 / lam1)^2, above which the dual norm is solved for another unknown
+FAST = {"reassoc", "contract"}  # sums may be split over vector registers; infinities and NaN keep their meaning
+STEPS_PER_VISIT = 10  # accelerated proximal steps on a group, each time it is visited
+MAX_SQUARED_RATIO = 1e8  # of (lam2 / lam1)^2; above it, the dual norm is computed by another formula
 
 
 class Blocks(NamedTuple):
-    """The table in blocks of columns, one a group, and what a step on a block needs.
+    """The table in blocks of columns, one per group, and the data that a step on a block needs.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Blocks(NamedTuple):
     first : ndarray of shape (n_groups + 1,), int64
         The columns of group g are ``first[g]`` to ``first[g + 1]``.
     gram : ndarray of float64
-        Gram matrices one after the other.
+        The Gram matrices, concatenated.
     gram_first : ndarray of shape (n_groups,), int64
-        Where the Gram matrix of each group begins; -1 for a group that has none.
+        Start of each group's Gram matrix in ``gram``; -1 for a group without one.
     bound : ndarray of shape (n_groups,), float64
-        At least the largest eigenvalue of X_g'X_g.
+        An upper bound on the largest eigenvalue of X_g'X_g.
     """
 
     XT: NDArray[np.float64]
@@ -54,7 +54,7 @@ def correlate(XT, r, first, chosen, z):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def shrunk_norm(z, start, stop, threshold):
-    """The norm of the soft-thresholded vector, ||S(z, threshold)||_2, over ``z[start:stop]``."""
+    """Return the norm of the soft-thresholded vector, ||S(z, threshold)||_2, over ``z[start:stop]``."""
     total = 0.0
     for j in range(start, stop):
         excess = abs(z[j]) - threshold
@@ -64,8 +64,8 @@ def shrunk_norm(z, start, stop, threshold):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def sift(a, root, size):
-    """Let ``a[root]`` sink to its place in the heap ``a[:size]``, whose smallest entry is on top."""
+def sift_down(a, root, size):
+    """Sift ``a[root]`` down in the min-heap ``a[:size]``."""
     child = 2 * root + 1
     while child < size:
         if child + 1 < size and a[child + 1] < a[child]:
@@ -77,21 +77,21 @@ def sift(a, root, size):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def descending(z, start, stop, a):
-    """Write |z[start:stop]| into ``a``, largest first; heapsort."""
+def sort_magnitudes(z, start, stop, a):
+    """Write |z[start:stop]| into ``a`` in decreasing order, by heapsort."""
     m = stop - start
     for j in range(m):
         a[j] = abs(z[start + j])
     for root in range(m // 2 - 1, -1, -1):
-        sift(a, root, m)
+        sift_down(a, root, m)
     for last in range(m - 1, 0, -1):
         a[0], a[last] = a[last], a[0]
-        sift(a, 0, last)
+        sift_down(a, 0, last)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _nu_of_small_lam1(a, size, ratio, lam1):
-    """As in ``dual_norm``, where x = nu lam1 is far below a_1, so that a_1 - e would cancel: for x itself."""
+    """Solve the equation of ``dual_norm`` for x = nu lam1 itself: if x is far below a_1, a_1 - e would cancel."""
     s1, s2, j = 0.0, 0.0, 0
     while True:
         s1, s2, j = s1 + a[j], s2 + a[j] * a[j], j + 1
@@ -102,9 +102,9 @@ def _nu_of_small_lam1(a, size, ratio, lam1):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def dual_norm(z, first, chosen, lam1, lam2, a):
-    """The largest nu with ||S(z_g, nu lam1)|| = nu lam2_g over the groups ``chosen`` (Ndiaye et al., 2016).
+    """Return the largest nu with ||S(z_g, nu lam1)|| = nu lam2_g over the groups ``chosen`` (Ndiaye et al., 2016).
 
-    A group is only solved for where it would raise the maximum. ``a`` is a buffer as long as the largest group.
+    The equation is solved only for groups that raise the maximum. ``a`` is a buffer as long as the largest group.
     """
     best = 0.0
     for c in range(chosen.size):
@@ -115,12 +115,12 @@ def dual_norm(z, first, chosen, lam1, lam2, a):
         if lam1 == 0.0:
             nu = shrunk_norm(z, start, stop, 0.0) / lam2[g] if lam2[g] > 0.0 else np.inf
         else:
-            descending(z, start, stop, a)
+            sort_magnitudes(z, start, stop, a)
             ratio = (lam2[g] / lam1) ** 2
-            if ratio > LARGEST_RATIO:
+            if ratio > MAX_SQUARED_RATIO:
                 best = max(best, _nu_of_small_lam1(a, stop - start, ratio, lam1))
                 continue
-            d1, d2 = 0.0, 0.0  # sums of what the first j entries lack of the largest, and of its square
+            d1, d2 = 0.0, 0.0  # sums over the first j entries of their distance to the largest, and of its square
             for j in range(1, stop - start + 1):
                 lack = a[0] - a[j - 1]
                 d1 += lack
@@ -143,13 +143,13 @@ def dual_norm(z, first, chosen, lam1, lam2, a):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def entering_lam1(z, first, lam2, a):
-    """The smallest lam1 at which ||S(z_g, lam1)|| <= lam2_g in every group."""
+    """Return the smallest lam1 at which ||S(z_g, lam1)|| <= lam2_g in every group."""
     best = 0.0
     for g in range(lam2.size):
         start, stop = first[g], first[g + 1]
         if shrunk_norm(z, start, stop, best) <= lam2[g]:
             continue
-        descending(z, start, stop, a)
+        sort_magnitudes(z, start, stop, a)
         d1, d2 = 0.0, 0.0
         for j in range(1, stop - start + 1):
             lack = a[0] - a[j - 1]
@@ -165,7 +165,7 @@ def entering_lam1(z, first, lam2, a):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def penalty_value(w, first, chosen, lam1, lam2):
-    """lam1 |w|_1 + sum_g lam2_g |w_g|_2 over the groups ``chosen``."""
+    """Return lam1 |w|_1 + sum_g lam2_g |w_g|_2 over the groups ``chosen``."""
     total = 0.0
     for c in range(chosen.size):
         g = chosen[c]
@@ -179,7 +179,7 @@ def penalty_value(w, first, chosen, lam1, lam2):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def shrink_group(u, m, threshold1, threshold2):
-    """Replace ``u[:m]`` by the proximal point: soft-thresholding, then the norm shortened by ``threshold2``."""
+    """Replace ``u[:m]`` by its proximal point: soft-thresholding, then the norm reduced by ``threshold2``."""
     total = 0.0
     for j in range(m):
         size = abs(u[j]) - threshold1
@@ -213,11 +213,11 @@ def group_gram(XT, start, stop, gram, base):
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST)
 def descend(blocks, chosen, lam1, lam2, w, r, buffers, n_epochs):
-    """Visit each group of ``chosen`` in turn, ``n_epochs`` times; return the largest change of the fit in the last.
+    """Visit each group of ``chosen`` in turn, ``n_epochs`` times; return the largest change in the last epoch.
 
-    A visit takes accelerated proximal steps with restarts on the group's own least-squares problem, whose gradient at v
-    is G v - c, and then brings the residual ``r`` up to date. ``w`` and ``r`` change in place. A group without a Gram
-    matrix takes one step. ``buffers`` is (4, size of the largest group).
+    A visit takes accelerated proximal steps with restarts on the least-squares problem of the group, whose gradient at
+    v is G v - c, and then updates the residual ``r``. ``w`` and ``r`` change in place. A group without a Gram matrix
+    takes one step. ``buffers`` is (4, size of the largest group).
     """
     largest = 0.0
     for _epoch in range(n_epochs):
@@ -238,7 +238,7 @@ def descend(blocks, chosen, lam1, lam2, w, r, buffers, n_epochs):
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
 def _correlate_block(blocks, g, w, r, c):
-    """Write X_g'r into ``c``; return whether a weight of the group is not zero."""
+    """Write X_g'r into ``c``; return whether any weight of the group is nonzero."""
     XT, start, nonzero = blocks.XT, blocks.first[g], False
     for j in range(blocks.first[g + 1] - start):
         total = 0.0
@@ -251,7 +251,7 @@ def _correlate_block(blocks, g, w, r, c):
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
 def _begin_visit(blocks, g, w, buffers):
-    """The old weights of the group in ``buffers[1]`` and, where steps begin, ``buffers[2]``; c = X_g'r + G w_g."""
+    """Copy the weights of the group to ``buffers[1]`` and ``buffers[2]``, and add G w_g to c, the first buffer."""
     c, old, ahead = buffers[0], buffers[1], buffers[2]
     start, base = blocks.first[g], blocks.gram_first[g]
     m = blocks.first[g + 1] - start
@@ -267,12 +267,12 @@ def _begin_visit(blocks, g, w, buffers):
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
 def _accelerated_steps(blocks, g, lam1, lam2_g, w, buffers):
-    """Proximal steps with momentum on the weights of the group, until they hardly move."""
+    """Take proximal steps with momentum on the weights of the group, until they hardly change."""
     c, ahead, new = buffers[0], buffers[2], buffers[3]
     start, base, L = blocks.first[g], blocks.gram_first[g], blocks.bound[g]
     m = blocks.first[g + 1] - start
     momentum = 1.0
-    for _step in range(STEPS):
+    for _step in range(STEPS_PER_VISIT):
         for j in range(m):
             slope = 0.0
             if base >= 0:
@@ -288,7 +288,7 @@ def _accelerated_steps(blocks, g, lam1, lam2_g, w, buffers):
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum * momentum))
         factor = (momentum - 1.0) / following
         momentum = following
-        if turned > 0.0:  # the step points back: start anew without momentum
+        if turned > 0.0:  # the step points backwards: restart without momentum
             momentum, factor = 1.0, 0.0
         for j in range(m):
             ahead[j] = new[j] + factor * (new[j] - w[start + j])
@@ -299,7 +299,7 @@ def _accelerated_steps(blocks, g, lam1, lam2_g, w, buffers):
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath=FAST, forceinline=True)
 def _update_residual(blocks, g, w, old, r):
-    """Take the change of the group's weights off the residual; return the squared norm of the change."""
+    """Subtract the effect of the changed weights from the residual; return the squared norm of the change."""
     XT, start, change = blocks.XT, blocks.first[g], 0.0
     for j in range(blocks.first[g + 1] - start):
         delta = w[start + j] - old[j]

@@ -1,4 +1,4 @@
-"""The sparse group LASSO with the logistic loss: Newton steps, each a weighted least-squares problem solved exactly."""
+"""The sparse group LASSO with the logistic loss: proximal Newton steps on weighted least-squares problems."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from scipy.special import entr, expit
 from sklearn.exceptions import ConvergenceWarning
 
-from baselines.sparse_group_lasso.exact import Problem, solve
-from baselines.sparse_group_lasso.groups import Groups
+from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
+from baselines.sparse_group_lasso.groups import ColumnGroups
 from baselines.sparse_group_lasso.penalty import Penalty
 from fsgym.threads import one_blas_thread
 
-FLATTEST = 1e-6  # curvature of a row, at least: rows far on the right side would else weigh nothing
+MIN_CURVATURE = 1e-6  # lower bound on a row's second derivative, which vanishes for rows with a large margin
 
 
 class LogisticSolution(NamedTuple):
-    """Coefficients (n_features,), intercept, the duality gap they were proven to, and the Newton steps."""
+    """Coefficients (n_features,), intercept, the certified duality gap, and the number of Newton steps."""
 
     w: NDArray[np.float64]
     b: float
@@ -28,13 +28,13 @@ class LogisticSolution(NamedTuple):
 
 
 def null_model(y: NDArray[np.float64]) -> tuple[float, float]:
-    """The intercept of the model without features, and its loss; ``y`` holds 0 and 1, and both."""
+    """Return the intercept of the model without features, and its loss; ``y`` contains both 0 and 1."""
     share = float(y.mean())
     return float(np.log(share / (1.0 - share))), len(y) * float(entr(share) + entr(1.0 - share))
 
 
-def lambda_max(X: NDArray[np.float64], y: NDArray[np.float64], tau: float, groups: Groups) -> float:
-    """The lambda from which, at (tau lambda, (1 - tau) lambda), every coefficient is zero."""
+def lambda_max(X: NDArray[np.float64], y: NDArray[np.float64], tau: float, groups: ColumnGroups) -> float:
+    """Return the smallest lambda at which, with (tau lambda, (1 - tau) lambda), every coefficient is zero."""
     return Penalty(tau, 1.0 - tau, groups).dual_norm(X.T @ (y - y.mean()))
 
 
@@ -43,7 +43,7 @@ def solve_logistic(
     y: NDArray[np.float64],
     lam1: float,
     lam2: float,
-    groups: Groups,
+    groups: ColumnGroups,
     *,
     start: LogisticSolution | None = None,
     tol: float = 1e-6,
@@ -54,13 +54,13 @@ def solve_logistic(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), float64
-    y : ndarray of shape (n_samples,), float64, 0 and 1, and both
+    y : ndarray of shape (n_samples,), float64, which contains both 0 and 1
     lam1, lam2 : float, at least 0 and not both 0
     groups : Groups
-    start : LogisticSolution, optional, of larger penalties
+    start : LogisticSolution, optional, for example of larger penalties
     tol : float
         Duality gap at which to stop, as a share of the loss of the model without features.
-    max_iter : int, Newton steps before a ConvergenceWarning
+    max_iter : int, Newton steps after which a ConvergenceWarning is issued
 
     References
     ----------
@@ -69,10 +69,10 @@ def solve_logistic(
     safe screening rules for sparsity enforcing penalties, section 4.
     """
     with one_blas_thread():
-        return _newton(_State(X, y, Penalty(lam1, lam2, groups)), start, tol, max_iter)
+        return _run_newton(_State(X, y, Penalty(lam1, lam2, groups)), start, tol, max_iter)
 
 
-def _newton(state: _State, start: LogisticSolution | None, tol: float, max_iter: int) -> LogisticSolution:
+def _run_newton(state: _State, start: LogisticSolution | None, tol: float, max_iter: int) -> LogisticSolution:
     first, loss = null_model(state.y)
     w, b = (np.zeros(state.X.shape[1]), first) if start is None else (start.w, start.b)
     b = state.intercept(state.X @ w, b)
@@ -92,7 +92,7 @@ def _newton(state: _State, start: LogisticSolution | None, tol: float, max_iter:
 
 
 class _State(NamedTuple):
-    """One table, target and penalty; eta is Xw + b."""
+    """One table, target and penalty, with the quantities of a Newton step; eta is Xw + b."""
 
     X: NDArray[np.float64]
     y: NDArray[np.float64]
@@ -102,7 +102,7 @@ class _State(NamedTuple):
         return float(np.logaddexp(0.0, eta).sum() - self.y @ eta)
 
     def intercept(self, margin: NDArray, b: float) -> float:
-        """The best b: the root of sum(expit(margin + b) - y), by Newton's method within shrinking bounds."""
+        """Return the best b, the root of sum(expit(margin + b) - y), by safeguarded Newton steps."""
         wanted = self.y.sum()
         middle = np.log(wanted / (len(self.y) - wanted))
         low, high = middle - margin.max(), middle - margin.min()
@@ -118,37 +118,42 @@ class _State(NamedTuple):
         return b
 
     def gap(self, w: NDArray, b: float) -> float:
-        """The duality gap, where b is the best for w: the dual point is the residual times a share that is feasible."""
+        """Return the duality gap at ``w`` and its best ``b``.
+
+        The dual point is the residual, scaled so that it is feasible.
+        """
         eta = self.X @ w + b
-        residual, curvature = self.y - expit(eta), np.maximum(expit(eta) * expit(-eta), FLATTEST)
+        residual, curvature = self.y - expit(eta), np.maximum(expit(eta) * expit(-eta), MIN_CURVATURE)
         squared = float(residual @ (residual / curvature))
-        share = max(1.0 + float(eta @ residual) / squared, 0.0) if squared > 0 else 1.0  # best for a quadratic loss
+        share = max(1.0 + float(eta @ residual) / squared, 0.0) if squared > 0 else 1.0  # optimal for a quadratic loss
         for most in (self.penalty.dual_norm(self.X.T @ residual), float(np.abs(residual).max())):
             share = min(share, 1.0 / most) if most > 0 else share
         q = (self.y - share * residual).clip(0.0, 1.0)
         return max(self.loss(eta) + self.penalty.value(w) - float((entr(q) + entr(1.0 - q)).sum()), 0.0)
 
     def step(self, w: NDArray, b: float, gap: float, target: float) -> tuple[NDArray, float, bool]:
-        """One proximal Newton step with a line search; and whether it moved at all."""
+        """Take one proximal Newton step with a line search; return w, b, and whether they changed."""
         eta = self.X @ w + b
         p = expit(eta)
-        curvature = np.maximum(p * (1.0 - p), FLATTEST)
+        curvature = np.maximum(p * (1.0 - p), MIN_CURVATURE)
         root, share = np.sqrt(curvature), curvature / curvature.sum()
         response = eta + (self.y - p) / curvature
         means, mean = share @ self.X, float(share @ response)
         groups = self.penalty.groups
-        problem = Problem(root[:, None] * (self.X - means), root * (response - mean), groups)
+        problem = SGLProblem(root[:, None] * (self.X - means), root * (response - mean), groups)
         enough = 0.1 * max(0.1 * gap, target) / (0.5 * float(problem.y @ problem.y))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of the whole problem judges
-            found = solve(problem, self.penalty.lam1, self.penalty.lam2, w[groups.order], max(enough, 1e-14), 200)
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the gap of the logistic problem decides
+            lam1, lam2 = self.penalty.lam1, self.penalty.lam2
+            solution = solve_sgl(problem, lam1, lam2, w[groups.order], max(enough, 1e-14), 200)
         new = np.empty_like(w)
-        new[groups.order] = found.w
-        return self._searched(w, b, eta, new, mean - float(new @ means), p)
+        new[groups.order] = solution.w
+        return self._line_search(w, b, eta, new, mean - float(new @ means), p)
 
-    def _searched(
+    def _line_search(
         self, w: NDArray, b: float, eta: NDArray, new: NDArray, new_b: float, p: NDArray
     ) -> tuple[NDArray, float, bool]:
+        """Backtrack from ``new`` and ``new_b`` until the objective decreases enough; return as ``step`` does."""
         before, cost = self.loss(eta) + self.penalty.value(w), self.penalty.value(w)
         ahead = self.X @ new + new_b - eta
         slope = float((p - self.y) @ ahead) + self.penalty.value(new) - cost

@@ -1,4 +1,4 @@
-"""The smallest penalty that leaves nothing, and solutions along a list of penalties."""
+"""The smallest penalty at which all coefficients are zero, and solutions along a list of penalties."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from baselines.linear import check_X_y
 from baselines.sparse_group_lasso import kernels
-from baselines.sparse_group_lasso.exact import Problem, solve
+from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.penalty import Penalty
 
@@ -34,7 +34,7 @@ class SGLPath(NamedTuple):
 
 
 def centred(X: NDArray, y: NDArray, fit_intercept: bool) -> tuple[NDArray, NDArray, NDArray, float]:
-    """The table and target that the solver sees, and the means that were taken off."""
+    """Return the table and target, centred if there is an intercept, and the means that were subtracted."""
     if not fit_intercept:
         return X, y, np.zeros(X.shape[1]), 0.0
     constant = np.ptp(X, axis=0) == 0
@@ -43,7 +43,7 @@ def centred(X: NDArray, y: NDArray, fit_intercept: bool) -> tuple[NDArray, NDArr
 
 
 def check_penalties(lam1: Any, lam2: Any) -> tuple[float, float]:
-    """Both as floats; ValueError unless both are finite, at least 0, and one is above 0."""
+    """Return both as floats; raises ValueError unless both are finite and at least 0, and one is above 0."""
     for name, lam in (("lam1", lam1), ("lam2", lam2)):
         if isinstance(lam, bool) or not isinstance(lam, Real) or not 0 <= float(lam) < np.inf:
             raise ValueError(f"{name} must be a finite number of at least 0, got {lam!r}")
@@ -63,21 +63,21 @@ def sgl_path(
     tol: float = 1e-6,
     max_iter: int = 200,
 ) -> SGLPath:
-    """Exact sparse group LASSO solutions at each pair of ``penalties``, each started from the one before.
+    """Compute exact sparse group LASSO solutions at each pair of ``penalties``, each started from the previous one.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), finite
     y : array-like of shape (n_samples,), finite
     penalties : iterable of (lam1, lam2)
-        Best in falling order. A pair of two zeros is an error.
+        Decreasing order is fastest. The two must not both be 0.
     groups, group_weights, fit_intercept, tol, max_iter
         As in ``SparseGroupLasso``.
 
     Raises
     ------
     ValueError
-        For bad tables, groups that do not partition the columns, and bad penalties.
+        For invalid tables, groups that do not partition the columns, and invalid penalties.
 
     Examples
     --------
@@ -93,13 +93,13 @@ def sgl_path(
     layout = make_groups(groups, group_weights, table.shape[1])
     pairs = [check_penalties(*pair) for pair in penalties]
     Z, t, means, mean = centred(table, target.astype(np.float64), fit_intercept)
-    problem, w, found = Problem(Z, t, layout), None, []
+    problem, w, solutions = SGLProblem(Z, t, layout), None, []
     coefs = np.zeros((len(pairs), table.shape[1]))
     for k, (lam1, lam2) in enumerate(pairs):
-        found.append(solve(problem, lam1, lam2, w, tol, max_iter))
-        w = found[-1].w
+        solutions.append(solve_sgl(problem, lam1, lam2, w, tol, max_iter))
+        w = solutions[-1].w
         coefs[k, layout.order] = w
-    gaps, n_iters = np.array([s.gap for s in found]), np.array([s.n_iter for s in found], dtype=np.int64)
+    gaps, n_iters = np.array([s.gap for s in solutions]), np.array([s.n_iter for s in solutions], dtype=np.int64)
     return SGLPath(coefs, mean - coefs @ means, gaps, n_iters)
 
 
@@ -114,12 +114,13 @@ def sgl_lambda_max(
     group_weights: str | ArrayLike = "ones",
     fit_intercept: bool = False,
 ) -> float:
-    """The smallest penalty at which every coefficient of the sparse group LASSO is zero.
+    """Return the smallest penalty at which every coefficient of the sparse group LASSO is zero.
 
-    Exactly one of ``tau``, ``lam1`` and ``lam2`` says which penalty is asked for: with ``tau`` in [0, 1] the lambda of
-    (lam1, lam2) = (tau lambda, (1 - tau) lambda), with ``lam1`` the lam2 that goes with it, with ``lam2`` the lam1.
+    Exactly one of ``tau``, ``lam1`` and ``lam2`` must be given. With ``tau`` in [0, 1], the result is the lambda of
+    (lam1, lam2) = (tau lambda, (1 - tau) lambda). With ``lam1`` it is the smallest lam2 for this lam1, with ``lam2``
+    the smallest lam1 for this lam2.
 
-    Raises ValueError for bad tables or groups, and unless exactly one of the three is given.
+    Raises ValueError for invalid tables or groups, and unless exactly one of the three is given.
 
     >>> import numpy as np
     >>> sgl_lambda_max(np.eye(2), np.array([3.0, 4.0]), 2, tau=0.0)

@@ -1,4 +1,4 @@
-"""The sparse group penalty, lam1 |w|_1 + lam2 sum_g v_g |w_g|_2, with its parts named as in the literature."""
+"""The sparse group penalty, lam1 |w|_1 + lam2 sum_g v_g |w_g|_2: its value, proximal map and dual norm."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.sparse_group_lasso import kernels
-from baselines.sparse_group_lasso.groups import Groups
+from baselines.sparse_group_lasso.groups import ColumnGroups
 
 
 class Penalty(NamedTuple):
-    """The penalty at one pair (lam1, lam2), both at least 0; every vector is (n_features,) float64, in columns.
+    """The penalty at one pair (lam1, lam2), both at least 0.
+
+    All vectors are float64 (n_features,), in the order of the columns.
 
     References
     ----------
@@ -30,31 +32,31 @@ class Penalty(NamedTuple):
 
     lam1: float
     lam2: float
-    groups: Groups
+    groups: ColumnGroups
 
     def _norms(self, places: NDArray) -> NDArray[np.float64]:
         return np.sqrt(self.groups.sums(places**2))
 
     def value(self, w: NDArray) -> float:
-        """lam1 |w|_1 + lam2 sum_g v_g |w_g|_2."""
+        """Return lam1 |w|_1 + lam2 sum_g v_g |w_g|_2."""
         norms = self._norms(w[self.groups.order])
         return float(self.lam1 * np.abs(w).sum() + self.lam2 * (self.groups.weights @ norms))
 
     def prox(self, u: NDArray, step: float = 1.0) -> NDArray[np.float64]:
-        """The minimiser of 1/2 |w - u|^2 + step times the penalty: soft-thresholding, then shorter groups."""
+        """Return the minimiser of 1/2 |w - u|^2 + step times the penalty: soft-thresholding, then group shrinkage."""
         places = u[self.groups.order]
         soft = np.sign(places) * np.maximum(np.abs(places) - step * self.lam1, 0.0)
         norms, cut = self._norms(soft), step * self.lam2 * self.groups.weights
-        kept = 1.0 - np.divide(cut, norms, out=np.ones_like(norms), where=norms > cut)
+        shrinkage = 1.0 - np.divide(cut, norms, out=np.ones_like(norms), where=norms > cut)
         w = np.empty_like(soft)
-        w[self.groups.order] = soft * np.repeat(kept, self.groups.sizes)
+        w[self.groups.order] = soft * np.repeat(shrinkage, self.groups.sizes)
         return w
 
     def dual_norm(self, z: NDArray) -> float:
-        """The largest z'w over all w of penalty at most one; inf where both penalties are 0 and z is not."""
+        """Return the largest z'w over all w of penalty at most 1; inf if both penalties are 0 and z is not."""
         if self.lam1 == 0 and self.lam2 == 0:
             return np.inf if np.any(z) else 0.0
         places, buffer = np.ascontiguousarray(z[self.groups.order]), np.empty(int(self.groups.sizes.max()))
-        everything = np.arange(len(self.groups.weights))
+        all_groups = np.arange(len(self.groups.weights))
         lam2 = self.lam2 * self.groups.weights
-        return float(kernels.dual_norm(places, self.groups.first, everything, float(self.lam1), lam2, buffer))
+        return float(kernels.dual_norm(places, self.groups.first, all_groups, float(self.lam1), lam2, buffer))

@@ -1,4 +1,4 @@
-"""SVM+ (Vapnik and Vashist, 2009) by an interior point method of its own."""
+"""SVM+ (Vapnik and Vashist, 2009), solved by an interior point method that certifies its solution."""
 
 from baselines.svm_plus.classifier import SVMPlusClassifier
 

@@ -1,4 +1,4 @@
-"""SVM+: a linear support vector machine whose slacks are explained by information that only training has."""
+"""SVM+: a linear support vector machine whose slacks are modelled by features that only training has."""
 
 from __future__ import annotations
 
@@ -14,57 +14,61 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import class_codes, signed_targets, validate_data
 from baselines.svm_plus.model import SVMPlusModel, slack_weight, solve_each
-from baselines.svm_plus.problem import Solution, SVMPlusProblem, View, solve_svm, solve_svm_plus
+from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, SVMPlusSolution, solve_svm, solve_svm_plus
 
 
 class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
     """Linear SVM+ (learning using privileged information); one-vs-rest for more than two classes.
 
     With f(x) = <w, x> + b and slacks s(x*) = <w*, x*> + b* that depend on privileged features x*, it minimises
-    |w|^2 / 2 + lam1 |w*|^2 / 2 + lam2 sum_i s_i subject to y_i f(x_i) + s_i >= 1 and s_i >= 0. Only x is needed to
-    predict. Without privileged features it is the soft-margin SVM with C = lam2.
+    |w|^2 / 2 + lam1 |w*|^2 / 2 + lam2 sum_i s_i subject to y_i f(x_i) + s_i >= 1 and s_i >= 0. Prediction needs x only.
+    Without privileged features this is the soft-margin SVM with C = lam2.
 
     Parameters
     ----------
     lam1 : float, default=1.0
-        Weight of the squared norm of w*. Small: slacks are free, as in the plain SVM. Large: alike for all samples.
+        Weight of the squared norm of w*. With a small value the slacks are almost free, as in the plain SVM; with a
+        large value they are almost the same for all samples.
     lam2 : float, default=1.0
         Weight of the summed slacks, comparable with C of a plain SVM.
     fit_intercept_privileged : bool, default=True
-        Whether the slacks have an intercept b*, unpenalised. Without, no solution may exist, as with centred
-        privileged features unless the classes can be separated.
+        Whether the slacks have an unpenalised intercept b*. Without it there may be no solution, for example with
+        centred privileged features and classes that cannot be separated.
     objective_scale : {"svm", "paper"}, default="svm"
-        "paper" drops the halves of the squared norms, which is ``lam2 / 2`` here; attributes stay those of "svm".
+        "paper" drops the factors 1/2 on the squared norms, as the paper of LUFe does (see ``LUFeClassifier``): the same
+        as ``lam2 / 2`` with "svm". Attributes are on the scale of "svm" in both cases.
     solver : {"auto", "gram", "factor"}, default="auto"
-        Whether Newton's equations are in samples (fast where features are many) or in features (exact even for badly
-        scaled ones). "auto" chooses by the shape. Where "gram" does not end well, "factor" follows.
+        "gram" writes Newton's equations in samples (fast for many features), "factor" in features (accurate even for
+        badly scaled ones). "auto" chooses by the shape of the data. If "gram" does not converge, "factor" follows.
     tol : float, default=1e-8
-        Duality gap at which to stop, relative to the objective; constraints are met to ten times this.
+        Duality gap at which to stop, relative to the objective; constraints hold to ten times this.
     max_iter : int, default=80
-        Steps of the interior point method; 5 to 20 are usual.
+        Maximum number of steps of the interior point method; 5 to 20 are usual.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (1 or n_classes, n_features), float64
-        w. The intercept is ambiguous where no sample lies exactly on its margin.
+        w.
     intercept_ : ndarray of shape (1 or n_classes,), float64
+        b. It is not unique if no sample lies exactly on its margin.
     coef_privileged_ : ndarray of shape (1 or n_classes, n_privileged), float64
-        w*; of no columns where there were no privileged features.
+        w*; without columns if there were no privileged features.
     intercept_privileged_ : ndarray of shape (1 or n_classes,), float64
     alpha_, beta_ : ndarray of shape (1 or n_classes, n_samples), float64
-        Multipliers of the margins and of s >= 0. Those of SVM+ are not bounded by lam2.
+        Multipliers of the margin constraints and of s >= 0. In SVM+ they are not bounded by lam2.
     dual_coef_ : ndarray of shape (1 or n_classes, n_samples), float64
         ``alpha_`` times the targets of +1 and -1.
     slack_ : ndarray of shape (1 or n_classes, n_samples), float64
     objective_, duality_gap_ : float, or ndarray of shape (n_classes,) for more than two classes
-        With b* the gap bounds how far the objective is from its minimum, ``max_violation_`` included.
+        With b*, the gap bounds how far the objective is above its minimum, including the effect of
+        ``max_violation_``.
     max_violation_ : float
-        The worst violation of a constraint, in margins.
+        Largest violation of a constraint, in units of the margin.
     n_iter_ : int
     status_ : {"optimal", "inaccurate"}
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     References
     ----------
@@ -115,38 +119,41 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike, X_privileged: ArrayLike | None = None) -> SVMPlusClassifier:
         """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,).
 
-        ``X_privileged`` (n_samples, n_privileged) is what only training knows; None for a plain SVM. Tables are finite
-        numbers, dense or CSR; a sparse one is never made dense as a whole. Give rows a norm of about 1, or scale
-        columns to [-1, 1]: nothing is scaled here. Raises ValueError for a parameter out of range, for bad tables,
-        for fewer than two classes, and where no solution exists (``fit_intercept_privileged=False`` only).
+        ``X_privileged`` (n_samples, n_privileged) are the features that are available in training only; None fits a
+        plain SVM. Tables hold finite numbers, dense or CSR; a sparse table is never made dense as a whole. This method
+        does not scale: give rows a norm of about 1, or scale columns to [-1, 1]. Raises ValueError for a parameter out
+        of range, for invalid tables, for fewer than two classes, and if no solution exists (only with
+        ``fit_intercept_privileged=False``).
         """
         table, labels = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, codes = class_codes(labels)
         targets, C = signed_targets(codes), slack_weight(self.lam2, self.objective_scale)
-        view, tol, max_iter = View(table), self.tol, self.max_iter
+        samples, tol, max_iter = SampleTable(table), self.tol, self.max_iter
         if X_privileged is None:
-            solutions = solve_each(targets, lambda y: solve_svm(view, y, C, tol=tol, max_iter=max_iter))
+            solutions = solve_each(targets, lambda y: solve_svm(samples, y, C, tol=tol, max_iter=max_iter))
         else:
-            known = check_array(X_privileged, accept_sparse="csr", dtype=np.float64, input_name="X_privileged")
-            check_consistent_length(table, known)
-            privileged, intercept = View(known), self.fit_intercept_privileged
+            privileged_table = check_array(
+                X_privileged, accept_sparse="csr", dtype=np.float64, input_name="X_privileged"
+            )
+            check_consistent_length(table, privileged_table)
+            privileged, intercept = SampleTable(privileged_table), self.fit_intercept_privileged
 
-            def solve(y: NDArray[np.float64]) -> Solution:
-                problem = SVMPlusProblem(view, privileged, y, self.lam1, C, intercept)
+            def solve(y: NDArray[np.float64]) -> SVMPlusSolution:
+                problem = SVMPlusProblem(samples, privileged, y, self.lam1, C, intercept)
                 return solve_svm_plus(problem, solver=self.solver, tol=tol, max_iter=max_iter)
 
             solutions = solve_each(targets, solve)
         self.classes_ = classes
-        self._keep(solutions, targets, "privileged")
+        self._store_solutions(solutions, targets, "privileged")
         return self
 
-    def _table(self, X: Any) -> Any:
+    def _input_columns(self, X: Any) -> Any:
         check_is_fitted(self, "coef_")
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns decide each row, bool (n_samples, n_features): those with a weight in any classifier."""
-        return np.tile(self.coef_.any(axis=0), (self._table(X).shape[0], 1))
+        """Which columns each prediction uses, bool (n_samples, n_features): those with a weight in any classifier."""
+        return np.tile(self.coef_.any(axis=0), (self._input_columns(X).shape[0], 1))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Three forms of the problem for the interior point method: by factors, by Gram matrices, and without privileges."""
+"""Three forms of the problem for the interior point method: in factors, in Gram matrices, and the plain SVM."""
 
 from __future__ import annotations
 
@@ -7,31 +7,34 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from baselines.svm_plus.interior_point import Iterate, Residuals, Vector
+from baselines.arrays import FloatMatrix, FloatVector
+from baselines.svm_plus.interior_point import Iterate, Residuals
 
-Matrix = NDArray[np.float64]
 
+def cholesky_factor(H: FloatMatrix) -> FloatMatrix:
+    """Return the lower Cholesky factor of ``H`` (column-major, overwritten).
 
-def cholesky(H: Matrix) -> Matrix:
-    """The lower factor of ``H`` (column-major, overwritten); LinAlgError where it is not positive definite."""
+    Raises LinAlgError if ``H`` is not positive definite.
+    """
     factor, info = dpotrf(H, lower=1, overwrite_a=1, clean=0)
     if info != 0 or not np.isfinite(factor[-1, -1]):
         raise np.linalg.LinAlgError("not positive definite")
     return factor
 
 
-def solve(factor: Matrix, right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """H^-1 right by the factor of ``cholesky``."""
+def cholesky_solve(factor: FloatMatrix, right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return H^-1 right, where ``factor`` is the result of ``cholesky_factor(H)``."""
     return dpotrs(factor, right, lower=1)[0]
 
 
 class FactorForm:
     """theta = (u, intercept, u*, [intercept*]) with XX' = ZZ' and X*X*' = Z*Z*'.
 
-    Never squares the condition of the data. Newton's matrix has as many rows as Z and Z* have columns.
+    This form never squares the condition number of the data. The matrix of Newton's equations has one row for each
+    column of Z and Z* and one for each intercept.
     """
 
-    def __init__(self, y: Vector, Z: Matrix, Zp: Matrix, C: float, lam1: float, intercept: bool) -> None:
+    def __init__(self, y: FloatVector, Z: FloatMatrix, Zp: FloatMatrix, C: float, lam1: float, intercept: bool) -> None:
         self.scale, self.scale_p = rms(Z), rms(Zp)
         n, self.r1 = Z.shape[0], Z.shape[1] + 1
         self.A = np.column_stack([Z * (y / self.scale)[:, None], y])
@@ -42,7 +45,7 @@ class FactorForm:
         self.linear = np.concatenate([np.zeros(self.r1), self.B.sum(axis=0)])
         self.intercept = intercept
 
-    def start(self) -> Vector:
+    def start(self) -> FloatVector:
         theta = np.zeros(len(self.q))
         if self.intercept:
             theta[-1] = 1.0
@@ -68,43 +71,52 @@ class FactorForm:
         H.flat[:: len(H) + 1] += self.q
         self.H = H
         try:
-            self.chol = cholesky(H.copy(order="F"))
+            self.chol = cholesky_factor(H.copy(order="F"))
         except np.linalg.LinAlgError:
             jittered = H.copy(order="F")
             jittered.flat[:: len(H) + 1] += 1e-13 * np.diag(H) + 1e-14
-            self.chol = cholesky(jittered)
+            self.chol = cholesky_factor(jittered)
 
-    def direction(self, at: Iterate, left: Residuals, rc1: Vector, rc2: Vector) -> Iterate:
-        t1 = -(rc1 + at.a * left.margin) / at.p
-        t2 = -(rc2 + at.b * left.slack) / at.s
-        right = -left.dual + np.concatenate([self.A.T @ t1, self.B.T @ (t1 + t2)])
-        step = solve(self.chol, right)
-        step += solve(self.chol, right - self.H @ step)
+    def direction(self, at: Iterate, residuals: Residuals, rc1: FloatVector, rc2: FloatVector) -> Iterate:
+        t1 = -(rc1 + at.a * residuals.margin) / at.p
+        t2 = -(rc2 + at.b * residuals.slack) / at.s
+        right = -residuals.dual + np.concatenate([self.A.T @ t1, self.B.T @ (t1 + t2)])
+        step = cholesky_solve(self.chol, right)
+        step += cholesky_solve(self.chol, right - self.H @ step)
         u2 = self.B @ step[self.r1 :]
         u1 = self.A @ step[: self.r1] + u2
-        return Iterate(t1 - self.W1 * u1, t2 - self.W2 * u2, u1 + left.margin, u2 + left.slack, step)
+        return Iterate(t1 - self.W1 * u1, t2 - self.W2 * u2, u1 + residuals.margin, u2 + residuals.slack, step)
 
 
 class GramForm:
-    """theta = (intercept, [intercept*]); the weights are combinations of samples, w = C X'(y a),
-    w* = (C / lam1) X*'(a + b - 1).
+    """theta = (intercept, [intercept*]); the weights are combinations of samples.
 
-    Newton's matrix has two rows a sample; where X has rank at most half the number of samples (``Z`` given, with
-    XX' = ZZ'), it is reduced to one row a sample. Forming Gram matrices squares the condition of the data.
+    w = C X'(y a) and w* = (C / lam1) X*'(a + b - 1).
+
+    The matrix of Newton's equations has two rows per sample. If the rank of X is at most half the number of samples
+    (``Z`` is given, with XX' = ZZ'), it is reduced to one row per sample. Forming the Gram matrices squares the
+    condition number of the data.
     """
 
     def __init__(
-        self, y: Vector, K: Matrix, Kp: Matrix, C: float, lam1: float, intercept: bool, Z: Matrix | None = None
+        self,
+        y: FloatVector,
+        K: FloatMatrix,
+        Kp: FloatMatrix,
+        C: float,
+        lam1: float,
+        intercept: bool,
+        Z: FloatMatrix | None = None,
     ) -> None:
         self.y, self.n, self.intercept = y, len(y), intercept
         self.Q, self.M = C * (y[:, None] * K * y), (C / lam1) * Kp
         self.QM = self.Q + self.M
-        self.E = np.zeros((2 * self.n, 1 + int(intercept)))  # what the intercepts add to (margins, slacks)
+        self.E = np.zeros((2 * self.n, 1 + int(intercept)))  # contribution of the intercepts to (margins, slacks)
         self.E[: self.n, 0] = y
         self.E[:, 1:] = 1.0
         self.Z = None if Z is None else np.sqrt(C) * y[:, None] * Z
 
-    def start(self) -> Vector:
+    def start(self) -> FloatVector:
         return np.zeros(self.E.shape[1])
 
     def dual_scale(self) -> float:
@@ -121,71 +133,74 @@ class GramForm:
         self.D1, self.D2 = at.p / at.a, at.s / at.b
         if self.Z is None:
             n = self.n
-            H = np.empty((2 * n, 2 * n), order="F")  # its lower half is all that is read
+            H = np.empty((2 * n, 2 * n), order="F")  # only the lower half is read
             H[:n, :n], H[n:, :n], H[n:, n:] = self.QM, self.M, self.M
             H.flat[:: 2 * n + 1] += np.concatenate([self.D1, self.D2])
-            self.chol = cholesky(H)
+            self.chol = cholesky_factor(H)
         else:
             self._reduce(self.Z)
         self.HE = self._solve(self.E)
-        self.schur = cholesky(np.asfortranarray(self.E.T @ self.HE))
+        self.schur = cholesky_factor(np.asfortranarray(self.E.T @ self.HE))
 
-    def _reduce(self, Z: Matrix) -> None:
-        """In (a, v = a + b): [[Q + L, -D2], [-D2, M + D2]], the first block eliminated by Woodbury on Q = ZZ'."""
+    def _reduce(self, Z: FloatMatrix) -> None:
+        """Factorise the system in (a, v = a + b), [[Q + L, -D2], [-D2, M + D2]].
+
+        The first block is eliminated with the Woodbury identity on Q = ZZ'.
+        """
         self.L = self.D1 + self.D2
         inner = Z.T @ (Z / self.L[:, None])
         inner.flat[:: len(inner) + 1] += 1.0
-        self.inner = cholesky(np.asfortranarray(inner))
+        self.inner = cholesky_factor(np.asfortranarray(inner))
         half = solve_triangular(self.inner, (Z * (self.D2 / self.L)[:, None]).T, lower=True, check_finite=False)
         S = self.M + half.T @ half
         S.flat[:: self.n + 1] += self.D1 * self.D2 / self.L
-        self.chol = cholesky(np.asfortranarray(S))
+        self.chol = cholesky_factor(np.asfortranarray(S))
 
-    def _solve(self, right: Matrix) -> Matrix:
-        """Newton's matrix [[Q + M + D1, M], [M, M + D2]] inverted, on (2 n_samples, k)."""
+    def _solve(self, right: FloatMatrix) -> FloatMatrix:
+        """Solve Newton's equations [[Q + M + D1, M], [M, M + D2]] x = right, (2 n_samples, k)."""
         if self.Z is None:
-            return solve(self.chol, right)
+            return cholesky_solve(self.chol, right)
         x = self._solve_reduced(self.Z, right)
         return x + self._solve_reduced(self.Z, right - self._product(x))
 
-    def _product(self, x: Matrix) -> Matrix:
+    def _product(self, x: FloatMatrix) -> FloatMatrix:
         a, b = x[: self.n], x[self.n :]
         slack = self.M @ (a + b)
         return np.concatenate([self.Q @ a + slack + self.D1[:, None] * a, slack + self.D2[:, None] * b])
 
-    def _solve_reduced(self, Z: Matrix, right: Matrix) -> Matrix:
+    def _solve_reduced(self, Z: FloatMatrix, right: FloatMatrix) -> FloatMatrix:
         first, second = right[: self.n] - right[self.n :], right[self.n :]
         D2 = self.D2[:, None]
 
-        def invert(x: Matrix) -> Matrix:  # (Q + L)^-1
+        def invert(x: FloatMatrix) -> FloatMatrix:  # (Q + L)^-1
             x = x / self.L[:, None]
-            return x - (Z / self.L[:, None]) @ solve(self.inner, Z.T @ x)
+            return x - (Z / self.L[:, None]) @ cholesky_solve(self.inner, Z.T @ x)
 
-        v = solve(self.chol, second + D2 * invert(first))
+        v = cholesky_solve(self.chol, second + D2 * invert(first))
         a = invert(first + D2 * v)
         return np.concatenate([a, v - a])
 
-    def direction(self, at: Iterate, left: Residuals, rc1: Vector, rc2: Vector) -> Iterate:
-        right = np.concatenate([-left.margin - rc1 / at.a, -left.slack - rc2 / at.b])
+    def direction(self, at: Iterate, residuals: Residuals, rc1: FloatVector, rc2: FloatVector) -> Iterate:
+        right = np.concatenate([-residuals.margin - rc1 / at.a, -residuals.slack - rc2 / at.b])
         x = self._solve(right[:, None])[:, 0]
-        theta = solve(self.schur, self.E.T @ x + left.dual)
+        theta = cholesky_solve(self.schur, self.E.T @ x + residuals.dual)
         x -= self.HE @ theta
         da, db = x[: self.n], x[self.n :]
         slack, free = self.M @ (da + db), self.E @ theta
-        dp = self.Q @ da + slack + free[: self.n] + left.margin
-        return Iterate(da, db, dp, slack + free[self.n :] + left.slack, theta)
+        dp = self.Q @ da + slack + free[: self.n] + residuals.margin
+        return Iterate(da, db, dp, slack + free[self.n :] + residuals.slack, theta)
 
 
 class SoftMarginForm:
-    """theta = (u, intercept) with XX' = ZZ'; the slacks are free, so that this is a soft-margin SVM."""
+    """theta = (u, intercept) with XX' = ZZ'; the slacks are free variables, which gives the soft-margin SVM."""
 
-    def __init__(self, y: Vector, Z: Matrix, C: float) -> None:
+    def __init__(self, y: FloatVector, Z: FloatMatrix, C: float) -> None:
         self.scale = rms(Z)
         self.A = np.column_stack([Z * (y / self.scale)[:, None], y])
         self.q = np.append(np.full(Z.shape[1], 1 / (C * self.scale**2)), 0.0)
         self.r1 = len(self.q)
 
-    def start(self) -> Vector:
+    def start(self) -> FloatVector:
         return np.zeros(self.r1)
 
     def dual_scale(self) -> float:
@@ -201,19 +216,19 @@ class SoftMarginForm:
         self.L = at.p / at.a + at.s / at.b
         H = self.A.T @ (self.A / self.L[:, None])
         H.flat[:: self.r1 + 1] += self.q
-        self.chol = cholesky(np.asfortranarray(H))
+        self.chol = cholesky_factor(np.asfortranarray(H))
 
-    def direction(self, at: Iterate, left: Residuals, rc1: Vector, rc2: Vector) -> Iterate:
-        of_weights, of_slacks = left.dual[: self.r1], left.dual[self.r1 :]
-        h = left.margin + rc1 / at.a - (rc2 + at.s * of_slacks) / at.b
-        step = solve(self.chol, -of_weights - self.A.T @ (h / self.L))
+    def direction(self, at: Iterate, residuals: Residuals, rc1: FloatVector, rc2: FloatVector) -> Iterate:
+        of_weights, of_slacks = residuals.dual[: self.r1], residuals.dual[self.r1 :]
+        h = residuals.margin + rc1 / at.a - (rc2 + at.s * of_slacks) / at.b
+        step = cholesky_solve(self.chol, -of_weights - self.A.T @ (h / self.L))
         da = -(self.A @ step + h) / self.L
         db = of_slacks - da
         ds = -(rc2 + at.s * db) / at.b
-        return Iterate(da, db, self.A @ step + ds + left.margin, ds, step)
+        return Iterate(da, db, self.A @ step + ds + residuals.margin, ds, step)
 
 
-def rms(Z: Matrix) -> float:
-    """The root mean square of the entries, 1 where all are next to nothing."""
+def rms(Z: FloatMatrix) -> float:
+    """Return the root mean square of the entries; 1 if all entries are almost zero."""
     largest = float(np.abs(Z).max(initial=0.0))
     return largest * float(np.sqrt(np.mean((Z / largest) ** 2))) if largest > 1e-100 else 1.0

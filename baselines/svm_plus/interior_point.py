@@ -1,8 +1,9 @@
 """Mehrotra's predictor-corrector interior point method for SVM+ and the soft-margin SVM.
 
-Both are ``min q(theta) + sum(s)`` subject to ``margin(theta) = y f + s >= 1`` and ``s(theta) >= 0``, divided by the
-weight C of the slacks, so that one start serves all weights. ``a`` and ``b`` are the multipliers of the two
-constraints divided by C, ``p`` and ``s`` their surpluses. A form says what theta is and solves for Newton's direction.
+Both problems are ``min q(theta) + sum(s)`` subject to ``margin(theta) = y f + s >= 1`` and ``s(theta) >= 0``. They are
+divided by the weight C of the slacks, so that the same starting point works for all C. ``a`` and ``b`` are the
+multipliers of the two constraints divided by C, ``p`` and ``s`` their surpluses. A ``ProblemForm`` defines theta and
+solves for Newton's direction.
 """
 
 from __future__ import annotations
@@ -11,64 +12,69 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from baselines.arrays import FloatVector
 
 
 class Iterate(NamedTuple):
-    """A point: multipliers ``a``, ``b`` and surpluses ``p``, ``s``, each (n_samples,) and positive; free ``theta``."""
+    """Multipliers ``a``, ``b`` and surpluses ``p``, ``s``, each (n_samples,) and positive; ``theta`` is free."""
 
-    a: Vector
-    b: Vector
-    p: Vector
-    s: Vector
-    theta: Vector
+    a: FloatVector
+    b: FloatVector
+    p: FloatVector
+    s: FloatVector
+    theta: FloatVector
 
-    def moved(self, step: float, by: Iterate) -> Iterate:
+    def moved_by(self, step: float, by: Iterate) -> Iterate:
         return Iterate(*(x + step * d for x, d in zip(self, by)))
 
     def step_to_boundary(self, by: Iterate) -> float:
-        """The longest step, at most 1, after which multipliers and surpluses are not negative."""
+        """Return the longest step, at most 1, after which multipliers and surpluses are not negative."""
         fastest = max(float((-d / x).max()) for x, d in zip(self[:4], by[:4]))
         return 1.0 / max(fastest, 1.0)
 
 
 class Residuals(NamedTuple):
-    """What is left of the optimality conditions: margins (n_samples,), slacks (n_samples,), stationarity; and the
-    objective of the dual, in units of C."""
+    """Residuals of the optimality conditions, and the dual objective.
 
-    margin: Vector
-    slack: Vector
-    dual: Vector
+    Attributes
+    ----------
+    margin, slack : ndarray of shape (n_samples,), of the two constraints
+    dual : ndarray, of stationarity
+    value : float, the dual objective in units of C
+    """
+
+    margin: FloatVector
+    slack: FloatVector
+    dual: FloatVector
     value: float
 
 
-class Form(Protocol):
-    """One way of writing the problem down."""
+class ProblemForm(Protocol):
+    """One way to write the problem: the choice of theta, its residuals and Newton's equations."""
 
-    def start(self) -> Vector:
-        """theta at the start."""
+    def start(self) -> FloatVector:
+        """Return theta of the starting point."""
         ...
 
     def residuals(self, at: Iterate) -> Residuals: ...
 
     def dual_scale(self) -> float:
-        """What the stationarity residual is compared with."""
+        """Return the scale that the stationarity residual is divided by."""
         ...
 
     def factorise(self, at: Iterate) -> None:
-        """Prepare ``direction``; LinAlgError where the matrix is not positive definite."""
+        """Prepare ``direction``; raises LinAlgError if the matrix is not positive definite."""
         ...
 
-    def direction(self, at: Iterate, left: Residuals, rc1: Vector, rc2: Vector) -> Iterate:
-        """Newton's direction towards residuals of zero and a p = a p - rc1, b s = b s - rc2."""
+    def direction(self, at: Iterate, residuals: Residuals, rc1: FloatVector, rc2: FloatVector) -> Iterate:
+        """Newton's direction to residuals of zero and to complementarity products a p - rc1 and b s - rc2."""
         ...
 
 
 @dataclass(frozen=True)
-class Ended:
-    """Where the method ended: the best iterate, whether it is optimal, its figure of merit, and the steps taken."""
+class MehrotraResult:
+    """The best iterate, whether it is optimal, its merit (0 at the optimum), the number of steps, the last iterate."""
 
     best: Iterate
     optimal: bool
@@ -77,48 +83,49 @@ class Ended:
     last: Iterate
 
 
-def interior_point(form: Form, n: int, tol: float, max_iter: int) -> Ended:
-    """Minimise from the start a = b = 1/2, p = s = 1.
+def mehrotra_method(form: ProblemForm, n: int, tol: float, max_iter: int) -> MehrotraResult:
+    """Minimise, starting at a = b = 1/2, p = s = 1.
 
-    Optimal is what has a complementarity gap of ``tol`` relative to the objective and residuals below ``10 tol``.
-    Deterministic. Ends early where the numbers break down; the iterate of the least merit is kept.
+    An iterate is optimal if its complementarity gap is at most ``tol`` relative to the objective and its residuals are
+    at most ``10 tol``. The method is deterministic. It stops early if the arithmetic breaks down, and returns the
+    iterate of smallest merit.
     """
     at = Iterate(np.full(n, 0.5), np.full(n, 0.5), np.ones(n), np.ones(n), form.start())
-    best, least, optimal, k = at, np.inf, False, 0
+    best, smallest_merit, optimal, k = at, np.inf, False, 0
     with np.errstate(all="ignore"):
         for k in range(max_iter + 1):
-            left = form.residuals(at)
+            residuals = form.residuals(at)
             gap = float(at.a @ at.p + at.b @ at.s)
-            primal = max(float(np.abs(left.margin).max()), float(np.abs(left.slack).max()))
-            dual = float(np.abs(left.dual).max(initial=0.0)) / form.dual_scale()
-            merit = max(gap / (1 + abs(left.value)), primal, dual)
+            primal = max(float(np.abs(residuals.margin).max()), float(np.abs(residuals.slack).max()))
+            dual = float(np.abs(residuals.dual).max(initial=0.0)) / form.dual_scale()
+            merit = max(gap / (1 + abs(residuals.value)), primal, dual)
             if not np.isfinite(merit):
                 break
-            if merit < least:
-                best, least = at, merit
-            if gap <= tol * (abs(left.value) + 1e-6) and primal <= 10 * tol and dual <= 10 * tol:
-                best, least, optimal = at, merit, True
+            if merit < smallest_merit:
+                best, smallest_merit = at, merit
+            if gap <= tol * (abs(residuals.value) + 1e-6) and primal <= 10 * tol and dual <= 10 * tol:
+                best, smallest_merit, optimal = at, merit, True
                 break
             if k == max_iter:
                 break
             try:
-                by, step = _mehrotra(form, at, left, gap / (2 * n))
+                by, step = _mehrotra_step(form, at, residuals, gap / (2 * n))
             except (np.linalg.LinAlgError, ValueError):
                 break
             if not step >= 1e-10:
                 break
-            at = at.moved(step, by)
-    return Ended(best, optimal, least, max(k, 1), at)
+            at = at.moved_by(step, by)
+    return MehrotraResult(best, optimal, smallest_merit, max(k, 1), at)
 
 
-def _mehrotra(form: Form, at: Iterate, left: Residuals, mu: float) -> tuple[Iterate, float]:
-    """The direction and the step length of Mehrotra (1992): look ahead, then aim at a centre with a correction."""
+def _mehrotra_step(form: ProblemForm, at: Iterate, residuals: Residuals, mu: float) -> tuple[Iterate, float]:
+    """Return the direction and step length of Mehrotra (1992): a predictor, then a centring corrector."""
     n = len(at.a)
     form.factorise(at)
-    ahead = form.direction(at, left, at.a * at.p, at.b * at.s)
-    reached = at.moved(at.step_to_boundary(ahead), ahead)
-    centring = (float(reached.a @ reached.p + reached.b @ reached.s) / (2 * n) / mu) ** 3
-    rc1 = at.a * at.p + ahead.a * ahead.p - centring * mu
-    rc2 = at.b * at.s + ahead.b * ahead.s - centring * mu
-    by = form.direction(at, left, rc1, rc2)
+    predictor = form.direction(at, residuals, at.a * at.p, at.b * at.s)
+    predicted = at.moved_by(at.step_to_boundary(predictor), predictor)
+    centring = (float(predicted.a @ predicted.p + predicted.b @ predicted.s) / (2 * n) / mu) ** 3
+    rc1 = at.a * at.p + predictor.a * predictor.p - centring * mu
+    rc2 = at.b * at.s + predictor.b * predictor.s - centring * mu
+    by = form.direction(at, residuals, rc1, rc2)
     return by, min(1.0, max(0.99, 1.0 - mu) * at.step_to_boundary(by))

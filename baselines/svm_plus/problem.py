@@ -1,4 +1,4 @@
-"""SVM+ as an optimisation problem: the geometry of two views of the samples, its solution and its certificate."""
+"""SVM+ as an optimisation problem: tables with their Gram matrices and factors, solutions and their certificates."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import qr, solve_triangular
 
-from baselines.svm_plus.forms import FactorForm, GramForm, Matrix, SoftMarginForm, rms
-from baselines.svm_plus.interior_point import Ended, Form, Vector, interior_point
+from baselines.arrays import FloatMatrix, FloatVector
+from baselines.svm_plus.forms import FactorForm, GramForm, SoftMarginForm, rms
+from baselines.svm_plus.interior_point import MehrotraResult, ProblemForm, mehrotra_method
 
-ACCEPTED = 1e-6  # a merit at which a solution that is not optimal is still a solution
-BLOCK = 4096  # columns made dense at a time
-LARGEST = 1e100  # squares of larger values overflow
+MAX_VIOLATION = 1e-6  # in margins: a solution that violates a constraint by more ranks behind all others
+FACTOR_BLOCK_COLUMNS = 4096  # columns that are made dense at a time
+MAX_TABLE_VALUE = 1e100  # sums of squares of larger values overflow
 
 
-class Infeasible(ValueError):
-    """No weights meet the constraints."""
+class InfeasibleError(ValueError):
+    """No weights satisfy the constraints."""
 
 
 @dataclass(frozen=True)
-class Solution:
-    """The minimiser of 1/2 |w|^2 + lam1/2 |w*|^2 + C sum(s), its multipliers, and what certifies it.
+class SVMPlusSolution:
+    """The minimiser of 1/2 |w|^2 + lam1/2 |w*|^2 + C sum(s), its multipliers and its certificate.
 
-    ``violation`` is the worst violation of a constraint, ``gap`` the objective, made feasible where the slacks have
-    an intercept, less the dual objective.
+    ``violation`` is the largest violation of a constraint. ``gap`` is the objective minus the dual objective; if the
+    slacks have an intercept, the cost of removing the violation is added.
     """
 
-    w: Vector
+    w: FloatVector
     intercept: float
-    w_privileged: Vector
+    w_privileged: FloatVector
     intercept_privileged: float
-    alpha: Vector
-    beta: Vector
-    slack: Vector
+    alpha: FloatVector
+    beta: FloatVector
+    slack: FloatVector
     objective: float
     gap: float
     violation: float
@@ -47,24 +48,26 @@ class Solution:
 
 @dataclass(frozen=True)
 class Factor:
-    """``Z`` of (n_samples, rank) with XX' = ZZ', and what turns weights of Z into those of X."""
+    """``Z`` (n_samples, rank) with XX' = ZZ', and the function that maps weights of Z to weights of X."""
 
-    Z: Matrix
-    weights: Callable[[Vector], Vector]
+    Z: FloatMatrix
+    weights: Callable[[FloatVector], FloatVector]
 
 
-class View:
-    """One table of the samples, dense or CSR, with its Gram matrix and its factor, made when first asked for."""
+class SampleTable:
+    """One table of the samples, dense or CSR, with its Gram matrix and its factor, both computed on first use."""
 
     def __init__(self, X: Any) -> None:
         largest = float(abs(X).max()) if min(X.shape) else 0.0
-        if largest > LARGEST:
-            raise ValueError(f"values must not exceed {LARGEST:g} in size, got {largest:g}; scale the features")
+        if largest > MAX_TABLE_VALUE:
+            raise ValueError(
+                f"values must not exceed {MAX_TABLE_VALUE:g} in absolute value, got {largest:g}; scale the features"
+            )
         self.X = X
         self.shape: tuple[int, int] = X.shape
 
     @cached_property
-    def gram(self) -> Matrix:
+    def gram(self) -> FloatMatrix:
         product = self.X @ self.X.T
         return np.asarray(product.todense() if sp.issparse(product) else product, dtype=np.float64)
 
@@ -72,10 +75,10 @@ class View:
     def factor(self) -> Factor:
         n, d = self.shape
         if d <= n:
-            return Factor(_dense(self.X), lambda u: u)
+            return Factor(_to_dense(self.X), lambda u: u)
         R = np.zeros((0, n))
-        for start in range(0, d, max(BLOCK, n)):
-            block = _dense(self.X[:, start : start + max(BLOCK, n)]).T
+        for start in range(0, d, max(FACTOR_BLOCK_COLUMNS, n)):
+            block = _to_dense(self.X[:, start : start + max(FACTOR_BLOCK_COLUMNS, n)]).T
             R = qr(np.vstack([R, block]), mode="r", check_finite=False)[0][:n]
         R, pivots = qr(R, mode="r", pivoting=True, check_finite=False)
         size = np.abs(np.diag(R))
@@ -84,131 +87,135 @@ class View:
         Z[pivots] = R[:rank].T
         corner, rows = R[:rank, :rank], pivots[:rank]
 
-        def weights(u: Vector) -> Vector:
+        def weights(u: FloatVector) -> FloatVector:
             return self.X[rows].T @ solve_triangular(corner, u, check_finite=False) if size[0] else np.zeros(d)
 
         return Factor(Z, weights)
 
-    def times(self, w: Vector) -> Vector:
+    def times(self, w: FloatVector) -> FloatVector:
         return np.asarray(self.X @ w)
 
-    def combine(self, c: Vector) -> Vector:
-        """The combination X'c of the samples."""
+    def combine(self, c: FloatVector) -> FloatVector:
+        """Return the combination X'c of the samples."""
         return np.asarray(self.X.T @ c)
 
 
-def _dense(X: Any) -> Matrix:
+def _to_dense(X: Any) -> FloatMatrix:
     return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
 class SVMPlusProblem(NamedTuple):
-    """SVM+ of targets ``y`` (+1 and -1) on ``view``, with slacks that are linear in ``privileged``."""
+    """SVM+ with targets ``y`` (+1 and -1) on ``table``, with slacks that are linear in ``privileged``."""
 
-    view: View
-    privileged: View
-    y: Vector
+    table: SampleTable
+    privileged: SampleTable
+    y: FloatVector
     lam1: float
     C: float
     intercept: bool = True
 
 
-def solve_svm_plus(problem: SVMPlusProblem, *, solver: str = "auto", tol: float = 1e-8, max_iter: int = 80) -> Solution:
-    """The solution of SVM+.
+def solve_svm_plus(
+    problem: SVMPlusProblem, *, solver: str = "auto", tol: float = 1e-8, max_iter: int = 80
+) -> SVMPlusSolution:
+    """Solve SVM+.
 
-    "auto" takes factors where the views together have no more columns than there are samples, Gram matrices
-    otherwise. Where Gram matrices do not end well, factors follow. Raises ValueError where the constraints contradict
-    each other, which is possible without an intercept only. A solution that is not ``optimal`` is the best
-    that was found.
+    ``solver="auto"`` uses factors if the two tables together have at most as many columns as there are samples, and
+    Gram matrices otherwise. If the solution by Gram matrices is not optimal, factors are tried too, and the most
+    accurate solution is returned. Raises InfeasibleError (a ValueError) if the constraints contradict each other,
+    which is possible only without an intercept.
     """
-    view, privileged, y, lam1, C, intercept = problem
+    table, privileged, y, lam1, C, intercept = problem
     n = len(y)
-    small = view.shape[1] + privileged.shape[1] <= n
+    small = table.shape[1] + privileged.shape[1] <= n
     forms = ["factor"] if solver == "factor" or (solver == "auto" and small) else ["gram", "factor"]
-    found: list[Solution] = []
+    solutions: list[SVMPlusSolution] = []
     infeasible = False
     for name in forms:
         if name == "gram":
-            Z = view.factor.Z if min(view.shape) <= n // 2 else None
-            form: Form = GramForm(y, view.gram, privileged.gram, C, lam1, intercept, Z)
+            Z = table.factor.Z if min(table.shape) <= n // 2 else None
+            form: ProblemForm = GramForm(y, table.gram, privileged.gram, C, lam1, intercept, Z)
         else:
-            form = FactorForm(y, view.factor.Z, privileged.factor.Z, C, lam1, intercept)
-        ended = interior_point(form, n, tol, max_iter)
-        solution = _certified(problem, ended, name == "factor")
-        if ended.optimal and solution.violation <= 1e-7:
+            form = FactorForm(y, table.factor.Z, privileged.factor.Z, C, lam1, intercept)
+        result = mehrotra_method(form, n, tol, max_iter)
+        solution = _certify(problem, result, name == "factor")
+        if result.optimal and solution.violation <= 1e-7:
             return solution
-        infeasible = infeasible or (not intercept and _is_ray(problem, ended))
-        found.append(solution)
+        infeasible = infeasible or (not intercept and _proves_infeasible(problem, result))
+        solutions.append(solution)
     if infeasible:
-        raise Infeasible(
-            "no classifier meets the constraints: without an intercept the slacks cannot be large enough on these "
-            "privileged features; set the intercept of the slacks to True, or do not centre the features"
+        raise InfeasibleError(
+            "no classifier meets the constraints: without an intercept, the slacks cannot be large enough on these "
+            "privileged features; set the intercept of the slacks to True, or do not centre the privileged features"
         )
-    return _best(found)
+    return _most_accurate(solutions)
 
 
-def solve_svm(view: View, y: Vector, C: float, *, tol: float = 1e-8, max_iter: int = 80) -> Solution:
-    """The soft-margin SVM of targets ``y`` (+1 and -1) on ``view``; its privileged part is empty."""
-    form = SoftMarginForm(y, view.factor.Z, C)
-    ended = interior_point(form, len(y), tol, max_iter)
-    w, intercept = view.factor.weights(ended.best.theta[:-1] / form.scale), float(ended.best.theta[-1])
-    alpha = C * ended.best.a
-    slack = np.maximum(0.0, 1 - y * (view.times(w) + intercept))
+def solve_svm(
+    table: SampleTable, y: FloatVector, C: float, *, tol: float = 1e-8, max_iter: int = 80
+) -> SVMPlusSolution:
+    """Solve the soft-margin SVM with targets ``y`` (+1 and -1) on ``table``; the privileged part is empty."""
+    form = SoftMarginForm(y, table.factor.Z, C)
+    result = mehrotra_method(form, len(y), tol, max_iter)
+    w, intercept = table.factor.weights(result.best.theta[:-1] / form.scale), float(result.best.theta[-1])
+    alpha = C * result.best.a
+    slack = np.maximum(0.0, 1 - y * (table.times(w) + intercept))
     objective = 0.5 * w @ w + C * slack.sum()
-    dual = alpha.sum() - 0.5 * np.square(view.combine(y * alpha)).sum()
-    return Solution(
+    dual = alpha.sum() - 0.5 * np.square(table.combine(y * alpha)).sum()
+    return SVMPlusSolution(
         w,
         intercept,
         np.zeros(0),
         0.0,
         alpha,
-        C * ended.best.b,
+        C * result.best.b,
         slack,
         float(objective),
         float(objective - dual),
         0.0,
-        ended.n_iter,
-        ended.optimal,
+        result.n_iter,
+        result.optimal,
     )
 
 
-def _certified(problem: SVMPlusProblem, ended: Ended, by_factors: bool) -> Solution:
-    """The weights of an iterate in the columns of the two tables, and how good they are, measured there."""
-    view, privileged, y, lam1, C, intercept = problem
-    at = ended.best
+def _certify(problem: SVMPlusProblem, result: MehrotraResult, by_factors: bool) -> SVMPlusSolution:
+    """Return the weights of an iterate in terms of the columns of the two tables, with their gap and violation."""
+    table, privileged, y, lam1, C, intercept = problem
+    at = result.best
     alpha, beta = C * at.a, C * at.b
     excess = alpha + beta - C
-    dual_w, dual_wp = view.combine(y * alpha), privileged.combine(excess) / lam1
+    dual_w, dual_wp = table.combine(y * alpha), privileged.combine(excess) / lam1
     w, wp, b, bp = dual_w, dual_wp, float(at.theta[0]), float(at.theta[1]) if intercept else 0.0
     if by_factors:
-        Z, Zp = view.factor, privileged.factor
+        Z, Zp = table.factor, privileged.factor
         r1, r2 = Z.Z.shape[1], Zp.Z.shape[1]
         w = Z.weights(at.theta[:r1] / rms(Z.Z))
         wp = Zp.weights(at.theta[r1 + 1 : r1 + 1 + r2] / rms(Zp.Z))
         b, bp = float(at.theta[r1]), float(at.theta[-1]) if intercept else 0.0
     slack = privileged.times(wp) + bp
-    margin = y * (view.times(w) + b) + slack - 1
+    margin = y * (table.times(w) + b) + slack - 1
     violation = max(0.0, float(-margin.min()), float(-slack.min()))
     objective = 0.5 * w @ w + 0.5 * lam1 * wp @ wp + C * slack.sum()
     dual = alpha.sum() - 0.5 * dual_w @ dual_w - 0.5 * lam1 * dual_wp @ dual_wp
     gap = objective - dual + (C * len(y) * violation if intercept else 0.0)
-    return Solution(
-        w, b, wp, bp, alpha, beta, slack, float(objective), float(gap), violation, ended.n_iter, ended.optimal
+    return SVMPlusSolution(
+        w, b, wp, bp, alpha, beta, slack, float(objective), float(gap), violation, result.n_iter, result.optimal
     )
 
 
-def _is_ray(problem: SVMPlusProblem, ended: Ended) -> bool:
-    """Whether the multipliers grew along a ray that proves the constraints contradictory (Farkas)."""
-    view, privileged, y = problem[:3]
-    a, b = ended.last.a, ended.last.b
+def _proves_infeasible(problem: SVMPlusProblem, result: MehrotraResult) -> bool:
+    """Whether the multipliers diverged along a ray that proves the constraints contradictory (Farkas' lemma)."""
+    table, privileged, y = problem[:3]
+    a, b = result.last.a, result.last.b
     total = a.sum()
     if not total > 1e6 * len(y):
         return False
     a, b = a / total, b / total
-    reach = abs(view.X).max() or 1.0, abs(privileged.X).max() or 1.0
-    left = np.abs(view.combine(y * a)).max() / reach[0], np.abs(privileged.combine(a + b)).max() / reach[1]
-    return max(*left, abs(y @ a)) < 1e-6
+    sizes = abs(table.X).max() or 1.0, abs(privileged.X).max() or 1.0
+    residuals = np.abs(table.combine(y * a)).max() / sizes[0], np.abs(privileged.combine(a + b)).max() / sizes[1]
+    return max(*residuals, abs(y @ a)) < 1e-6
 
 
-def _best(found: list[Solution]) -> Solution:
-    """The most exact solution."""
-    return min(found, key=lambda s: (s.violation > ACCEPTED, not s.optimal, abs(s.gap)))
+def _most_accurate(solutions: list[SVMPlusSolution]) -> SVMPlusSolution:
+    """Return the solution that is feasible, then optimal, then of the smallest gap."""
+    return min(solutions, key=lambda s: (s.violation > MAX_VIOLATION, not s.optimal, abs(s.gap)))

@@ -1,4 +1,4 @@
-"""Feature selection for uncertain data: draws, the sparse group LASSO, and the intersection kernel machine."""
+"""Feature selection for uncertain data: sampled values, the sparse group LASSO, and the intersection kernel SVM."""
 
 from baselines.uncertain.classifier import UncertainHIKClassifier
 from baselines.uncertain.expander import UncertainExpander

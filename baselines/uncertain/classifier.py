@@ -1,4 +1,4 @@
-"""Uncertain data classified by the intersection kernel on the sub-features that the sparse group LASSO keeps."""
+"""Classification of uncertain data: selection by the sparse group LASSO, then an intersection kernel SVM."""
 
 from __future__ import annotations
 
@@ -12,49 +12,51 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.linear import answers, check_X_y, class_codes, signed_targets, validate_data
+from baselines.linear import check_X_y, class_codes, predicted_codes, signed_targets, validate_data
 from baselines.sparse_group_lasso import sgl_lambda_max
 from baselines.uncertain.expander import UncertainExpander
 from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel
 from baselines.uncertain.selector import CONSTRAINTS, UncertainSGLSelector
 
-DECADES = 3.0  # of the penalty, in a sweep
+GRID_DECADES = 3.0  # decades of the penalty that ``sparsity_grid`` spans
 
 
 class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
-    """Draws of every value, selection by the sparse group LASSO, and an intersection kernel SVM on what is kept.
+    """Draws of each value, selection by the sparse group LASSO, and an intersection kernel SVM on the selected draws.
 
-    More than two classes are taken one-vs-rest, in the selection and in the machine. A feature counts as used when any
-    of its draws is kept for any class, and then it is used for every row.
+    More than two classes: one-vs-rest, in the selection and in the SVM. A feature counts as used, for every row, if any
+    of its draws is selected for any class.
 
     Parameters
     ----------
     w, s, distribution, order, clip, random_state
         As in ``UncertainExpander``.
     lam1, lam2, fit_intercept, solver, tol, max_iter
-        As in ``UncertainSGLSelector``, for features scaled to [0, 100]; both penalties are the knob of sparsity. Where
-        they keep nothing, the answer is always the largest class.
+        As in ``UncertainSGLSelector``, for features scaled to [0, 100]. Both penalties control sparsity. If no draw is
+        selected, the largest class is always predicted.
     C : float, default=1.0
-        Weight of the machine's losses. Its features have range 1, and the kernel is divided by ``s``.
+        Weight of the losses of the SVM. Its features have range 1, and the kernel is divided by ``s``.
     kernel_input : {"values", "histogram"}, default="values"
-        What the kernel compares: the kept draws, or for each feature with a kept draw the shares of all of its draws
-        in ``bins`` equal parts of the training range. A histogram cannot tell which draws were kept.
+        Input of the kernel: the selected draws, or a histogram for each feature with a selected draw, the shares of all
+        of its draws in ``bins`` equal parts of the training range. The histogram does not depend on which of the
+        feature's draws were selected.
     bins : int, default=10
+        Number of bins of a histogram.
 
     Attributes
     ----------
     selector_ : UncertainSGLSelector
-    machines_ : list of IntersectionMachine, one a target
+    machines_ : list of IntersectionMachine, one per target
     n_iter_ : ndarray of shape (n_targets,), int64
-        Of the sparse group LASSO.
+        Iterations of the sparse group LASSO.
     classes_ : ndarray of shape (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    A row to be classified is expanded too. Its draws depend on the seed and its used values alone, so that the answer
-    to a row is always the same. Training builds a kernel of n_samples squared.
+    Rows are expanded for prediction too. Their draws depend only on the seed and on the values of the used features, so
+    that predictions are reproducible. Training computes a kernel of n_samples^2 numbers.
 
     References
     ----------
@@ -118,8 +120,8 @@ class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> UncertainHIKClassifier:
         """Fit on ``X`` (n_samples, n_features), or draws (n_samples, n_features, s), and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes; warns where
-        nothing is kept.
+        Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes. Warns if no
+        sub-feature is selected.
         """
         table, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
         self.selector_ = UncertainSGLSelector(
@@ -142,20 +144,22 @@ class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
         if not support.any():
             largest = self.classes_[np.bincount(codes).argmax()]
             warnings.warn(
-                f"no sub-feature is kept at lam1={self.lam1:g} and lam2={self.lam2:g}, so that every row is answered "
-                f"{largest!r}; lower them",
+                f"no sub-feature is selected at lam1={self.lam1:g} and lam2={self.lam2:g}: the class {largest!r} is "
+                "predicted for every row; lower lam1 or lam2",
                 stacklevel=3,
             )
-            nothing = np.empty((0, 0))
-            self.machines_ = [IntersectionMachine.of(nothing, np.empty(0), mean) for mean in targets.mean(axis=0)]
+            no_support = np.empty((0, 0))
+            self.machines_ = [
+                IntersectionMachine.from_support_vectors(no_support, np.empty(0), mean) for mean in targets.mean(axis=0)
+            ]
             return self
-        inputs = self._inputs(draws.reshape(len(draws), len(support), -1)[:, support])
+        inputs = self._kernel_inputs(draws.reshape(len(draws), len(support), -1)[:, support])
         K = intersection_kernel(inputs)
-        self.machines_ = [IntersectionMachine.trained(K, inputs, target, self.C) for target in targets.T]
+        self.machines_ = [IntersectionMachine.train(K, inputs, target, self.C) for target in targets.T]
         return self
 
-    def _inputs(self, draws: NDArray) -> NDArray[np.float64]:
-        """What the kernel compares, from all draws of the used features (n_samples, n_used, s)."""
+    def _kernel_inputs(self, draws: NDArray) -> NDArray[np.float64]:
+        """Return the input of the kernel from all draws of the used features (n_samples, n_used, s)."""
         n, n_used, s = draws.shape
         values = draws / self.selector_.feature_scale
         if self.kernel_input == "values":
@@ -164,34 +168,34 @@ class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
         place = part + self.bins * (np.arange(n)[:, None] * n_used + np.arange(n_used))[:, :, None]
         return np.bincount(place.ravel(), minlength=n * n_used * self.bins).reshape(n, -1) / s
 
-    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self, "machines_")
         return validate_data(self, X, reset=False, dtype=np.float64, allow_nd=True)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Scores: (n_samples,) for two classes, positive for the second; else (n_samples, n_classes)."""
-        table, support = self._checked(X), self.selector_.support_
+        """Return scores: (n_samples,) for two classes, positive for the second; otherwise (n_samples, n_classes)."""
+        table, support = self._validate_table(X), self.selector_.support_
         inputs = np.empty((len(table), 0))
         if support.any():
-            draws = self.selector_.expander_.only(support).transform(table[:, support])
-            inputs = self._inputs(draws.reshape(len(table), int(support.sum()), -1))
-        scores = np.column_stack([machine.decide(inputs) for machine in self.machines_])
+            draws = self.selector_.expander_.restrict_to(support).transform(table[:, support])
+            inputs = self._kernel_inputs(draws.reshape(len(table), int(support.sum()), -1))
+        scores = np.column_stack([machine.decision_function(inputs) for machine in self.machines_])
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The class of each row, shape (n_samples,); ties go to the first class."""
-        codes = answers(self.decision_function(X))
+        """Predict the class of each row, shape (n_samples,); ties go to the first class."""
+        codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns decide each row, bool (n_samples, n_features): all of which any draw is kept."""
-        table = self._checked(X)
+        """Which columns each prediction uses, bool (n_samples, n_features): those with a selected draw."""
+        table = self._validate_table(X)
         return np.tile(self.selector_.support_, (len(table), 1))
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
-        """Settings of ``lam1`` and ``lam2``, in the ratio that they have now, from "nothing is used" down.
+        """Return settings of ``lam1`` and ``lam2``, in their current ratio, decreasing from no feature used.
 
-        They span three decades from just above the smallest penalties at which all draws of ``X`` are dropped.
+        They span three decades from just above the smallest penalties at which no draw of ``X`` is selected.
         """
         table, labels = check_X_y(X, y, dtype=np.float64, allow_nd=True)
         targets = signed_targets(class_codes(labels)[1])
@@ -203,7 +207,7 @@ class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
         top = max(sgl_lambda_max(draws, target, expander.s_, **options) for target in targets.T)
         if top <= 0:
             return [{"lam1": float(self.lam1), "lam2": float(self.lam2)}]
-        steps = 1.05 * top * np.geomspace(1.0, 10.0**-DECADES, n_settings)
+        steps = 1.05 * top * np.geomspace(1.0, 10.0**-GRID_DECADES, n_settings)
         return [{"lam1": float(tau * lam), "lam2": float((1.0 - tau) * lam)} for lam in steps]
 
     def __sklearn_tags__(self) -> Any:

@@ -1,4 +1,4 @@
-"""From certain tables, or tables of intervals, to draws from the distribution of every value."""
+"""Replace each value of a table, or of a table of intervals, by draws from its distribution."""
 
 from __future__ import annotations
 
@@ -19,39 +19,40 @@ from baselines.linear import clip_extremes, validate_data
 
 
 class UncertainExpander(TransformerMixin, BaseEstimator):
-    """Replaces every value by ``s`` draws from an interval around it: feature j becomes columns j*s to j*s + s - 1.
+    """Replace each value by ``s`` draws from an interval around it: feature j becomes columns j*s to j*s + s - 1.
 
-    Features are scaled to [0, feature_scale] over the training rows, and the interval of a value x is x plus and minus
-    half of ``w`` times that range. Real uncertain data, s draws of each value in an array (n_samples, n_features, s),
-    are only scaled; and intervals that differ can be given as ``widths``.
+    Features are scaled to [0, feature_scale] over the training rows. The interval of a value x is x plus and minus half
+    of ``w`` times this range; intervals of different widths can be given as ``widths``. Real uncertain data, s draws of
+    each value in an array (n_samples, n_features, s), are only scaled.
 
     Parameters
     ----------
     w : float, default=0.05
         Width of every interval as a share of the feature's range.
     s : int, default=20
-        Draws a value.
+        Number of draws per value.
     distribution : {"gaussian", "uniform"}, default="gaussian"
-        Gaussian: the standard deviation is a quarter of the interval.
+        Distribution in the interval. The standard deviation of "gaussian" is a quarter of the width.
     order : {"none", "sorted"}, default="none"
-        Sorted draws are quantiles: sub-feature k then means the same in every row. With one width for all rows that
-        only makes copies of the feature; for widths that differ it is what carries them.
+        Sorted draws are quantiles, so that sub-feature k has the same meaning in every row. If all rows have the same
+        width, the sub-features are then almost copies of the feature; if widths differ, they carry the widths.
     feature_scale : float, default=100.0
-        What the range becomes. Scaling by a is dividing both penalties of the sparse group LASSO by a.
+        Upper end of the scaled range. Multiplying it by a has the same effect as dividing both penalties of the sparse
+        group LASSO by a.
     clip : bool, default=True
-        Whether Gaussian draws beyond the interval move to its ends; otherwise they are drawn again.
+        Whether Gaussian draws outside the interval are clipped to its ends; otherwise the distribution is truncated.
     random_state : int, RandomState or None, default=None
-        The draws depend on it and on the row's values alone: a fitted expander gives the same row the same draws, in
-        any table, so equal rows have equal draws. Real draws need none.
+        The draws depend only on it and on the values of the row: a fitted expander gives equal rows the same draws, in
+        any table. Not used for real draws.
 
     Attributes
     ----------
     min_, range_ : ndarray of shape (n_features,), float64
-        Of the training rows. A feature without range has width 0, and all of its sub-features are 0.
+        Minimum and range over the training rows. All sub-features of a constant feature are 0.
     s_ : int
-        Sub-features of each feature: ``s``, or what real draws had.
+        Number of sub-features of each feature: ``s``, or the number of real draws.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     References
     ----------
@@ -95,14 +96,14 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: Any = None, widths: ArrayLike | None = None) -> UncertainExpander:
-        """Learn the ranges of ``X`` (n_samples, n_features) or (n_samples, n_features, s), finite numbers.
+        """Compute the ranges of ``X`` (n_samples, n_features) or (n_samples, n_features, s), finite numbers.
 
-        ``widths`` as in ``transform`` are checked. Raises ValueError for bad tables and parameters out of range; warns
-        where ``w`` is 0, since then all sub-features are copies and no selection among them is unique.
+        ``widths``, as in ``transform``, are only checked. Raises ValueError for invalid tables and parameters out of
+        range. Warns if ``w`` is 0, since all sub-features are then copies and no selection among them is unique.
         """
         table = clip_extremes(validate_data(self, X, dtype=np.float64, allow_nd=True))
-        self.s_ = self._draws_of(table)
-        self._widths(table, widths)
+        self.s_ = self._n_draws(table)
+        self._check_widths(table, widths)
         rows = table if table.ndim == 2 else np.moveaxis(table, 2, 1).reshape(-1, table.shape[1])
         self.min_ = rows.min(axis=0)
         self.range_ = rows.max(axis=0) - self.min_
@@ -112,19 +113,19 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike, widths: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Sub-features, float64 (n_samples, n_features * s_), values beyond the training range not cut.
+        """Return the sub-features, float64 (n_samples, n_features * s_), without clipping to the training range.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_features, s_)
         widths : array-like of shape (n_samples, n_features), at least 0, default=None
-            Width of the interval of each value, in its own unit; for certain tables only.
+            Width of the interval of each value, in the unit of the feature; not for tables of draws.
         """
         check_is_fitted(self, "min_")
         table = clip_extremes(validate_data(self, X, reset=False, dtype=np.float64, allow_nd=True))
-        if self._draws_of(table) != self.s_:
-            raise ValueError(f"X must have {self.s_} draws a value, as in fit, got {table.shape[2:]}")
-        own = self._widths(table, widths)
+        if self._n_draws(table) != self.s_:
+            raise ValueError(f"X must have {self.s_} draws per value, as in fit, got {table.shape[2:]}")
+        own = self._check_widths(table, widths)
         scale = np.divide(self.feature_scale, self.range_, out=np.zeros_like(self.range_), where=self.range_ > 0)
         if table.ndim == 3:
             draws = (table - self.min_[:, None]) * scale[:, None]
@@ -136,11 +137,11 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
         return draws.reshape(len(table), -1)
 
     def fit_transform(self, X: ArrayLike, y: Any = None, widths: ArrayLike | None = None) -> NDArray[np.float64]:
-        """``fit``, then ``transform`` of the same rows."""
+        """Fit, then transform the same rows."""
         return self.fit(X, y, widths).transform(X, widths)
 
-    def only(self, columns: NDArray[np.bool_]) -> UncertainExpander:
-        """A fitted expander for tables of these columns alone, which has never heard of the others."""
+    def restrict_to(self, columns: NDArray[np.bool_]) -> UncertainExpander:
+        """Return a fitted expander for tables of these columns only; it gives them other draws than the full one."""
         check_is_fitted(self, "min_")
         part = UncertainExpander(**self.get_params(deep=False))
         part.min_, part.range_, part.s_, part._seed = self.min_[columns], self.range_[columns], self.s_, self._seed
@@ -148,30 +149,31 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
         return part
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
-        """``name_k`` for sub-feature k of each feature, object (n_features * s_,)."""
+        """Return ``name_k`` for sub-feature k of each feature, object (n_features * s_,)."""
         check_is_fitted(self, "min_")
         names = _check_feature_names_in(self, input_features)
         return np.array([f"{name}_{k}" for name in names for k in range(self.s_)], dtype=object)
 
-    def _draws_of(self, table: NDArray) -> int:
+    def _n_draws(self, table: NDArray) -> int:
+        """Return the number of draws per value; raises ValueError for a table of the wrong shape."""
         if table.ndim > 3 or table.shape[-1] == 0:
             raise ValueError(f"X must have shape (n, d) or (n, d, s) without an axis of length 0, got {table.shape}")
         return table.shape[2] if table.ndim == 3 else int(self.s)
 
-    def _widths(self, table: NDArray, widths: ArrayLike | None) -> NDArray[np.float64] | None:
+    def _check_widths(self, table: NDArray, widths: ArrayLike | None) -> NDArray[np.float64] | None:
         if widths is None:
             return None
         if table.ndim == 3:
-            raise ValueError("widths must not be given with draws (n, d, s): these say themselves how wide they are")
+            raise ValueError("widths must not be given with draws (n, d, s), which define their own widths")
         own = np.asarray(widths, dtype=np.float64)
         if own.shape != table.shape or not (np.isfinite(own) & (own >= 0)).all():
             raise ValueError(f"widths must be finite, at least 0 and of shape {table.shape}, got shape {own.shape}")
         return own
 
     def _noise(self, table: NDArray) -> NDArray[np.float64]:
-        """Draws in units of the interval, [-0.5, 0.5], (n_samples, n_features, s)."""
+        """Return draws in units of the interval, [-0.5, 0.5], (n_samples, n_features, s)."""
         noise = np.empty((*table.shape, int(self.s)))
-        for i, values in enumerate(np.ascontiguousarray(table) + 0.0):  # + 0.0: minus zero is zero
+        for i, values in enumerate(np.ascontiguousarray(table) + 0.0):  # + 0.0: -0.0 becomes 0.0
             key = int.from_bytes(hashlib.blake2b(values.tobytes(), digest_size=16, key=self._seed).digest(), "little")
             rng = np.random.Generator(np.random.Philox(key=key))
             if self.distribution == "gaussian" and self.clip:

@@ -1,4 +1,4 @@
-"""The histogram intersection kernel, its support vector machine, and exact predictions without the kernel."""
+"""The histogram intersection kernel, its support vector machine, and fast exact predictions without the kernel."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.svm import SVC
 from sklearn.utils import check_array
 
-STEP = 8  # columns at a time
+COLUMNS_PER_PASS = 8  # columns at a time; the loop of ``_intersect`` is unrolled for this number
 
 
 def intersection_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.float64]:
-    """K[i, k] = sum_j min(x_ij, y_kj), float64 of shape (n_samples_X, n_samples_Y).
+    """Return K[i, k] = sum_j min(x_ij, y_kj), float64 of shape (n_samples_X, n_samples_Y).
 
-    Values may be negative: with coefficients that add up to zero, as those of a support vector machine with an
-    intercept do, the kernel is that of -|x - y|_1 / 2, and shifts of a column change nothing.
+    Values may be negative: with coefficients that add up to zero, such as those of a support vector machine with an
+    intercept, the kernel is equivalent to -|x - y|_1 / 2, and shifting a column changes nothing.
 
     Parameters
     ----------
     X : array-like of shape (n_samples_X, n_features), finite
     Y : array-like of shape (n_samples_Y, n_features), finite, default=None
-        By default ``X``, at half the cost.
+        None is ``X``, at half the cost.
 
     Raises
     ------
     ValueError
-        For bad tables and for different numbers of columns.
+        For invalid tables and for different numbers of columns.
 
     References
     ----------
@@ -44,7 +44,7 @@ def intersection_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.
     B = A if Y is None else check_array(Y, dtype=np.float64)
     if A.shape[1] != B.shape[1]:
         raise ValueError(f"X and Y must have the same number of columns, got {A.shape[1]} and {B.shape[1]}")
-    K, extra = np.zeros((len(A), len(B))), -A.shape[1] % STEP
+    K, extra = np.zeros((len(A), len(B))), -A.shape[1] % COLUMNS_PER_PASS
     _intersect(np.pad(A, ((0, 0), (0, extra))), np.ascontiguousarray(np.pad(B, ((0, 0), (0, extra))).T), K, Y is None)
     if Y is None:
         K = np.tril(K) + np.tril(K, -1).T
@@ -53,12 +53,12 @@ def intersection_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract", "nnan", "nsz"})
 def _intersect(A, BT, K, lower):
-    """Add the kernel to ``K``; of each row i only the first i + 1 entries where ``lower``.
+    """Add the kernel to ``K``; if ``lower``, only the first i + 1 entries of each row i.
 
-    Eight columns at a time, whose rows of ``BT`` and a row of ``K`` stay in the first cache; the loop over k fills
-    vector registers.
+    Eight columns are processed at a time: their rows of ``BT`` and a row of ``K`` stay in the first-level cache. The
+    loop over k is vectorised.
     """
-    for j in range(0, A.shape[1], STEP):
+    for j in range(0, A.shape[1], COLUMNS_PER_PASS):
         for i in range(A.shape[0]):
             a0, a1, a2, a3 = A[i, j], A[i, j + 1], A[i, j + 2], A[i, j + 3]
             a4, a5, a6, a7 = A[i, j + 4], A[i, j + 5], A[i, j + 6], A[i, j + 7]
@@ -76,7 +76,7 @@ def _intersect(A, BT, K, lower):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _add_functions(XT, knots, below, above, scores):
-    """Add to ``scores`` each column's piecewise linear function, its piece found by bisection without branches."""
+    """Add each column's piecewise linear function to ``scores``; its piece is located by branch-free bisection."""
     last = knots.shape[1] - 1
     for j in range(XT.shape[0]):
         for i in range(XT.shape[1]):
@@ -91,7 +91,7 @@ def _add_functions(XT, knots, below, above, scores):
 
 
 class IntersectionMachine(NamedTuple):
-    """f(t) = sum_i c_i sum_j min(x_ij, t_j) + b as a sum of one piecewise linear function a column.
+    """f(t) = sum_i c_i sum_j min(x_ij, t_j) + b as a sum of one piecewise linear function per column.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class IntersectionMachine(NamedTuple):
     below : ndarray of shape (n_features, n_support + 1), float64
         The sum of c_i x_ij over the first knots.
     above : ndarray of shape (n_features, n_support + 1), float64
-        The sum of c_i over the others, what t_j is multiplied with.
+        The sum of c_i over the other knots, the factor of t_j.
     intercept : float
     """
 
@@ -110,26 +110,28 @@ class IntersectionMachine(NamedTuple):
     intercept: float
 
     @classmethod
-    def of(cls, support: NDArray, coefs: NDArray, intercept: float) -> IntersectionMachine:
-        """From support vectors (n_support, n_features), their coefficients c_i (n_support,), and b."""
+    def from_support_vectors(cls, support: NDArray, coefs: NDArray, intercept: float) -> IntersectionMachine:
+        """Return the machine of support vectors (n_support, n_features), their coefficients c_i (n_support,), and b."""
         order = np.argsort(support.T, axis=1, kind="stable")
         knots = np.take_along_axis(support.T, order, axis=1)
         c = coefs[order]
-        nothing = np.zeros((len(knots), 1))
-        below = np.hstack([nothing, np.cumsum(c * knots, axis=1)])
-        above = np.hstack([np.cumsum(c[:, ::-1], axis=1)[:, ::-1], nothing])
+        zero = np.zeros((len(knots), 1))
+        below = np.hstack([zero, np.cumsum(c * knots, axis=1)])
+        above = np.hstack([np.cumsum(c[:, ::-1], axis=1)[:, ::-1], zero])
         return cls(knots, below, above, float(intercept))
 
     @classmethod
-    def trained(cls, K: NDArray, X: NDArray, target: NDArray, C: float) -> IntersectionMachine:
-        """From the kernel ``K`` of the rows of ``X`` and a ``target`` of two values; the larger one is positive."""
+    def train(cls, K: NDArray, X: NDArray, target: NDArray, C: float) -> IntersectionMachine:
+        """Train on the kernel ``K`` of the rows of ``X`` and a ``target`` of two values; the larger one is positive."""
         machine = SVC(C=C, kernel="precomputed").fit(K, target)
-        return cls.of(X[machine.support_], np.ravel(machine.dual_coef_), float(np.ravel(machine.intercept_)[0]))
+        return cls.from_support_vectors(
+            X[machine.support_], np.ravel(machine.dual_coef_), float(np.ravel(machine.intercept_)[0])
+        )
 
-    def decide(self, X: NDArray) -> NDArray[np.float64]:
-        """f of each row of ``X`` (n_samples, n_features), float64 (n_samples,).
+    def decision_function(self, X: NDArray) -> NDArray[np.float64]:
+        """Return f of each row of ``X`` (n_samples, n_features), float64 (n_samples,).
 
-        Since the c_i add up to zero f is constant beyond the outermost knots; values are cut there.
+        Since the c_i add up to zero, f is constant beyond the outermost knots; values are clipped there.
         """
         scores = np.full(len(X), self.intercept)
         if self.knots.shape[1]:

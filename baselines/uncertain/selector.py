@@ -1,4 +1,4 @@
-"""Features and sub-features of uncertain data by the sparse group LASSO."""
+"""Selection of features and sub-features of uncertain data by the sparse group LASSO."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from baselines.sparse_group_lasso import SparseGroupLasso
 from baselines.sparse_group_lasso.path import check_penalties
 from baselines.uncertain.expander import UncertainExpander
 
-# What the selector and the classifier hand on to the expander and to the LASSO.
+# Parameters that the selector and the classifier pass to the expander and to the sparse group LASSO.
 CONSTRAINTS: dict[str, list[Any]] = {
     name: UncertainExpander._parameter_constraints[name]
     for name in ("w", "s", "distribution", "order", "feature_scale", "clip", "random_state")
@@ -33,23 +33,24 @@ CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class UncertainSGLSelector(SelectorMixin, BaseEstimator):
-    """Keeps the sub-features to which the sparse group LASSO gives a weight, a group being the draws of one feature.
+    """Select the sub-features with a nonzero weight in the sparse group LASSO; a group is the draws of one feature.
 
-    Every value becomes ``s`` draws (see ``UncertainExpander``) and the classes targets of +1 and -1, one-vs-rest for
-    more than two; what any of the regressions keeps is kept.
+    Each value becomes ``s`` draws (see ``UncertainExpander``), and the classes become targets of +1 and -1, one-vs-rest
+    for more than two. Sub-features that any of the regressions selects are selected.
 
     Parameters
     ----------
     w, s, distribution, order, feature_scale, clip, random_state
         As in ``UncertainExpander``.
     lam1, lam2 : float, default=100.0 and 0.1
-        Penalties on sub-features and on features, as in ``SparseGroupLasso``. They belong to ``feature_scale``.
+        Penalties on sub-features and on features, as in ``SparseGroupLasso``. They scale with ``feature_scale``.
     group_weights : "ones" or array-like of shape (n_features,), default="ones"
-        What lam2 is multiplied with for each feature, such as its price.
+        Factor of lam2 for each feature, such as its price.
     fit_intercept : bool, default=False
-        Published results have none; since features are not centred, the regression then also fits a constant.
+        Published results have no intercept; since features are not centred, the weights then also fit the mean.
     solver : {"exact", "fista"}, default="exact"
-        "fista" with its 100 steps reproduces published tables; these are not optima, which keep far fewer sub-features.
+        "fista" with its 100 steps reproduces the tables of Xie and Xu (2013). They are not optima, which select far
+        fewer sub-features.
     tol, max_iter
         As in ``SparseGroupLasso``.
 
@@ -57,25 +58,26 @@ class UncertainSGLSelector(SelectorMixin, BaseEstimator):
     ----------
     coef_ : ndarray of shape (n_targets, n_features, s_), float64
     mask_ : ndarray of shape (n_features, s_), bool
-        Which sub-features are kept.
+        Which sub-features are selected.
     support_ : ndarray of shape (n_features,), bool
-        Which features have any.
+        Which features have a selected sub-feature.
     fnum_ : int
-        How many features have any.
+        Number of features with a selected sub-feature.
     ratio_ : float
-        Share of sub-features that are kept.
+        Share of the sub-features that are selected.
     dual_gaps_ : ndarray of shape (n_targets,), float64
     n_iter_ : ndarray of shape (n_targets,), int64
     classes_ : ndarray of shape (n_classes,)
     expander_ : UncertainExpander
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,), where ``X`` had names
+    feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
     Notes
     -----
-    Xie and Xu (2013) print FNum as the number of features minus ``fnum_``; their text and tables mean ``fnum_``.
-    ``transform`` reads the kept features alone; therefore its draws are not those on which they were selected.
-    Draws of one width are interchangeable: which of a feature's are kept says nothing about its distribution.
+    Xie and Xu (2013) define FNum as the number of features minus ``fnum_``; their text and tables mean ``fnum_``.
+    ``transform`` reads the selected features only; therefore its draws differ from those on which they were selected.
+    Draws of one width are interchangeable: which draws of a feature are selected is not informative about its
+    distribution.
 
     References
     ----------
@@ -132,18 +134,18 @@ class UncertainSGLSelector(SelectorMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: ArrayLike) -> UncertainSGLSelector:
         """Fit on ``X`` (n_samples, n_features), or draws (n_samples, n_features, s), and labels ``y`` (n_samples,).
 
-        Raises ValueError for a parameter out of range, for bad tables and for fewer than two classes; warns where
-        nothing is kept.
+        Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes. Warns if no
+        sub-feature is selected.
         """
         self.fit_draws(X, y)
         if not self.fnum_:
             warnings.warn(
-                f"no sub-feature is kept at lam1={self.lam1:g} and lam2={self.lam2:g}; lower them", stacklevel=3
+                f"no sub-feature is selected at lam1={self.lam1:g} and lam2={self.lam2:g}; lower them", stacklevel=3
             )
         return self
 
     def fit_draws(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Fit, and return the draws it was done on, (n_samples, n_features * s_), and the class of each row."""
+        """Fit; return the draws used, (n_samples, n_features * s_), and the class index of each row (n_samples,)."""
         check_penalties(self.lam1, self.lam2)
         table, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
         self.classes_, codes = class_codes(labels)
@@ -182,22 +184,25 @@ class UncertainSGLSelector(SelectorMixin, BaseEstimator):
         return self.support_
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Draws of the kept sub-features, float64 (n_samples, number kept), feature by feature."""
+        """Return draws of the selected sub-features, float64 (n_samples, n_selected), feature by feature."""
         check_is_fitted(self, "support_")
         table = validate_data(self, X, reset=False, dtype=np.float64, allow_nd=True)
         if not self.fnum_:
             return np.empty((len(table), 0))
-        draws = self.expander_.only(self.support_).transform(table[:, self.support_])
+        draws = self.expander_.restrict_to(self.support_).transform(table[:, self.support_])
         return draws[:, self.mask_[self.support_].ravel()]
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The mean of each feature's kept draws in its own unit, float64 (n_samples, n_features); 0 for the others."""
+        """Return the mean of each feature's selected draws, in the feature's unit, float64 (n_samples, n_features).
+
+        Features without a selected draw are 0.
+        """
         check_is_fitted(self, "support_")
-        draws, kept = np.asarray(X, dtype=np.float64), int(self.mask_.sum())
-        if draws.ndim != 2 or draws.shape[1] != kept:
-            raise ValueError(f"X must have the {kept} columns that are kept, got shape {draws.shape}")
+        draws, n_selected = np.asarray(X, dtype=np.float64), int(self.mask_.sum())
+        if draws.ndim != 2 or draws.shape[1] != n_selected:
+            raise ValueError(f"X must have the {n_selected} selected columns, got shape {draws.shape}")
         values = np.zeros((len(draws), len(self.support_)))
-        if kept:
+        if n_selected:
             feature = np.nonzero(self.mask_)[0]
             first = np.flatnonzero(np.diff(feature, prepend=-1))
             means = np.add.reduceat(draws, first, axis=1) / self.mask_.sum(axis=1)[self.support_]
@@ -206,7 +211,7 @@ class UncertainSGLSelector(SelectorMixin, BaseEstimator):
         return values
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
-        """``name_k`` for each kept sub-feature k."""
+        """Return ``name_k`` for each selected sub-feature k."""
         check_is_fitted(self, "support_")
         names = getattr(self, "feature_names_in_", None) if input_features is None else input_features
         return self.expander_.get_feature_names_out(names)[self.mask_.ravel()]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fsgym.dataset import Dataset
 
 if TYPE_CHECKING:
-    from baselines.svm_plus.problem import View
+    from baselines.svm_plus.problem import SampleTable
 
 COMPARE_ARMS_CALL = "fsgym_studies.lufe.cell:compare_arms"
 SELECTION, LUFE, ALL_FEATURES, RANDOM, IDENTITY = "selection", "LUFe", "ALL", "random", "identity"
@@ -36,8 +36,8 @@ class Role(NamedTuple):
     """The features that a classifier predicts from, and those that explain its slacks (None: a plain SVM)."""
 
     columns: IndexArray
-    view: View
-    privileged: View | None
+    view: SampleTable
+    privileged: SampleTable | None
 
 
 def compare_arms(
@@ -122,7 +122,7 @@ class ClassifierComparison:
         """Accuracy on ``test`` of each classifier at its best weights on the inner folds; and LUFe's tied pairs."""
         from sklearn.model_selection import StratifiedKFold
 
-        from baselines.lufe.search import INNER_TOL, WEIGHTS, chosen
+        from baselines.lufe.search import INNER_TOL, PAPER_WEIGHTS, best_weight_pair
 
         order = self.order(train)
         splitter = StratifiedKFold(WEIGHT_FOLDS, shuffle=True, random_state=self.seed)
@@ -134,8 +134,8 @@ class ClassifierComparison:
                 {
                     name: np.array(
                         [
-                            [self.accuracy(role, rows, validation, lam1, C, INNER_TOL) for C in WEIGHTS]
-                            for lam1 in (WEIGHTS if role.privileged is not None else WEIGHTS[:1])
+                            [self.accuracy(role, rows, validation, lam1, C, INNER_TOL) for C in PAPER_WEIGHTS]
+                            for lam1 in (PAPER_WEIGHTS if role.privileged is not None else PAPER_WEIGHTS[:1])
                         ]
                     )
                     for name, role in roles
@@ -144,7 +144,7 @@ class ClassifierComparison:
         results, tied = {}, 0
         for name, role in self.roles(train, order):
             means = np.mean([scores[name] for scores in inner], axis=0)
-            lam1, C = chosen(means, WEIGHTS[: len(means)], WEIGHTS)
+            lam1, C = best_weight_pair(means, PAPER_WEIGHTS[: len(means)], PAPER_WEIGHTS)
             results[name] = self.accuracy(role, train, test, lam1, C)
             if name == LUFE:
                 tied = int((means >= means.max() - 1e-9).sum())
@@ -158,21 +158,21 @@ class ClassifierComparison:
 
     def roles(self, rows: IndexArray, order: IndexArray) -> Iterator[tuple[str, Role]]:
         """Names and roles of the classifiers on these rows."""
-        from baselines.svm_plus.problem import View
+        from baselines.svm_plus.problem import SampleTable
 
         X = self.X[rows]
         selected, unselected = order[: self.n_selected], order[self.n_selected :]
         best = {t: unselected[: ceil(t * len(unselected))] for t in (*self.shares, 1.0)}
-        view = View(X[:, selected])
+        view = SampleTable(X[:, selected])
         yield SELECTION, Role(selected, view, None)
         for t, features in best.items():
-            yield lufe_at_share(t), Role(selected, view, View(X[:, features]))
+            yield lufe_at_share(t), Role(selected, view, SampleTable(X[:, features]))
             both = np.concatenate([selected, features])
-            yield augmented_at_share(t), Role(both, View(X[:, both]), None)
+            yield augmented_at_share(t), Role(both, SampleTable(X[:, both]), None)
         if self.controls:
             noise = np.random.default_rng([self.seed, *rows.tolist()]).normal(size=(len(rows), len(unselected)))
-            yield RANDOM, Role(selected, view, View(noise))
-            yield IDENTITY, Role(selected, view, View(np.eye(len(rows))))
+            yield RANDOM, Role(selected, view, SampleTable(noise))
+            yield IDENTITY, Role(selected, view, SampleTable(np.eye(len(rows))))
 
     def accuracy(
         self, role: Role, rows: IndexArray, test: IndexArray, lam1: float, C: float, tol: float = 1e-8

@@ -78,8 +78,8 @@ def selection_accuracy(data: SampledData, mask: NDArray[np.bool_] | None = None)
     X, X_test = (np.ascontiguousarray(Z[:, columns]) / (FEATURE_SCALE * data.s) for Z in (data.X, data.X_test))
     if not X.shape[1]:
         return float((data.y_test == (1.0 if data.y.sum() > 0 else -1.0)).mean())
-    machine = IntersectionMachine.trained(intersection_kernel(X), X, data.y, 1.0)
-    return float(((machine.decide(X_test) > 0) == (data.y_test > 0)).mean())
+    machine = IntersectionMachine.train(intersection_kernel(X), X, data.y, 1.0)
+    return float(((machine.decision_function(X_test) > 0) == (data.y_test > 0)).mean())
 
 
 def unselected(

@@ -1,4 +1,4 @@
-"""The reference methods: agreement with plain solvers, their sweeps, and what uses nothing."""
+"""The reference methods: agreement with plain solvers, sparsity grids, and models without features."""
 
 from __future__ import annotations
 
@@ -25,10 +25,16 @@ from baselines.liblinear import first_C
 from support.method_tables import TABLES, honest_usage, one_hot
 
 METHODS = [L1SVMClassifier(random_state=0), LassoPathClassifier(), CARTClassifier(random_state=0)]
-NOTHING = [
-    L1SVMClassifier(1e-9), LassoPathClassifier(1.0), CARTClassifier(1.0), L1LogisticClassifier(1e-9),
-    GroupLassoClassifier(1.0), ForestSelectionClassifier(0), MRMRClassifier(0), HSICLassoClassifier(0),
-]  # fmt: skip
+WITHOUT_FEATURES = [
+    L1SVMClassifier(1e-9),
+    LassoPathClassifier(1.0),
+    CARTClassifier(1.0),
+    L1LogisticClassifier(1e-9),
+    GroupLassoClassifier(1.0),
+    ForestSelectionClassifier(0),
+    MRMRClassifier(0),
+    HSICLassoClassifier(0),
+]
 name_of = lambda method: type(method).__name__  # noqa: E731
 every_method = pytest.mark.parametrize("method", METHODS, ids=name_of)
 every_table = pytest.mark.parametrize("table", TABLES)
@@ -36,7 +42,7 @@ every_table = pytest.mark.parametrize("table", TABLES)
 
 @every_table
 @every_method
-def test_sweep_goes_from_nothing_to_nearly_everything_and_is_honest(method, table):
+def test_sparsity_grid_goes_from_no_feature_to_nearly_all_and_unused_features_have_no_effect(method, table):
     X, y = TABLES[table]
     grid = method.sparsity_grid(X, y)
     used = [honest_usage(clone(method).set_params(**setting).fit(X, y), X) for setting in grid]
@@ -51,9 +57,9 @@ def test_sweep_goes_from_nothing_to_nearly_everything_and_is_honest(method, tabl
         assert counts[-1] >= most * varying
 
 
-@pytest.mark.parametrize("method", NOTHING, ids=name_of)
+@pytest.mark.parametrize("method", WITHOUT_FEATURES, ids=name_of)
 @every_table
-def test_what_uses_nothing_answers_the_largest_class(method, table):
+def test_a_model_without_features_predicts_the_largest_class(method, table):
     X, y = TABLES[table]
     labels, sizes = np.unique(y, return_counts=True)
     model = clone(method).fit(X, y)
@@ -102,7 +108,7 @@ def test_lasso_coefficients_are_those_of_an_independent_solver(table, setting):
         np.testing.assert_allclose(model.intercept_[k], solver.intercept_, atol=1e-6)
 
 
-def test_lasso_is_optimal_on_dependent_columns_where_lars_breaks_down():
+def test_lasso_is_optimal_on_dependent_columns_for_which_lars_fails():
     X, y = one_hot(n=4000, seed=5)
     model = LassoPathClassifier(alpha=0.005).fit(X, y)
     Z = 2 * X - 1
@@ -116,7 +122,7 @@ def test_lasso_is_optimal_on_dependent_columns_where_lars_breaks_down():
 
 
 @every_table
-def test_lasso_keeps_to_max_features_and_shrinks_no_more_than_it_must(table):
+def test_lasso_respects_max_features_and_shrinks_as_little_as_possible(table):
     X, y = TABLES[table]
     used = [LassoPathClassifier(0.0, max_features=k).fit(X, y).features_used(X[:1]).sum() for k in range(9)]
     assert all(n <= k for k, n in enumerate(used))
@@ -132,7 +138,7 @@ def test_lasso_at_the_end_of_its_path_is_least_squares():
     np.testing.assert_allclose(model.decision_function(X), fitted @ best, atol=1e-6)
 
 
-def test_lasso_finds_nothing_where_nothing_is_correlated():
+def test_lasso_selects_no_feature_without_correlation():
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]] * 3)
     model = LassoPathClassifier(alpha=0.0).fit(X, (X[:, 0] != X[:, 1]).astype(int))
     assert model.alpha_max_ < 1e-12
@@ -149,13 +155,13 @@ def test_cart_is_the_pruned_tree_and_its_usage_the_path(table, ccp_alpha):
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
     tree, used = plain.tree_, model.features_used(X)
     for row in range(0, len(X), 7):
-        node, asked = 0, set()
+        node, on_path = 0, set()
         while tree.children_left[node] >= 0:
             feature = tree.feature[node]
-            asked.add(int(feature))
+            on_path.add(int(feature))
             left = np.float32(X[row, feature]) <= tree.threshold[node]
             node = (tree.children_left if left else tree.children_right)[node]
-        assert set(np.flatnonzero(used[row])) == asked
+        assert set(np.flatnonzero(used[row])) == on_path
     if ccp_alpha == 0.0:
         assert len(np.unique(used.sum(axis=1))) > 1
 
@@ -178,7 +184,7 @@ def test_parameters_out_of_range_are_refused_in_a_sentence(estimator, word):
         estimator.fit(*TABLES["three"])
 
 
-def test_l1_svm_says_when_it_did_not_converge():
+def test_l1_svm_warns_if_it_did_not_converge():
     from sklearn.exceptions import ConvergenceWarning
 
     with pytest.warns(ConvergenceWarning, match="iterations"):

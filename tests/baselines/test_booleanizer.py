@@ -48,7 +48,7 @@ def test_literals_and_their_names():
     np.testing.assert_array_equal(table["grade=3"], PEOPLE["grade"] == 3)
 
 
-def test_rules_read_as_sentences():
+def test_rules_in_words():
     y = (PEOPLE["age"] > 50) | (PEOPLE["smoker"] == 1)
     whole = DisjunctionClassifier(100).fit(PEOPLE, y)  # text, categories and numbers side by side
     assert whole.score(PEOPLE, y) == 1.0
@@ -67,7 +67,7 @@ def test_one_hot_of_codes():
         Booleanizer(nominal=["x9"]).fit(X)
 
 
-def test_a_level_that_was_not_seen_is_none_of_those():
+def test_an_unseen_level_makes_all_levels_false():
     booleanizer = Booleanizer().fit(PEOPLE[["town"]])
     assert booleanizer.transform(pd.DataFrame({"town": ["Z"]})).tolist() == [[0, 0, 0]]
     assert booleanizer.transform(pd.DataFrame({"town": [7]})).tolist() == [[0, 0, 0]]
@@ -98,13 +98,13 @@ def test_a_classifier_takes_missing_values_where_its_booleanizer_does():
     assert "x0 missing" in model.get_feature_names_out()
 
 
-def test_weights_count_in_the_quantiles():
+def test_weights_weigh_the_quantiles():
     X, weight = np.arange(30.0)[:, None], np.random.default_rng(0).integers(0, 4, 30)
     repeated = Booleanizer().fit(np.repeat(X, weight, axis=0))
     assert Booleanizer().fit(X, sample_weight=weight).literals_ == repeated.literals_
     assert len(repeated.literals_) == 8
 
 
-def test_what_is_neither_number_nor_text_is_told():
+def test_a_value_that_is_neither_number_nor_text_is_refused():
     with pytest.raises(TypeError, match="must be a string or a number, got dict in column 0 of X"):
         Booleanizer().fit(np.array([[{}, 1], [2, 3]], dtype=object))

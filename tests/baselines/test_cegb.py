@@ -1,4 +1,4 @@
-"""CEGB: LightGBM's penalties against a search by hand, usage against its own paths, and scikit-learn's contract."""
+"""CEGB: LightGBM's penalties against an exhaustive search, usage against its paths, and estimator checks."""
 
 from __future__ import annotations
 
@@ -23,20 +23,30 @@ TARGETS = np.array([2, 2, 2, 8, 9, 6, 0, 1], dtype=float)
 
 
 def plain_booster(X, y, n_iter, depth=2, eta=0.1, least=1, **penalties):
-    """LightGBM as equation 14 of GBFS has it: first order, from zero, nothing held back, squared loss."""
+    """Return LightGBM as in equation 14 of GBFS: first order, from zero, without regularisation, squared loss."""
     options = {
-        "objective": "none", "num_leaves": 2**depth, "max_depth": depth, "min_data_in_leaf": least,
-        "learning_rate": eta, "min_sum_hessian_in_leaf": 0, "min_data_in_bin": 1, "feature_pre_filter": False,
-        "boost_from_average": False, "verbose": -1, "num_threads": 1, "force_col_wise": True, **penalties,
-    }  # fmt: skip
+        "objective": "none",
+        "num_leaves": 2**depth,
+        "max_depth": depth,
+        "min_data_in_leaf": least,
+        "learning_rate": eta,
+        "min_sum_hessian_in_leaf": 0,
+        "min_data_in_bin": 1,
+        "feature_pre_filter": False,
+        "boost_from_average": False,
+        "verbose": -1,
+        "num_threads": 1,
+        "force_col_wise": True,
+        **penalties,
+    }
     booster = lightgbm.Booster(options, lightgbm.Dataset(X, params=options, label=y))
     for _ in range(n_iter):
         booster.update(fobj=lambda scores, _: (scores - y, np.ones(len(y))))
     return booster
 
 
-def lazily(X, y, n_iter, depth, eta, penalty, least=6):
-    """Boosting in which each (row, feature) is paid for once: the best split of all leaves first, found by search."""
+def boost_lazily(X, y, n_iter, depth, eta, penalty, least=6):
+    """Boost with a price for each new (row, feature), by exhaustive search for the best split of all leaves."""
     scores, owned = np.zeros(len(y)), np.zeros(X.shape, dtype=bool)
     for _ in range(n_iter):
         g, leaves = y - scores, [(np.arange(len(y)), 0)]
@@ -75,7 +85,7 @@ def test_a_lazy_penalty_is_paid_once_a_row_and_feature(seed, penalty):
     X = rng.normal(size=(60, 5))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=60)
     prices = penalty * rng.uniform(0.5, 1.5, 5)
-    scores, owned = lazily(X, y, 6, 3, 0.3, prices)
+    scores, owned = boost_lazily(X, y, 6, 3, 0.3, prices)
     booster = plain_booster(X, y, 6, depth=3, eta=0.3, least=6, cegb_penalty_feature_lazy=prices.tolist())
     np.testing.assert_allclose(booster.predict(X), scores, atol=1e-6)
     forest = Forest.of([tree for t in range(6) for tree in trees_of(booster, t)])
@@ -83,7 +93,7 @@ def test_a_lazy_penalty_is_paid_once_a_row_and_feature(seed, penalty):
 
 
 def test_a_coupled_penalty_is_refunded_twice_in_a_tree():
-    """Why GBFS has a learner of its own; where nothing is open while a feature is bought, they agree."""
+    """The reason why GBFS has its own tree learner; without open leaves at a purchase they agree."""
     bought = plain_booster(ROWS, TARGETS, 1, cegb_penalty_feature_coupled=[4.0] * 3)
     np.testing.assert_allclose(bought.predict(ROWS), [0.1, 0.2, 0.2, 23 / 30, 23 / 30, 23 / 30, 0.1, 0.1], atol=1e-7)
     exact = GBFSRegressor(2.0, n_iter=1, max_depth=2, init="zero").fit(ROWS, TARGETS).predict(ROWS)
@@ -124,22 +134,33 @@ def test_scikit_learn_contract(estimator, check):
 
 @pytest.mark.parametrize("penalty", ["lazy", "coupled"])
 @pytest.mark.parametrize("table", ["cancer", "wine"])
-def test_scores_are_lightgbms_and_usage_its_paths(penalty, table, request):
+def test_scores_and_usage_are_those_of_lightgbm(penalty, table, request):
     X, y = request.getfixturevalue(table)
     model = clone(QUICK).set_params(penalty=penalty, cv=None).fit(X, y)
     options = {"num_class": len(model.init_)} if len(model.init_) > 1 else {}
     booster = lightgbm.Booster(
-        options | {
-            "objective": "multiclass" if options else "binary", "num_leaves": 16, "max_depth": 4, "min_data_in_leaf": 5,
-            "min_data_in_bin": 1, "feature_pre_filter": False, "boost_from_average": False, "verbose": -1,
-            "num_threads": 1, "force_col_wise": True, "deterministic": True,
+        options
+        | {
+            "objective": "multiclass" if options else "binary",
+            "num_leaves": 16,
+            "max_depth": 4,
+            "min_data_in_leaf": 5,
+            "min_data_in_bin": 1,
+            "feature_pre_filter": False,
+            "boost_from_average": False,
+            "verbose": -1,
+            "num_threads": 1,
+            "force_col_wise": True,
+            "deterministic": True,
             f"cegb_penalty_feature_{penalty}": model.penalty_.tolist(),
         },
         lightgbm.Dataset(
-            X, y, init_score=np.tile(model.init_, (len(X), 1)).squeeze(),
+            X,
+            y,
+            init_score=np.tile(model.init_, (len(X), 1)).squeeze(),
             params={"min_data_in_bin": 1, "feature_pre_filter": False, "verbose": -1, "max_bin": 255},
         ),
-    )  # fmt: skip
+    )
     for _ in range(20):
         booster.update()
     raw = booster.predict(X, raw_score=True).reshape(len(X), -1) + model.init_
@@ -160,7 +181,7 @@ def test_scores_are_lightgbms_and_usage_its_paths(penalty, table, request):
 
 @pytest.mark.parametrize("lam", [0.0, 0.003, 0.05, 3.0])
 @pytest.mark.parametrize("table", ["cancer", "wine"])
-def test_honest_and_sparser_where_features_are_dearer(table, lam, request):
+def test_unused_features_have_no_effect_and_higher_prices_use_fewer(table, lam, request):
     X, y = request.getfixturevalue(table)
     model = clone(QUICK).set_params(lam=lam).fit(X, y)
     used, answers = model.features_used(X), model.predict_proba(X)
@@ -203,15 +224,15 @@ def forest_tree(forest, t):
 
 def test_prices_groups_and_error_costs(cancer):
     X, y = cancer
-    dear = np.ones(30)
+    costs = np.ones(30)
     usual = np.flatnonzero(clone(QUICK).set_params(lam=0.01).fit(X, y).features_used(X).any(axis=0))
-    dear[usual] = 100.0
-    model = clone(QUICK).set_params(lam=0.01, costs=dear).fit(X, y)
+    costs[usual] = 100.0
+    model = clone(QUICK).set_params(lam=0.01, costs=costs).fit(X, y)
     assert not model.features_used(X)[:, usual].any()
     assert model.features_used(X).any()
     share = y.mean()
     nats = -(share * np.log(share) + (1 - share) * np.log(1 - share)) / min(share, 1 - share)
-    np.testing.assert_allclose(model.penalty_, 2 * 0.01 * nats * dear)
+    np.testing.assert_allclose(model.penalty_, 2 * 0.01 * nats * costs)
     careful = clone(QUICK).set_params(lam=0.01, error_costs=[[0, 1], [4, 0]]).fit(X, y)
     shares = careful.predict_proba(X)
     np.testing.assert_array_equal(careful.predict(X) == 1, 4 * shares[:, 0] < shares[:, 1])
@@ -240,7 +261,7 @@ def test_a_group_counts_once_where_the_number_of_trees_is_chosen(cancer):
     assert last == pytest.approx(wrong + 0.01 * (np.arange(1.0, 11.0) @ taken).sum())
 
 
-def test_it_takes_part_in_a_comparison():
+def test_cegb_in_a_comparison():
     results = fsgym.compare("wine", ["cegb"], splits=1, lam=[0.0, 0.05, 2.0], costs=np.arange(1.0, 14.0), budget=3)
     assert results["error"].isna().all()
     assert results["params"].tolist() == ['{"lam": 0.0}', '{"lam": 0.05}', '{"lam": 2.0}']
@@ -259,7 +280,7 @@ def test_threads_pickles_and_names(wine):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).features_used(X), one.features_used(X))
 
 
-def test_without_lightgbm_a_sentence_says_what_to_do(wine, monkeypatch):
+def test_without_lightgbm_the_error_names_the_extra(wine, monkeypatch):
     model = clone(QUICK).fit(*wine)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(ImportError, match=r"needs lightgbm: pip install 'fsgym\[cegb\]'"):
@@ -271,7 +292,7 @@ X3, Y3 = np.arange(24.0).reshape(8, 3), np.array([0, 1] * 4)
 
 
 @pytest.mark.parametrize(
-    ("setting", "y", "says"),
+    ("setting", "y", "message"),
     [
         ({"lam": -1.0}, Y3, "'lam' parameter"),
         ({"lam": np.nan}, Y3, "lam"),
@@ -285,6 +306,6 @@ X3, Y3 = np.arange(24.0).reshape(8, 3), np.array([0, 1] * 4)
         ({}, np.zeros(8), "at least two classes"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(setting, y, says):
-    with pytest.raises((ValueError, TypeError), match=says):
+def test_errors_name_the_problem(setting, y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         CEGBClassifier(n_estimators=2).set_params(**setting).fit(X3, y)

@@ -1,4 +1,4 @@
-"""Gradient boosted feature selection: exact values, and a twin in fractions."""
+"""Gradient boosted feature selection: exact values, and agreement with a twin in fractions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO = "0 0 0 0 0 0 0 0"
 
 
 def one_way(discount: float) -> np.ndarray:
-    """A discount of feature 0 where feature 1 is bought."""
+    """Return a discount of feature 0 after feature 1 is bought."""
     rho = np.ones((3, 3))
     rho[1, 0] = discount
     return rho
@@ -97,10 +97,10 @@ def test_logistic_values_worked_out_by_hand(mu, bought, scores):
 
 
 def problem(seed: int) -> dict:
-    """A random tiny problem in fractions, in one of all the modes."""
+    """Return a small random problem in fractions, in a random mode."""
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(3, 10)), int(rng.integers(1, 5))
-    made = {
+    case = {
         "X": rng.integers(0, int(rng.integers(2, 7)), (n, d)),
         "y": rng.integers(-4, 9, n),
         "w": rng.integers(1, 4, n) if rng.random() < 0.4 else None,
@@ -114,9 +114,9 @@ def problem(seed: int) -> dict:
         "kind": str(rng.choice(["plain", "bags", "neighbours", "callable"])),
         "init": str(rng.choice(["prior", "zero"])),
     }
-    made["bags"] = rng.integers(0, 3, d)
-    made["rho"] = [[Fraction(int(v), 4) for v in row] for row in rng.integers(0, 5, (d, d))]
-    return made
+    case["bags"] = rng.integers(0, 3, d)
+    case["rho"] = [[Fraction(int(v), 4) for v in row] for row in rng.integers(0, 5, (d, d))]
+    return case
 
 
 def phi_in_fractions(p: dict):
@@ -173,9 +173,9 @@ def test_equals_exhaustive_search_in_fractions(seed):
         **phi_parameters(p),
     ).fit(p["X"], p["y"], p["w"])
     np.testing.assert_allclose(model.predict(p["X"]), [float(v) for v in scores[0]], rtol=1e-12, atol=1e-12)
-    told = [tuple(float(v) for v in line) for line in ledger.log]
+    expected_log = [tuple(float(v) for v in line) for line in ledger.log]
     np.testing.assert_allclose(
-        np.reshape(model.purchase_log_, (-1, 6)), np.reshape(told, (-1, 6)), rtol=1e-9, atol=1e-9
+        np.reshape(model.purchase_log_, (-1, 6)), np.reshape(expected_log, (-1, 6)), rtol=1e-9, atol=1e-9
     )
     if p["kind"] != "callable" and not p["frozen"]:
         assert sum(v.price for v in model.purchase_log_) == pytest.approx(float(sum(v.price for v in ledger.log)))

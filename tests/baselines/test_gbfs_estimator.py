@@ -1,4 +1,4 @@
-"""Gradient boosted feature selection as an estimator: contract, honesty, purchases, threads, mistakes."""
+"""Gradient boosted feature selection as an estimator: estimator checks, usage, purchases, threads, errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_scikit_learn_contract(estimator, check):
 
 @pytest.mark.parametrize("mu_rel", [1.0, 0.3, 0.01, 0.0])
 @pytest.mark.parametrize("table", ["cancer", "wine"])
-def test_usage_is_that_of_the_paths_and_honest(table, mu_rel, request):
+def test_usage_is_that_of_the_paths_and_unused_features_have_no_effect(table, mu_rel, request):
     X, y = request.getfixturevalue(table)
     model = clone(QUICK).set_params(mu_rel=mu_rel).fit(X, y)
     used, answers = model.features_used(X), model.predict_proba(X)
@@ -51,7 +51,7 @@ def test_usage_is_that_of_the_paths_and_honest(table, mu_rel, request):
     assert model.selected_features_.size >= (4 if mu_rel < 0.1 else 0)
 
 
-def test_memory_of_purchases(cancer):
+def test_purchase_log_and_selected_features_agree(cancer):
     X, y = cancer
     costs = np.random.default_rng(0).uniform(0.5, 2.0, X.shape[1])
     model = clone(QUICK).set_params(mu_rel=0.01, n_iter=80, feature_costs=costs).fit(X, y)
@@ -113,7 +113,7 @@ def test_scale_of_mu(cancer):
         np.testing.assert_allclose(other.predict(X), factor * model.predict(X), rtol=1e-9)
 
 
-def test_bags_and_phi_that_say_the_same(cancer):
+def test_equivalent_bags_discounts_and_phi_give_the_same_model(cancer):
     X, y = cancer
     quick = clone(QUICK).set_params(mu_rel=0.05)
     bags = np.arange(30) % 10
@@ -182,7 +182,7 @@ def test_a_sparse_table_is_a_table(cancer):
         assert other.purchase_log_ == model.purchase_log_
 
 
-def test_a_path_is_its_fits(cancer):
+def test_a_path_equals_single_fits(cancer):
     X, y = cancer
     X = pd.DataFrame(X, columns=[f"f{j}" for j in range(30)])
     for setting, models in (
@@ -190,10 +190,10 @@ def test_a_path_is_its_fits(cancer):
         ("mu", gbfs_path(X, y, mus=[30.0, 1.0], estimator=QUICK, n_jobs=2)),
     ):
         for model in models:
-            alone = clone(QUICK).set_params(**{setting: getattr(model, setting)}).fit(X, y)
-            assert alone.purchase_log_ == model.purchase_log_
-            np.testing.assert_array_equal(alone.predict_proba(X), model.predict_proba(X))
-            np.testing.assert_array_equal(alone.feature_names_in_, model.feature_names_in_)
+            single = clone(QUICK).set_params(**{setting: getattr(model, setting)}).fit(X, y)
+            assert single.purchase_log_ == model.purchase_log_
+            np.testing.assert_array_equal(single.predict_proba(X), model.predict_proba(X))
+            np.testing.assert_array_equal(single.feature_names_in_, model.feature_names_in_)
     assert not hasattr(QUICK, "classes_")
     with pytest.raises(TypeError, match="estimator must be"):
         gbfs_path(X, y, estimator=3)
@@ -201,7 +201,7 @@ def test_a_path_is_its_fits(cancer):
         gbfs_path(X, y, mus=[-1.0])
 
 
-def test_pickled_models_answer_alike(wine):
+def test_pickled_models_predict_the_same(wine):
     X, y = wine
     model = clone(QUICK).fit(X, y)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), model.predict_proba(X))
@@ -209,7 +209,7 @@ def test_pickled_models_answer_alike(wine):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_of_three_features_two_decide_and_two_are_bought(seed):
-    """Signs of two features multiply, the third is a sum of them: no feature says much, each two say all."""
+    """The class is the sign of a product; the third feature is a sum: single features are weak, any two suffice."""
     rng = np.random.default_rng(seed)
     two = rng.uniform(-1, 1, (2400, 2))
     two = two[(np.abs(two) > 0.1).all(axis=1)][:1200]
@@ -221,15 +221,15 @@ def test_of_three_features_two_decide_and_two_are_bought(seed):
     assert line.score(X[600:], y[600:]) < 0.65
 
 
-def test_a_pure_exclusive_or_is_not_seen():
-    """Greedy trees see nothing where no feature says anything alone; the docstring says so."""
+def test_a_pure_exclusive_or_is_not_found():
+    """Greedy trees find no split if no single feature is informative, as the docstring of GBFSClassifier says."""
     X = np.array([(a, b) for a in (0, 1) for b in (0, 1)] * 50, dtype=float)
     assert not GBFSClassifier(1.0, n_iter=20, random_state=0).fit(X, X[:, 0] != X[:, 1]).selected_features_.size
 
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_any_finite_table_can_be_learnt(data):
+def test_any_finite_table_can_be_fitted(data):
     X = data.draw(arrays(np.float64, (8, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
     y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
     model = GBFSClassifier(mu_rel=0.01, n_iter=5, max_bin=data.draw(st.integers(2, 8))).fit(X, y)
@@ -239,7 +239,7 @@ def test_any_finite_table_can_be_learnt(data):
     np.testing.assert_array_equal(model.features_used(corrupted), used)
 
 
-def test_its_settings_go_from_nothing_to_everything(cancer):
+def test_sparsity_grid_goes_from_no_feature_to_all(cancer):
     X, y = cancer
     grid = QUICK.sparsity_grid(X, y)
     sizes = [clone(QUICK).set_params(**setting).fit(X, y).selected_features_.size for setting in grid]
@@ -257,7 +257,7 @@ def _scores(n_jobs):
     return clone(QUICK).set_params(n_iter=3, n_jobs=n_jobs).fit(X, np.tile(y, 8)).decision_function(X).tobytes()
 
 
-def test_it_works_in_a_forked_process_and_in_two_threads_at_once():
+def test_fit_works_in_a_forked_process_and_in_two_threads():
     before = _scores(2)
     with multiprocessing.get_context("fork").Pool(1) as pool:
         assert pool.apply(_scores, (2,)) == before
@@ -265,7 +265,7 @@ def test_it_works_in_a_forked_process_and_in_two_threads_at_once():
         assert list(threads.map(_scores, [2, 1])) == [before, before]
 
 
-def test_more_values_than_bins_keep_the_answer(cancer):
+def test_fewer_bins_limit_the_thresholds(cancer):
     X, y = cancer
     fine, coarse = (clone(QUICK).set_params(max_bin=k).fit(X, y) for k in (256, 8))
     for f in coarse.selected_features_:
@@ -275,19 +275,19 @@ def test_more_values_than_bins_keep_the_answer(cancer):
 
 
 X3, Y3 = np.arange(24.0).reshape(8, 3), np.array([0, 1] * 4)
-SPOILT = X3.copy()
-SPOILT[2, 1] = np.nan
-ENDLESS = X3.copy()
-ENDLESS[2, 2] = -np.inf
+WITH_NAN = X3.copy()
+WITH_NAN[2, 1] = np.nan
+WITH_INF = X3.copy()
+WITH_INF[2, 2] = -np.inf
 
 
 @pytest.mark.parametrize(
-    ("setting", "X", "y", "weights", "says"),
+    ("setting", "X", "y", "weights", "message"),
     [
-        ({}, SPOILT, Y3, None, "column 'x1' holds NaN"),
-        ({}, ENDLESS, Y3, None, "column 'x2' holds inf"),
-        ({}, sp.csr_array(SPOILT), Y3, None, "column 'x1' holds NaN"),
-        ({}, pd.DataFrame(SPOILT, columns=["a", "b", "c"]), Y3, None, "column 'b' holds NaN"),
+        ({}, WITH_NAN, Y3, None, "column 'x1' holds NaN"),
+        ({}, WITH_INF, Y3, None, "column 'x2' holds inf"),
+        ({}, sp.csr_array(WITH_NAN), Y3, None, "column 'x1' holds NaN"),
+        ({}, pd.DataFrame(WITH_NAN, columns=["a", "b", "c"]), Y3, None, "column 'b' holds NaN"),
         ({}, X3, np.zeros(8), None, "at least two classes"),
         ({}, X3[:1], Y3[:1], None, "minimum of 2"),
         ({}, X3[:, :0], Y3, None, "0 feature"),
@@ -313,7 +313,7 @@ ENDLESS[2, 2] = -np.inf
         ({"phi": lambda bought: ["a"] * 3}, X3, Y3, None, "one number for each"),
         ({"phi": lambda bought: np.full(3, np.nan)}, X3, Y3, None, "between 0 and 1"),
         ({"phi": lambda bought: np.full(3, 2.0)}, X3, Y3, None, "between 0 and 1"),
-        ({"phi": lambda bought: np.ones(3), "mu_rel": 0.1}, X3, Y3 * X3[:, 0], None, "0 for what was bought"),
+        ({"phi": lambda bought: np.ones(3), "mu_rel": 0.1}, X3, Y3 * X3[:, 0], None, "0 for features that are bought"),
         (
             {"phi": lambda bought: np.where(bought, 0.0, 0.5 + 0.5 * bought.any()), "mu_rel": 0.1},
             X3,
@@ -323,12 +323,12 @@ ENDLESS[2, 2] = -np.inf
         ),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(setting, X, y, weights, says):
-    with pytest.raises((ValueError, TypeError), match=says):
+def test_errors_name_the_problem(setting, X, y, weights, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         GBFSClassifier(n_iter=2).set_params(**setting).fit(X, y, weights)
 
 
-def test_targets_beyond_measure_are_told():
+def test_targets_that_are_too_large_are_refused():
     with pytest.raises(ValueError, match="y must not exceed 1e"):
         GBFSRegressor().fit(X3, np.arange(8.0) * 1e150)
 

@@ -1,4 +1,4 @@
-"""Disjunctions by hierarchical kernel learning: optima over the whole lattice, properties, exact concepts."""
+"""Disjunctions by hierarchical kernel learning: optima over the full lattice, properties, noise-free concepts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_optimum_is_that_of_a_general_solver_over_all_disjunctions(seed, sto
         assert model.objective_ <= OPTIMA[seed] * (1 + 2.1e-5)
 
 
-# root, p: optimum, norm, and weights of nodes 0, 01, 012 (all of their size alike, node 3 has 2.0), at C 100, beta 2.
+# root, p: optimum, norm, and weights of nodes 0, 01, 012 (the same for all of a size; node 3: 2.0), at C 100, beta 2.
 FOUR = {
     (True, 2.0): (996.386452, 12.3483, -0.3565, 0.2091, 0.0856),
     (True, 1.5): (1006.190056, 10.6219, -0.2320, 0.1422, 0.0378),
@@ -75,7 +75,7 @@ def test_four_features_with_much_regularisation(root, p):
 
 
 @pytest.mark.parametrize("p", [2.0, 1.5, 1.1])
-def test_mirror_descent_comes_to_the_same_optimum(p):
+def test_mirror_descent_reaches_the_same_optimum(p):
     optimum = FOUR[True, p][0]
     found = mirror_descent(whole_problem(ROWS, SIDES, 100, lattice(4), p), 2e-3)
     assert found.dual <= optimum * (1 + 1e-6)
@@ -132,7 +132,7 @@ class TestProperties:
         assert both.objective_ == pytest.approx(either.objective_, rel=1e-10)
         np.testing.assert_allclose(both.decision_function(1 - X), either.decision_function(X), atol=1e-9)
 
-    def test_twice_each_row_at_half_the_weight_is_the_same(self, options):
+    def test_duplicated_rows_at_half_the_weight_give_the_same_model(self, options):
         X, y = NOISY
         one = DisjunctionClassifier(5, **options, **TIGHT).fit(X, y)
         twice = DisjunctionClassifier(2.5, **options, **TIGHT).fit(np.vstack([X, X]), np.hstack([y, y]))
@@ -141,7 +141,7 @@ class TestProperties:
             assert other.objective_ == pytest.approx(one.objective_, rel=1e-9)
             np.testing.assert_allclose(other.decision_function(X), one.decision_function(X), atol=1e-6)
 
-    def test_another_order_of_features_is_the_same_model(self, options):
+    def test_another_order_of_features_gives_the_same_model(self, options):
         X, y = NOISY
         order = np.random.default_rng(0).permutation(X.shape[1])
         one = DisjunctionClassifier(5, **options, **TIGHT).fit(X, y)
@@ -160,7 +160,7 @@ class TestProperties:
         assert all(d <= optimum * (1 + 1e-6) for d in duals)
         assert all(h["restricted_dual"] <= h["objective"] for h in model.history_[0])
         active = set(model.active_nodes_[0])
-        assert all(tuple(l for l in v if l != gone) in active | {()} for v in active for gone in v)
+        assert all(tuple(l for l in v if l != dropped) in active | {()} for v in active for dropped in v)
 
 
 def test_prior_and_groups():
@@ -189,13 +189,13 @@ def test_parity_is_missed_by_the_necessary_condition_and_found_by_the_sufficient
     assert DisjunctionClassifier(1e5, stop="sufficient").fit(X, y).score(X, y) == 1.0
 
 
-def test_a_fit_that_is_not_certified_says_so():
+def test_describe_reports_that_a_fit_is_not_certified():
     X, y = BOARDS
     model = DisjunctionClassifier(1000).fit(X, y)
     assert model.status_ == "necessary"
     assert model.dual_gap_ > 0.01 >= model.restricted_gap_
     assert (
-        "not certified: adding any single disjunction would not help, and the gap may be as large as"
+        "not certified: adding any single disjunction would not help, and the relative gap may be as large as"
         in model.describe()
     )
     model = DisjunctionClassifier(1000, 1.2, stop="sufficient", max_active=40).fit(X, y)
@@ -207,15 +207,15 @@ def test_a_fit_that_is_not_certified_says_so():
     assert "\ncertified: " in DisjunctionClassifier(1, 4, stop="sufficient").fit(X, y).describe()
 
 
-def test_no_bound_is_not_zero_gap(monkeypatch):
-    monkeypatch.setattr("baselines.hkl.classifier.AFFORDABLE", 5)
+def test_without_a_bound_the_gap_is_nan(monkeypatch):
+    monkeypatch.setattr("baselines.hkl.classifier.CERTIFICATE_MAX_ROWS", 5)
     model = DisjunctionClassifier().fit(*NOISY)
     assert model.status_ == "necessary"
     assert np.isnan(model.dual_gap_)
     assert "no bound was computed" in model.describe()
 
 
-def test_hundreds_of_features_bound_nothing_and_do_not_overflow():
+def test_bounds_of_hundreds_of_features_are_loose_but_do_not_overflow():
     rng = np.random.default_rng(0)
     X = (rng.random((40, 2500)) < 0.2).astype(float)
     y = X[:, 0]

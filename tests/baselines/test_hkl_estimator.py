@@ -1,4 +1,4 @@
-"""Disjunctions as a scikit-learn estimator: contract, classes, rules, honesty, settings and mistakes."""
+"""Disjunctions as a scikit-learn estimator: estimator checks, classes, rules, usage, settings and errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_more_than_two_classes_are_one_against_the_rest():
     assert model.describe().count("where its sum is largest") == 3
 
 
-def test_answers_are_weighted_rules():
+def test_decisions_are_weighted_rules():
     X, y = THREE
     for connective in ("or", "and"):
         model = DisjunctionClassifier(10, connective=connective).fit(X, y)
@@ -57,7 +57,7 @@ def test_answers_are_weighted_rules():
     "method", [DisjunctionClassifier(1.0), DisjunctionClassifier(1.0, connective="and"), DisjunctionClassifier(1e-4)]
 )
 @pytest.mark.parametrize("table", ["binary", "three", "Boolean"])
-def test_what_is_not_used_is_not_looked_at(method, table):
+def test_unused_columns_are_not_read(method, table):
     X, y = {"binary": load_breast_cancer(return_X_y=True), "three": THREE, "Boolean": NOISY}[table]
     X = np.hstack([X, np.random.default_rng(0).random((len(X), 2)).round()])
     model = clone(method).set_params(max_literals=2, max_active=12).fit(X, y)
@@ -72,7 +72,7 @@ def test_what_is_not_used_is_not_looked_at(method, table):
     assert set(np.flatnonzero(used[0])) == read
 
 
-def test_a_model_that_no_row_could_change_uses_nothing():
+def test_a_constant_model_uses_no_feature():
     X, y = load_breast_cancer(return_X_y=True)
     model = DisjunctionClassifier(1e-4).fit(X, y)
     assert not model.features_used(X).any()
@@ -80,7 +80,7 @@ def test_a_model_that_no_row_could_change_uses_nothing():
     assert model.transform(X).shape == (len(X), 0)
 
 
-def test_sweep_goes_from_nothing_to_much():
+def test_sparsity_grid_goes_from_no_feature_to_many():
     X, y = load_breast_cancer(return_X_y=True)
     grid = DisjunctionClassifier().sparsity_grid(X, y)
     assert grid == DisjunctionClassifier().sparsity_grid(X, y)
@@ -99,31 +99,31 @@ def test_sweep_goes_from_nothing_to_much():
         ({"p": 2.5}, "'p' parameter of DisjunctionClassifier"),
         ({"stop": "never"}, "'stop' parameter"),
         ({"max_literals": 0}, "'max_literals' parameter"),
-        ({"prior": [1.0, 2.0]}, "prior must be 13 finite numbers above 0, one a feature of X"),
+        ({"prior": [1.0, 2.0]}, "prior must be 13 finite numbers above 0"),
         ({"prior": [0.0] * 13}, "prior must be 13 finite numbers above 0"),
         ({"groups": [0, 1]}, "groups must give one group number for each of the 13 features, got 2"),
-        ({"booleanize": None}, "X must hold only 0 and 1 where booleanize=None, got"),
+        ({"booleanize": None}, "X must hold only 0 and 1 with booleanize=None"),
         ({"booleanize": Booleanizer(0)}, "'n_thresholds' parameter of Booleanizer"),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(options, message):
+def test_errors_are_one_sentence(options, message):
     with pytest.raises(ValueError, match=message) as caught:
         DisjunctionClassifier(**options).fit(*THREE)
     assert "\n" not in str(caught.value)
 
 
-def test_bad_labels_and_rows_are_told_in_a_sentence():
+def test_bad_labels_and_rows_are_refused():
     X, y = NOISY
     with pytest.raises(ValueError, match=r"at least two classes, got 1 class \(1\)"):
         DisjunctionClassifier().fit(X, np.ones(len(X), dtype=int))
     with pytest.raises(ValueError, match=r"leave rows of every class, but class 1.0 has none"):
         DisjunctionClassifier().fit(X, y, sample_weight=(y < 0).astype(float))
     model = DisjunctionClassifier(booleanize=None).fit(X, y)
-    with pytest.raises(ValueError, match="only 0 and 1 where booleanize=None, got"):
+    with pytest.raises(ValueError, match="only 0 and 1 with booleanize=None"):
         model.predict(X + 0.25)
 
 
-def test_names_come_from_pandas():
+def test_feature_names_come_from_pandas():
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = DisjunctionClassifier(10).fit(X, y)
     assert any(name.startswith("alcohol ") for name in model.get_feature_names_out())

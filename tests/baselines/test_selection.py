@@ -1,4 +1,4 @@
-"""The methods that select features for a classifier: their sweeps, and their steps against plain ones."""
+"""The methods that select features for a classifier: sparsity grids, and comparison with plain implementations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from baselines import (
     L1LogisticClassifier,
     MRMRClassifier,
 )
-from baselines.hsic_lasso import class_kernel, feature_kernels, unit
+from baselines.hsic_lasso import class_kernel, feature_kernels, normalised_kernels
 from baselines.liblinear import first_C
 from baselines.mrmr import in_bins
 from baselines.sparse_group_lasso.groups import make_groups
@@ -42,7 +42,7 @@ every_table = pytest.mark.parametrize("table", TABLES)
 
 @every_table
 @every_method
-def test_sweep_starts_from_nothing_and_is_honest(method, table):
+def test_sparsity_grid_starts_from_no_feature_and_unused_features_have_no_effect(method, table):
     X, y = TABLES[table]
     grid = method.sparsity_grid(X, y)
     counts = []
@@ -57,7 +57,7 @@ def test_sweep_starts_from_nothing_and_is_honest(method, table):
 
 
 @every_ranked
-def test_a_path_is_the_fits_one_by_one_and_changes_nothing(method):
+def test_a_path_equals_single_fits_and_leaves_the_estimator_unchanged(method):
     X, y = TABLES["three"]
     path = method.fit_path(X, y, [0, 5, 2])
     assert not hasattr(method, "classes_")
@@ -93,7 +93,7 @@ def test_forest_is_two_forests_of_scikit_learn():
     np.testing.assert_array_equal(model.predict(X), threads.predict(X))
 
 
-def test_a_column_that_no_tree_asks_for_is_not_used():
+def test_a_column_without_a_split_is_not_used():
     X = np.column_stack([np.repeat([0.0, 1.0], 20), np.r_[np.zeros(39), 1.0]])
     model = ForestSelectionClassifier(2, n_estimators=1, min_samples_leaf=5, random_state=0).fit(X, X[:, 0])
     assert model.ranking_.tolist() == [0, 1]
@@ -127,7 +127,7 @@ def test_mrmr_is_the_rule_of_the_paper(table, n_bins):
     assert model.ranking_.tolist() == plain_mrmr(bins, y, 8)
 
 
-def test_mrmr_leaves_a_copy_for_later_and_the_classifier_is_ones_own():
+def test_mrmr_does_not_select_copies_and_uses_the_given_classifier():
     X, y = TABLES["binary"]
     twice = np.hstack([X, X])
     first = MRMRClassifier(5, classifier=SVC(C=100.0)).fit(twice, y)
@@ -143,7 +143,7 @@ def test_hsic_kernels_are_centred_and_their_products_are_hsic():
     rng = np.random.default_rng(0)
     Z, codes = rng.normal(size=(30, 4)), rng.integers(0, 2, 30)
     H = np.eye(30) - 1 / 30
-    flat, target = unit(feature_kernels(Z)), unit(class_kernel(codes)[None])[0]
+    flat, target = normalised_kernels(feature_kernels(Z)), normalised_kernels(class_kernel(codes)[None])[0]
     L = np.where(codes[:, None] == codes, 1.0 / np.array([sum(codes == c) for c in codes]), 0.0)
     L = H @ L @ H
     for j in range(4):
@@ -156,7 +156,7 @@ def test_hsic_lasso_enters_by_relevance_and_ends_at_non_negative_least_squares()
     X, y = TABLES["three"]
     y = (y == 0).astype(int)
     Z = X / X.std(axis=0)
-    K, t = unit(feature_kernels(Z)), unit(class_kernel(y)[None])[0]
+    K, t = normalised_kernels(feature_kernels(Z)), normalised_kernels(class_kernel(y)[None])[0]
     model = HSICLassoClassifier(13, block=None).fit(X, y)
     assert model.ranking_[0] == (K @ t).argmax()
     end = nnls(K.T, t)[0]
@@ -165,7 +165,7 @@ def test_hsic_lasso_enters_by_relevance_and_ends_at_non_negative_least_squares()
     assert len(set(blocks.ranking_.tolist()) & set(model.ranking_[:5].tolist())) == 3
 
 
-def test_hsic_lasso_finds_what_no_linear_method_sees():
+def test_hsic_lasso_finds_a_nonlinear_dependence():
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, size=(300, 10))
     y = (np.abs(X[:, 3]) > 0.5).astype(int)
@@ -199,7 +199,7 @@ def test_l1_logistic_satisfies_its_optimality_conditions():
         assert np.abs(pull[~inside]).max() <= 1.001
 
 
-# (lam1, lam2, weights), objective, coefficients, b; made with an interior-point solver (cvxpy 1.9, Clarabel, 1e-12).
+# (lam1, lam2, weights), objective, coefficients, b; by an interior-point solver (cvxpy 1.9, Clarabel, 1e-12).
 WORKED = [
     ((0.2, 0.2, "ones"), 2.32204999916, [1.09347889, 0.53929074, 2.05054271, -0.50701044, 0, 0], -0.86556629),
     ((0, 0.5, "ones"), 2.45691420621, [0.93562971, 0.45324519, 1.86213709, -0.73657983, 0, 0], -0.70490883),
@@ -247,11 +247,11 @@ def test_group_logistic_is_optimal_and_its_gap_is_a_bound(n, d, share, tau):
     assert value(warm) == pytest.approx(value(exact), abs=1e-10 * n)
 
 
-def test_the_smallest_lambda_that_uses_nothing_is_exact():
+def test_the_smallest_lambda_without_features_is_exact():
     X, y = TABLES["binary"]
     for groups in (None, 3, [[j, j + 10, j + 20] for j in range(10)]):
-        kept = [GroupLassoClassifier(a, groups=groups, tol=1e-10).fit(X, y).coef_.any() for a in (1.0, 0.999)]
-        assert kept == [False, True]
+        any_feature = [GroupLassoClassifier(a, groups=groups, tol=1e-10).fit(X, y).coef_.any() for a in (1.0, 0.999)]
+        assert any_feature == [False, True]
 
 
 def test_groups_of_one_without_penalty_on_size_are_the_lasso():
@@ -287,6 +287,6 @@ def test_group_lasso_takes_groups_whole_and_agrees_with_a_smooth_solver():
     assert value(start) <= best.fun + 1e-7
 
 
-def test_group_lasso_says_when_it_did_not_converge():
+def test_group_lasso_warns_if_it_did_not_converge():
     with pytest.warns(ConvergenceWarning, match="duality gap"):
         GroupLassoClassifier(1e-3, max_iter=1).fit(*TABLES["binary"])

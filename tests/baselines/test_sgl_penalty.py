@@ -1,4 +1,4 @@
-"""The penalty of the sparse group LASSO: prox, dual norm, subdifferential, and where everything vanishes."""
+"""The penalty of the sparse group LASSO: prox, dual norm, subdifferential, and the penalties of zero solutions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_prox_and_its_optimality():
         assert not penalty.prox(np.zeros(20)).any()
 
 
-def test_dual_norm_by_bisection_and_by_what_it_is_the_dual_of():
+def test_dual_norm_against_bisection_and_its_definition():
     z = np.array([3, -1, 0.5, 2])
     one = make_groups(4, "ones", 4)
     assert Penalty(1, 1, one).dual_norm(z) == pytest.approx(1.5358983848622456, rel=1e-14)
@@ -34,7 +34,7 @@ def test_dual_norm_by_bisection_and_by_what_it_is_the_dual_of():
     assert Penalty(0, 2, one).dual_norm(z) == pytest.approx(np.linalg.norm(z) / 2)
     assert Penalty(0, 0, one).dual_norm(z) == np.inf
     assert Penalty(1, 1, one).dual_norm(0 * z) == Penalty(0, 0, one).dual_norm(0 * z) == 0
-    close = np.array([1.0, 1 + 1e-11, 1 - 1e-11])  # differences of squares would lose half of the digits
+    close = np.array([1.0, 1 + 1e-11, 1 - 1e-11])  # differences of squares would cancel half of the digits
     assert Penalty(1, 0, make_groups(3, "ones", 3)).dual_norm(close) == 1 + 1e-11
     assert Penalty(1, 1e-9, make_groups(3, "ones", 3)).dual_norm(close) == pytest.approx(1, abs=2e-9)
     rng = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def test_dual_norm_by_bisection_and_by_what_it_is_the_dual_of():
         assert z @ w <= penalty.dual_norm(z) * penalty.value(w) * (1 + 1e-12)
 
 
-def test_lambda_max_is_where_everything_vanishes():
+def test_lambda_max_is_where_all_coefficients_vanish():
     assert sgl_lambda_max(X8, Y8, 2, tau=0.5) == pytest.approx(2 * 7.02943725152286 / 2, rel=1e-12)
     assert sgl_lambda_max(X8, Y8, 2, lam1=1) == pytest.approx(7.0710678118654755, rel=1e-14)
     rng = np.random.default_rng(3)

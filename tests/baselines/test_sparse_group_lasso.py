@@ -1,4 +1,4 @@
-"""The sparse group LASSO: worked values, optimality, identities with other penalties, and what it refuses."""
+"""The sparse group LASSO: worked values, optimality, identities with other penalties, and errors."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from baselines import SparseGroupLasso, sgl_lambda_max, sgl_path
 from baselines.sparse_group_lasso.augmented import AugmentedLagrangian
-from baselines.sparse_group_lasso.exact import Problem, _Descent, solve
-from baselines.sparse_group_lasso.fista import duality_gap, early, squared_norm
+from baselines.sparse_group_lasso.exact import BlockDescent, SGLProblem, solve_sgl
+from baselines.sparse_group_lasso.fista import duality_gap, run_fista, squared_norm
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.penalty import Penalty
 from support.sgl_problems import X8, Y8, distances, near_copies, objective
 
-# (lam1, lam2, weights, intercept), objective, coefficients, b; made with an interior-point solver (cvxpy, Clarabel).
+# (lam1, lam2, weights, intercept), objective, coefficients, b; computed by an interior-point solver (cvxpy, Clarabel).
 WORKED = [
     ((1, 1, "ones", False), 2.605140877146, [0.1277071505, 0.0268510062, 0.3738677699, -0.2285950814, 0, 0], 0),
     ((0, 2, "ones", False), 2.398512652545, [0.1418545253, 0.0594740876, 0.3883504795, -0.2477222225, 0, 0], 0),
@@ -56,7 +56,7 @@ def test_worked_values(setting, value, w, b):
     assert objective(other.fit(X8, Y8), X8, Y8) == pytest.approx(value, rel=1e-8)
 
 
-def test_the_distance_to_the_subdifferential_sees_what_is_not_stationary():
+def test_the_distance_to_the_subdifferential_is_positive_off_the_optimum():
     penalty = Penalty(1.0, 1.0, make_groups(2, "ones", 6))
     w = np.array(WORKED[0][2])
     assert distances(X8, Y8, w, 0.0, penalty).max() < 1e-8
@@ -82,7 +82,7 @@ def test_random_problems_are_solved_to_their_gap_and_stationary(seed, corner, in
     assert duality_gap(Z, t, penalty, model.coef_) <= 2e-12 * bound
     assert distances(X, y, model.coef_, model.intercept_, penalty).max() <= 1e-4 * top
     assert 0 < len(model.active_groups_) <= 9
-    slow = early(Z, t, penalty, 3000)
+    slow = run_fista(Z, t, penalty, 3000)
     assert objective(model, X, y) <= 0.5 * np.sum((t - Z @ slow) ** 2) + penalty.value(slow) + 1e-12 * bound
 
 
@@ -100,12 +100,12 @@ def test_the_lasso_corner_is_scikit_learns_lasso(groups, intercept):
     assert 0 < np.count_nonzero(model.coef_) < 50
 
 
-def test_the_gap_bounds_what_is_missing_at_every_step():
+def test_the_gap_bounds_the_suboptimality_at_every_step():
     X, y = near_copies()
     penalty = Penalty(300.0, 100.0, make_groups(8, "ones", 96))
     minimum = objective(SparseGroupLasso(300.0, 100.0, 8, tol=1e-13).fit(X, y), X, y)
     for n_steps in (1, 3, 10, 30, 100, 1000):
-        w = early(X, y, penalty, n_steps)
+        w = run_fista(X, y, penalty, n_steps)
         above = 0.5 * np.sum((y - X @ w) ** 2) + penalty.value(w) - minimum
         assert -1e-9 <= above <= duality_gap(X, y, penalty, w) + 1e-9
     assert above < 1e-3
@@ -128,7 +128,7 @@ def test_columns_groups_and_units_do_not_matter(solver):
 
 
 @pytest.mark.parametrize("solver", ["exact", "fista"])
-def test_zero_and_constant_columns_get_nothing(solver):
+def test_zero_and_constant_columns_get_no_weight(solver):
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(30, 9)), rng.normal(size=30)
     X[:, 3:6], X[:, 7] = 0.0, 4.7
@@ -161,7 +161,7 @@ def test_near_copies_near_interpolation_are_solved(lam):
     X, y = near_copies()
     model = SparseGroupLasso(*lam, 8).fit(X, y)  # a ConvergenceWarning would be an error
     assert model.dual_gap_ <= 1e-6 * 30
-    slow = early(X, y, Penalty(*lam, make_groups(8, "ones", 96)), 2000)
+    slow = run_fista(X, y, Penalty(*lam, make_groups(8, "ones", 96)), 2000)
     assert objective(model, X, y) <= 0.5 * np.sum((y - X @ slow) ** 2) + Penalty(
         *lam, make_groups(8, "ones", 96)
     ).value(slow)
@@ -170,8 +170,8 @@ def test_near_copies_near_interpolation_are_solved(lam):
 def test_descent_and_the_augmented_lagrangian_agree():
     X, y = near_copies(n=40, d=5, s=6, seed=3)
     groups = make_groups(6, "sqrt", 30)
-    problem, lam2 = Problem(X, y, groups), 50 * groups.weights
-    descent = _Descent(problem, 20.0, lam2, np.zeros(30))
+    problem, lam2 = SGLProblem(X, y, groups), 50 * groups.weights
+    descent = BlockDescent(problem, 20.0, lam2, np.zeros(30))
 
     def gap_of(w):
         descent.w, descent.r = w, y - X @ w
@@ -179,24 +179,24 @@ def test_descent_and_the_augmented_lagrangian_agree():
 
     w = AugmentedLagrangian(problem.XT, y, groups, 20.0, lam2, problem.all).solve(np.zeros(30), gap_of, 1e-10)
     assert gap_of(w) <= 1e-10
-    np.testing.assert_allclose(X @ w, X @ solve(problem, 20.0, 50.0, None, 1e-13, 500).w, atol=1e-4)
+    np.testing.assert_allclose(X @ w, X @ solve_sgl(problem, 20.0, 50.0, None, 1e-13, 500).w, atol=1e-4)
 
 
-def test_screening_drops_most_and_never_a_group_of_the_solution():
+def test_screening_drops_most_groups_but_none_of_the_solution():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(40, 120)), rng.normal(size=40)
-        problem, groups = Problem(X, y, make_groups(4, "ones", 120)), make_groups(4, "ones", 120)
+        problem, groups = SGLProblem(X, y, make_groups(4, "ones", 120)), make_groups(4, "ones", 120)
         lam = float(rng.uniform(0.1, 0.6)) * sgl_lambda_max(X, y, 4, tau=0.5) / 2
-        best = solve(problem, lam, lam, None, 1e-14, 500).w
+        best = solve_sgl(problem, lam, lam, None, 1e-14, 500).w
         for tol in (1e-2, 1e-4, 1e-14):
-            w = solve(problem, lam, lam, None, tol, 500).w
-            descent = _Descent(problem, lam, lam * groups.weights, w)
+            w = solve_sgl(problem, lam, lam, None, tol, 500).w
+            descent = BlockDescent(problem, lam, lam * groups.weights, w)
             z = X.T @ descent.r
             gap, scale = descent.gap(z, problem.all)
-            kept = descent.screened(z, scale, gap, problem.all)
-            assert set(np.flatnonzero(groups.sums(np.abs(best)))) <= set(kept)
-        assert len(kept) <= np.count_nonzero(groups.sums(np.abs(best))) + 1
+            remaining = descent.screen(z, scale, gap, problem.all)
+            assert set(np.flatnonzero(groups.sums(np.abs(best)))) <= set(remaining)
+        assert len(remaining) <= np.count_nonzero(groups.sums(np.abs(best))) + 1
 
 
 def test_groups_too_large_for_a_gram_matrix():
@@ -239,7 +239,7 @@ def test_predictions_read_only_used_columns():
     np.testing.assert_array_equal(model.predict(corrupted), model.predict(X8))
 
 
-def test_it_says_when_it_did_not_converge():
+def test_a_fit_that_did_not_converge_warns():
     X, y = near_copies()
     with pytest.warns(ConvergenceWarning, match=r"the duality gap is .* after 1 iterations, above"):
         model = SparseGroupLasso(30.0, 1.0, 8, max_iter=1).fit(X, y)
@@ -262,7 +262,7 @@ def test_it_says_when_it_did_not_converge():
         ({"groups": [[0, 1], [2, 3, 4, 7]]}, "exactly once"),
         ({"groups": [[0, 1, 2, 3, 4, 5], []]}, "empty group 1"),
         ({"groups": [[0.5, 1], [2, 3, 4, 5]]}, "whole numbers"),
-        ({"groups": 3, "group_weights": [1.0, 2.0, 3.0]}, r"must have shape \(2,\), one a group, got \(3,\)"),
+        ({"groups": 3, "group_weights": [1.0, 2.0, 3.0]}, r"must have shape \(2,\), one per group, got \(3,\)"),
         ({"groups": 3, "group_weights": [1.0, 0.0]}, "positive and finite"),
         ({"group_weights": "root"}, "'group_weights' parameter"),
         ({"solver": "lars"}, "'solver' parameter"),
@@ -271,9 +271,9 @@ def test_it_says_when_it_did_not_converge():
     ],
 )
 def test_bad_parameters_are_refused_in_a_sentence(options, word):
-    with pytest.raises(ValueError, match=word) as told:
+    with pytest.raises(ValueError, match=word) as error:
         SparseGroupLasso(**options).fit(X8, Y8)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -1,4 +1,4 @@
-"""Uncertain data: draws, masks, the intersection kernel and its machine, honesty and bad input."""
+"""Uncertain data: draws, masks, the intersection kernel and its SVM, usage of features, and bad input."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_scikit_learn_contract(estimator, check):
     ("options", "deviation", "most"),
     [
         ({"distribution": "uniform"}, 1 / np.sqrt(12), 0.5),
-        ({}, 0.2446, 0.5),  # a quarter, less what clipping at two deviations takes
-        ({"clip": False}, 0.2199, 0.5),  # of a normal distribution cut at two deviations
+        ({}, 0.2446, 0.5),  # a quarter, reduced by clipping at two standard deviations
+        ({"clip": False}, 0.2199, 0.5),  # a normal distribution truncated at two standard deviations
     ],
 )
-def test_draws_have_the_distribution_that_was_asked_for(options, deviation, most):
+def test_draws_have_the_chosen_distribution(options, deviation, most):
     X = np.linspace(-3, 5, 400)[:, None] * [1.0, 10.0]
     model = UncertainExpander(w=0.2, s=50, random_state=1, **options).fit(X)
     draws = model.transform(X).reshape(400, 2, 50)
@@ -68,7 +68,7 @@ def test_draws_have_the_distribution_that_was_asked_for(options, deviation, most
     np.testing.assert_array_equal(model.get_feature_names_out()[[0, 1, 50]], ["x0_0", "x0_1", "x1_0"])
 
 
-def test_ranges_come_from_the_training_rows_alone():
+def test_ranges_come_from_the_training_rows_only():
     X = np.array([[0.0, 5.0], [2.0, 5.0]])
     model = UncertainExpander(w=0.0, s=1, random_state=0).fit(X)
     np.testing.assert_array_equal(model.transform([[4.0, 5.0], [-1.0, 9.0]]), [[200.0, 0.0], [-50.0, 0.0]])
@@ -76,7 +76,7 @@ def test_ranges_come_from_the_training_rows_alone():
     assert not constant.any()
 
 
-def test_draws_depend_on_the_seed_and_the_row_alone():
+def test_draws_depend_on_the_seed_and_the_row_only():
     X = CANCER[0][:50]
     model = UncertainExpander(s=4, random_state=0).fit(X)
     draws = model.transform(X)
@@ -86,11 +86,11 @@ def test_draws_depend_on_the_seed_and_the_row_alone():
     other = X.copy()
     other[:, 0] += 1e-9
     assert (model.transform(other)[:, 4:] != draws[:, 4:]).mean() > 0.9  # another row, other draws
-    part = model.only(np.arange(30) < 3)
+    part = model.restrict_to(np.arange(30) < 3)
     assert part.transform(X[:, :3]).shape == (50, 12)
 
 
-def test_real_draws_are_taken_as_they_are_and_widths_carry_information():
+def test_real_draws_are_only_scaled_and_widths_are_informative():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3, 5))
     Z = UncertainExpander(s=99).fit_transform(X).reshape(60, 3, 5)
@@ -108,9 +108,9 @@ def test_real_draws_are_taken_as_they_are_and_widths_carry_information():
         span = np.ptp(draws[:, 0], axis=1) / 100 * np.ptp(centres[:, 0])
         assert span[y == 1].min() > 1.1
         assert span[y == 0].max() <= 0.2
-        found = UncertainHIKClassifier(lam1=1.0, lam2=1.0, C=10.0, random_state=0).fit(draws[:200], y[:200])
-        assert found.features_used(draws).shape == (400, 2)
-        scores[order] = found.score(draws[200:], y[200:])
+        classifier = UncertainHIKClassifier(lam1=1.0, lam2=1.0, C=10.0, random_state=0).fit(draws[:200], y[:200])
+        assert classifier.features_used(draws).shape == (400, 2)
+        scores[order] = classifier.score(draws[200:], y[200:])
     assert scores["sorted"] > 0.95
     assert scores["none"] < 0.7
 
@@ -131,16 +131,16 @@ def test_mask_counts_and_transform_on_a_mask_made_by_hand():
 
     model.mask_ = np.array([[True, False, True], [False] * 3, [True, True, True], [False] * 3])
     model.support_, model.fnum_ = model.mask_.any(axis=1), 2
-    kept = model.transform(X)
-    expected = model.expander_.only(model.support_).transform(X[:, [0, 2]])[:, [0, 2, 3, 4, 5]]
-    np.testing.assert_array_equal(kept, expected)
+    selected = model.transform(X)
+    expected = model.expander_.restrict_to(model.support_).transform(X[:, [0, 2]])[:, [0, 2, 3, 4, 5]]
+    np.testing.assert_array_equal(selected, expected)
     assert list(model.get_feature_names_out()) == ["x0_0", "x0_2", "x2_0", "x2_1", "x2_2"]
-    back = model.inverse_transform(kept)
+    back = model.inverse_transform(selected)
     assert (np.abs(back - X)[:, [0, 2]] <= 0.025001 * np.ptp(X[:, [0, 2]], axis=0)).all()
     assert not back[:, [1, 3]].any()
 
 
-def test_group_penalty_alone_keeps_whole_features_and_weights_are_prices():
+def test_group_penalty_selects_features_whole_and_weights_are_prices():
     X, y = CANCER
     model = UncertainSGLSelector(**GROUPED).fit(X, y)
     assert 0 < model.fnum_ < 30
@@ -153,12 +153,12 @@ def test_group_penalty_alone_keeps_whole_features_and_weights_are_prices():
     assert (model.dual_gaps_ <= bounds).all()
 
 
-def test_hundred_steps_keep_more_than_the_optimum():
+def test_hundred_steps_select_more_than_the_optimum():
     X, y = CANCER
-    early = UncertainSGLSelector(s=10, solver="fista", random_state=0).fit(X, y)
+    fista = UncertainSGLSelector(s=10, solver="fista", random_state=0).fit(X, y)
     exact = UncertainSGLSelector(s=10, random_state=0).fit(X, y)
-    assert exact.dual_gaps_[0] < early.dual_gaps_[0]
-    assert exact.ratio_ < 0.6 * early.ratio_
+    assert exact.dual_gaps_[0] < fista.dual_gaps_[0]
+    assert exact.ratio_ < 0.6 * fista.ratio_
 
 
 # -- kernel and machine
@@ -180,17 +180,21 @@ def test_kernel_refuses_other_columns():
         intersection_kernel(np.ones((4, 2)), np.ones((4, 3)))
 
 
-def test_fast_prediction_is_the_kernels_and_shifts_change_nothing():
+def test_fast_prediction_equals_the_kernel_and_shifts_change_nothing():
     rng = np.random.default_rng(0)
     A, T = rng.random((80, 12)).round(2), 3 * rng.random((50, 12)).round(2) - 1  # ties, and values beyond the knots
     y = np.where(A[:, 0] + A[:, 1] ** 2 > 0.8, 1.0, -1.0)
     svc = SVC(C=2.0, kernel="precomputed", tol=1e-8).fit(intersection_kernel(A), y)
-    machine = IntersectionMachine.of(A[svc.support_], svc.dual_coef_[0], svc.intercept_[0])
-    np.testing.assert_allclose(machine.decide(T), svc.decision_function(intersection_kernel(T, A)), atol=1e-12)
+    machine = IntersectionMachine.from_support_vectors(A[svc.support_], svc.dual_coef_[0], svc.intercept_[0])
+    np.testing.assert_allclose(
+        machine.decision_function(T), svc.decision_function(intersection_kernel(T, A)), atol=1e-12
+    )
     shift = rng.normal(size=12) * 5
     moved = SVC(C=2.0, kernel="precomputed", tol=1e-8).fit(intersection_kernel(A + shift), y)
-    other = IntersectionMachine.of((A + shift)[moved.support_], moved.dual_coef_[0], moved.intercept_[0])
-    np.testing.assert_allclose(other.decide(T + shift), machine.decide(T), atol=1e-5)
+    other = IntersectionMachine.from_support_vectors(
+        (A + shift)[moved.support_], moved.dual_coef_[0], moved.intercept_[0]
+    )
+    np.testing.assert_allclose(other.decision_function(T + shift), machine.decision_function(T), atol=1e-5)
 
 
 @pytest.mark.parametrize("kernel_input", ["values", "histogram"])
@@ -202,12 +206,13 @@ def test_classifier_is_its_parts(kernel_input):
     if kernel_input == "values":
         inputs = draws[:, selector.mask_] / 600
     else:
-        edges = [-1e9, 25.0, 50.0, 75.0, 1e9]  # what lies beyond the range belongs to the outermost parts
+        edges = [-1e9, 25.0, 50.0, 75.0, 1e9]  # values beyond the range belong to the outermost bins
         shares = lambda row: np.concatenate([np.histogram(part, edges)[0] for part in row]) / 6  # noqa: E731
         inputs = np.array([shares(row) for row in draws[:, selector.support_]])
     svc = SVC(C=0.7, kernel="precomputed").fit(np.minimum(inputs[:, None], inputs[None]).sum(axis=2), y)
     test = CANCER[0][1::7]
-    new = selector.expander_.only(selector.support_).transform(test[:, selector.support_]).reshape(len(test), -1, 6)
+    used_draws = selector.expander_.restrict_to(selector.support_).transform(test[:, selector.support_])
+    new = used_draws.reshape(len(test), -1, 6)
     if kernel_input == "values":
         new = new[:, selector.mask_[selector.support_]] / 600
     else:
@@ -222,7 +227,7 @@ def test_classifier_is_its_parts(kernel_input):
 
 @pytest.mark.parametrize("table", ["two", "three"])
 @pytest.mark.parametrize("options", [{}, {"lam1": 1.0, "lam2": 3.0, "fit_intercept": True}, {"solver": "fista"}])
-def test_sweep_goes_from_nothing_to_nearly_everything_and_is_honest(options, table):
+def test_sparsity_grid_goes_from_no_feature_to_nearly_all_and_unused_features_have_no_effect(options, table):
     X, y = {"two": (CANCER[0][::2], CANCER[1][::2]), "three": WINE}[table]
     method = UncertainHIKClassifier(s=5, random_state=0, **options)
     grid = method.sparsity_grid(X, y)
@@ -247,14 +252,14 @@ def test_sweep_goes_from_nothing_to_nearly_everything_and_is_honest(options, tab
     assert model.decision_function(X).shape == ((len(X),) if table == "two" else (len(X), 3))
 
 
-def test_what_keeps_nothing_says_so_and_answers_the_largest_class():
+def test_a_model_without_features_warns_and_predicts_the_largest_class():
     X, y = WINE
     model = UncertainHIKClassifier(lam1=1e9, s=3, random_state=0)
-    with pytest.warns(UserWarning, match=r"no sub-feature is kept at lam1=1e\+09 and lam2=0.1, so that every row"):
+    with pytest.warns(UserWarning, match=r"no sub-feature is selected at lam1=1e\+09 and lam2=0.1"):
         model.fit(X, y)
     assert set(model.predict(np.full_like(X, 1e200))) == {1}
     assert not model.features_used(X).any()
-    with pytest.warns(UserWarning, match="no sub-feature is kept"):
+    with pytest.warns(UserWarning, match="no sub-feature is selected"):
         selector = UncertainSGLSelector(lam1=1e9, s=3, random_state=0).fit(X, y)
     assert (selector.fnum_, selector.ratio_, selector.transform(X).shape) == (0, 0.0, (178, 0))
 
@@ -283,9 +288,9 @@ def test_no_width_warns_of_copies():
     ],
 )
 def test_bad_parameters_are_refused_in_a_sentence(estimator, word):
-    with pytest.raises(ValueError, match=word) as told:
+    with pytest.raises(ValueError, match=word) as error:
         estimator.fit(*CANCER)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_bad_tables_are_refused_in_a_sentence():
@@ -300,9 +305,9 @@ def test_bad_tables_are_refused_in_a_sentence():
         with pytest.raises(ValueError, match=r"at least two classes, got 1 class \(a\)"):
             call(X, ["a"] * len(X))
     draws = UncertainExpander(s=9).fit(rng.random((5, 3, 4)))
-    with pytest.raises(ValueError, match=r"must have 4 draws a value, as in fit, got \(5,\)"):
+    with pytest.raises(ValueError, match=r"must have 4 draws per value, as in fit, got \(5,\)"):
         draws.transform(rng.random((5, 3, 5)))
-    with pytest.raises(ValueError, match=r"must have 4 draws a value"):
+    with pytest.raises(ValueError, match=r"must have 4 draws per value"):
         draws.transform(rng.random((5, 3)))
     with pytest.raises(ValueError, match="shape"):
         draws.fit(rng.random((5, 3, 4, 2)))
@@ -311,13 +316,13 @@ def test_bad_tables_are_refused_in_a_sentence():
     for widths in (np.ones((5, 2)), -np.ones((5, 3)), np.full((5, 3), np.nan)):
         with pytest.raises(ValueError, match=r"widths must be finite, at least 0 and of shape \(5, 3\)"):
             UncertainExpander(s=2).fit_transform(rng.random((5, 3)), widths=widths)
-    with pytest.raises(ValueError, match="must have the 48 columns that are kept"):
+    with pytest.raises(ValueError, match="must have the 48 selected columns"):
         UncertainSGLSelector(**GROUPED).fit(X, y).inverse_transform(X)
 
 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
-def test_any_finite_table_can_be_learnt(data):
+def test_any_finite_table_can_be_fitted(data):
     X = data.draw(arrays(np.float64, (8, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
     y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
     method = UncertainHIKClassifier(s=2, random_state=0)

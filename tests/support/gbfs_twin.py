@@ -1,4 +1,4 @@
-"""Gradient boosted feature selection by exhaustive search, in whatever numbers it is given; exact in fractions."""
+"""Gradient boosted feature selection by exhaustive search, in plain Python; exact if the numbers are fractions."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class Bought(NamedTuple):
 
 
 def cuts(column):
-    """Thresholds halfway between the values of a column."""
+    """Return the midpoints between the values of a column."""
     values = sorted(set(column))
     return [(a + b) / 2 for a, b in pairwise(values)]
 
 
 def worth(g, w, left, right):
-    """Half of what two leaves take off sum w (g / w - value)^2, where one had been before; g has weights in it."""
+    """Return half of the decrease of sum w (g / w - value)^2 by splitting one leaf in two; g includes the weights."""
     sums = [(sum(g[i] for i in side), sum(w[i] for i in side)) for side in (left, right, [*left, *right])]
     a, b, c = (G * G / W for G, W in sums)
     return (a + b - c) / 2
 
 
 def best_split(X, g, w, rows, thresholds, prices, least, tol):
-    """(net, feature, threshold) of the best split of the rows, the first feature and the lowest threshold of equals."""
+    """Return (net, feature, threshold) of the best split; ties go to the first feature, then the lowest threshold."""
     best = None
     for f, candidates in enumerate(thresholds):
         for threshold in candidates:
@@ -43,7 +43,7 @@ def best_split(X, g, w, rows, thresholds, prices, least, tol):
 
 
 class Ledger:
-    """Prices and purchases."""
+    """Prices, and the log of purchases."""
 
     def __init__(self, mu, costs, phi, frozen):
         self.mu, self.costs, self.phi, self.frozen = mu, costs, phi, frozen
@@ -62,27 +62,27 @@ class Ledger:
 
 
 def tree(X, g, w, thresholds, ledger, depth, least, tol, place, force=False):
-    """What one tree predicts for each row, None where it is empty."""
-    leaves = [(0, list(range(len(X))), 0)]  # node, rows, depth, in the order of their making
-    made = 1
+    """Return the prediction of one tree for each row; None if the tree is empty."""
+    leaves = [(0, list(range(len(X))), 0)]  # (node, rows, depth) in the order of creation
+    n_nodes = 1
     while True:
-        found = []
+        candidates = []
         for leaf in leaves:
             split = None
             if leaf[2] < depth:
                 split = best_split(X, g, w, leaf[1], thresholds, ledger.prices, least, tol)
-            if split is not None and all(split[0] > other[0][0] + tol for other in found):
-                found.append((split, leaf))
-        if not found or (found[-1][0][0] <= tol and not (force and made == 1)):
+            if split is not None and all(split[0] > other[0][0] + tol for other in candidates):
+                candidates.append((split, leaf))
+        if not candidates or (candidates[-1][0][0] <= tol and not (force and n_nodes == 1)):
             break
-        (net, f, threshold), leaf = found[-1]
+        (net, f, threshold), leaf = candidates[-1]
         ledger.buy(Bought(f, *place, leaf[0], ledger.prices[f], net))
         _, rows, level = leaf
         sides = [i for i in rows if X[i][f] <= threshold], [i for i in rows if X[i][f] > threshold]
         leaves.remove(leaf)
-        leaves += [(made, sides[0], level + 1), (made + 1, sides[1], level + 1)]
-        made += 2
-    if made == 1:
+        leaves += [(n_nodes, sides[0], level + 1), (n_nodes + 1, sides[1], level + 1)]
+        n_nodes += 2
+    if n_nodes == 1:
         return None
     values = [0] * len(X)
     for _, rows, _ in leaves:
@@ -93,7 +93,10 @@ def tree(X, g, w, thresholds, ledger, depth, least, tol, place, force=False):
 
 
 def learn(X, F, step, ledger, *, n_iter, eta, depth, least, force=False, tol=0):
-    """Scores after boosting from ``F`` (outputs of rows); ``step(F)`` gives (g, w) of each output, weights in both."""
+    """Return the scores after boosting from ``F`` (n_outputs lists of n_samples).
+
+    ``step(F)`` returns (g, w) of each output; both include the sample weights.
+    """
     thresholds = [cuts(column) for column in zip(*X)]
     for iteration in range(1, n_iter + 1):
         trees = []

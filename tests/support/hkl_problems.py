@@ -1,4 +1,4 @@
-"""Small problems of hierarchical kernel learning: lattices, and Boolean tables whose concept is known."""
+"""Small problems of hierarchical kernel learning: lattices, and Boolean tables with a known concept."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from baselines import Booleanizer
-from baselines.hkl.lattice import Lattice, truth
-from baselines.hkl.problem import Problem
+from baselines.hkl.lattice import DisjunctionLattice, evaluate_disjunctions
+from baselines.hkl.problem import HKLProblem
 from fsgym import load_dataset
 
 ROWS = np.array([[i >> j & 1 for j in range(4)] for i in range(16)], dtype=float)
@@ -16,50 +16,57 @@ SIDES = np.array([-1, 1, 1, -1, 1, -1, -1, -1, -1, 1, 1, 1, 1, 1, 1, -1.0])
 BALANCED = np.arange(16) - 7.5
 
 
-def lattice(n, beta=2.0, *, prior=None, longest=None, group=None, scale=1.0, root=True):
+def lattice(n, beta=2.0, *, prior=None, max_literals=None, group=None, scale=1.0, root=True):
     prices = np.full(n, float(beta)) if prior is None else np.array(prior, dtype=float)
-    return Lattice(prices, longest or n, root, np.zeros(n, dtype=int) if group is None else np.array(group), scale)
+    return DisjunctionLattice(
+        prices, max_literals or n, root, np.zeros(n, dtype=int) if group is None else np.array(group), scale
+    )
 
 
 def every_node(of):
-    """All disjunctions of a lattice, by size and then in lexicographic order."""
-    sets = (v for k in range(1, of.longest + 1) for v in combinations(range(of.n_literals), k))
+    """Return all disjunctions of a lattice, by size, then in lexicographic order."""
+    sets = (v for k in range(1, of.max_literals + 1) for v in combinations(range(of.n_literals), k))
     return [v for v in sets if len(set(of.group[list(v)])) == 1]
 
 
 def whole_problem(X, y, C, of, p):
     nodes = every_node(of)
     groups = [()] * of.root + nodes
-    below = np.array([[set(g) <= set(u) for u in nodes] for g in groups], dtype=float)
+    membership = np.array([[set(g) <= set(u) for u in nodes] for g in groups], dtype=float)
     delta = np.array([of.scale * np.prod(of.prices[list(g)]) for g in groups])
-    return Problem(truth(X, nodes), y, np.broadcast_to(float(C), len(y)).copy(), below, delta, p)
+    return HKLProblem(
+        evaluate_disjunctions(X, nodes), y, np.broadcast_to(float(C), len(y)).copy(), membership, delta, p
+    )
 
 
 def random_problem(seed):
-    """A small problem: data, options of the classifier."""
+    """Return a small random problem: X, y, and options of the classifier."""
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(3, 7)), int(rng.integers(20, 61))
     X = (rng.random((m, n)) < rng.uniform(0.3, 0.6)).astype(float)
     concept = X[:, 0].astype(bool) | (X[:, 1] * X[:, 2] > 0)
     y = np.where(concept ^ (rng.random(m) < 0.15), 1.0, -1.0)
     options = {
-        "C": round(float(10 ** rng.uniform(-1, 1)), 3), "beta": round(float(rng.uniform(1.5, 3)), 2),
-        "p": (2.0, 1.5, 1.1)[seed % 3], "root": bool(seed % 2), "max_literals": 2 if seed % 5 == 4 else None,
+        "C": round(float(10 ** rng.uniform(-1, 1)), 3),
+        "beta": round(float(rng.uniform(1.5, 3)), 2),
+        "p": (2.0, 1.5, 1.1)[seed % 3],
+        "root": bool(seed % 2),
+        "max_literals": 2 if seed % 5 == 4 else None,
         "prior": rng.uniform(0.5, 3.0, n).round(2).tolist() if seed % 4 == 3 else None,
         "groups": [0, 1, 0, 1, 1, 0][:n] if seed % 6 == 5 else None,
-    }  # fmt: skip
+    }
     return X, y, options
 
 
 def monk(number):
-    """One-hot codes of all levels, and the official parts."""
+    """Return the training and the test part as (one-hot codes of all levels, classes)."""
     parts = [load_dataset(f"monk{number}", part, one_hot=False) for part in ("train", "test")]
     booleanizer = Booleanizer(nominal="all").fit(parts[1].X)
     return [(booleanizer.transform(part.X), part.y) for part in parts]
 
 
 def boards():
-    """All boards at the end of a game of tic-tac-toe that x began, one-hot: x, o or blank; whether x has won."""
+    """Return all final boards of tic-tac-toe games that x starts, one-hot (x, o, blank), and whether x has won."""
     lines = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
     def won(board, who):
@@ -73,9 +80,9 @@ def boards():
             continue
         who = "x" if board.count("x") == board.count("o") else "o"
         open_ += [(*board[:k], who, *board[k + 1 :]) for k in range(9) if board[k] == " "]
-    found = sorted(ends)
-    X = np.array([[square == mark for square in board for mark in "xo "] for board in found], dtype=float)
-    return X, np.array([won(board, "x") for board in found])
+    final = sorted(ends)
+    X = np.array([[square == mark for square in board for mark in "xo "] for board in final], dtype=float)
+    return X, np.array([won(board, "x") for board in final])
 
 
 BOARDS = boards()

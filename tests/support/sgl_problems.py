@@ -1,4 +1,4 @@
-"""Small problems of the sparse group LASSO, and what is measured of a solution."""
+"""Small problems of the sparse group LASSO, and measures of a solution."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ def objective(model: SparseGroupLasso, X, y) -> float:
 
 
 def subdifferential_distance(penalty: Penalty, w: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """How far ``-slope`` is from the subdifferential of the penalty at ``w``, one distance a group, (n_groups,).
+    """Return the distance of ``-slope`` to the subdifferential of the penalty at ``w``, one per group, (n_groups,).
 
-    With the slope of the loss, X'(Xw - y), all distances are 0 exactly at a solution.
+    If ``slope`` is the gradient of the loss, X'(Xw - y), all distances are 0 if and only if ``w`` is a solution.
     """
     groups, lam1 = penalty.groups, penalty.lam1
     places, pull = w[groups.order], -slope[groups.order]
     norms, cut = np.sqrt(groups.sums(places**2)), penalty.lam2 * groups.weights
-    unit = np.divide(places, np.repeat(norms, groups.sizes), out=np.zeros_like(places), where=places != 0)
-    excess = pull - np.repeat(cut, groups.sizes) * unit
+    direction = np.divide(places, np.repeat(norms, groups.sizes), out=np.zeros_like(places), where=places != 0)
+    excess = pull - np.repeat(cut, groups.sizes) * direction
     soft = np.sign(excess) * np.maximum(np.abs(excess) - lam1, 0.0)
     inside = np.sqrt(groups.sums(np.where(places != 0, excess - lam1 * np.sign(places), soft) ** 2))
     return np.where(norms > 0, inside, np.maximum(inside - cut, 0.0))
 
 
 def distances(X, y, w, b, penalty: Penalty) -> np.ndarray:
+    """Return ``subdifferential_distance`` with the gradient of the loss at (w, b)."""
     return subdifferential_distance(penalty, w, X.T @ (X @ w + b - y))
 
 
 def near_copies(n=60, d=12, s=8, seed=0):
-    """Columns in groups of noisy copies, as sub-features of uncertain data are: descent creeps here."""
+    """Columns in groups of noisy copies, like the sub-features of uncertain data: descent is slow on them."""
     rng = np.random.default_rng(seed)
     X = np.repeat(100 * rng.random((n, d)), s, axis=1) + rng.normal(size=(n, d * s))
     return X, np.where(X @ np.repeat(rng.normal(size=d), s) > 0, 1.0, -1.0)
