@@ -82,7 +82,7 @@ def raw(header: bytes, body: bytes = b"") -> bytes:
 
 
 def entry(text: str) -> bytes:
-    return raw(json.dumps({"__metadata__": {model_file.FORMAT: text}}).encode())
+    return raw(json.dumps({"__metadata__": {model_file.MODEL_FORMAT: text}}).encode())
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def changed(file, header=None, rules=None, drop=(), **arrays):
     text = {**json.loads(old_header["rules"]), **(rules or {})}
     new = {k: v for k, v in {**old_arrays, **arrays}.items() if k not in drop}
     full = {**old_header, "rules": json.dumps(text), **(header or {})}
-    path.write_bytes(save(new, {model_file.FORMAT: json.dumps(full)}))
+    path.write_bytes(save(new, {model_file.MODEL_FORMAT: json.dumps(full)}))
     return path
 
 

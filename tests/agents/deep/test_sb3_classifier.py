@@ -191,7 +191,7 @@ def test_damaged_networks_are_refused(file, tmp_path):
     refused(tmp_path / "nowhere", "no model file")
     model_file.write(path, "linear", arrays, header)
     refused(path, "another kind of model")
-    assert model_file.kind_of(file) == "network"
+    assert model_file.read_kind(file) == "network"
 
 
 def test_weights_as_large_as_can_be_lead_to_legal_actions_and_no_warning(file):
