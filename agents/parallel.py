@@ -8,7 +8,7 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from fsgym.checks import is_whole
+from fsgym.checks import brief, is_whole
 from fsgym.threads import one_blas_thread
 
 MAX_N_JOBS = 1e6  # far above any machine; joblib fails on numbers that do not fit its types
@@ -37,4 +37,4 @@ def task_runner(n_jobs: int | None) -> Iterator[TaskRunner]:
 def check_threads(n_jobs: Any) -> None:
     """Raise ValueError unless ``n_jobs`` is None or a whole number other than 0."""
     if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0 and abs(n_jobs) <= MAX_N_JOBS):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}; -1 uses all cores")
+        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {brief(n_jobs)}; -1 uses all cores")

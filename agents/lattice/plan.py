@@ -103,23 +103,23 @@ def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
     """
     n_subsets, J = len(taken), rules.n_acquisitions
     _check_shapes(plan, n_subsets, rules)
-    _require(taken.shape == (n_subsets, J) and taken.dtype == bool and not taken[0].any(), "subsets")
-    _require(len(np.unique(taken, axis=0)) == n_subsets, "subsets")
-    _require((plan.n_bins == np.isfinite(plan.thresholds).sum(axis=1) + 1).all(), "bins")
+    _require_consistent(taken.shape == (n_subsets, J) and taken.dtype == bool and not taken[0].any(), "subsets")
+    _require_consistent(len(np.unique(taken, axis=0)) == n_subsets, "subsets")
+    _require_consistent((plan.n_bins == np.isfinite(plan.thresholds).sum(axis=1) + 1).all(), "bins")
     _check_lengths(taken, plan, rules)
     _check_children(taken, plan)
     _check_trees(plan)
     tempered = plan.temperature >= MIN_TEMPERATURE
-    _require(((plan.blend >= 0) & (plan.blend <= 1) & tempered).all(), "blends")
+    _require_consistent(((plan.blend >= 0) & (plan.blend <= 1) & tempered).all(), "blends")
     for name in ("coefficient", "theta", "leaf_value", "start_score"):
-        _require((np.abs(getattr(plan, name)) <= MAX_PLAN_NUMBER).all(), name)
+        _require_consistent((np.abs(getattr(plan, name)) <= MAX_PLAN_NUMBER).all(), name)
 
 
 def _check_shapes(plan: Plan, n_subsets: int, rules: Rules) -> None:
     """All arrays have the shapes and dtypes of a plan, and are finite."""
     n, c, n_trees = rules.n_features, rules.n_classes, len(plan.split_place)
     n_splits = plan.split_place.shape[1] if plan.split_place.ndim == 2 else 0
-    _require(n_subsets >= 1 and n_splits in N_SPLITS, "trees")
+    _require_consistent(n_subsets >= 1 and n_splits in N_SPLITS, "trees")
     shapes = {
         "mean": (n,),
         "inverse_std": (n,),
@@ -160,34 +160,38 @@ def _check_lengths(taken: NDArray, plan: Plan, rules: Rules) -> None:
         ("theta", np.where(plan.mode == ADAPTIVE, columns * np.diff(plan.child_first), 0)),
     ):
         first = getattr(plan, f"{name}_first")
-        _require(first[0] == 0 and (np.diff(first) == lengths).all() and first[-1] == len(getattr(plan, name)), name)
-    _require((plan.feature == np.nonzero(revealed)[1]).all(), "features")
-    _require((plan.cells == cells).all(), "cells")
+        _require_consistent(
+            first[0] == 0 and (np.diff(first) == lengths).all() and first[-1] == len(getattr(plan, name)), name
+        )
+    _require_consistent((plan.feature == np.nonzero(revealed)[1]).all(), "features")
+    _require_consistent((plan.cells == cells).all(), "cells")
 
 
 def _check_children(taken: NDArray, plan: Plan) -> None:
     """Each move makes one acquisition that was not made before, and leads to the subset with it."""
     n_subsets, J, first = *taken.shape, plan.child_first
-    _require(first[0] == 0 and first[-1] == len(plan.child) == len(plan.acquisition), "children")
-    _require((np.diff(first) >= 0).all() and ((plan.mode >= STOP) & (plan.mode <= ADAPTIVE)).all(), "children")
+    _require_consistent(first[0] == 0 and first[-1] == len(plan.child) == len(plan.acquisition), "children")
+    _require_consistent(
+        (np.diff(first) >= 0).all() and ((plan.mode >= STOP) & (plan.mode <= ADAPTIVE)).all(), "children"
+    )
     parent, moves = np.repeat(np.arange(n_subsets), np.diff(first)), np.arange(len(plan.child))
-    _require(((plan.child >= 0) & (plan.child < n_subsets)).all(), "children")
-    _require(((plan.acquisition >= 0) & (plan.acquisition < J)).all(), "children")
+    _require_consistent(((plan.child >= 0) & (plan.child < n_subsets)).all(), "children")
+    _require_consistent(((plan.acquisition >= 0) & (plan.acquisition < J)).all(), "children")
     extended = taken[parent]
-    _require(not extended[moves, plan.acquisition].any(), "children")
+    _require_consistent(not extended[moves, plan.acquisition].any(), "children")
     extended[moves, plan.acquisition] = True
-    _require((extended == taken[plan.child]).all(), "children")
+    _require_consistent((extended == taken[plan.child]).all(), "children")
 
 
 def _check_trees(plan: Plan) -> None:
     """Trees split only on the features of their subset."""
     first, n_features = plan.tree_first, np.diff(plan.feature_first)
-    _require(first[0] == 0 and first[-1] == len(plan.split_place) and (np.diff(first) >= 0).all(), "trees")
+    _require_consistent(first[0] == 0 and first[-1] == len(plan.split_place) and (np.diff(first) >= 0).all(), "trees")
     width = np.repeat(n_features, np.diff(first))[:, None]
-    _require(((plan.split_place >= 0) & (plan.split_place < width)).all(), "trees")
-    _require((n_features[plan.blend > 0] > 0).all(), "trees")
+    _require_consistent(((plan.split_place >= 0) & (plan.split_place < width)).all(), "trees")
+    _require_consistent((n_features[plan.blend > 0] > 0).all(), "trees")
 
 
-def _require(consistent: Any, what: str) -> None:
+def _require_consistent(consistent: Any, what: str) -> None:
     if not consistent:
         raise ValueError(f"the {what} of the policy do not fit together")

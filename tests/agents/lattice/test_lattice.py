@@ -13,13 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import DatumWiseClassifier, LatticeClassifier, LatticePolicy, load_classifier, model_file
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
+from support.model_files import assert_same_trajectories
 from support.rcpi_twin import VARIANTS, problem
-
-
-def assert_same_trajectories(one, other):
-    np.testing.assert_array_equal(one.order, other.order)
-    np.testing.assert_array_equal(one.answers, other.answers)
-    np.testing.assert_array_equal(one.acquired, other.acquired)
 
 
 @pytest.fixture(scope="module")
