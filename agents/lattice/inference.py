@@ -1,4 +1,8 @@
-"""Compiled inference: a lattice policy moves from subset to subset and reads each value only after acquiring it."""
+"""Compiled inference: a lattice policy moves from subset to subset and reads each value only after acquiring it.
+
+In the compiled functions, p is a ``Plan``, b are ``RowBuffers``, t are ``Tables`` of the rules, v is the place of a
+subset and e that of an episode.
+"""
 
 from __future__ import annotations
 

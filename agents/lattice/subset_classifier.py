@@ -159,12 +159,12 @@ def cross_fit(data: TrainingData, features: NDArray[np.int64]) -> CrossFit:
     for left_out in in_fold:
         scores, _, _ = _boosted(data, features, np.flatnonzero(~left_out), weight, tree_columns)
         trees[left_out] = _proba_of_scores(scores[left_out])
-    blended = [(_log_loss(P := b * trees + (1 - b) * logistic, data.y, weight), b, P) for b in const.BLENDS]
-    _, blend, proba = min(blended, key=lambda v: v[0])
-    log_proba = np.log(np.maximum(proba, const.MIN_PROBA))
-    tempered = [(_log_loss(P := softmax(log_proba / t, axis=-1), data.y, weight), t, P) for t in const.TEMPERATURES]
-    _, temperature, proba = min(tempered, key=lambda v: v[0])
-    return CrossFit(proba, blend, temperature)
+    blends = {b: b * trees + (1 - b) * logistic for b in const.BLENDS}
+    blend = min(blends, key=lambda b: _log_loss(blends[b], data.y, weight))
+    log_proba = np.log(np.maximum(blends[blend], const.MIN_PROBA))
+    tempered = {t: softmax(log_proba / t, axis=-1) for t in const.TEMPERATURES}
+    temperature = min(tempered, key=lambda t: _log_loss(tempered[t], data.y, weight))
+    return CrossFit(tempered[temperature], blend, temperature)
 
 
 def fit_classifier(data: TrainingData, features: NDArray[np.int64], cross_fitted: CrossFit) -> SubsetClassifier:
@@ -223,5 +223,6 @@ def _proba_of_scores(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return softmax(scores, axis=-1)
 
 
-def _log_loss(P: NDArray[np.float64], y: NDArray[np.int64], weight: NDArray[np.float64]) -> float:
-    return float(-(weight * np.log(np.maximum(P[np.arange(len(y)), y], const.MIN_PROBA))).sum() / weight.sum())
+def _log_loss(proba: NDArray[np.float64], y: NDArray[np.int64], weight: NDArray[np.float64]) -> float:
+    proba_true = np.maximum(proba[np.arange(len(y)), y], const.MIN_PROBA)
+    return float(-(weight * np.log(proba_true)).sum() / weight.sum())

@@ -1,4 +1,8 @@
-"""Step 2 of RCPI: Monte Carlo returns of each legal acquisition in each state, under the current mixture policy."""
+"""Step 2 of RCPI: Monte Carlo returns of each legal acquisition in each state, under the current mixture policy.
+
+In the compiled functions, x is a ``RolloutProblem``, b are ``RolloutBuffers``, t are ``Tables`` of the rules, s is a
+sampled state, p a policy of the mixture, a an action and j an acquisition.
+"""
 
 from __future__ import annotations
 

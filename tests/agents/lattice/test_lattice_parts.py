@@ -35,9 +35,9 @@ def test_one_tree_is_the_best_of_all_cuts():
     y[codes[1] > 3] = 1
     weight = rng.uniform(0.5, 2, 200)
     sampled = rng.random((1, 200)) < 0.7
-    learnt, scores = np.arange(0, 200, 2), np.full((200, 1), 0.3)
-    forest = boost(codes, y, learnt, weight, scores, np.array([[0, 1, 2]]), sampled, Growth(depth=1, rate=0.1))
-    rows = learnt[sampled[0, learnt]]
+    train, scores = np.arange(0, 200, 2), np.full((200, 1), 0.3)
+    forest = boost(codes, y, train, weight, scores, np.array([[0, 1, 2]]), sampled, Growth(depth=1, rate=0.1))
+    rows = train[sampled[0, train]]
     p = 1 / (1 + np.exp(-0.3))
     g, h = weight * (y - p), weight * p * (1 - p)
 
@@ -59,10 +59,10 @@ def test_boosting_scores_held_out_rows_as_its_trees_do(n_classes):
     codes, y = rng.integers(0, 20, (4, 150)).astype(np.uint8), rng.integers(0, n_classes, 150)
     n_outputs = 1 if n_classes == 2 else n_classes
     scores = np.zeros((150, n_outputs))
-    draws, sampled = np.tile(np.arange(4), (6 * n_outputs, 1)), rng.random((6, 150)) < 0.6
-    forest = boost(codes, y, np.arange(100), np.ones(150), scores, draws, sampled, Growth(depth=3, rate=0.3))
+    columns, sampled = np.tile(np.arange(4), (6 * n_outputs, 1)), rng.random((6, 150)) < 0.6
+    forest = boost(codes, y, np.arange(100), np.ones(150), scores, columns, sampled, Growth(depth=3, rate=0.3))
     again = np.zeros_like(scores)
-    for t in range(len(draws)):
+    for t in range(len(columns)):
         for i in range(150):
             v = 0
             while v < 7:
@@ -72,7 +72,7 @@ def test_boosting_scores_held_out_rows_as_its_trees_do(n_classes):
     changed = y.copy()
     changed[100:] = 0
     other = np.zeros_like(scores)
-    boost(codes, changed, np.arange(100), np.ones(150), other, draws, sampled, Growth(depth=3, rate=0.3))
+    boost(codes, changed, np.arange(100), np.ones(150), other, columns, sampled, Growth(depth=3, rate=0.3))
     np.testing.assert_array_equal(other, scores)
 
 
