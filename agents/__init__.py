@@ -1,4 +1,4 @@
-"""Agents that ask for features one by one."""
+"""Agents: policies that acquire features one by one, and classifiers around them."""
 
 from agents.base import BaseAgentClassifier
 from agents.deep import NetworkPolicy, SB3Classifier

@@ -1,4 +1,4 @@
-"""What the classifiers of all agents share: tasks from parameters and data, answers and usage, model files."""
+"""The base class of the classifiers of all agents: rules from parameters, predictions, usage, model files."""
 
 from __future__ import annotations
 
@@ -21,15 +21,17 @@ from fsgym.rules.options import OPTIONS
 
 
 class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier around a policy: ``fit`` of a subclass learns ``policy_``, the rest is here.
+    """A classifier around a policy. ``fit`` of a subclass trains ``policy_``; this class does the rest.
 
     Attributes
     ----------
-    policy_class : type of Policy, of the class: what ``fit`` learns, ``save`` writes and ``load`` reads
-    length_parameter : str, of the class: the parameter that says how long it trains, "" where there is none
+    policy_class : type of Policy
+        Class attribute: the class of ``policy_``.
+    length_parameter : str
+        Class attribute: the parameter that sets the length of the training, "" if there is none.
     classes_ : array (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : array of str, where ``X`` had column names
+    feature_names_in_ : array of str, if ``X`` had column names
     rules_ : Rules
     policy_ : Policy
     """
@@ -48,55 +50,56 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def _set_rule_options(self, **options: Unpack[RuleOptions]) -> None:
-        """Make the options of ``Rules`` parameters of the estimator, those not given by their defaults."""
+        """Set the options of ``Rules`` as parameters of the estimator, with their defaults where not given."""
         for option in OPTIONS:
             setattr(self, option.name, options.get(option.name, option.default))
 
     def _task(self, X: ArrayLike, y: ArrayLike) -> tuple[Dataset, Rules]:
-        """The checked data, and the rules that the parameters make for them."""
+        """The checked data, and the rules that the parameters define for them."""
         dataset = self._dataset(X, y)
         return dataset, self._rules(dataset)
 
-    def _rules(self, dataset: Dataset, **instead: Any) -> Rules:
-        """The rules that the parameters make for the data, some of them replaced."""
-        return Rules.for_dataset(dataset, **{o.name: getattr(self, o.name) for o in OPTIONS} | instead)
+    def _rules(self, dataset: Dataset, **changes: Any) -> Rules:
+        """The rules that the parameters define for the data, with some options replaced by ``changes``."""
+        return Rules.for_dataset(dataset, **{o.name: getattr(self, o.name) for o in OPTIONS} | changes)
 
     def _dataset(self, X: ArrayLike, y: ArrayLike) -> Dataset:
-        """The data, checked."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the check adds up all values, huge ones too
+        """The training data, checked."""
+        with np.errstate(over="ignore", invalid="ignore"):  # the check sums all values, which may overflow
             X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(f"y must hold at least two classes, got one class only: {classes.tolist()}")
+            raise ValueError(f"y must have at least two classes, got one class only: {classes.tolist()}")
         names = getattr(self, "feature_names_in_", None)
         return Dataset(X, y, classes=classes, feature_names=None if names is None else list(names))
 
-    def _rows(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Rows to classify, checked."""
+    def _check_rows(self, X: ArrayLike) -> NDArray[np.float32]:
+        """The rows to classify, checked."""
         check_is_fitted(self, "policy_")
         with np.errstate(over="ignore", invalid="ignore"):
             return validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
 
     def trajectories(self, X: ArrayLike) -> Trajectories:
-        """What is asked for each row of ``X``, in which order, and what is answered (codes into ``classes_``)."""
-        table = self._rows(X)
-        return self.policy_.trajectories(table)
+        """The acquisitions for each row of ``X`` in their order, and the answers as indices into ``classes_``."""
+        rows = self._check_rows(X)
+        return self.policy_.trajectories(rows)
 
     def predict(self, X: ArrayLike) -> NDArray:
-        """The class of each row of ``X``, (n_samples,)."""
+        """The predicted class of each row of ``X``, (n_samples,)."""
         answers = self.trajectories(X).answers
         return self.classes_[answers]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which features are looked at to classify each row, bool (n_samples, n_features)."""
+        """The features acquired to classify each row of ``X``, bool (n_samples, n_features)."""
         return self.trajectories(X).acquired
 
     def estimate_loss(self, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> LossEstimate:
-        """What this classifier, fitted to these data, loses on other data of the same kind.
+        """Estimate the loss on other data from the same distribution, by cross-validation.
 
-        In each fold a copy with the same parameters is fitted from scratch, all its choices included, and judged on the
-        rows left out; so nothing flatters, and it takes as long as the fits. The classifier itself is not changed.
+        In each fold a copy with the same parameters is fitted from scratch and evaluated on the rows left out. The
+        estimate is not optimistic, since every choice is made inside the folds. It takes as long as these fits. The
+        classifier itself is not changed.
 
         Parameters
         ----------
@@ -108,7 +111,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where a class has no rows to learn from in a fold.
+            If a class has no training rows in a fold.
 
         Examples
         --------
@@ -122,33 +125,34 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         return estimate_loss(self, X, y, cv)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write policy, rules, labels and names to a model file (safetensors with a JSON header).
+        """Save policy, rules, class labels and feature names to a model file (safetensors with a JSON header).
 
-        Raises OSError where the place cannot be written to, TypeError for labels other than numbers and text.
+        Raises OSError if the file cannot be written, TypeError for class labels other than numbers and text.
         """
         check_is_fitted(self, "policy_")
         model_file.save(path, self.policy_, self._labels())
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
-        """A fitted classifier from a model file; nothing in the file is executed, and nothing to learn with is needed.
+        """Load a fitted classifier from a model file, without executing anything in it or importing training code.
 
-        Its rules are its parameters again; how it was trained, the other parameters, is not in the file.
+        The rules become the parameters of the classifier. Its other parameters, which controlled the training, are not
+        in the file and have their defaults.
 
-        Raises OSError where it cannot be read, ValueError where it is damaged or holds another kind of model.
+        Raises OSError if the file cannot be read, ValueError if it is damaged or contains another kind of model.
         """
         policy, header = model_file.load(path, cls.policy_class)
         if "classes" not in header:
-            raise ValueError(f"{path} holds a policy without labels; open it with the agent's own load, as RCPI.load")
+            raise ValueError(f"{path} contains a policy without class labels; load it with the agent, as in RCPI.load")
         model = cls(**policy.rules.options())
         try:
             model._restore(policy, header)
-        except model_file.DAMAGES as error:
-            raise model_file.damaged(path, error) from None
+        except model_file.DAMAGE_ERRORS as error:
+            raise model_file.damage_error(path, error) from None
         return model
 
     def _labels(self) -> dict[str, Any]:
-        """Class labels and feature names as a model file has them."""
+        """Class labels and feature names for the header of a model file."""
         names = getattr(self, "feature_names_in_", None)
         return {
             "classes": model_file.labels_to_json(self.classes_),
@@ -157,14 +161,14 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         }
 
     def _restore(self, policy: Any, header: dict[str, Any]) -> None:
-        """Be fitted, with the policy and the labels of a model file; one of ``DAMAGES`` where the labels do not fit."""
+        """Set the fitted attributes from a model file; one of ``DAMAGE_ERRORS`` if the labels do not fit."""
         rules: Rules = policy.rules
         classes = model_file.labels_from_json(header["classes"], header["classes_dtype"])
         names = header["feature_names"]
         if len(classes) != rules.n_classes:
             raise ValueError(f"{len(classes)} class labels for {rules.n_classes} classes")
         if names is not None and not (isinstance(names, list) and all(isinstance(v, str) for v in names)):
-            raise ValueError("feature names must be a list of text")
+            raise ValueError("feature names must be a list of strings")
         if names is not None and len(names) != rules.n_features:
             raise ValueError(f"{len(names)} feature names for {rules.n_features} features")
         self.classes_, self.rules_, self.policy_ = classes, rules, policy

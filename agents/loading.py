@@ -1,4 +1,4 @@
-"""Model files of any kind."""
+"""Loading model files of any kind."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from fsgym.methods import METHODS, class_of, find_method, method_names
 
 
 def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
-    """The fitted classifier of a model file, of whichever kind; nothing in the file is executed.
+    """Load a fitted classifier of any kind from a model file; nothing in the file is executed.
 
-    The kinds are those of the methods that ``fsgym.compare`` knows by name, also of other distributions; where two
-    declare the same kind, the first has it.
+    The kinds are those of the methods that ``fsgym.compare`` knows by name, including methods of other distributions.
+    If two methods declare the same kind, the first one loads it.
 
-    Raises OSError where it cannot be read, ValueError where it is damaged or holds no classifier.
+    Raises OSError if the file cannot be read, ValueError if it is damaged or contains no classifier of a known kind.
     """
-    kind = model_file.kind_of(path)
+    kind = model_file.read_kind(path)
     for name in method_names():
         try:
             method = find_method(name)
-        except (ImportError, TypeError):  # a method of another distribution, which is broken
+        except (ImportError, TypeError):  # a broken method of another distribution
             continue
         if method.kind == kind:
             return class_of(method).load(path)
     kinds = dict.fromkeys(method.kind for method in METHODS.values() if method.kind)
     raise ValueError(
-        f"{path} holds a model of kind {kind!r}, not one of {', '.join(kinds)}; a kind of another package must be "
+        f"{path} contains a model of kind {kind!r}, not one of {', '.join(kinds)}; a kind of another package must be "
         "registered first, with fsgym.register_method or an entry point"
     )

@@ -1,4 +1,4 @@
-"""What a classifier loses on other data: fitted anew in each fold, judged on the rows left out of it."""
+"""Cross-validated estimate of the loss of a classifier on other data."""
 
 from __future__ import annotations
 
@@ -17,19 +17,26 @@ from fsgym.evaluation import Evaluation, evaluate
 
 @dataclass(frozen=True, eq=False)
 class LossEstimate:
-    """Means over all rows, each judged by a classifier that did not see it.
+    """Means over all rows, each classified by a model that was not trained on it.
 
     Attributes
     ----------
-    loss : float, error cost and ``lam`` times the price of the acquisitions
-    standard_error : float, of ``loss``: the spread of the rows over the root of their number; that another training
-        set gives another policy is not in it
-    error : float, share of wrong answers
-    error_cost : float, in the unit of ``error_costs``; without them the same as ``error``
-    cost : float, price of the acquisitions in the unit of ``costs``
-    n_features : float, features used
-    losses : float64 (n_samples,), of each row; the mean over its test sets, NaN for a row that no fold judges
-    folds : list of Evaluation, one a fold
+    loss : float
+        Error cost plus ``lam`` times the price of the acquisitions.
+    standard_error : float
+        Of ``loss``, from the spread over the rows. It does not include the variation between training sets.
+    error : float
+        Share of wrong answers.
+    error_cost : float
+        In the unit of ``error_costs``; without them the same as ``error``.
+    cost : float
+        Price of the acquisitions in the unit of ``costs``.
+    n_features : float
+        Features used.
+    losses : float64 (n_samples,)
+        Loss of each row, the mean over the test sets that contain it; NaN if no test set does.
+    folds : list of Evaluation
+        One per fold.
     """
 
     loss: float
@@ -49,33 +56,33 @@ class LossEstimate:
 
 
 def estimate_loss(classifier: Any, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> LossEstimate:
-    """The loss of a classifier on other data; see ``BaseAgentClassifier.estimate_loss``."""
+    """Estimate the loss of a classifier on other data; see ``BaseAgentClassifier.estimate_loss``."""
     X, y = indexable(X, y)
     n = len(y)  # type: ignore[arg-type]
-    total, judged, folds = np.zeros(n), np.zeros(n), []
-    for learnt, left_out in check_cv(cv, y, classifier=True).split(X, y):
-        model = clone(classifier).fit(_safe_indexing(X, learnt), _safe_indexing(y, learnt))
-        rows = model._rows(_safe_indexing(X, left_out))
-        labels = np.asarray(_safe_indexing(y, left_out))
-        strange = ~np.isin(labels, model.classes_)
-        if strange.any():
+    total, n_evaluations, folds = np.zeros(n), np.zeros(n), []
+    for train, test in check_cv(cv, y, classifier=True).split(X, y):
+        model = clone(classifier).fit(_safe_indexing(X, train), _safe_indexing(y, train))
+        rows = model._check_rows(_safe_indexing(X, test))
+        labels = np.asarray(_safe_indexing(y, test))
+        unseen = ~np.isin(labels, model.classes_)
+        if unseen.any():
             raise ValueError(
-                f"every class needs rows in all folds, {labels[strange][0]!s} has none to learn from in one; "
+                f"every class needs training rows in all folds, {labels[unseen][0]!s} has none in one of them; "
                 "use fewer folds"
             )
         folds.append(evaluate(model.policy_, Dataset(rows, labels, classes=model.classes_), model.rules_))
-        np.add.at(total, left_out, folds[-1].losses)
-        np.add.at(judged, left_out, 1)
-    losses = np.full(n, np.nan)
-    losses[judged > 0] = total[judged > 0] / judged[judged > 0]
-    known, weight = losses[judged > 0], [len(f.losses) for f in folds]
+        np.add.at(total, test, folds[-1].losses)
+        np.add.at(n_evaluations, test, 1)
+    losses, evaluated = np.full(n, np.nan), n_evaluations > 0
+    losses[evaluated] = total[evaluated] / n_evaluations[evaluated]
+    weight = [len(f.losses) for f in folds]
 
     def mean(name: str) -> float:
         return float(np.average([getattr(f, name) for f in folds], weights=weight))
 
     return LossEstimate(
         mean("loss"),
-        float(known.std(ddof=1) / np.sqrt(len(known))),
+        float(losses[evaluated].std(ddof=1) / np.sqrt(evaluated.sum())),
         1 - mean("accuracy"),
         mean("error_cost"),
         mean("spent"),

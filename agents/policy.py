@@ -1,4 +1,4 @@
-"""The protocol of a policy: for what is known of a row, a legal action. All agents learn one, all callers use it."""
+"""The protocol of a policy, which all agents learn and all callers use: states in, legal actions out."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from fsgym.rules import kernels as mdp
 
 
 class Policy(ABC):
-    """What an agent has learnt: batches in, actions out. A kind of policy is a subclass with three methods.
+    """A trained policy, which maps a batch of states to actions. Each kind of policy is a subclass with three methods.
 
     Attributes
     ----------
-    kind : str, of the class: what its model files are marked with
+    kind : str
+        Class attribute: the name of this kind of policy in model files.
     rules : Rules
-        Those it was trained with. ``agents.model_file`` writes them, a subclass writes the rest.
+        The rules it was trained with. ``agents.model_file`` saves them, the subclass saves everything else.
 
     See Also
     --------
@@ -37,60 +38,74 @@ class Policy(ABC):
     def actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """Actions, int64 (n,), from z (n, n_features), the values where known, and what is legal (n, n_actions)."""
+        """The action in each of n states, int64 (n,).
+
+        Parameters
+        ----------
+        acquired : bool (n, n_features), the mask z
+        values : float32 (n, n_features), read only where ``acquired`` is True; NaN is unavailable
+        legal : bool (n, n_actions)
+        """
 
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        """Everything but the rules: arrays by name, and what else there is as plain JSON."""
+        """Everything except the rules: arrays by name, and other values as plain JSON."""
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
-        """The policy again; one of ``agents.model_file.DAMAGES`` where arrays or header do not fit."""
+        """The policy from what ``to_arrays`` returned; one of ``agents.model_file.DAMAGE_ERRORS`` if it is invalid."""
 
     def trajectories(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
-        """Classify the rows of ``X`` (n_samples, n_features), each feature looked at only when acquired.
+        """Classify the rows of ``X`` (n_samples, n_features); each feature is read only after it is acquired.
 
-        ``rules`` replaces the rules it was trained with, for another budget, say; groups and classes must agree.
-        Raises ValueError where ``X`` has another shape, or missing values that the rules refuse.
+        ``rules`` replaces the rules it was trained with, for instance to use another budget; groups and classes must
+        be the same. Raises ValueError if ``X`` has another shape, or missing values that the rules do not allow.
         """
         rules = rules or self.rules
-        return self._trajectories(rows_under(rules, X, trained_with=self.rules), rules)
+        return self._trajectories(check_rows(rules, X, trained_with=self.rules), rules)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        """As ``trajectories``, for checked rows; a subclass replaces it where it knows a faster way."""
+        """As ``trajectories``, for checked rows; a subclass may override it with a faster implementation."""
         n = rules.n_features
         unlabelled = Dataset(X, np.zeros(len(X), np.int64), classes=np.arange(rules.n_classes))
-        return play(lambda seen, legal: self.actions(seen[:, :n] > 0.5, seen[:, n:], legal), unlabelled, rules)
+        return play(lambda obs, legal: self.actions(obs[:, :n] > 0.5, obs[:, n:], legal), unlabelled, rules)
 
 
-def rows_under(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:
-    """The rows that a policy is to classify, float32 and contiguous; ValueError where they or the rules do not fit."""
+def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:
+    """The rows to classify as a contiguous float32 array; ValueError if they or the rules do not fit the policy."""
     if rules.groups != trained_with.groups or rules.n_classes != trained_with.n_classes:
         raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
     with np.errstate(over="ignore"):
-        table = np.ascontiguousarray(X, dtype=np.float32)
-    if table.ndim != 2 or table.shape[1] != rules.n_features:
-        raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {table.shape}")
-    if rules.missing == "error" and np.isnan(table).any():
-        raise ValueError("X has missing values and missing='error' refuses them")
-    return table
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+    if rows.ndim != 2 or rows.shape[1] != rules.n_features:
+        raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {rows.shape}")
+    if rules.missing == "error" and np.isnan(rows).any():
+        raise ValueError("X has missing values, which missing='error' does not allow; use missing='unavailable'")
+    return rows
+
+
+def acquisition_of_features(rules: Rules) -> NDArray[np.int64]:
+    """The acquisition that reveals each feature, int64 (n_features,)."""
+    acquisition = np.empty(rules.n_features, np.int64)
+    for j, group in enumerate(rules.groups):
+        acquisition[list(group)] = j
+    return acquisition
 
 
 def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
-    """What is legal as far as z tells, bool (n, n_actions), from ``acquired`` bool (n, n_features).
+    """The legal actions, bool (n, n_actions), as far as the mask ``acquired``, bool (n, n_features), determines them.
 
-    What z does not tell: which values are missing, and what was spent where prices depend on the order; the
-    greedily cheapest order is taken for it.
+    The mask shows neither which values are missing nor, if prices depend on the order, what was spent: no value counts
+    as missing, and the acquisitions count as made in the greedily cheapest order.
     """
     return legal_and_prices(rules.acquisitions_of(acquired), rules)[0]
 
 
 def legal_and_prices(taken: NDArray[np.bool_], rules: Rules) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """What is legal after the acquisitions ``taken`` (n, J), bool (n, n_actions), and their prices.
+    """The legal actions, bool (n, n_actions), after the acquisitions ``taken``, bool (n, J), and the prices.
 
-    Prices are float64 (n, J), in the unit of ``costs``. As for ``legal_from``, nothing is missing, and ``taken`` was
-    acquired in the greedily cheapest order.
+    Prices are float64 (n, J), in the unit of ``costs``. The same assumptions as in ``legal_from`` are made.
     """
     state, prices = State.blank(len(taken), rules.n_acquisitions, rules.n_actions), np.zeros(taken.shape)
     _place_and_price(rules.tables, state, taken, rules.price_sets(taken)[0], prices)

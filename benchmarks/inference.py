@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from agents import DatumWiseClassifier
-from agents.rcpi.kernels import NEVER, padded
-from agents.rcpi.policy import walk
+from agents.rcpi.kernels import EXCLUDED_SCORE, padded
+from agents.rcpi.policy import follow_linear
 from fsgym import load_dataset
 
 
@@ -35,7 +35,7 @@ if __name__ == "__main__":
     theirs = LogisticRegression().fit(data.X, data.y)
     batch, row = np.tile(data.X, (100, 1)), data.X[:1]
     policy = ours.policy_
-    W, b = padded(policy.weights, 0)[None], padded(policy.intercepts, NEVER)[None]
+    W, b = padded(policy.weights, 0)[None], padded(policy.intercepts, EXCLUDED_SCORE)[None]
     w, c = theirs.coef_[0].astype(np.float32), np.float32(theirs.intercept_[0])
     asked = ours.features_used(data.X).sum(axis=1).mean()
     print(f"RCPI asks for {asked:.1f} of {data.n_features} features on average")
@@ -43,7 +43,11 @@ if __name__ == "__main__":
         for name, X, repeats in (("batch", batch, 3), ("one row", row, 300)):
             for kind, mine, other in (
                 ("validated", lambda X=X: ours.predict(X), lambda X=X: theirs.predict(X)),
-                ("raw", lambda X=X: walk(X, X, W, b, policy.rules), lambda X=X: theirs.classes_[(X @ w + c > 0) * 1]),
+                (
+                    "raw",
+                    lambda X=X: follow_linear(X, X, W, b, policy.rules),
+                    lambda X=X: theirs.classes_[(X @ w + c > 0) * 1],
+                ),
             ):
                 mine(), other()
                 a, z = rate(mine, len(X), repeats), rate(other, len(X), repeats)

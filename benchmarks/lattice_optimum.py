@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from agents.lattice.classifier import in_threads
-from agents.lattice.learn import final, learn, make_table
+from agents.lattice.learn import learn, prepare_data, refit
+from agents.parallel import run_serially
 from fsgym import Dataset, Rules
 from fsgym.exact import all_rows, decision_list, expected_loss, multiplexer, naive_bayes, optimum, parity, sample
 
@@ -44,13 +44,13 @@ def losses(joint: np.ndarray, options: dict[str, dict[str, Any]], n_rows: int) -
     The classifiers of the subsets do not depend on prices and error costs: kinds with the same groups share them.
     """
     X, y = sample(joint, n_rows, 0)
-    table = make_table(Dataset(X, y), np.random.default_rng(0))
-    heads: dict[Any, dict] = {}
+    data = prepare_data(Dataset(X, y), np.random.default_rng(0))
+    classifiers: dict[Any, dict] = {}
     found = {}
     for name, chosen in options.items():
         rules = Rules(X.shape[1], joint.shape[-1], **chosen)
-        learnt = learn(table, rules, in_threads(1), heads=heads.setdefault(rules.groups, {}))
-        done = final(learnt.policy, in_threads(1)).trajectories(all_rows(X.shape[1]))
+        result = learn(data, rules, run_serially, classifiers=classifiers.setdefault(rules.groups, {}))
+        done = refit(result.policy, run_serially).trajectories(all_rows(X.shape[1]))
         found[name] = expected_loss(done, joint, rules), optimum(joint, rules)
     return found
 

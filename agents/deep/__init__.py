@@ -1,4 +1,4 @@
-"""Deep reinforcement learning. Training (``agents.deep.sb3``) needs the extra ``rl``, the rest only NumPy."""
+"""Deep reinforcement learning. Only training (``agents.deep.sb3``) needs the extra ``rl``."""
 
 from agents.deep.algorithms import ALGORITHMS
 from agents.deep.classifier import SB3Classifier

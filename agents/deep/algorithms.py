@@ -1,4 +1,4 @@
-"""The algorithms of Stable-Baselines3 that can be used: one entry each. Nothing here needs PyTorch."""
+"""The algorithms of Stable-Baselines3 that can be used, one entry each. This module does not need PyTorch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from fsgym.checks import brief
 
 
-class Part(NamedTuple):
-    """A part of a network, by the names that Stable-Baselines3 gives to its modules.
+class NetworkPart(NamedTuple):
+    """A part of a network, with the names that Stable-Baselines3 gives to its modules.
 
     Attributes
     ----------
     trunk : str, the hidden layers
-    head : str, the last layer; "" where the trunk holds it
-    n_outputs : int, 0 for one output an action
+    head : str, the last layer; "" if the trunk contains it
+    n_outputs : int, 0 for one output per action
     """
 
     trunk: str
@@ -28,21 +28,22 @@ class Part(NamedTuple):
 
 
 class Algorithm(NamedTuple):
-    """An algorithm: its class, the network it trains and its settings for this task.
+    """An algorithm: its class, the network that it trains and its default settings.
 
     Attributes
     ----------
     where : str, ``"module:Class"``, imported for training only
-    parts : tuple of Part, the first of them is what acts: a logit, or the value, of each action
+    parts : tuple of NetworkPart
+        The first part is the policy: it outputs a logit or a value for each action.
     activation : callable, of the hidden layers
-    num_envs : int, episodes side by side
-    total_timesteps : int, steps of training
-    learning_rate : float, at the beginning; it falls linearly to 0
+    num_envs : int, parallel episodes
+    total_timesteps : int, training steps
+    learning_rate : float, initial value, which decreases linearly to 0
     options : mapping, further arguments of the class
     """
 
     where: str
-    parts: tuple[Part, ...]
+    parts: tuple[NetworkPart, ...]
     activation: Callable[[NDArray[np.float32]], NDArray[np.float32]]
     num_envs: int
     total_timesteps: int
@@ -55,13 +56,14 @@ def _relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 _ACTOR_AND_CRITIC = (
-    Part("mlp_extractor.policy_net", "action_net"),
-    Part("mlp_extractor.value_net", "value_net", n_outputs=1),
+    NetworkPart("mlp_extractor.policy_net", "action_net"),
+    NetworkPart("mlp_extractor.value_net", "value_net", n_outputs=1),
 )
-_VALUES = (Part("q_net.q_net"),)
+_VALUES = (NetworkPart("q_net.q_net"),)
 
-# Undiscounted: the return is then minus the loss of a datum. Episodes are short, networks small, and a rate that falls
-# to nothing settles close calls between thirty prices of 0.01.
+# By hand. Returns are undiscounted, so that they are minus the loss of a row. Episodes are short, networks small. The
+# learning rate decreases to 0, so that the policy settles where actions differ little, such as by the price of one of
+# thirty features.
 _PPO = {"n_steps": 32, "batch_size": 256, "n_epochs": 10, "gamma": 1.0, "ent_coef": 0.01}
 _DQN = {
     "batch_size": 256, "gamma": 1.0, "buffer_size": 10_000, "learning_starts": 2_000, "train_freq": 4,
@@ -79,7 +81,7 @@ ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({
 
 
 def find_algorithm(name: Any) -> Algorithm:
-    """The entry of ``ALGORITHMS``; ValueError where there is none."""
+    """The entry of ``ALGORITHMS``; ValueError if there is none."""
     if not isinstance(name, str) or name not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {brief(name)}")
     return ALGORITHMS[name]

@@ -1,4 +1,4 @@
-"""The classifier that deep reinforcement learning trains."""
+"""The classifier trained by deep reinforcement learning."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from agents.base import BaseAgentClassifier
-from agents.deep.network import NetworkPolicy, scaled
+from agents.deep.network import NetworkPolicy, scale_and_clip
 from fsgym.checks import generator_of
 from fsgym.dataset import Dataset, Scaling
 from fsgym.env import DatumWiseEnv
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
+MAX_WIDTH = 65536  # of a hidden layer, far above any that can be trained
+
 
 class SB3Classifier(BaseAgentClassifier):
-    """A classifier that asks for the features of each datum one by one, trained by deep reinforcement learning.
+    """A classifier that acquires the features of each row one by one, trained by deep reinforcement learning.
 
-    Learns by an algorithm of Stable-Baselines3 on the environment that the data and prices make, with values scaled to
-    z-scores; classifies by the legal action of the largest output. To learn, it needs the extra ``rl``; a fitted or
-    loaded one needs neither PyTorch nor Stable-Baselines3.
+    An algorithm of Stable-Baselines3 is trained on the environment that data and prices define, with values scaled to
+    z-scores. The policy takes the legal action with the largest network output. Training needs the extra ``rl``; a
+    fitted or loaded classifier needs neither PyTorch nor Stable-Baselines3.
 
     Parameters
     ----------
     lam : float, default 0.01
-        Price of one unit of ``costs``, in units of ``error_costs``.
+        Exchange rate between cost and errors: the price of one unit of ``costs`` in units of ``error_costs``.
     algorithm : str, default "maskable_ppo"
         A name in ``agents.deep.ALGORITHMS``: "maskable_ppo" is proximal policy optimisation with masks (Huang and
-        Ontañón, 2022), "dqn" deep Q-learning over legal actions (Mnih et al., 2015; van Hasselt et al., 2016);
-        "ppo" and "a2c" learn what is legal by forfeiting.
+        Ontañón, 2022), "dqn" is deep Q-learning over legal actions (Mnih et al., 2015; van Hasselt et al., 2016);
+        "ppo" and "a2c" do not use masks and learn from forfeited episodes which actions are legal.
     total_timesteps : int, optional
-        Steps of training; whole rollouts of all episodes are made. By default those of ``agents.deep.sb3.SETTINGS``.
+        Training steps, rounded up to whole rollouts of all episodes. By default those of ``agents.deep.sb3.SETTINGS``.
     num_envs : int, optional
-        Episodes side by side.
+        Parallel episodes.
     hidden : sequence of int, default (64, 64)
         Widths of the hidden layers.
     options : mapping, optional
@@ -44,25 +46,25 @@ class SB3Classifier(BaseAgentClassifier):
         such as ``{"ent_coef": 0.02}``.
     progress_bar : bool, default False
     random_state : int, numpy Generator or RandomState, optional
-        The same int gives the same network, byte by byte, on one kind of CPU.
+        The same int gives the same network, to the byte, on the same kind of CPU.
     budget, budget_cost, costs, error_costs, groups, ...
-        All options of ``fsgym.Rules``, with the same defaults. Prices by name take the columns' names, or
+        All options of ``fsgym.Rules``, with the same defaults. Prices by name use the column names, or
         ``x0, x1, ...``; classes are in sorted order.
 
     Attributes
     ----------
     classes_ : array (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : array of str, where ``X`` had column names
+    feature_names_in_ : array of str, if ``X`` had column names
     rules_ : Rules
     policy_ : NetworkPolicy
 
     Raises
     ------
     ValueError, TypeError
-        For data or parameters that do not fit, in one sentence.
+        If data or parameters are invalid.
     ImportError
-        By ``fit`` and ``export`` without the extra ``rl``, with the line that installs it.
+        By ``fit`` and ``export`` without the extra ``rl``, with the command that installs it.
 
     References
     ----------
@@ -109,16 +111,16 @@ class SB3Classifier(BaseAgentClassifier):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> SB3Classifier:
-        """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
+        """Train on ``X`` (n_samples, n_features), NaN where a value is unavailable, and labels ``y`` (n_samples,)."""
         dataset, rules = self._task(X, y)
         scaling = Scaling.standard(dataset.X)
-        shown = Dataset(scaled(dataset.X, scaling), dataset.y, classes=np.arange(dataset.n_classes))
-        hidden, seed = _widths(self.hidden), int(generator_of(self.random_state).integers(2**31))
+        scaled_dataset = Dataset(scale_and_clip(dataset.X, scaling), dataset.y, classes=np.arange(dataset.n_classes))
+        hidden, seed = _check_widths(self.hidden), int(generator_of(self.random_state).integers(2**31))
         from agents.deep.sb3 import trained  # after the checks: it needs the extra
 
         arrays = trained(
             self.algorithm,
-            DatumWiseEnv(shown, rules),
+            DatumWiseEnv(scaled_dataset, rules),
             total_timesteps=self.total_timesteps,
             num_envs=self.num_envs,
             hidden=hidden,
@@ -135,10 +137,10 @@ class SB3Classifier(BaseAgentClassifier):
         self.set_params(algorithm=policy.algorithm, hidden=policy.hidden)
 
     def export(self, path: str | os.PathLike) -> None:
-        """Write a zip for ``load`` of the algorithm's own class in Stable-Baselines3.
+        """Write a zip file for ``load`` of the algorithm's class in Stable-Baselines3.
 
-        The model in it takes observations of scaled values (``policy_.scaled``). For export only: that ``load``
-        unpickles, so never give it a file that somebody else made. This package has ``save`` and ``load`` instead.
+        The model takes observations with scaled values (``policy_.scaled``). That ``load`` unpickles, so use it only on
+        files from a trusted source. To save and load a classifier, use ``save`` and ``load``.
         """
         check_is_fitted(self, "policy_")
         from agents.deep.sb3 import rebuilt
@@ -146,12 +148,12 @@ class SB3Classifier(BaseAgentClassifier):
         rebuilt(self.policy_).save(path)
 
 
-def _widths(hidden: Any) -> tuple[int, ...]:
+def _check_widths(hidden: Any) -> tuple[int, ...]:
     """Widths of the hidden layers, checked."""
     try:
         widths = tuple(hidden)
     except TypeError:
         widths = ("none",)
-    if not all(isinstance(w, int | np.integer) and not isinstance(w, bool) and 1 <= w <= 65536 for w in widths):
-        raise ValueError(f"hidden must be widths of layers, whole numbers from 1 to 65536, got {hidden!r}")
+    if not all(isinstance(w, int | np.integer) and not isinstance(w, bool) and 1 <= w <= MAX_WIDTH for w in widths):
+        raise ValueError(f"hidden must be widths of layers, whole numbers from 1 to {MAX_WIDTH}, got {hidden!r}")
     return tuple(int(w) for w in widths)

@@ -1,4 +1,4 @@
-"""Greedy policies of small neural networks. Trained elsewhere; here they need NumPy only."""
+"""Greedy policies of small neural networks; inference needs NumPy only."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.deep.algorithms import Part, find_algorithm
+from agents.deep.algorithms import NetworkPart, find_algorithm
 from agents.policy import Policy
 from fsgym.dataset import Scaling
 from fsgym.rules import Rules
 from fsgym.threads import one_blas_thread
 
-LARGEST_VALUE = 10.0  # z-scores are cut off here, in training as later
+MAX_ABS_Z_SCORE = 10.0  # z-scores are clipped at it, in training and inference; by hand
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkPolicy(Policy):
-    """The legal action with the largest output of a network that sees phi(x, z): a logit, or the value of the action.
+    """The policy that takes the legal action with the largest output of a network for the observation phi(x, z).
 
     Attributes
     ----------
-    algorithm : str, what the network was trained by, a name in ``ALGORITHMS``, which tells its form
+    algorithm : str
+        The name in ``ALGORITHMS`` of the algorithm that trained the network, which defines its architecture.
     hidden : tuple of int, widths of the hidden layers
     arrays : mapping name -> float32 array
-        Weights (n_out, n_in) and biases (n_out,), named as in the policy of Stable-Baselines3; the critic is kept
-        where there is one.
+        Weights (n_out, n_in) and biases (n_out,), named as in the policy of Stable-Baselines3, including those of the
+        critic.
     scaling : Scaling
-        It was trained on values scaled by this and cut off at 10 in size; values come and go as they are.
+        Applied to the raw values before they are clipped to [-10, 10], as in training.
     rules : Rules
 
     Raises
     ------
     ValueError
-        Where the arrays do not fit the rules, or are not finite.
+        If the arrays do not fit the rules or are not finite.
     """
 
     kind = "network"
@@ -50,28 +51,28 @@ class NetworkPolicy(Policy):
 
     def __post_init__(self) -> None:
         n = self.rules.n_features
-        shapes = shapes_of(self.algorithm, self.hidden, 2 * n, self.rules.n_actions)
+        shapes = array_shapes(self.algorithm, self.hidden, 2 * n, self.rules.n_actions)
         for name, shape in shapes.items():
             array = self.arrays.get(name)
             if array is None or array.shape != shape or array.dtype != np.float32 or not np.isfinite(array).all():
                 raise ValueError(f"{name} must be finite float32 of shape {shape}")
-        strange = self.arrays.keys() - shapes
-        if strange:
-            raise ValueError(f"a network of {self.algorithm!r} has no {min(strange)!r}")
+        unknown = self.arrays.keys() - shapes
+        if unknown:
+            raise ValueError(f"a network of {self.algorithm!r} has no array {min(unknown)!r}")
         for name, array in self.scaling._asdict().items():
             if array.shape != (n,) or array.dtype != np.float64 or not np.isfinite(array).all():
                 raise ValueError(f"{name} must be finite float64 of shape ({n},)")
 
     def scaled(self, X: NDArray) -> NDArray[np.float32]:
-        """The values that the network sees, float32."""
-        return scaled(X, self.scaling)
+        """The scaled values that the network takes, float32."""
+        return scale_and_clip(X, self.scaling)
 
     def scores(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Outputs for all actions, float32 (n, n_actions)."""
         z = (acquired & ~np.isnan(values)).astype(np.float32)
         signal = np.concatenate([z, self.scaled(np.where(z, values, 0)) * z], axis=1)
         algorithm = find_algorithm(self.algorithm)
-        names = _layers(algorithm.parts[0], len(self.hidden))
+        names = _layer_names(algorithm.parts[0], len(self.hidden))
         with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
             for name in names[:-1]:
                 signal = algorithm.activation(self._linear(name, signal))
@@ -80,7 +81,7 @@ class NetworkPolicy(Policy):
     def actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """The legal action of the largest output, the lowest of equals, int64 (n,)."""
+        """The legal action with the largest output, int64 (n,); ties go to the lowest action."""
         return np.where(legal, np.nan_to_num(self.scores(acquired, values)), -np.inf).argmax(axis=1)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
@@ -100,21 +101,21 @@ class NetworkPolicy(Policy):
         return signal @ self.arrays[f"{name}.weight"].T + self.arrays[f"{name}.bias"]
 
 
-def scaled(X: NDArray, scaling: Scaling) -> NDArray[np.float32]:
-    """Scaled values cut off at 10 in size, float32; NaN stays."""
-    return np.clip(scaling.apply(X), -LARGEST_VALUE, LARGEST_VALUE, dtype=np.float32)
+def scale_and_clip(X: NDArray, scaling: Scaling) -> NDArray[np.float32]:
+    """Scaled values clipped to [-10, 10], float32; NaN stays."""
+    return np.clip(scaling.apply(X), -MAX_ABS_Z_SCORE, MAX_ABS_Z_SCORE, dtype=np.float32)
 
 
-def shapes_of(algorithm: str, hidden: Sequence[int], n_inputs: int, n_actions: int) -> dict[str, tuple[int, ...]]:
-    """The arrays of an algorithm's network, and their shapes; ValueError for an unknown algorithm."""
+def array_shapes(algorithm: str, hidden: Sequence[int], n_inputs: int, n_actions: int) -> dict[str, tuple[int, ...]]:
+    """The names and shapes of the arrays of an algorithm's network; ValueError for an unknown algorithm."""
     shapes: dict[str, tuple[int, ...]] = {}
     for part in find_algorithm(algorithm).parts:
         widths = [n_inputs, *hidden, part.n_outputs or n_actions]
-        for name, (n_in, n_out) in zip(_layers(part, len(hidden)), pairwise(widths)):
+        for name, (n_in, n_out) in zip(_layer_names(part, len(hidden)), pairwise(widths)):
             shapes |= {f"{name}.weight": (n_out, n_in), f"{name}.bias": (n_out,)}
     return shapes
 
 
-def _layers(part: Part, n_hidden: int) -> list[str]:
-    """Names of the layers, from the input to the output; every other module of the trunk is an activation."""
+def _layer_names(part: NetworkPart, n_hidden: int) -> list[str]:
+    """The names of the layers from input to output; every second module of the trunk is an activation."""
     return [f"{part.trunk}.{2 * i}" for i in range(n_hidden)] + [part.head or f"{part.trunk}.{2 * n_hidden}"]

@@ -1,81 +1,81 @@
-"""The classifier that policy iteration on a lattice trains."""
+"""The classifier trained by policy iteration on a lattice of subsets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Unpack
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
-from agents.lattice.heads import CrossFit
-from agents.lattice.learn import Learnt, final, learn, make_table
+from agents.checks import check_largest_loss
+from agents.lattice.learn import TrainingResult, learn, prepare_data, refit
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
-from agents.lattice.target import Target, check_target, search
-from fsgym.checks import brief, check_random_state, generator_of, is_whole, number
+from agents.lattice.subset_classifier import CrossFit
+from agents.lattice.target import UsageTarget, check_target, find_price
+from agents.parallel import check_threads, task_runner
+from fsgym.checks import brief, check_random_state, generator_of, number
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
-from fsgym.threads import one_blas_thread
-
-LARGEST_LOSS = 1e9  # what a datum may cost at most
 
 
 class LatticeClassifier(BaseAgentClassifier):
-    """A classifier that asks for the features of each datum one by one, with a classifier of its own at each subset.
+    """A classifier that acquires the features of each row one by one and has a separate classifier for each subset.
 
-    Policy iteration in the process of Dulac-Arnold, Denoyer, Preux and Gallinari (2012). As in their RCPI it starts
-    from answering at once and improves by rollouts, but the states that matter are a few hundred subsets of the
-    features, chosen by the data. At each of them a small ensemble (boosted trees and a logistic regression on hinges)
-    answers from exactly these features, cross-fitted. One backward pass over the subsets is a rollout of every training
-    row from every subset to the end; what going on to a larger subset costs beyond answering is regressed on the
-    beliefs there, and a policy that looks at the case is taken only where it is better than a fixed one.
+    Policy iteration in the process of Dulac-Arnold, Denoyer, Preux and Gallinari (2012). Like their RCPI, it starts
+    from the policy that answers without acquiring anything and improves it by rollouts. Unlike RCPI, it considers a few
+    hundred subsets of the features only, chosen by the data. Each of them has its own classifier, an ensemble of
+    boosted trees and a logistic regression on hinges that uses exactly these features, with out-of-fold probabilities
+    for the training rows. One backward sweep over the subsets is a rollout of every training row from every subset to
+    the end of the episode. The advantage of going on to a larger subset, compared with answering, is regressed on the
+    class probabilities and acquired values. Decisions depend on the row only where that is better than a fixed
+    decision.
 
     Parameters
     ----------
     lam : float, default 0.01
-        Price of one unit of ``costs``, in units of ``error_costs``. Not read where a target is given.
+        Exchange rate between cost and errors: the price of one unit of ``costs`` in units of ``error_costs``. Ignored
+        if a target is given.
     target_cost : float, optional
-        Instead of ``lam``: what the features of a case may cost on average, in the unit of ``costs``.
+        Instead of ``lam``: the largest mean cost of the acquisitions of a row, in the unit of ``costs``.
     target_features : float, optional
-        Instead of ``lam``: how many features may be used for a case on average. Either target is a limit: the price is
-        searched for whose policy uses most without a mean above it, over the training rows, each asked by models that
-        did not see it. The mean of new cases scatters around that. A target that is never used up is no limit. The
-        search takes as long as a ``path`` of about ten to fourteen prices.
+        Instead of ``lam``: the largest mean number of features used per row. The classifier searches for the price
+        whose policy uses as much as possible while the mean over the training rows, out of fold, stays at or below the
+        target; the mean over new rows scatters around that. A target that no price reaches has no effect. The search
+        takes as long as a ``path`` of about ten to fourteen prices.
     kappa : float, default 0.3
-        Standard errors by which a choice that looks at the case has to be better than a fixed one.
+        Standard errors by which a decision that depends on the row has to be better than a fixed one.
     beta : float from 0 to 1, optional
-        Share of the expected error cost in the loss learnt from, the rest being the realised one; by default 1 up to
-        600 rows, else a half: errors of few rows are a noisy loss. A quarter of what is expected is the expectation
-        of the classifier of all features.
+        Share of the expected error cost in the training loss, the rest is the realised one. By default 1 up to 600
+        rows, since realised errors of few rows are noisy, otherwise 0.5. A quarter of the expectation is that of the
+        full-feature classifier.
     n_jobs : int, optional
         Threads, as in scikit-learn. Results do not depend on it.
     random_state : int, numpy Generator or RandomState, optional
     budget, budget_cost, costs, error_costs, groups, ...
-        All options of ``fsgym.Rules``, with the same defaults. Prices by name take the columns' names, or
-        ``x0, x1, ...``; classes are in sorted order. The answer is the one that is expected to cost least.
+        All options of ``fsgym.Rules``, with the same defaults. Prices by name use the column names, or
+        ``x0, x1, ...``; classes are in sorted order. The answer is the class with the lowest expected error cost.
 
     Attributes
     ----------
     classes_ : array (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : array of str, where ``X`` had column names
+    feature_names_in_ : array of str, if ``X`` had column names
     lam_ : float
         The price that was used: ``lam``, or the one found for the target.
     rules_ : Rules
     policy_ : LatticePolicy
     history_ : list of dict
-        The numbers of each sweep: subsets known, subsets visited, means of features used and of their cost (in the
-        unit of ``costs``), and the training loss, which is no estimate of the loss on other data: the subsets were
-        chosen on it. ``estimate_loss`` is one.
+        The figures of each sweep: "subsets" in the lattice, "visited" (reachable by the policy), mean "features" used
+        and their mean "cost" in the unit of ``costs``, and "training_loss". The training loss is optimistic, since
+        the subsets were selected on it; ``estimate_loss`` estimates the loss on other data.
 
     Raises
     ------
     ValueError, TypeError
-        For data or parameters that do not fit, in one sentence.
+        If data or parameters are invalid.
 
     References
     ----------
@@ -119,87 +119,65 @@ class LatticeClassifier(BaseAgentClassifier):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> LatticeClassifier:
-        """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
+        """Train on ``X`` (n_samples, n_features), NaN where a value is unavailable, and labels ``y`` (n_samples,)."""
         target = check_target(self.target_cost, self.target_features)
-        self._learn(X, y, [self], target)
+        self._fit_all(X, y, [self], target)
         return self
 
     def path(self, X: ArrayLike, y: ArrayLike, lams: ArrayLike) -> list[LatticeClassifier]:
-        """Fitted copies of this classifier at several prices ``lams`` (n_prices,), each as a fit of its own would be.
+        """Fitted copies of this classifier at the prices ``lams`` (n_prices,), each the same as from its own ``fit``.
 
-        The classifiers of the subsets do not depend on the price: those that several prices want are fitted once. This
-        classifier itself is not changed.
+        The classifiers of the subsets do not depend on the price: each is fitted only once. This classifier itself is
+        not changed.
         """
         prices = np.asarray(lams)
         if prices.ndim != 1 or not len(prices) or prices.dtype.kind not in "iuf":
-            raise ValueError(f"lams must be a list of numbers, at least one, got {brief(lams)}")
+            raise ValueError(f"lams must be a list of at least one number, got {brief(lams)}")
         if check_target(self.target_cost, self.target_features) is not None:
-            raise ValueError("path goes through the prices it is given; leave target_cost and target_features out")
+            raise ValueError("path uses the prices it is given; leave target_cost and target_features out")
         models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
-        self._learn(X, y, models)
+        self._fit_all(X, y, models)
         return models
 
-    def _learn(self, X: ArrayLike, y: ArrayLike, models: list[LatticeClassifier], target: Target | None = None) -> None:
+    def _fit_all(
+        self, X: ArrayLike, y: ArrayLike, models: list[LatticeClassifier], target: UsageTarget | None = None
+    ) -> None:
+        """Fit several models that differ only in ``lam``."""
         datasets = [model._dataset(X, y) for model in models]
         dataset = datasets[0]
-        tasks = [self._rules(dataset, lam=0.0 if target else model.lam) for model in models]
+        rules_of_models = [self._rules(dataset, lam=0.0 if target else model.lam) for model in models]
         kappa = number(self.kappa, "kappa", 0.0)
         beta = None if self.beta is None else number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
-            raise ValueError(f"beta must be a share from 0 to 1, got {beta:g}")
+            raise ValueError(f"beta must be between 0 and 1, got {beta:g}")
         check_threads(self.n_jobs)
         check_random_state(self.random_state)
-        table, run = make_table(dataset, generator_of(self.random_state)), in_threads(self.n_jobs)
-        heads: dict[Subset, CrossFit] = {}
+        data = prepare_data(dataset, generator_of(self.random_state))
+        classifiers: dict[Subset, CrossFit] = {}
+        with task_runner(self.n_jobs) as run:
 
-        def learn_at(rules: Rules) -> Learnt:
-            refuse_huge(rules)
-            return learn(table, rules, run, kappa=kappa, beta=beta, heads=heads)
+            def learn_at(rules: Rules) -> TrainingResult:
+                check_largest_loss(rules)
+                return learn(data, rules, run, kappa=kappa, beta=beta, classifiers=classifiers)
 
-        for model, rules in zip(models, tasks):
-            with one_blas_thread():
+            for model, rules in zip(models, rules_of_models):
                 if target is None:
-                    learnt = learn_at(rules)
+                    result = learn_at(rules)
                 else:
-                    learnt = search(target, rules, lambda lam: learn_at(self._rules(dataset, lam=lam)))
-                model.policy_, model.history_ = final(learnt.policy, run), learnt.history
-            model.classes_, model.rules_ = dataset.classes, model.policy_.rules
-            model.lam_ = model.rules_.lam
+                    result = find_price(target, rules, lambda lam: learn_at(self._rules(dataset, lam=lam)))
+                model.policy_, model.history_ = refit(result.policy, run), result.history
+                model.classes_, model.rules_ = dataset.classes, model.policy_.rules
+                model.lam_ = model.rules_.lam
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes given what was looked at, (n_samples, n_classes).
+        """Class probabilities given the acquired values, float64 (n_samples, n_classes).
 
-        The answer is the class of the highest one, or with ``error_costs`` the one that is expected to cost least.
+        ``predict`` returns the class with the highest one, or with ``error_costs`` the class with the lowest expected
+        cost.
         """
-        table = self._rows(X)
-        return self.policy_.probabilities(table)
+        rows = self._check_rows(X)
+        return self.policy_.predict_proba(rows)
 
     def _restore(self, policy: LatticePolicy, header: dict[str, Any]) -> None:
-        """As of every classifier; ``lam`` is the price that was found where there was a target."""
         super()._restore(policy, header)
         self.lam_, self.history_ = policy.rules.lam, []
-
-
-def check_threads(n_jobs: Any) -> None:
-    """Raise ValueError unless ``n_jobs`` is None or a whole number that joblib takes."""
-    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0 and abs(n_jobs) <= 1e6):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}; -1 is one thread a core")
-
-
-def refuse_huge(rules: Any) -> None:
-    """Raise ValueError where a datum may cost so much that sums of squares would overflow."""
-    dearest = np.maximum(rules.costs, rules.unrelated_costs).sum() * rules.lam + np.abs(rules.error_costs).max()
-    if dearest > LARGEST_LOSS:
-        raise ValueError(
-            f"prices and error costs must not add up to more than {LARGEST_LOSS:g} for a datum, got {dearest:g}; "
-            "use a larger unit"
-        )
-
-
-def in_threads(n_jobs: int | None) -> Callable[[Callable, list[tuple]], list[Any]]:
-    """What runs a function on a list of arguments."""
-    if effective_n_jobs(n_jobs) == 1:
-        return lambda function, arguments: [function(*a) for a in arguments]
-    return lambda function, arguments: list(
-        Parallel(n_jobs, require="sharedmem")(delayed(function)(*a) for a in arguments)
-    )

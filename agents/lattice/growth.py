@@ -1,4 +1,8 @@
-"""Which subsets the lattice has: singles, a chain, the paths of a tree, contexts; more where policies lose most."""
+"""Which subsets the lattice contains: initial ones, then more where the policy loses most.
+
+The initial subsets are single acquisitions, interactions, a forward selection, contexts with what to acquire after
+them, and the paths of a decision tree.
+"""
 
 from __future__ import annotations
 
@@ -6,162 +10,172 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
+from agents.lattice import constants as const
 from agents.lattice import screening
-from agents.lattice.moves import Subset, with_
+from agents.lattice.moves import Subset, extended
 from agents.lattice.nodes import Lattice, Node
-from agents.lattice.sweep import Policy
-
-ROUNDS = 3
-CHAIN_SHARE = 0.7  # of the operations
+from agents.lattice.sweep import SweepPolicy
+from agents.policy import acquisition_of_features
 
 
-def first_lattice(lattice: Lattice) -> None:
-    """The subsets before any policy is known."""
-    rules, table = lattice.rules, lattice.table
+def add_initial_subsets(lattice: Lattice) -> None:
+    """Add the subsets that do not depend on a policy."""
+    rules, data = lattice.rules, lattice.data
     empty, J = lattice.nodes[()], rules.n_acquisitions
-    large = len(table.y) * table.n_outputs > 6000
-    score = screening.scores(table, rules, _P(empty), np.ones(len(table.y)))
-    order = screening.ranked(score, rules.costs, np.ones(J, bool))
-    lattice.reach((), order[: J if J <= 14 else 6 if large else 12])
-    _interactions(lattice)
-    _chain(lattice, wide=not large)
-    _contexts(lattice)
-    _tree_paths(lattice)
-    if lattice.rules.lam * rules.costs.sum() < float(empty.e.mean()):  # type: ignore[union-attr]
-        lattice.jump((), [*_longest(lattice), *order])
+    large = len(data.y) * data.n_outputs > const.LARGE_PROBLEM
+    statistic = screening.score_statistics(data, rules, _proba(empty), np.ones(len(data.y)))
+    order = screening.rank_acquisitions(statistic, rules.costs, np.ones(J, bool))
+    n_singles = const.N_SINGLES_LARGE if large else const.N_SINGLES
+    lattice.add_acquisitions((), order[: J if J <= const.MAX_ALL_SINGLES else n_singles])
+    _add_interactions(lattice)
+    _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
+    _add_contexts(lattice)
+    _add_tree_paths(lattice)
+    if rules.lam * rules.costs.sum() < float(empty.answer_cost.mean()):  # type: ignore[union-attr]
+        lattice.add_union((), [*max(lattice.nodes, key=len), *order])
 
 
-def _chain(lattice: Lattice, wide: bool) -> None:
-    """Forward selection, one acquisition at a time, from five on several."""
+def _add_interactions(lattice: Lattice) -> None:
+    """Add pairs and triples of acquisitions that are informative only together."""
+    for z in screening.find_interactions(lattice.data, lattice.rules, _proba(lattice.nodes[()])):
+        lattice.add_sequence(lattice.acquisition_order(z) or z)
+
+
+def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
+    """Add a forward selection: single acquisitions at first, several at once in long subsets."""
     z: Subset = ()
-    best, since = float(lattice.nodes[()].e.mean()), 0  # type: ignore[union-attr]
-    while since < 5:
+    best, n_failed = float(lattice.nodes[()].answer_cost.mean()), 0  # type: ignore[union-attr]
+    while n_failed < const.CHAIN_PATIENCE:
         node = lattice.nodes[z]
-        order = promising(lattice, node, 0.1 + 2 * np.maximum(node.e, 0.0))  # type: ignore[operator]
-        at_once = max(1, len(z) // 4) if len(z) >= 5 else 1
-        tried = (4 if len(z) < 4 else 2) if wide else (2 if len(z) < 4 else 1)
+        weight = const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * np.maximum(node.answer_cost, 0.0)  # type: ignore[operator]
+        order = _rank_next(lattice, node, weight)
+        n_at_once = max(1, len(z) // const.CHAIN_LONG_DIVISOR) if len(z) >= const.CHAIN_LONG else 1
+        n_tried = n_candidates[0] if len(z) < const.CHAIN_SHORT else n_candidates[1]
         prices = lattice.moves.at(z)[1]
-        if not order or lattice.spent(z) + min(prices[j] for j in order) >= best:
+        if not order or lattice.weighted_price(z) + min(prices[j] for j in order) >= best:
             return
-        if at_once > 1:
-            made = [q] if (q := lattice.jump(z, order[:at_once], CHAIN_SHARE)) is not None else []
+        if n_at_once > 1:
+            union = lattice.add_union(z, order[:n_at_once], const.CHAIN_OPERATIONS_SHARE)
+            candidates = [union] if union is not None else []
         else:
-            lattice.reach(z, order[:tried], CHAIN_SHARE)
-            ways = [with_(z, way[0]) for j in order[:tried] if (way := lattice.moves.path(z, j)) is not None]
-            made = [lattice.nodes[q] for q in ways if q in lattice.nodes and lattice.nodes[q].fit is not None]
-        if not made:
+            lattice.add_acquisitions(z, order[:n_tried], const.CHAIN_OPERATIONS_SHARE)
+            paths = [lattice.moves.path(z, j) for j in order[:n_tried]]
+            ends = [extended(z, path[0]) for path in paths if path is not None]
+            candidates = [lattice.nodes[q] for q in ends if q in lattice.nodes]
+            candidates = [q for q in candidates if q.cross_fit is not None]
+        if not candidates:
             return
-        losses = [_merit(lattice, q) for q in made]
-        z = made[int(np.argmin(losses))].subset
-        loss = float(lattice.nodes[z].e.mean()) + lattice.spent(z)  # type: ignore[union-attr]
-        best, since = (loss, 0) if loss < best else (best, since + 1)
+        losses = [_selection_loss(lattice, q) for q in candidates]
+        z = candidates[int(np.argmin(losses))].subset
+        loss = float(lattice.nodes[z].answer_cost.mean()) + lattice.weighted_price(z)  # type: ignore[union-attr]
+        best, n_failed = (loss, 0) if loss < best else (best, n_failed + 1)
 
 
-def _merit(lattice: Lattice, node: Node) -> float:
-    P, y = _P(node), lattice.table.y
-    log_loss = -np.log(np.maximum(P[np.arange(len(y)), y], 1e-12)).mean()
-    return float(node.e.mean() + 0.2 * log_loss + lattice.spent(node.subset))  # type: ignore[union-attr]
+def _selection_loss(lattice: Lattice, node: Node) -> float:
+    """The loss of answering at a node, plus a share of its log-loss, which varies where errors do not."""
+    proba, y = _proba(node), lattice.data.y
+    log_loss = -np.log(np.maximum(proba[np.arange(len(y)), y], const.MIN_PROBA)).mean()
+    price = lattice.weighted_price(node.subset)
+    return float(node.answer_cost.mean() + const.CHAIN_LOG_LOSS_WEIGHT * log_loss + price)  # type: ignore[union-attr]
 
 
-def _interactions(lattice: Lattice) -> None:
-    """Questions that only tell something together."""
-    for z in screening.interactions(lattice.table, lattice.rules, _P(lattice.nodes[()])):
-        lattice.follow(lattice.order_of(z) or z)
+def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CONTEXTS) -> None:
+    """Add contexts, acquisitions whose value decides which one is best next, with the best ones to follow.
 
-
-def _contexts(lattice: Lattice, z: Subset = (), n_contexts: int = 3, n_next: int = 2) -> None:
-    """Questions that tell which question to ask next, with the best ones to follow; several may have to tell it."""
-    table, rules = lattice.table, lattice.rules
-    if table.columns.size * rules.n_acquisitions * table.n_classes > 1.5e8 or lattice.nodes[z].fit is None:
+    If a context of the empty subset is strong, a second context after it is tried as well.
+    """
+    data, rules = lattice.data, lattice.rules
+    n_entries = data.columns.size * rules.n_acquisitions * data.n_classes
+    if n_entries > const.MAX_CONTEXT_ENTRIES or lattice.nodes[z].cross_fit is None:
         return
-    P = _P(lattice.nodes[z])
-    times = screening.contexts(table, rules, P)
-    times[list(z)] = 0
-    for j in np.argsort(-times, kind="stable")[:n_contexts].tolist():
-        way = lattice.moves.path(z, j)
-        q = with_(z, way[0]) if way is not None else z
-        lattice.reach(z, [j])
-        if times[j] <= 1 or q == z or q not in lattice.nodes:
+    proba = _proba(lattice.nodes[z])
+    gains = screening.context_gains(data, rules, proba)
+    gains[list(z)] = 0
+    for j in np.argsort(-gains, kind="stable")[:n_contexts].tolist():
+        path = lattice.moves.path(z, j)
+        q = extended(z, path[0]) if path is not None else z
+        lattice.add_acquisitions(z, [j])
+        if gains[j] <= const.MIN_CONTEXT_GAIN or q == z or q not in lattice.nodes:
             continue
         legal, prices = lattice.moves.at(q)
-        for s in screening.by_cells(table, rules, j, P, np.ones(len(table.y))):
-            best = screening.ranked(s, prices, legal)[:n_next]
-            lattice.reach(q, best)
-            for k in best[:1]:  # what tells the same may tell it better together
-                lattice.reach(with_(q, (k,)), best[1:])
-        if times[j] > 2 and not z:
-            _contexts(lattice, q, 1)
+        for statistic in screening.statistics_by_cell(data, rules, j, proba, np.ones(len(data.y))):
+            best = screening.rank_acquisitions(statistic, prices, legal)[: const.N_AFTER_CONTEXT]
+            lattice.add_acquisitions(q, best)
+            for k in best[:1]:  # similar acquisitions may predict better together
+                lattice.add_acquisitions(extended(q, (k,)), best[1:])
+        if gains[j] > const.MIN_NESTED_GAIN and not z:
+            _add_contexts(lattice, q, const.N_NESTED_CONTEXTS)
 
 
-def _tree_paths(lattice: Lattice, most: int = 40) -> None:
-    """The questions along the paths of a CART (Breiman et al., 1984)."""
-    table, rules = lattice.table, lattice.rules
-    owner = np.empty(rules.n_features, np.int64)
-    for j, group in enumerate(rules.groups):
-        owner[list(group)] = j
-    tree = DecisionTreeClassifier(criterion="entropy", max_leaf_nodes=20, min_samples_leaf=5, random_state=table.seed)
-    tree = tree.fit(table.columns[:, :, 0], table.y).tree_
+def _add_tree_paths(lattice: Lattice) -> None:
+    """Add the acquisitions along the paths of a CART tree (Breiman et al., 1984)."""
+    data = lattice.data
+    acquisition = acquisition_of_features(lattice.rules)
+    cart = DecisionTreeClassifier(
+        criterion="entropy",
+        max_leaf_nodes=const.CART_MAX_LEAVES,
+        min_samples_leaf=const.CART_MIN_LEAF_ROWS,
+        random_state=data.seed,
+    )
+    tree = cart.fit(data.columns[:, :, 0], data.y).tree_
     paths: dict[Subset, None] = {}
-    waiting: list[tuple[int, Subset]] = [(0, ())]
-    while waiting:
-        v, path = waiting.pop(0)
+    queue: list[tuple[int, Subset]] = [(0, ())]
+    while queue:
+        v, path = queue.pop(0)
         if tree.feature[v] < 0:
             continue
-        j = int(owner[tree.feature[v]])
+        j = int(acquisition[tree.feature[v]])
         path = path if j in path else (*path, j)
         paths[path] = None
-        waiting += [(int(tree.children_left[v]), path), (int(tree.children_right[v]), path)]
-    for path in list(paths)[:most]:
-        lattice.follow(path)
+        queue += [(int(tree.children_left[v]), path), (int(tree.children_right[v]), path)]
+    for path in list(paths)[: const.MAX_TREE_PATHS]:
+        lattice.add_sequence(path)
 
 
-def _longest(lattice: Lattice) -> Subset:
-    return max(lattice.nodes, key=len)
+def add_smaller_subsets(lattice: Lattice, policy: SweepPolicy) -> None:
+    """Add classifiers to nodes that rows pass through, and the subsets where rows end with one acquisition less.
 
-
-def shorten(lattice: Lattice, policy: Policy, most: int = 12) -> None:
-    """Answers where rows only pass, and the subsets that they end at with one acquisition less.
-
-    The questions that led to a subset may not all be needed, where they were found in an order that greed dictated.
+    Greedy growth may have added acquisitions that a subset no longer needs.
     """
-    passed = [z for z in policy.reach if lattice.nodes[z].fit is None and policy.reach[z].any()]
-    lattice.grow(passed[:most])
-    ends = {z: int((policy.reach[z] & (policy.choices[z].go < 0)).sum()) for z in policy.reach}
-    made = 0
-    for z in sorted(ends, key=lambda q: (-ends[q], q)):
-        for j in z if ends[z] and len(z) > 1 else ():
-            order = lattice.order_of(tuple(k for k in z if k != j))
-            known = lattice.nodes.get(with_((), order or ()))
-            if order is not None and (known is None or known.fit is None) and made < most:
-                lattice.jump((), order)
-                made += 1
+    passed = [z for z in policy.arrivals if lattice.nodes[z].cross_fit is None and policy.arrivals[z].any()]
+    lattice.add_subsets(passed[: const.MAX_SMALLER_SUBSETS])
+    n_ends = {z: int((policy.arrivals[z] & (policy.choices[z].next_child < 0)).sum()) for z in policy.arrivals}
+    n_added = 0
+    for z in sorted(n_ends, key=lambda q: (-n_ends[q], q)):
+        for j in z if n_ends[z] and len(z) > 1 else ():
+            order = lattice.acquisition_order(tuple(k for k in z if k != j))
+            node = lattice.nodes.get(extended((), order or ()))
+            missing = node is None or node.cross_fit is None
+            if order is not None and missing and n_added < const.MAX_SMALLER_SUBSETS:
+                lattice.add_union((), order)
+                n_added += 1
 
 
-def grow(lattice: Lattice, policy: Policy, n_nodes: int = 10, n_next: int = 2) -> None:
-    """More subsets beyond those where the policy loses most; the next two at once, where one alone changes nothing."""
-    potential = []
+def add_children(lattice: Lattice, policy: SweepPolicy) -> None:
+    """Add larger subsets beyond those where the policy loses most: one acquisition more, and two at once."""
+    losses = []
     for z, node in lattice.nodes.items():
-        if node.fit is not None and policy.reach[z].any():
-            gap = policy.room(node)
-            potential.append((float(gap.sum()), z, gap))
-    potential.sort(key=lambda v: (-v[0], v[1]))
-    for total, z, gap in potential[:n_nodes]:
+        if node.cross_fit is not None and policy.arrivals[z].any():
+            saving = policy.possible_saving(node)
+            losses.append((float(saving.sum()), z, saving))
+    losses.sort(key=lambda v: (-v[0], v[1]))
+    for total, z, saving in losses[: const.N_GROWTH_SUBSETS]:
         if total > 0:
-            order = promising(lattice, lattice.nodes[z], gap)
-            fresh = [j for j in order if with_(z, (j,)) not in policy.reach]
-            lattice.reach(z, fresh[:n_next])
+            order = _rank_next(lattice, lattice.nodes[z], saving)
+            new = [j for j in order if extended(z, (j,)) not in policy.arrivals]
+            lattice.add_acquisitions(z, new[: const.N_GROWTH_CHILDREN])
             if len(order) > 1:
-                lattice.jump(z, order[:2])
+                lattice.add_union(z, order[: const.N_GROWTH_AT_ONCE])
 
 
-def promising(lattice: Lattice, node: Node, weight: NDArray[np.float64]) -> list[int]:
-    """Acquisitions that can be come to from a node, the most promising first."""
+def _rank_next(lattice: Lattice, node: Node, weight: NDArray[np.float64]) -> list[int]:
+    """Acquisitions that can be reached from a node, the most promising for the weighted rows first."""
     J, z = lattice.rules.n_acquisitions, node.subset
-    score = screening.scores(lattice.table, lattice.rules, _P(node), weight)
-    ways = [None if j in z else lattice.moves.path(z, j) for j in range(J)]
-    prices = np.array([way[1] if way is not None else 0.0 for way in ways])
-    return screening.ranked(score, prices, np.array([way is not None for way in ways]))
+    statistic = screening.score_statistics(lattice.data, lattice.rules, _proba(node), weight)
+    paths = [None if j in z else lattice.moves.path(z, j) for j in range(J)]
+    prices = np.array([path[1] if path is not None else 0.0 for path in paths])
+    return screening.rank_acquisitions(statistic, prices, np.array([path is not None for path in paths]))
 
 
-def _P(node: Node) -> NDArray[np.float64]:
-    return node.fit.P  # type: ignore[union-attr]
+def _proba(node: Node) -> NDArray[np.float64]:
+    return node.cross_fit.proba  # type: ignore[union-attr]

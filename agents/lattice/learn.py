@@ -2,102 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.lattice.describe import describe
-from agents.lattice.growth import ROUNDS, first_lattice, grow, shorten
-from agents.lattice.heads import CrossFit, Table, fit_head, stratified_folds
-from agents.lattice.moves import Subset, with_
+from agents.lattice.constants import (
+    DEFAULT_KAPPA,
+    EXPECTED_COST_SHARE,
+    N_FINAL_SWEEPS,
+    N_FOLDS,
+    N_GROWTH_ROUNDS,
+    REGRESSION_BASE_WEIGHT,
+)
+from agents.lattice.growth import add_children, add_initial_subsets, add_smaller_subsets
+from agents.lattice.moves import Subset
 from agents.lattice.nodes import Lattice
-from agents.lattice.plan import make_plan
+from agents.lattice.plan import SubsetRules, make_plan
 from agents.lattice.policy import LatticePolicy
-from agents.lattice.sweep import ADAPTIVE, KAPPA, STOP, Policy
+from agents.lattice.state_features import state_features
+from agents.lattice.subset_classifier import CrossFit, TrainingData, fit_classifier, stratified_folds
+from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy
+from agents.parallel import TaskRunner
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 
-Run = Callable[[Callable, list[tuple]], list[Any]]
 
+class TrainingResult(NamedTuple):
+    """The policy of the last sweep, all of it cross-fitted, and the figures of each sweep."""
 
-class Learnt(NamedTuple):
-    """A policy for the training rows, all of it cross-fitted, and the numbers of each sweep."""
-
-    policy: Policy
+    policy: SweepPolicy
     history: list[dict[str, float]]
 
 
-def make_table(dataset: Dataset, rng: np.random.Generator) -> Table:
-    """The training data with folds: the fewer rows, the more folds, so that heads are as good as with all rows."""
-    n, c = dataset.n_samples, dataset.n_classes
-    size = n * (1 if c == 2 else c)
-    n_folds = min(n, 10 if size <= 1000 else 5 if size <= 3000 else 3)
-    return Table(dataset.X, dataset.y, c, stratified_folds(dataset.y, n_folds, rng), int(rng.integers(2**31)))
+def prepare_data(dataset: Dataset, rng: np.random.Generator) -> TrainingData:
+    """The training data with folds, more of them for fewer rows, so that each model sees almost all rows."""
+    n, n_classes = dataset.n_samples, dataset.n_classes
+    size = n * (1 if n_classes == 2 else n_classes)
+    n_folds = min(n, next(folds for limit, folds in N_FOLDS.items() if size <= limit))
+    folds = stratified_folds(dataset.y, n_folds, rng)
+    return TrainingData(dataset.X, dataset.y, n_classes, folds, int(rng.integers(2**31)))
 
 
 def learn(
-    table: Table,
+    data: TrainingData,
     rules: Rules,
-    run: Run,
+    run: TaskRunner,
     *,
-    kappa: float = KAPPA,
+    kappa: float = DEFAULT_KAPPA,
     beta: float | None = None,
-    heads: dict[Subset, CrossFit] | None = None,
-) -> Learnt:
-    """Policy iteration.
+    classifiers: dict[Subset, CrossFit] | None = None,
+) -> TrainingResult:
+    """Alternate sweeps, which improve and evaluate the policy, with growth of the lattice where it loses most.
 
     Parameters
     ----------
-    table : Table
+    data : TrainingData
     rules : Rules
-    run : callable (function, list of arguments) -> list
+    run : TaskRunner
     kappa : float, standard errors by which an adaptive choice has to be better than a fixed one
     beta : float, optional
-        Share of the expected error cost in the loss learnt from, the rest being the realised one; by default 1 up to
-        600 rows, else a half: few rows make a noisy loss.
-    heads : dict, optional
-        Cross-fitted heads by subset; new ones are added. They do not depend on prices or error costs.
+        Share of the expected error cost in the loss to learn from, the rest is the realised one. By default 1 up to
+        600 rows, since realised errors of few rows are noisy, otherwise 0.5.
+    classifiers : dict subset -> CrossFit, optional
+        Classifiers that are already cross-fitted; new ones are added. They depend neither on prices nor error costs.
     """
-    beta = (1.0 if len(table.y) <= 600 else 0.5) if beta is None else beta
-    lattice = Lattice(table, rules, beta, run, heads)
-    first_lattice(lattice)
-    policy, history = Policy(lattice, None, kappa), []
-    for _ in range(ROUNDS):
-        policy = Policy(lattice, policy.reach, kappa)
-        history.append(_numbers(lattice, policy))
-        grow(lattice, policy)
-        shorten(lattice, policy)
-    for _ in range(2):
-        policy = Policy(lattice, policy.reach, kappa)
-        history.append(_numbers(lattice, policy))
-    return Learnt(policy, history)
+    if beta is None:
+        beta = next(share for limit, share in EXPECTED_COST_SHARE.items() if len(data.y) <= limit)
+    lattice = Lattice(data, rules, beta, run, classifiers)
+    add_initial_subsets(lattice)
+    policy, history = SweepPolicy(lattice, None, kappa), []
+    for _ in range(N_GROWTH_ROUNDS):
+        policy = SweepPolicy(lattice, policy.arrivals, kappa)
+        history.append(_sweep_figures(lattice, policy))
+        add_children(lattice, policy)
+        add_smaller_subsets(lattice, policy)
+    for _ in range(N_FINAL_SWEEPS):
+        policy = SweepPolicy(lattice, policy.arrivals, kappa)
+        history.append(_sweep_figures(lattice, policy))
+    return TrainingResult(policy, history)
 
 
-def _numbers(lattice: Lattice, policy: Policy) -> dict[str, float]:
-    numbers = {"subsets": len(lattice.nodes), "visited": len(policy.visited()), "training_loss": policy.loss}
-    return numbers | policy.usage()
+def _sweep_figures(lattice: Lattice, policy: SweepPolicy) -> dict[str, float]:
+    sizes = {"subsets": len(lattice.nodes), "visited": len(policy.reachable()), "training_loss": policy.loss}
+    return sizes | policy.usage()
 
 
-def final(policy: Policy, run: Run) -> LatticePolicy:
-    """Heads and regressions of the subsets that are visited, from all rows; targets stay the cross-fitted ones."""
-    lattice, visited = policy.lattice, policy.visited()
-    table, rules = lattice.table, lattice.rules
-    place = {z: v for v, z in enumerate(visited)}
-    blends = {z: lattice.nodes[z].fit or CrossFit(np.empty(0), 0.5, 1.0) for z in visited}
-    heads = run(fit_head, [(table, lattice.features(z), blends[z]) for z in visited])
-    modes, moves, thetas = [], [], []
-    for z in visited:
+def refit(policy: SweepPolicy, run: TaskRunner) -> LatticePolicy:
+    """Fit classifiers and regressions of the reachable subsets to all rows; their targets stay cross-fitted."""
+    lattice, reachable = policy.lattice, policy.reachable()
+    data, rules = lattice.data, lattice.rules
+    place = {z: v for v, z in enumerate(reachable)}
+    unblended = CrossFit(np.empty(0), 0.5, 1.0)  # for subsets that are passed through: any blend fits
+    cross_fits = {z: lattice.nodes[z].cross_fit or unblended for z in reachable}
+    classifiers = run(fit_classifier, [(data, lattice.features(z), cross_fits[z]) for z in reachable])
+    decisions = []
+    for z in reachable:
         choice = policy.choices[z]
-        modes.append(choice.mode if choice.children else STOP)
-        moves.append([(j, place[q]) for j, q, _ in choice.children])
         theta: NDArray = np.zeros(0)
         if choice.mode == ADAPTIVE:
-            had = lattice.can_be_had[:, [j for j, _, _ in choice.children]]
-            theta = describe(lattice, lattice.nodes[z]).fit(choice.T, policy.reach[z] + 0.1, had)  # type: ignore[arg-type]
-        thetas.append(theta)
-    taken = np.zeros((len(visited), rules.n_acquisitions), bool)
-    for v, z in enumerate(visited):
-        taken[v, list(with_(z, ()))] = True
-    return LatticePolicy(taken, make_plan(table.basis, heads, modes, moves, thetas), rules)
+            obtainable = lattice.obtainable[:, [j for j, _, _ in choice.children]]
+            weight = policy.arrivals[z] + REGRESSION_BASE_WEIGHT
+            theta = state_features(lattice, lattice.nodes[z]).fit(choice.advantage, weight, obtainable)  # type: ignore[arg-type]
+        mode = choice.mode if choice.children else STOP
+        decisions.append(SubsetRules(mode, [(j, place[q]) for j, q, _ in choice.children], theta))
+    taken = np.zeros((len(reachable), rules.n_acquisitions), bool)
+    for v, z in enumerate(reachable):
+        taken[v, list(z)] = True
+    return LatticePolicy(taken, make_plan(data.basis, classifiers, decisions), rules)

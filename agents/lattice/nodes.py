@@ -1,4 +1,4 @@
-"""The lattice: the subsets chosen so far, and what their classifiers are wrong about."""
+"""The lattice: the subsets chosen so far, and the error cost of answering at each of them."""
 
 from __future__ import annotations
 
@@ -8,179 +8,196 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.lattice.heads import CrossFit, Table, cross_fit, operations
-from agents.lattice.moves import Moves, Subset, with_
+from agents.lattice.constants import (
+    FULL_MODEL_DIVISOR,
+    FULL_MODEL_WEIGHT,
+    MAX_OPERATIONS,
+    MAX_SUBSETS,
+    ROWS_OF_MAX_OPERATIONS,
+)
+from agents.lattice.moves import Moves, Subset, extended
+from agents.lattice.subset_classifier import CrossFit, TrainingData, cross_fit, operations
 from fsgym.rules import Rules
-
-MOST_NODES = {1000: 120, np.inf: 250}  # with heads, up to so many rows: of many subsets the luckiest seem the best
-SECOND = 0.25  # weight of the classifier of all features in what an answer is expected to cost
-MOST_OPERATIONS = 3_250_000_000  # of all heads, some seconds; of more than 5000 rows in proportion
 
 
 @dataclass(eq=False)
 class Node:
-    """A subset; without a head it is only passed through on the way to a larger one.
+    """A subset of the acquisitions. Without a classifier it is only passed through on the way to a larger one.
 
     Attributes
     ----------
-    subset : acquisitions
+    subset : tuple of int, acquisitions in ascending order
     features : int64, the features that they reveal
-    fit : CrossFit or None
-    e : float64 (n_samples,), expected and realised error cost of answering here, mixed
+    cross_fit : CrossFit, or None without a classifier
+    answer_cost : float64 (n_samples,), or None without a classifier
+        Error cost of answering here, a mixture of the expected and the realised one.
     """
 
     subset: Subset
     features: NDArray[np.int64]
-    fit: CrossFit | None = None
-    e: NDArray[np.float64] | None = None
+    cross_fit: CrossFit | None = None
+    answer_cost: NDArray[np.float64] | None = None
 
 
 class Lattice:
-    """Subsets and their cross-fitted heads, which do not depend on ``lam``.
+    """Subsets with cross-fitted classifiers. The classifiers depend neither on ``lam`` nor on error costs.
 
     Parameters
     ----------
-    table : Table
+    data : TrainingData
     rules : Rules
-    beta : float, share of the expected error cost in ``e``; the rest is the realised one
-    run : callable (function, list of arguments) -> list, in threads or not
-    heads : dict, cross-fitted heads that are known already
+    beta : float, share of the expected error cost in ``Node.answer_cost``; the rest is the realised one
+    run : TaskRunner, fits classifiers, possibly in threads
+    classifiers : dict subset -> CrossFit, optional
+        Classifiers that are already cross-fitted; new ones are added to it.
     """
 
     def __init__(
-        self, table: Table, rules: Rules, beta: float, run: Callable, heads: dict[Subset, CrossFit] | None = None
+        self,
+        data: TrainingData,
+        rules: Rules,
+        beta: float,
+        run: Callable,
+        classifiers: dict[Subset, CrossFit] | None = None,
     ) -> None:
-        self.table, self.rules, self.beta, self.run = table, rules, beta, run
+        self.data, self.rules, self.beta, self.run = data, rules, beta, run
         self.moves = Moves(rules)
-        self.heads = {} if heads is None else heads
+        self.classifiers = {} if classifiers is None else classifiers
         self.nodes: dict[Subset, Node] = {}
         self.spent_operations = 0
-        self.most_nodes = next(most for rows, most in MOST_NODES.items() if len(table.y) <= rows)
-        self.most_operations = MOST_OPERATIONS * max(len(table.y), 5000) // 5000
-        missing = np.isnan(table.X)
-        self.can_be_had = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
-        self.passes = bool(self.can_be_had.all())  # nobody has to answer on the way
-        self.complete = ~missing.any(axis=1)
-        self.second = self._second_opinion() if beta > 0 else None
-        self.grow([()])
+        self.max_subsets = next(limit for rows, limit in MAX_SUBSETS.items() if len(data.y) <= rows)
+        self.max_operations = MAX_OPERATIONS * max(len(data.y), ROWS_OF_MAX_OPERATIONS) // ROWS_OF_MAX_OPERATIONS
+        missing = np.isnan(data.X)
+        self.obtainable = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
+        self.all_obtainable = bool(self.obtainable.all())
+        self.complete_rows = ~missing.any(axis=1)
+        self.full_model_proba = self._fit_full_model() if beta > 0 else None
+        self.add_subsets([()])
 
-    def _second_opinion(self) -> NDArray[np.float64] | None:
-        """Cross-fitted probabilities given all features, None where they would take much of the time."""
+    def _fit_full_model(self) -> NDArray[np.float64] | None:
+        """Out-of-fold probabilities given all features, or None if this classifier would be too expensive."""
         full = tuple(range(self.rules.n_acquisitions))
-        cost = operations(self.table, self.features(full))
-        if cost > self.most_operations // 10:
+        cost = operations(self.data, self.features(full))
+        if cost > self.max_operations // FULL_MODEL_DIVISOR:
             return None
         self.spent_operations += cost
-        if full not in self.heads:
-            self.heads[full] = cross_fit(self.table, self.features(full))
-        return self.heads[full].P
+        if full not in self.classifiers:
+            self.classifiers[full] = cross_fit(self.data, self.features(full))
+        return self.classifiers[full].proba
 
     def features(self, z: Subset) -> NDArray[np.int64]:
+        """The features that a subset of the acquisitions reveals, int64, ascending."""
         return np.array(sorted(i for j in z for i in self.rules.groups[j]), dtype=np.int64)
 
-    def grow(self, wanted: Iterable[Subset], share: float = 1.0) -> list[Node]:
-        """Add heads at subsets, while their number and operations are within ``share`` of the limits."""
+    def add_subsets(self, subsets: Iterable[Subset], share: float = 1.0) -> list[Node]:
+        """Fit classifiers at subsets as long as ``share`` of the limit on operations lasts; return the new nodes."""
         accepted = []
-        for z in dict.fromkeys(wanted):
-            if z in self.nodes and self.nodes[z].fit is not None:
+        for z in dict.fromkeys(subsets):
+            if z in self.nodes and self.nodes[z].cross_fit is not None:
                 continue
-            cost = operations(self.table, self.features(z))
-            if self.nodes and self.spent_operations + cost > share * self.most_operations:
+            cost = operations(self.data, self.features(z))
+            if self.nodes and self.spent_operations + cost > share * self.max_operations:
                 break
-            if sum(v.fit is not None for v in self.nodes.values()) + len(accepted) >= self.most_nodes:
+            if sum(v.cross_fit is not None for v in self.nodes.values()) + len(accepted) >= self.max_subsets:
                 break
             self.spent_operations += cost
             accepted.append(z)
-        new = [z for z in accepted if z not in self.heads]
-        for z, fit in zip(new, self.run(cross_fit, [(self.table, self.features(z)) for z in new])):
-            self.heads[z] = fit
+        new = [z for z in accepted if z not in self.classifiers]
+        for z, fitted in zip(new, self.run(cross_fit, [(self.data, self.features(z)) for z in new])):
+            self.classifiers[z] = fitted
         for z in accepted:
-            self.nodes[z] = Node(z, self.features(z), self.heads[z], self._errors(self.heads[z].P))
+            fitted = self.classifiers[z]
+            self.nodes[z] = Node(z, self.features(z), fitted, self._answer_costs(fitted.proba))
         return [self.nodes[z] for z in accepted]
 
-    def reach(self, z: Subset, targets: Iterable[int], share: float = 1.0) -> list[Node]:
-        """Add heads at z + j for acquisitions j, and what is passed through on the way to them."""
-        ways = {with_(z, way[0]): way[0] for j in targets if (way := self.moves.path(z, j)) is not None}
-        made = self.grow(ways, share)
-        for node in made:
-            self._pave(z, ways[node.subset])
-        return made
+    def add_acquisitions(self, z: Subset, acquisitions: Iterable[int], share: float = 1.0) -> list[Node]:
+        """Fit classifiers at z + j for each acquisition j, and add the subsets passed through on the way to it."""
+        paths = {extended(z, path[0]): path[0] for j in acquisitions if (path := self.moves.path(z, j)) is not None}
+        added = self.add_subsets(paths, share)
+        for node in added:
+            self._add_between(z, paths[node.subset])
+        return added
 
-    def _pave(self, z: Subset, steps: Subset) -> None:
-        between = [with_(z, steps[:k]) for k in range(1, len(steps))]
-        if not self.passes:
-            self.grow(between)
+    def _add_between(self, z: Subset, steps: Subset) -> None:
+        """Add the subsets on the way from z along ``steps``.
+
+        If values are missing, they get classifiers, since rows that cannot obtain the next value answer there.
+        """
+        between = [extended(z, steps[:k]) for k in range(1, len(steps))]
+        if not self.all_obtainable:
+            self.add_subsets(between)
         for q in between:
             self.nodes.setdefault(q, Node(q, self.features(q)))
 
-    def follow(self, sequence: Iterable[int], share: float = 1.0) -> None:
-        """Add the subsets along a sequence of acquisitions, as far as the rules allow it."""
+    def add_sequence(self, sequence: Iterable[int], share: float = 1.0) -> None:
+        """Fit classifiers at all subsets along a sequence of acquisitions, up to the first that is illegal."""
         z: Subset = ()
         for j in sequence:
             if j in z:
                 continue
-            way = self.moves.path(z, j)
-            if way is None:
+            path = self.moves.path(z, j)
+            if path is None:
                 return
-            self.reach(z, [j], share)
-            z = with_(z, way[0])
+            self.add_acquisitions(z, [j], share)
+            z = extended(z, path[0])
             if z not in self.nodes:
                 return
 
-    def jump(self, z: Subset, sequence: Iterable[int], share: float = 1.0) -> Node | None:
-        """Add a head at z with all of ``sequence``; in between nothing is answered."""
+    def add_union(self, z: Subset, sequence: Iterable[int], share: float = 1.0) -> Node | None:
+        """Fit a classifier at z with all acquisitions of ``sequence`` up to the first illegal one, and none between."""
         steps: list[int] = []
         for j in sequence:
-            way = self.moves.path(with_(z, steps), j)
-            if way is None:
+            path = self.moves.path(extended(z, steps), j)
+            if path is None:
                 break
-            steps += way[0]
-        q = with_(z, steps)
+            steps += path[0]
+        q = extended(z, steps)
         if not steps:
             return None
-        self.grow([q], share)
+        self.add_subsets([q], share)
         if q not in self.nodes:
             return None
-        self._pave(z, tuple(steps))
+        self._add_between(z, tuple(steps))
         return self.nodes[q]
 
-    def order_of(self, z: Subset) -> Subset | None:
-        """An order in which a subset can be acquired, None where the rules allow none that is cheapest at each step."""
+    def acquisition_order(self, z: Subset) -> Subset | None:
+        """The greedily cheapest legal order in which a subset can be acquired; None if that order gets stuck."""
         order: list[int] = []
         while len(order) < len(z):
-            legal, prices = self.moves.at(with_((), order))
-            open_ = [j for j in z if j not in order and legal[j]]
-            if not open_:
+            legal, prices = self.moves.at(extended((), order))
+            candidates = [j for j in z if j not in order and legal[j]]
+            if not candidates:
                 return None
-            order.append(min(open_, key=lambda j: (prices[j], j)))
+            order.append(min(candidates, key=lambda j: (prices[j], j)))
         return tuple(order)
 
-    def spent(self, z: Subset) -> float:
+    def weighted_price(self, z: Subset) -> float:
         """``lam`` times the price of a subset."""
         taken = np.zeros((1, self.rules.n_acquisitions), bool)
         taken[0, list(z)] = True
         return float(self.rules.lam * self.rules.price_sets(taken)[0][0])
 
     def children(self, z: Subset) -> list[tuple[int, Node, float]]:
-        """The larger subsets one legal acquisition away: (acquisition, node, price)."""
+        """The nodes one legal acquisition away from z: (acquisition, node, ``lam`` times its price)."""
         legal, prices = self.moves.at(z)
-        found = []
+        children = []
         for j in np.flatnonzero(legal).tolist():
-            q = self.nodes.get(with_(z, (j,)))
+            q = self.nodes.get(extended(z, (j,)))
             if q is not None:
-                found.append((j, q, float(prices[j])))
-        return found
+                children.append((j, q, float(prices[j])))
+        return children
 
-    def _errors(self, P: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What answering by P costs each row, float64 (n_samples,): the realised cost, and for ``beta`` the expected.
+    def _answer_costs(self, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Error cost of answering by ``proba``, float64 (n_samples,): ``beta`` of the expected, the rest realised.
 
-        Of hundreds of subsets those are chosen that seem to err least, often because they are too sure of themselves.
-        So the classifier of all features is asked as well what it expects of the same answers.
+        The search picks the subsets with the lowest costs among hundreds. To avoid picking overconfident ones, the
+        expected cost is blended with the full-feature classifier's expectation for the same answers.
         """
-        costs, rows = self.rules.error_costs, np.arange(len(P))
-        expected = P @ costs.T
+        costs, rows = self.rules.error_costs, np.arange(len(proba))
+        expected = proba @ costs.T
         answer = expected.argmin(axis=1)
-        believed = expected[rows, answer]
-        if self.second is not None:
-            believed += SECOND * self.complete * ((self.second @ costs.T)[rows, answer] - believed)
-        return (1 - self.beta) * costs[answer, self.table.y] + self.beta * believed
+        expected_cost = expected[rows, answer]
+        if self.full_model_proba is not None:
+            full_model_cost = (self.full_model_proba @ costs.T)[rows, answer]
+            expected_cost += FULL_MODEL_WEIGHT * self.complete_rows * (full_model_cost - expected_cost)
+        return (1 - self.beta) * costs[answer, self.data.y] + self.beta * expected_cost

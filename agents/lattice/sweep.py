@@ -1,4 +1,8 @@
-"""Policy improvement and evaluation in one backward pass: without cycles a pass is a rollout to the end."""
+"""Policy improvement and evaluation in one backward sweep over the lattice.
+
+The process has no cycles: when a subset is processed, all larger ones have their final values. One sweep from the
+largest subsets to the empty one is therefore a rollout to the end, of each training row from each subset.
+"""
 
 from __future__ import annotations
 
@@ -7,143 +11,164 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.lattice.describe import describe
+from agents.lattice.constants import (
+    ABSENT_WEIGHT,
+    ARRIVED_WEIGHT,
+    DEFAULT_KAPPA,
+    GO_ON_SHARE,
+    MAX_CHILDREN,
+    REGRESSION_BASE_WEIGHT,
+    TIE_TOLERANCE,
+)
 from agents.lattice.moves import Subset
 from agents.lattice.nodes import Lattice, Node
+from agents.lattice.state_features import state_features
 
-STOP, ALWAYS, ADAPTIVE = 0, 1, 2
-MOST_CHILDREN = 8
-KAPPA = 0.3
+STOP, ALWAYS, ADAPTIVE = 0, 1, 2  # modes of a choice
 
 
 class Choice(NamedTuple):
-    """What is done at a subset.
+    """The decision rule at a subset, and its consequences for the training rows.
 
     Attributes
     ----------
-    mode : STOP, ALWAYS (the first child) or ADAPTIVE (the child of the lowest predicted loss below answering, if any)
-    children : list of (acquisition, subset, price)
-    go : int64 (n_samples,), which child each training row goes to, -1 answers
-    V : float64 (n_samples,), loss from here to the end
-    T : float64 (n_samples, n_children) or None, what going on costs beyond answering now
+    mode : int
+        STOP answers, ALWAYS goes to the first child, ADAPTIVE goes to the child with the lowest predicted advantage if
+        that is below 0, otherwise it answers.
+    children : list of (acquisition, subset, ``lam`` times price)
+    next_child : int64 (n_samples,), place of the child to which each row goes, -1 if it answers
+    value : float64 (n_samples,), loss from here to the end of the episode
+    advantage : float64 (n_samples, n_children) or None
+        Loss of going to each child less the cost of answering here: negative where going on is better.
     """
 
     mode: int
     children: list[tuple[int, Subset, float]]
-    go: NDArray[np.int64]
-    V: NDArray[np.float64]
-    T: NDArray[np.float64] | None
+    next_child: NDArray[np.int64]
+    value: NDArray[np.float64]
+    advantage: NDArray[np.float64] | None
 
 
-class Policy:
-    """The choices at all subsets, from the largest to the empty one, and who comes where.
+class SweepPolicy:
+    """The choices of one sweep at all subsets, and the training rows that arrive at each of them.
 
     Parameters
     ----------
     lattice : Lattice
-    before : dict subset -> bool (n_samples,), who came there under the last policy; by default everybody everywhere
-    kappa : float, standard errors by which an adaptive choice has to be better than a fixed one
+    previous_arrivals : dict subset -> bool (n_samples,), optional
+        Rows that arrived under the previous policy, which weigh most in the choices; by default all rows everywhere.
+    kappa : float
+        Standard errors by which an adaptive choice has to be better than a fixed one.
+
+    Attributes
+    ----------
+    choices : dict subset -> Choice
+    arrivals : dict subset -> bool (n_samples,)
     """
 
-    def __init__(self, lattice: Lattice, before: dict[Subset, NDArray[np.bool_]] | None, kappa: float = KAPPA) -> None:
+    def __init__(
+        self,
+        lattice: Lattice,
+        previous_arrivals: dict[Subset, NDArray[np.bool_]] | None,
+        kappa: float = DEFAULT_KAPPA,
+    ) -> None:
         self.lattice, self.kappa = lattice, kappa
-        everybody = np.ones(len(lattice.table.y), bool)
+        all_rows = np.ones(len(lattice.data.y), bool)
         self.choices: dict[Subset, Choice] = {}
         for z in sorted(lattice.nodes, key=lambda q: (-len(q), q)):
-            came = everybody if before is None else before.get(z, ~everybody)
-            self.choices[z] = self._choose(lattice.nodes[z], came)
-        self.reach = self._forward()
+            arrived = all_rows if previous_arrivals is None else previous_arrivals.get(z, ~all_rows)
+            self.choices[z] = self._choose(lattice.nodes[z], arrived)
+        self.arrivals = self._simulate()
 
-    def _choose(self, node: Node, came: NDArray[np.bool_]) -> Choice:
-        n, e = len(came), node.e
-        weight = np.where(came, 1.01, 0.01)
-        found = self.lattice.children(node.subset)
-        if not found:
-            return Choice(STOP, [], np.full(n, -1), e, None)  # type: ignore[arg-type]
-        here = 0.0 if e is None else e
-        had = np.stack([self.lattice.can_be_had[:, j] for j, _, _ in found], axis=1)
-        G = np.stack([price + self.choices[q.subset].V for _, q, price in found], axis=1)
-        G = np.where(had, G, np.broadcast_to(here, n)[:, None]) if e is not None else G
-        first = np.argsort(weight @ G, kind="stable")[:MOST_CHILDREN]
-        children = [(found[k][0], found[k][1].subset, found[k][2]) for k in first]
-        G, had = G[:, first], had[:, first]
-        always = np.where(had[:, 0], 0, -1)
-        if e is None:
-            return Choice(ALWAYS, children[:1], always, G[:, 0], None)
-        stop, go_on = weight @ e, weight @ G[:, 0]
-        fixed = Choice(STOP, [], np.full(n, -1), e, None)
-        if go_on < stop:
-            fixed = Choice(ALWAYS, children[:1], always, G[:, 0], None)
-        T = G - e[:, None]
-        F = describe(self.lattice, node)
-        predicted = np.where(had, F.cross_predict(T, came + 0.1, had), np.inf)
-        best, least = fixed, min(stop, go_on)
+    def _choose(self, node: Node, arrived: NDArray[np.bool_]) -> Choice:
+        """The mode and children of lowest weighted loss; an adaptive mode pays ``kappa`` standard errors."""
+        n, answer_cost = len(arrived), node.answer_cost
+        weight = np.where(arrived, ARRIVED_WEIGHT, ABSENT_WEIGHT)
+        candidates = self.lattice.children(node.subset)
+        if not candidates:
+            return Choice(STOP, [], np.full(n, -1), answer_cost, None)  # type: ignore[arg-type]
+        obtainable = np.stack([self.lattice.obtainable[:, j] for j, _, _ in candidates], axis=1)
+        returns = np.stack([price + self.choices[q.subset].value for _, q, price in candidates], axis=1)
+        if answer_cost is not None:
+            returns = np.where(obtainable, returns, np.broadcast_to(answer_cost, n)[:, None])
+        order = np.argsort(weight @ returns, kind="stable")[:MAX_CHILDREN]
+        children = [(candidates[k][0], candidates[k][1].subset, candidates[k][2]) for k in order]
+        returns, obtainable = returns[:, order], obtainable[:, order]
+        go_on = Choice(ALWAYS, children[:1], np.where(obtainable[:, 0], 0, -1), returns[:, 0], None)
+        if answer_cost is None:
+            return go_on
+        loss_of_stopping, loss_of_going_on = weight @ answer_cost, weight @ returns[:, 0]
+        fixed = Choice(STOP, [], np.full(n, -1), answer_cost, None)
+        if loss_of_going_on < loss_of_stopping:
+            fixed = go_on
+        advantage = returns - answer_cost[:, None]
+        features = state_features(self.lattice, node)
+        predicted = features.cross_predict(advantage, arrived + REGRESSION_BASE_WEIGHT, obtainable)
+        predicted = np.where(obtainable, predicted, np.inf)
+        best, lowest_loss = fixed, min(loss_of_stopping, loss_of_going_on)
         for m in sorted({len(children), 1}, reverse=True):
-            go = predicted[:, :m].argmin(axis=1)
-            go = np.where(predicted[np.arange(n), go] < 0, go, -1)
-            V = np.where(go >= 0, G[np.arange(n), go], e)
-            total = weight @ V + self.kappa * _spread(V - fixed.V, weight)
-            if total < least - 1e-12:
-                best, least = Choice(ADAPTIVE, children[:m], go, V, T[:, :m]), total
+            next_child = predicted[:, :m].argmin(axis=1)
+            next_child = np.where(predicted[np.arange(n), next_child] < 0, next_child, -1)
+            value = np.where(next_child >= 0, returns[np.arange(n), next_child], answer_cost)
+            loss = weight @ value + self.kappa * _weighted_standard_error(value - fixed.value, weight)
+            if loss < lowest_loss - TIE_TOLERANCE:
+                best = Choice(ADAPTIVE, children[:m], next_child, value, advantage[:, :m])
+                lowest_loss = loss
         return best
 
-    def _forward(self) -> dict[Subset, NDArray[np.bool_]]:
-        reach = {z: np.zeros(len(self.lattice.table.y), bool) for z in self.lattice.nodes}
-        reach[()][:] = True
+    def _simulate(self) -> dict[Subset, NDArray[np.bool_]]:
+        """The rows that arrive at each subset when all follow the choices from the empty subset on."""
+        arrivals = {z: np.zeros(len(self.lattice.data.y), bool) for z in self.lattice.nodes}
+        arrivals[()][:] = True
         for z in sorted(self.lattice.nodes, key=len):
             choice = self.choices[z]
             for k, (_, q, _) in enumerate(choice.children):
-                reach[q] |= reach[z] & (choice.go == k)
-        return reach
+                arrivals[q] |= arrivals[z] & (choice.next_child == k)
+        return arrivals
 
     @property
     def loss(self) -> float:
-        """Mean loss of the training rows, which flatters: the subsets were chosen on them."""
-        return float(self.choices[()].V.mean())
+        """Mean loss of the training rows. It is optimistic: the subsets were selected on it."""
+        return float(self.choices[()].value.mean())
 
     def usage(self) -> dict[str, float]:
-        """Means over the training rows, each asked by models that did not see it: features used, and their cost.
-
-        The cost is in the unit of ``costs``, without ``lam``.
-        """
+        """Means over the training rows, out of fold: features used, and their cost in the unit of ``costs``."""
         lattice = self.lattice
-        known, paid = np.zeros(len(lattice.table.y)), np.zeros(len(lattice.table.y))
+        n_features, cost = np.zeros(len(lattice.data.y)), np.zeros(len(lattice.data.y))
         for z, choice in self.choices.items():
-            ends = self.reach[z] & (choice.go < 0)
-            known[ends] = (~np.isnan(lattice.table.X[np.ix_(ends, lattice.nodes[z].features)])).sum(axis=1)
+            ends = self.arrivals[z] & (choice.next_child < 0)
+            n_features[ends] = (~np.isnan(lattice.data.X[np.ix_(ends, lattice.nodes[z].features)])).sum(axis=1)
             for k, (j, _, _) in enumerate(choice.children):
-                paid[self.reach[z] & (choice.go == k)] += lattice.moves.price(z, j)
-        return {"features": float(known.mean()), "cost": float(paid.mean())}
+                cost[self.arrivals[z] & (choice.next_child == k)] += lattice.moves.price(z, j)
+        return {"features": float(n_features.mean()), "cost": float(cost.mean())}
 
-    def room(self, node: Node) -> NDArray[np.float64]:
-        """What better children of a node could save its rows at most, float64 (n_samples,)."""
+    def possible_saving(self, node: Node) -> NDArray[np.float64]:
+        """An upper estimate of what further children of a node could save, float64 (n_samples,), 0 for absent rows."""
         z = node.subset
         choice, (legal, prices) = self.choices[z], self.lattice.moves.at(z)
         if not legal.any():
-            return np.zeros(len(choice.V))
+            return np.zeros(len(choice.value))
         price = prices[legal].min()
-        room = np.where(choice.go < 0, node.e - price, 0.5 * (choice.V - price))  # type: ignore[operator]
-        return np.maximum(room, 0.0) * self.reach[z]
+        saving = np.where(
+            choice.next_child < 0,
+            node.answer_cost - price,  # type: ignore[operator]
+            GO_ON_SHARE * (choice.value - price),
+        )
+        return np.maximum(saving, 0.0) * self.arrivals[z]
 
-    def visited(self) -> list[Subset]:
-        """The subsets that any datum may come to, smallest first."""
-        found: dict[Subset, None] = {(): None}
-        for z in found_while(found):
-            found.update(dict.fromkeys(q for _, q, _ in self.choices[z].children))
-        return sorted(found, key=lambda q: (len(q), q))
-
-
-def found_while(found: dict[Subset, None]):
-    """The keys of a dictionary that grows while it is walked through."""
-    done = 0
-    while done < len(found):
-        keys = list(found)
-        yield from keys[done:]
-        done = len(keys)
+    def reachable(self) -> list[Subset]:
+        """The subsets that the policy can reach from the empty one, smallest first."""
+        reached: set[Subset] = {()}
+        queue: list[Subset] = [()]
+        while queue:
+            new = [q for _, q, _ in self.choices[queue.pop()].children if q not in reached]
+            reached.update(new)
+            queue += new
+        return sorted(reached, key=lambda q: (len(q), q))
 
 
-def _spread(difference: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    """Standard error of the weighted sum."""
+def _weighted_standard_error(difference: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    """Standard error of the weighted sum of ``difference``."""
     total = weight.sum()
     mean = weight @ difference / total
     variance = weight @ (difference - mean) ** 2 / total

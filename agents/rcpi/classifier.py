@@ -1,4 +1,4 @@
-"""The classifier that RCPI trains."""
+"""The classifier trained by RCPI."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 class DatumWiseClassifier(BaseAgentClassifier):
-    """A classifier that asks for the features of each datum one by one, and stops when the next is not worth its price.
+    """A classifier that acquires the features of each row one by one and stops when the next is not worth its price.
 
-    Trained by Rollouts Classification Policy Iteration (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012).
+    Trained by Rollouts Classification Policy Iteration (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012), see
+    ``agents.RCPI``.
 
     Parameters
     ----------
     lam : float, default 0.01
-        Price of one unit of ``costs``, in units of ``error_costs``.
+        Exchange rate between cost and errors: the price of one unit of ``costs`` in units of ``error_costs``.
     n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, n_jobs, random_state
         As in ``agents.RCPI``.
     budget, budget_cost, costs, error_costs, groups, ...
-        All options of ``fsgym.Rules``, with the same defaults. Prices by name take the columns' names, or
+        All options of ``fsgym.Rules``, with the same defaults. Prices by name use the column names, or
         ``x0, x1, ...``; classes are in sorted order.
 
     Attributes
     ----------
     classes_ : array (n_classes,)
     n_features_in_ : int
-    feature_names_in_ : array of str, where ``X`` had column names
+    feature_names_in_ : array of str, if ``X`` had column names
     rules_ : Rules
     policy_ : LinearPolicy
-    history_ : list of dict, the numbers of each iteration
+    history_ : list of dict, the figures of each iteration
 
     Raises
     ------
     ValueError, TypeError
-        For data or parameters that do not fit, in one sentence.
+        If data or parameters are invalid.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> DatumWiseClassifier:
-        """Learn from ``X`` (n_samples, n_features), NaN where a value cannot be had, and labels ``y`` (n_samples,)."""
+        """Train on ``X`` (n_samples, n_features), NaN where a value is unavailable, and labels ``y`` (n_samples,)."""
         dataset, rules = self._task(X, y)
         agent = RCPI(
             DatumWiseEnv(dataset, rules),

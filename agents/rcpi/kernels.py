@@ -1,7 +1,7 @@
-"""Compiled parts shared by linear agents: incremental scores, choice of the best legal action, counted random numbers.
+"""Compiled parts of linear agents: scores updated feature by feature, the best legal action, random streams.
 
-Scores live in rows of ``width(A)`` float32, a multiple of 16 so that loops fill vector registers. Kernels count no
-references (``_nrt=False``): they allocate nothing, their buffers come from the caller.
+The scores of all actions are a row of ``width(n_actions)`` float32, a multiple of 16, so that loops fill vector
+registers. The kernels allocate nothing and therefore count no references (``_nrt=False``); callers pass the buffers.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-NEVER = np.float32(-1e30)  # the score of what cannot be chosen: an infinity would not survive fast arithmetic
-NOWHERE = np.int32(2**31 - 1)
+# Score of actions that must not be chosen. Finite, since fast arithmetic assumes that there are no infinities.
+EXCLUDED_SCORE = np.float32(-1e30)
+NO_ACTION = np.int32(2**31 - 1)  # above all actions
 
 
 def width(n_actions: int) -> int:
-    """Length of a row of scores: ``n_actions`` rounded up to a multiple of 16."""
+    """The length of a row of scores: ``n_actions`` rounded up to a multiple of 16."""
     return -(-n_actions // 16) * 16
 
 
 @intrinsic
 def _larger(typingctx, a, b):
-    """The larger of two numbers that are not NaN; unlike ``max``, a loop of these is vectorised."""
+    """The larger of two numbers that are not NaN. Unlike ``max``, it is vectorised in loops."""
 
     def code(context, builder, signature, arguments):
         test = builder.fcmp_ordered(">", arguments[0], arguments[1], flags=("fast",))
@@ -34,12 +35,12 @@ def _larger(typingctx, a, b):
 
 
 class Linear(NamedTuple):
-    """Linear policies, padded for kernels.
+    """Linear policies with padded rows.
 
     Attributes
     ----------
-    weights : float32 (n_policies, n_features, 2, width), of z and of the scaled value of each feature
-    intercepts : float32 (n_policies, width), NEVER where a row is padded
+    weights : float32 (n_policies, n_features, 2, width), of the mask and of the scaled value of each feature
+    intercepts : float32 (n_policies, width), EXCLUDED_SCORE in the padding
     """
 
     weights: NDArray[np.float32]
@@ -48,26 +49,23 @@ class Linear(NamedTuple):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def add_acquisition(t, j, values, row, linear, p, scores):
-    """Add to ``scores[p]`` what policy p makes of the features of acquisition j; return how many there were."""
-    n = 0
+    """Add to ``scores[p]`` the terms of policy p for the available features of acquisition j."""
     for k in range(t.member_first[j], t.member_first[j + 1]):
         i = t.member[k]
         x = values[row, i]
         if not np.isnan(x):
-            n += 1
             for a in range(scores.shape[1]):
                 scores[p, a] += linear.weights[p, i, 0, a] + x * linear.weights[p, i, 1, a]
-    return n
 
 
 @intrinsic
-def _first(typingctx, score, top, action, best):
-    """The lower of ``best`` and ``action`` if its score is the top one, else ``best``; vectorised in a loop."""
+def _lowest_best(typingctx, score, top, action, best):
+    """The lower of ``best`` and ``action`` if ``score`` equals ``top``, otherwise ``best``; vectorised in loops."""
 
     def code(context, builder, signature, arguments):
         score, top, action, best = arguments
         equal = builder.fcmp_ordered("==", score, top)
-        action = builder.select(equal, action, context.get_constant(types.int32, int(NOWHERE)))
+        action = builder.select(equal, action, context.get_constant(types.int32, int(NO_ACTION)))
         return builder.select(builder.icmp_signed("<", action, best), action, best)
 
     return types.int32(types.float32, types.float32, types.int32, types.int32), code
@@ -75,60 +73,60 @@ def _first(typingctx, score, top, action, best):
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def best_legal(scores, slot, legal, e, allowed):
-    """The legal action with the largest score, the lowest of equals, int64.
+    """The legal action with the largest score in ``scores[slot]``, int64; ties go to the lowest action.
 
-    ``legal[e]`` and the buffer ``allowed`` are as long as ``scores[slot]``; what pads a row has the score NEVER.
+    ``legal[e]`` and the buffer ``allowed`` have the padded length, and scores in the padding are EXCLUDED_SCORE.
     """
     wide = scores.shape[1]
-    top = NEVER
+    top = EXCLUDED_SCORE
     for a in range(wide):
-        allowed[a] = scores[slot, a] if legal[e, a] != 0 else NEVER
+        allowed[a] = scores[slot, a] if legal[e, a] != 0 else EXCLUDED_SCORE
         top = _larger(top, allowed[a])
-    best = NOWHERE
+    best = NO_ACTION
     for a in range(wide):
-        best = _first(allowed[a], top, np.int32(a), best)
+        best = _lowest_best(allowed[a], top, np.int32(a), best)
     return np.int64(best)
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def scramble(x):
-    """SplitMix64's finaliser (Steele, Lea and Flood, 2014): uint64 -> uint64."""
+def mix_bits(x):
+    """The output function of SplitMix64 (Steele, Lea and Flood, 2014): uint64 -> uint64."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def stream(seed, number):
-    """The start of random stream ``number``; it depends on nothing else, so neither on threads nor on order."""
-    return scramble(scramble(np.uint64(seed)) + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15))
+def random_stream(seed, number):
+    """The first state of random stream ``number``, uint64, which is independent of threads and of their order."""
+    return mix_bits(mix_bits(np.uint64(seed)) + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15))
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def advance(state):
-    """The next state of a stream."""
+def next_state(state):
+    """The next state of a random stream."""
     return state + np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def below(state, n):
-    """A whole number 0..n-1 from the state of a stream, int64."""
-    return np.int64((scramble(state) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
+def random_integer(state, n):
+    """A random integer from 0 to n - 1, int64, from the state of a stream."""
+    return np.int64((mix_bits(state) >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def unit(state):
-    """A float64 in [0, 1) from the state of a stream."""
-    return np.float64(np.int64(scramble(state) >> np.uint64(11))) * (1.0 / 9007199254740992.0)
+def random_fraction(state):
+    """A random float64 in [0, 1) from the state of a stream."""
+    return np.float64(np.int64(mix_bits(state) >> np.uint64(11))) * (1.0 / 9007199254740992.0)
 
 
-def blocks(n: int, size: int) -> list[tuple[int, int]]:
-    """0..n cut into blocks of ``size``, always the same whatever the number of threads."""
+def consecutive_ranges(n: int, size: int) -> list[tuple[int, int]]:
+    """The ranges (first, last) of ``size`` that cover 0 to n; independent of the number of threads."""
     return [(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def padded(rows: NDArray, fill: float) -> NDArray[np.float32]:
-    """``rows`` (..., n_actions) as float32 with the last axis filled up to ``width``."""
+    """``rows`` (..., n_actions) as float32, with the last axis padded to ``width`` with ``fill``."""
     result = np.full((*rows.shape[:-1], width(rows.shape[-1])), fill, np.float32)
     result[..., : rows.shape[-1]] = rows
     return result

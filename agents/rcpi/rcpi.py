@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
 from agents import model_file
+from agents.checks import check_largest_loss
+from agents.parallel import check_threads, task_runner
 from agents.policy import legal_from
-from agents.rcpi.kernels import NEVER, padded
+from agents.rcpi.kernels import EXCLUDED_SCORE, padded
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
@@ -23,43 +24,46 @@ from fsgym.checks import brief, check_random_state, generator_of
 from fsgym.dataset import Dataset, Scaling
 from fsgym.evaluation import Trajectories, evaluate
 from fsgym.rules import Rules
-from fsgym.threads import one_blas_thread
 
 Callback = Callable[[dict[str, float]], "bool | None"]
-LARGEST_LOSS = 1e9  # returns are single precision, and scores must stay above that of what cannot be chosen
+TRAINING_SHARE = 0.8  # of the rows, with ``patience``; the others are held out. By hand
 
 
 class RCPI:
-    """Rollouts Classification Policy Iteration for any environment of this package.
+    """Rollouts Classification Policy Iteration (RCPI) for any environment of this package.
 
-    Each iteration samples states, rolls out every legal acquisition from them with the current mixture of
-    policies, fits one linear score an action to the returns, and mixes the greedy policy for these scores in
-    (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012, section 3.4).
+    Approximate policy iteration with policies instead of value functions (Dulac-Arnold, Denoyer, Preux and Gallinari,
+    2012, section 3.4). The behaviour policy is a mixture of greedy policies, uniform over legal actions at first. Each
+    iteration samples states, estimates the return of each legal acquisition in them by Monte Carlo rollouts of the
+    mixture, fits one linear score per action to the returns by ridge regression, and mixes the policy that is greedy
+    for these scores into the mixture with weight 1 - alpha. The result is one of the greedy policies.
 
     Parameters
     ----------
     env : environment of this package
-        Its data set is learnt from, under its rules; wrappers are looked through.
+        Provides the training data and the rules, also if it is wrapped.
     n_iterations : int, default 10
-        Policies learnt (the paper: stable after 4 or 5).
+        Number of policy iterations. In the paper, results are stable after 4 or 5.
     states_per_sample : float, default 10
         States sampled in each iteration, per row of the data set.
     alpha : float in [0, 1), default 0.7
         Weight of the old mixture in the new one.
     ridge : float from 1e-6, default 1e-3
-        Shrinkage of each regression on all but the intercept, times its number of rows.
+        Penalty of each regression, multiplied by its number of rows; intercepts are not penalised.
     mixture : {"trajectory", "decision"}, default "trajectory"
-        When a policy of the mixture is drawn: once a rollout, or at each decision, as in the paper. With a draw at
-        each decision the uniform policy spoils nearly every long rollout, so that acquiring looks dear: on data with
-        thirty or more features that asks for more and ends with a higher loss, and is slower.
+        When a policy of the mixture is sampled: once per rollout, or at each decision as in the paper. If it is sampled
+        at each decision, the uniform policy takes part in nearly every long rollout, so that acquisitions seem
+        expensive. On data with thirty or more features this setting uses more features, ends with a higher loss and
+        is slower.
     n_rollouts : int, default 1
         Rollouts averaged for one return.
     select : {"best", "last"}, default "best"
-        The policy kept: that of the lowest training loss, "answer at once" being one of the candidates, or the
-        last (the paper). The training loss is no estimate of the loss on other data.
+        The policy to return: the one with the lowest training loss, including the policy that answers without
+        acquiring anything, or the last one as in the paper. The training loss is no estimate of the loss on other
+        data.
     patience : int, optional
-        Stop when the loss on a fifth of the data, held out, has not improved by ``tol`` for this many
-        iterations; "best" then goes by that loss.
+        Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
+        iterations. "best" then refers to that loss.
     tol : float, default 1e-4
     n_jobs : int, optional
         Threads, as in scikit-learn. Results do not depend on it.
@@ -68,14 +72,14 @@ class RCPI:
     Attributes
     ----------
     policy : LinearPolicy or None
-        What was learnt; after an interrupted ``learn``, the best so far.
+        The trained policy; after an interrupted ``learn``, the best one so far.
     history : list of dict
-        The numbers given to the callback, one dict an iteration.
+        The figures passed to the callback, one dict per iteration.
 
     Raises
     ------
     ValueError, TypeError
-        For parameters out of range.
+        If parameters are invalid.
 
     Examples
     --------
@@ -109,20 +113,17 @@ class RCPI:
             getattr(inner, "rules", None), Rules
         ):
             raise TypeError(f"RCPI needs an environment of fsgym, got {type(env).__name__}")
-        _number(n_iterations, "n_iterations", 1, 1e6, whole=True)
-        _number(n_rollouts, "n_rollouts", 1, 1e6, whole=True)
+        _check_range(n_iterations, "n_iterations", 1, 1e6, whole=True)
+        _check_range(n_rollouts, "n_rollouts", 1, 1e6, whole=True)
         if patience is not None:
-            _number(patience, "patience", 1, 1e6, whole=True)
-        if n_jobs is not None:
-            _number(n_jobs, "n_jobs", -1e6, 1e6, whole=True)
-            if n_jobs == 0:
-                raise ValueError("n_jobs must not be 0; -1 is one thread a core")
-        _number(tol, "tol", 0, 1e9)
-        _number(states_per_sample, "states_per_sample", 1e-9, 1e6)
-        _number(ridge, "ridge", 1e-6, 1e6)  # the sums are of single precision: with less they cannot be solved
-        _number(alpha, "alpha", 0, 1)
+            _check_range(patience, "patience", 1, 1e6, whole=True)
+        check_threads(n_jobs)
+        _check_range(tol, "tol", 0, 1e9)
+        _check_range(states_per_sample, "states_per_sample", 1e-9, 1e6)
+        _check_range(ridge, "ridge", 1e-6, 1e6)  # with less, the single-precision Gram matrices may be singular
+        _check_range(alpha, "alpha", 0, 1)
         if alpha == 1:
-            raise ValueError("alpha must be below 1, or nothing would be learnt")
+            raise ValueError("alpha must be below 1, otherwise no new policy is mixed in")
         check_random_state(random_state)
         if not isinstance(mixture, str) or mixture not in ("decision", "trajectory"):
             raise ValueError(f"mixture must be 'decision' or 'trajectory', got {brief(mixture)}")
@@ -132,14 +133,7 @@ class RCPI:
         self.rules: Rules = inner.rules
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
-        with np.errstate(over="ignore"):
-            dearest = np.maximum(self.rules.costs, self.rules.unrelated_costs).sum() * self.rules.lam
-            dearest += np.abs(self.rules.error_costs).max()
-        if dearest > LARGEST_LOSS:
-            raise ValueError(
-                f"prices and error costs must not add up to more than {LARGEST_LOSS:g} for a datum, got {dearest:g}; "
-                "use a larger unit"
-            )
+        check_largest_loss(self.rules)
         self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
         self.alpha, self.ridge = alpha, ridge
         self.mixture, self.n_rollouts, self.select = mixture, n_rollouts, select
@@ -148,14 +142,14 @@ class RCPI:
         self.history: list[dict[str, float]] = []
 
     def learn(self, callback: Callback | None = None, progress_bar: bool = False) -> RCPI:
-        """Learn from the data set of the environment, from the beginning.
+        """Train on the data set of the environment, always from scratch.
 
         Parameters
         ----------
         callback : callable, optional
-            Called after each iteration with a dict of plain numbers: iteration, loss, accuracy, n_acquisitions
-            (of the new policy on the training data, or on the held-out part with ``patience``), best_loss,
-            seconds. Returning False stops.
+            Called after each iteration with a dict of numbers: iteration, loss, accuracy and n_acquisitions (of the
+            new policy on the training data, or on the held-out rows with ``patience``), best_loss, seconds. Training
+            stops if it returns False.
         progress_bar : bool, default False
 
         Returns
@@ -163,25 +157,25 @@ class RCPI:
         self
         """
         if not hasattr(self, "dataset"):
-            raise ValueError("this agent was loaded without an environment; use RCPI.load(path, env) to learn anew")
+            raise ValueError("this agent was loaded without an environment; use RCPI.load(path, env) to train it")
         rng = generator_of(self.random_state)
         rules, alpha = self.rules, self.alpha
-        train, judge = self.dataset, self.dataset
+        train, evaluation = self.dataset, self.dataset
         if self.patience is not None:
-            train, judge = self.dataset.split(0.8, int(rng.integers(2**31)))
+            train, evaluation = self.dataset.split(TRAINING_SHARE, int(rng.integers(2**31)))
         scaling = Scaling.fit(train.X)
         values = scaling.apply(train.X)
         n_states = max(1, round(self.states_per_sample * train.n_samples))
-        self.history, self.policy, stale = [], None, 0
-        best = np.inf
+        self.history, self.policy, n_stale = [], None, 0
+        best_loss = np.inf
 
-        with _tasks(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
+        with task_runner(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
             mixture = Mixture.uniform(rules, self.mixture == "trajectory")
             for t in range(1, self.n_iterations + 1):
                 began = time.perf_counter()
                 seeds = rng.integers(2**63, size=2)
                 states = sample_states(train.X, rules, n_states, int(seeds[0]))
-                returns, legal, _ = rollout_returns(
+                returns, legal = rollout_returns(
                     states,
                     train,
                     values,
@@ -194,31 +188,33 @@ class RCPI:
                 weights, intercepts = fit_scores(
                     states, values, train.y, returns, legal, rules, ridge=self.ridge, run=run
                 )
-                mixture = mixture.mixed(padded(weights, 0)[None], padded(intercepts, float(NEVER))[None], alpha)
+                mixture = mixture.mixed(
+                    padded(weights, 0)[None], padded(intercepts, float(EXCLUDED_SCORE))[None], alpha
+                )
 
-                if t == 1 and self.select == "best":  # a candidate from the start: answer at once
-                    self.policy = _answer_at_once(weights, intercepts, train, scaling, rules)
-                    best = evaluate(self.policy, judge, rules).loss
+                if t == 1 and self.select == "best":  # the first candidate acquires nothing
+                    self.policy = _best_constant_policy(weights, intercepts, train, scaling, rules)
+                    best_loss = evaluate(self.policy, evaluation, rules).loss
                 policy = LinearPolicy(weights, intercepts, scaling, rules)
-                result = evaluate(policy, judge, rules)
-                stale = 0 if result.loss < best - self.tol else stale + 1
-                if self.select == "last" or result.loss < best:
+                result = evaluate(policy, evaluation, rules)
+                n_stale = 0 if result.loss < best_loss - self.tol else n_stale + 1
+                if self.select == "last" or result.loss < best_loss:
                     self.policy = policy
-                best = min(best, result.loss)
+                best_loss = min(best_loss, result.loss)
                 self.history.append(
                     {
                         "iteration": t,
                         "loss": result.loss,
                         "accuracy": result.accuracy,
                         "n_acquisitions": result.n_acquisitions,
-                        "best_loss": best,
+                        "best_loss": best_loss,
                         "seconds": time.perf_counter() - began,
                     }
                 )
                 tick()
                 if callback is not None and callback(dict(self.history[-1])) is False:
                     break
-                if self.patience is not None and stale >= self.patience:
+                if self.patience is not None and n_stale >= self.patience:
                     break
         return self
 
@@ -230,23 +226,23 @@ class RCPI:
         deterministic: bool = True,
         action_masks: NDArray | None = None,
     ) -> tuple[NDArray[np.int64], None]:
-        """Actions for observations, as Stable-Baselines3 has it.
+        """Actions for observations, with the signature of ``predict`` in Stable-Baselines3.
 
         Parameters
         ----------
         observation : float32 (2 n_features,) or (n, 2 n_features)
         state, episode_start, deterministic
-            Taken for compatibility: the policy has no memory and is deterministic.
+            Ignored, for compatibility: the policy has no memory and is deterministic.
         action_masks : array (n_actions,) or (n, n_actions), optional
-            What is legal. Without it what z tells is used, which does not know of missing values, nor of what was
-            spent where prices depend on the order: give it where it matters.
+            The legal actions. Without it they are derived from the mask z in the observation, which shows neither
+            missing values nor, if prices depend on the order, what was spent; pass it in these cases.
 
         Returns
         -------
         actions : int64, of shape () or (n,)
         state : None
         """
-        policy = self._learnt()
+        policy = self._fitted_policy()
         observations = np.asarray(observation, dtype=np.float32)
         single = observations.ndim == 1
         observations = np.atleast_2d(observations)
@@ -264,63 +260,51 @@ class RCPI:
         return (actions[0] if single else actions), None
 
     def trajectories(self, X: Any, rules: Rules | None = None) -> Trajectories:
-        """Classify the rows of ``X``, asking feature by feature; see ``LinearPolicy.trajectories``."""
-        return self._learnt().trajectories(X, rules or self.rules)
+        """Classify the rows of ``X``, acquiring feature by feature; see ``Policy.trajectories``."""
+        return self._fitted_policy().trajectories(X, rules or self.rules)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write what was learnt to a model file (safetensors with a JSON header)."""
-        model_file.save(path, self._learnt(), {})
+        """Save the trained policy to a model file (safetensors with a JSON header)."""
+        model_file.save(path, self._fitted_policy(), {})
 
     @classmethod
     def load(cls, path: str | os.PathLike, env: Any = None) -> RCPI:
-        """An agent from a model file; ``env`` is needed only to learn anew, or to act under other rules.
+        """Load an agent from a model file; ``env`` is needed only to train it again or to act under other rules.
 
-        Raises OSError or ValueError, in one sentence, where the file cannot be read, is damaged or does not fit.
+        Raises OSError or ValueError if the file cannot be read, is damaged or does not fit the environment.
         """
         policy, _ = model_file.load(path, LinearPolicy)
         agent = cls.__new__(cls)
         if env is not None:
             agent = cls(env)
             if (agent.rules.groups, agent.rules.n_classes) != (policy.rules.groups, policy.rules.n_classes):
-                raise ValueError(f"the model in {path} is for other features, groups or classes than the environment's")
+                raise ValueError(f"the model in {path} is for other features, groups or classes than the environment")
         else:
             agent.rules = policy.rules
         agent.policy, agent.history = policy, []
         return agent
 
-    def _learnt(self) -> LinearPolicy:
+    def _fitted_policy(self) -> LinearPolicy:
         if self.policy is None:
             from sklearn.exceptions import NotFittedError
 
-            raise NotFittedError("nothing was learnt yet; call learn() first")
+            raise NotFittedError("this agent is not trained yet; call learn() first")
         return self.policy
 
 
-def _answer_at_once(
+def _best_constant_policy(
     weights: NDArray[np.float32], intercepts: NDArray[np.float32], train: Dataset, scaling: Scaling, rules: Rules
 ) -> LinearPolicy:
-    """The policy that acquires nothing and answers the class of the lowest mean error cost."""
+    """The policy that acquires nothing and always answers the class with the lowest mean error cost."""
     shares = np.bincount(train.y, minlength=train.n_classes) / train.n_samples
-    scores = np.full_like(intercepts, NEVER)
+    scores = np.full_like(intercepts, EXCLUDED_SCORE)
     scores[rules.n_acquisitions :] = -(rules.error_costs @ shares)
     return LinearPolicy(np.zeros_like(weights), scores, scaling, rules)
 
 
 @contextmanager
-def _tasks(n_jobs: int | None) -> Iterator[Callable[[Callable, list], list[Any]]]:
-    """What runs tasks, in threads, with linear algebra at one thread each, so that bits do not depend on n_jobs."""
-    n_threads = effective_n_jobs(n_jobs)
-    with one_blas_thread():
-        if n_threads == 1:
-            yield lambda task, arguments: [task(*a) for a in arguments]
-            return
-        with Parallel(n_threads, require="sharedmem") as parallel:
-            yield lambda task, arguments: list(parallel(delayed(task)(*a) for a in arguments))
-
-
-@contextmanager
 def _progress(total: int, shown: bool) -> Iterator[Callable[[], None]]:
-    """What to call after each iteration: a rich progress bar on the error stream, or nothing."""
+    """The function to call after each iteration: it advances a progress bar on the error stream, or does nothing."""
     if not shown:
         yield lambda: None
         return
@@ -332,8 +316,9 @@ def _progress(total: int, shown: bool) -> Iterator[Callable[[], None]]:
         yield lambda: bar.advance(task)
 
 
-def _number(value: Any, what: str, low: float, high: float, whole: bool = False) -> None:
+def _check_range(value: Any, name: str, low: float, high: float, whole: bool = False) -> None:
+    """Raise ValueError unless ``value`` is a number from ``low`` to ``high``, and a whole one if ``whole``."""
     kinds = (int, np.integer) if whole else (int, float, np.integer, np.floating)
     if isinstance(value, bool) or not isinstance(value, kinds) or not low <= value <= high:
         kind = "a whole number" if whole else "a number"
-        raise ValueError(f"{what} must be {kind} from {low:g} to {high:g}, got {brief(value)}")
+        raise ValueError(f"{name} must be {kind} from {low:g} to {high:g}, got {brief(value)}")

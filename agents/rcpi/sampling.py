@@ -1,4 +1,4 @@
-"""Step 1 of RCPI: states to learn from."""
+"""Step 1 of RCPI: sampling of training states."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.rcpi.kernels import advance, below, stream
+from agents.rcpi.kernels import next_state, random_integer, random_stream
 from fsgym.rules import NO_BUDGET, Rules, State
 from fsgym.rules import kernels as mdp
 
 
 class States(NamedTuple):
-    """Sampled states (x, z), with the order in which z was acquired, since prices can depend on it.
+    """Sampled states (x, z), with the order of the acquisitions, on which prices can depend.
 
-    rows : int64 (n_states,), the datum of each
-    order : int16 (n_states, longest), its acquisitions
-    lengths : int64 (n_states,), how many there are
-    taken : bool (n_states, n_acquisitions)
+    Attributes
+    ----------
+    rows : int64 (n_states,), the row x of the data set
+    order : int16 (n_states, longest), the acquisitions in order
+    lengths : int64 (n_states,), number of acquisitions
+    taken : bool (n_states, n_acquisitions), the set of acquisitions
     """
 
     rows: NDArray[np.int64]
@@ -29,12 +31,12 @@ class States(NamedTuple):
 
 
 def sample_states(X: NDArray[np.float32], rules: Rules, n_states: int, seed: int) -> States:
-    """States with x uniform over the rows of ``X``, and z a random set of acquisitions.
+    """Sample states: x is uniform over the rows of ``X``, and z is a random set of acquisitions.
 
-    Without a budget each acquisition that can be had is in the set with probability 1/2 (the paper's choice).
-    With one, that would fill the budget in nearly every state, where no acquisition is legal and nothing could be
-    learnt: there the size is uniform over what the budget allows. The set is acquired in a random legal order, so
-    that prerequisites, forbidden and unaffordable acquisitions are respected.
+    Without a budget, each available acquisition is in the set with probability 1/2, as in the paper. With a budget
+    that would exhaust it in nearly every state, where no acquisition is legal and nothing can be learnt; instead the
+    size of the set is uniform over the sizes that the budget allows. The set is acquired in a random legal order, which
+    respects prerequisites, prices and forbidden acquisitions.
     """
     J = rules.n_acquisitions
     budgeted = rules.tables.budget < J or rules.budget_cost is not None
@@ -55,8 +57,8 @@ def sample_states(X: NDArray[np.float32], rules: Rules, n_states: int, seed: int
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def _fill(pool, t, state):
-    """Write the legal acquisitions of state 0 into ``pool``; return how many they are."""
+def _write_legal(pool, t, state):
+    """Write the legal acquisitions in state 0 into ``pool``; return their number."""
     n = 0
     for j in range(t.costs.size):
         if state.legal[0, j] != 0:
@@ -68,23 +70,23 @@ def _fill(pool, t, state):
 @njit(cache=True, nogil=True, _nrt=False)
 def _sample(seed, budgeted, X, t, states, state, pool):
     for s in range(states.rows.size):
-        random = advance(stream(seed, s))
-        row = below(random, len(X))
+        random = next_state(random_stream(seed, s))
+        row = random_integer(random, len(X))
         states.rows[s] = row
         mdp.start(t, state, 0, X, row)
         size = 0
         if budgeted:
-            random = advance(random)
-            size = below(random, states.order.shape[1] + 1)
+            random = next_state(random)
+            size = random_integer(random, states.order.shape[1] + 1)
         else:
             for j in range(t.costs.size):
                 if state.status[0, j] == mdp.OPEN:
-                    random = advance(random)
-                    size += below(random, 2)
-        n_pool = _fill(pool, t, state)
+                    random = next_state(random)
+                    size += random_integer(random, 2)
+        n_pool = _write_legal(pool, t, state)
         while state.n_taken[0] < size and n_pool > 0:
-            random = advance(random)
-            k = below(random, n_pool)
+            random = next_state(random)
+            k = random_integer(random, n_pool)
             j = pool[k]
             n_pool -= 1
             pool[k] = pool[n_pool]
@@ -92,5 +94,5 @@ def _sample(seed, budgeted, X, t, states, state, pool):
             states.taken[s, j] = True
             mdp.acquire(t, state, 0, j)
             if not t.independent:
-                n_pool = _fill(pool, t, state)
+                n_pool = _write_legal(pool, t, state)
         states.lengths[s] = state.n_taken[0]

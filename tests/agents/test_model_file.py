@@ -1,4 +1,4 @@
-"""Model files: what is read is what was written, and a save that fails leaves nothing behind."""
+"""Model files: a loaded model is the saved one, and a failed save leaves no file behind."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import pytest
 
 from agents import RCPI, DatumWiseClassifier
 from fsgym import Dataset, DatumWiseEnv, Rules
-from support.model_files import agent_of, refused, same
+from support.model_files import agent_of, assert_refused, assert_same_trajectories
 from support.rcpi_twin import PAIRS, VARIANTS, problem
 
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_what_was_saved_comes_back(variant, missing, tmp_path):
+def test_a_loaded_agent_is_the_saved_one(variant, missing, tmp_path):
     agent = agent_of(variant, missing)
-    agent.policy.intercepts[0] = np.float32(-1e30)  # an acquisition that was legal nowhere
+    agent.policy.intercepts[0] = np.float32(-1e30)  # an acquisition that was legal in no state
     agent.save(tmp_path / "model")
     again = RCPI.load(tmp_path / "model")
     for X in (agent.dataset.X, np.random.default_rng(1).uniform(-2, 2, (50, 6))):
-        same(again.trajectories(X), agent.trajectories(X))
+        assert_same_trajectories(again.trajectories(X), agent.trajectories(X))
     observation = np.zeros(12, np.float32)
     assert again.predict(observation)[0] == agent.predict(observation)[0]
     assert repr(again.rules) == repr(agent.rules)
@@ -31,7 +31,7 @@ def test_what_was_saved_comes_back(variant, missing, tmp_path):
     assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
 
 
-def test_bytes_are_the_same_in_every_process(file):
+def test_files_are_the_same_in_every_process(file):
     path, data, _, _ = file
     for _ in range(5):
         agent_of().save(path)
@@ -42,7 +42,7 @@ def test_bytes_are_the_same_in_every_process(file):
     assert path.with_name(path.name + "2").read_bytes() == data
 
 
-def test_a_loaded_agent_learns_only_with_an_environment_of_its_kind(file):
+def test_a_loaded_agent_is_trained_only_with_an_environment_that_fits(file):
     path, *_ = file
     with pytest.raises(ValueError, match="loaded without an environment"):
         RCPI.load(path).learn()
@@ -56,12 +56,12 @@ def test_a_loaded_agent_learns_only_with_an_environment_of_its_kind(file):
             RCPI.load(path, DatumWiseEnv(dataset, Rules.for_dataset(dataset, **options)))
 
 
-def test_an_agents_file_is_no_classifiers_and_the_other_way_round_it_is(file, tmp_path):
-    refused(file[0], "RCPI.load", DatumWiseClassifier.load)
+def test_an_agent_loads_the_file_of_a_classifier_but_not_the_other_way_round(file, tmp_path):
+    assert_refused(file[0], "RCPI.load", DatumWiseClassifier.load)
     X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
     model = DatumWiseClassifier(n_iterations=1, random_state=0).fit(X, y)
     model.save(tmp_path / "model")
-    same(RCPI.load(tmp_path / "model").trajectories(X), model.trajectories(X))
+    assert_same_trajectories(RCPI.load(tmp_path / "model").trajectories(X), model.trajectories(X))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_an_agents_file_is_no_classifiers_and_the_other_way_round_it_is(file, tm
     ],
     ids=lambda v: f"{v.dtype}",
 )
-def test_labels_keep_their_kind(labels, tmp_path):
+def test_labels_keep_their_type(labels, tmp_path):
     rng = np.random.default_rng(0)
     y = np.sort(labels)[np.arange(60) % len(labels)]
     X = rng.normal(size=(60, 3)) + (np.arange(60) % len(labels))[:, None]
@@ -92,7 +92,7 @@ def test_labels_keep_their_kind(labels, tmp_path):
     np.testing.assert_array_equal(again.features_used(X), model.features_used(X))
 
 
-def test_labels_that_cannot_be_written_are_refused_when_saving(tmp_path):
+def test_labels_of_other_types_are_refused_when_saving(tmp_path):
     X = np.random.default_rng(0).normal(size=(20, 2))
     model = DatumWiseClassifier(n_iterations=1).fit(X, np.arange(20) % 2)
     model.classes_ = np.array([b"a", b"b"])
@@ -119,10 +119,10 @@ def test_a_dataset_of_another_width_is_refused(file):
         RCPI.load(file[0]).trajectories(Dataset(np.zeros((2, 3)), [0, 1]).X)
 
 
-def test_what_is_no_file_is_refused(tmp_path):
-    refused(tmp_path, "no model file")
-    refused(tmp_path / "nowhere", "no model file")
-    refused("nowhere\0", "no model file")
+def test_a_path_that_is_no_file_is_refused(tmp_path):
+    assert_refused(tmp_path, "no model file")
+    assert_refused(tmp_path / "nowhere", "no model file")
+    assert_refused("nowhere\0", "no model file")
     agent = agent_of()
     with pytest.raises(OSError, match=r"cannot write the model to .*nowhere"):
         agent.save(tmp_path / "nowhere" / "model")

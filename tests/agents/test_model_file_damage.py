@@ -1,4 +1,4 @@
-"""Model files that are damaged, hostile or of another kind: each is refused in one sentence."""
+"""Model files that are damaged, malicious or of another kind: each is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from agents import RCPI, DatumWiseClassifier, model_file
-from support.model_files import REFUSED, agent_of, changed, refused, spoiled
+from support.model_files import REFUSED, agent_of, assert_refused, changed, corrupted
 
 
 def test_every_truncation_is_refused(file):
     path, data, _, _ = file
     for cut in [*range(12), *np.linspace(12, len(data) - 1, 40).astype(int).tolist()]:
         path.write_bytes(data[:cut])
-        refused(path)
+        assert_refused(path)
     path.write_bytes(data + b"\0" * 8)
-    refused(path)
+    assert_refused(path)
 
 
 def test_a_flipped_bit_is_refused_or_changes_a_number(file):
@@ -38,7 +38,7 @@ def test_a_flipped_bit_is_refused_or_changes_a_number(file):
         try:
             agent = RCPI.load(path)
         except REFUSED:
-            refused(path)
+            assert_refused(path)
         else:
             survivors += 1
             assert set(agent.trajectories(np.zeros((3, 6))).answers) <= {0, 1, 2}
@@ -47,10 +47,10 @@ def test_a_flipped_bit_is_refused_or_changes_a_number(file):
 
 @settings(max_examples=150, deadline=None)
 @given(data=st.binary(max_size=200), size=st.one_of(st.none(), st.integers(0, 2**64 - 1)))
-def test_noise_is_refused(tmp_path_factory, data, size):
+def test_random_bytes_are_refused(tmp_path_factory, data, size):
     path = tmp_path_factory.getbasetemp() / "noise"
     path.write_bytes(data if size is None else struct.pack("<Q", size) + data)
-    refused(path)
+    assert_refused(path)
 
 
 class Bomb:
@@ -63,10 +63,10 @@ def test_nothing_is_unpickled(file, tmp_path, monkeypatch):
     bomb = tmp_path / "bomb"
     for content in (pickle.dumps(Bomb()), pickle.dumps(agent_of().policy.weights), b"PK\x03\x04" + data):
         bomb.write_bytes(content)
-        refused(bomb)
-        refused(bomb, load=DatumWiseClassifier.load)
+        assert_refused(bomb)
+        assert_refused(bomb, load=DatumWiseClassifier.load)
     np.save(tmp_path / "array.npy", np.array([Bomb()], dtype=object), allow_pickle=True)
-    refused(tmp_path / "array.npy")
+    assert_refused(tmp_path / "array.npy")
 
     def forbidden(*_, **__):
         raise SystemExit("unpickled")
@@ -82,7 +82,7 @@ def raw(header: bytes, body: bytes = b"") -> bytes:
 
 
 def entry(text: str) -> bytes:
-    return raw(json.dumps({"__metadata__": {model_file.FORMAT: text}}).encode())
+    return raw(json.dumps({"__metadata__": {model_file.MODEL_FORMAT: text}}).encode())
 
 
 @pytest.mark.parametrize(
@@ -117,27 +117,27 @@ def entry(text: str) -> bytes:
     ],
     ids=range(26),
 )
-def test_hostile_files_are_refused(data, tmp_path):
-    path = tmp_path / "hostile"
+def test_malicious_files_are_refused(data, tmp_path):
+    path = tmp_path / "malicious"
     path.write_bytes(data)
-    refused(path)
-    refused(path, load=DatumWiseClassifier.load)
+    assert_refused(path)
+    assert_refused(path, load=DatumWiseClassifier.load)
 
 
 @pytest.mark.parametrize("name", ["weights", "intercepts", "offset", "scale"])
-def test_numbers_that_are_not_numbers_or_too_large_are_refused(file, name):
+def test_numbers_that_are_not_finite_or_too_large_are_refused(file, name):
     arrays = file[3]
     for value in (np.nan, np.inf, -np.inf):
-        refused(changed(file, **{name: spoiled(arrays[name], value)}), f"{name} must be finite")
+        assert_refused(changed(file, **{name: corrupted(arrays[name], value)}), f"{name} must be finite")
     for shape in ((), (1,), (7, 2, 6), (*arrays[name].shape[::-1], 1)):
-        refused(changed(file, **{name: np.ones(shape, arrays[name].dtype)}), f"{name} must be finite")
+        assert_refused(changed(file, **{name: np.ones(shape, arrays[name].dtype)}), f"{name} must be finite")
     for kind in (np.complex64, np.float16, np.int64):
-        refused(changed(file, **{name: np.ones(arrays[name].shape, kind)}), f"{name} must be finite float")
-    refused(changed(file, drop=[name]), "damaged")
+        assert_refused(changed(file, **{name: np.ones(arrays[name].shape, kind)}), f"{name} must be finite float")
+    assert_refused(changed(file, drop=[name]), "damaged")
     if name in ("weights", "intercepts"):
         for value in (1e13, -1e13, 3e38, -3e38, -1e30 if name == "weights" else -2e30):
-            refused(changed(file, **{name: spoiled(arrays[name], value, at=-1)}), f"{name} must be finite")
-    refused(changed(file, intercepts=spoiled(arrays["intercepts"], -1e30, at=-1)), "intercepts")  # a class
+            assert_refused(changed(file, **{name: corrupted(arrays[name], value, at=-1)}), f"{name} must be finite")
+    assert_refused(changed(file, intercepts=corrupted(arrays["intercepts"], -1e30, at=-1)), "intercepts")  # a class
     RCPI.load(changed(file))
 
 
@@ -172,9 +172,9 @@ def test_numbers_that_are_not_numbers_or_too_large_are_refused(file, name):
 )
 def test_damaged_rules_are_refused(file, rules):
     if "groups" in rules:
-        refused(changed(file, rules=rules, drop=["rules.groups"]), "damaged")
+        assert_refused(changed(file, rules=rules, drop=["rules.groups"]), "damaged")
     else:
-        refused(changed(file, rules=rules), "damaged")
+        assert_refused(changed(file, rules=rules), "damaged")
 
 
 def test_damaged_tables_are_refused(file):
@@ -183,29 +183,29 @@ def test_damaged_tables_are_refused(file):
         f"rules.{k}" for k in ("groups", "costs", "unrelated_costs", "error_costs", "related", "prerequisites")
     }
     for name, array in arrays.items():
-        refused(changed(file, **{name: np.zeros((0,), array.dtype)}), "damaged")
-        refused(changed(file, **{name: np.zeros((2, 2, 2), array.dtype)}), "damaged")
-        if name != "rules.prerequisites":  # without them there are none
-            refused(changed(file, drop=[name]), "damaged")
-    refused(changed(file, **{"rules.costs": spoiled(arrays["rules.costs"], np.nan)}), "finite")
-    refused(changed(file, **{"rules.costs": spoiled(arrays["rules.costs"], -1)}), "negative")
-    refused(changed(file, **{"rules.error_costs": spoiled(arrays["rules.error_costs"], np.inf)}), "finite")
-    refused(changed(file, **{"rules.groups": spoiled(arrays["rules.groups"], 9)}), "group")
-    refused(changed(file, **{"rules.groups": spoiled(arrays["rules.groups"], -1)}), "group")
-    refused(changed(file, **{"rules.prerequisites": np.eye(3, dtype=np.uint8)}), "cycle")
-    refused(changed(file, **{"rules.related": np.full((3, 3), 2, np.uint8)}), "0 and 1")
+        assert_refused(changed(file, **{name: np.zeros((0,), array.dtype)}), "damaged")
+        assert_refused(changed(file, **{name: np.zeros((2, 2, 2), array.dtype)}), "damaged")
+        if name != "rules.prerequisites":  # which are optional
+            assert_refused(changed(file, drop=[name]), "damaged")
+    assert_refused(changed(file, **{"rules.costs": corrupted(arrays["rules.costs"], np.nan)}), "finite")
+    assert_refused(changed(file, **{"rules.costs": corrupted(arrays["rules.costs"], -1)}), "negative")
+    assert_refused(changed(file, **{"rules.error_costs": corrupted(arrays["rules.error_costs"], np.inf)}), "finite")
+    assert_refused(changed(file, **{"rules.groups": corrupted(arrays["rules.groups"], 9)}), "group")
+    assert_refused(changed(file, **{"rules.groups": corrupted(arrays["rules.groups"], -1)}), "group")
+    assert_refused(changed(file, **{"rules.prerequisites": np.eye(3, dtype=np.uint8)}), "cycle")
+    assert_refused(changed(file, **{"rules.related": np.full((3, 3), 2, np.uint8)}), "0 and 1")
 
 
 def test_another_kind_of_model_is_refused(file):
     path, *_ = file
-    refused(changed(file, header={"kind": "tree"}), "another kind")
+    assert_refused(changed(file, header={"kind": "tree"}), "another kind")
     model_file.write(path, "tree", {"splits": np.arange(3)}, {"depth": 2})
-    refused(path, "another kind")
+    assert_refused(path, "another kind")
     arrays, header = model_file.read(path, "tree")
     np.testing.assert_array_equal(arrays["splits"], np.arange(3))
     assert header == {"depth": 2}
     path.write_bytes(save({"a": np.zeros(2)}, {"format": "pt"}))
-    refused(path, "not a model file of fsgym")
+    assert_refused(path, "not a model file of fsgym")
 
 
 @pytest.mark.parametrize(
@@ -242,6 +242,6 @@ def test_damaged_labels_and_names_are_refused(header, tmp_path):
     DatumWiseClassifier(n_iterations=1, random_state=0).fit(X, y).save(path)
     arrays, good = model_file.read(path, "linear")
     model_file.write(path, "linear", arrays, {**good, **header})
-    refused(path, "damaged", DatumWiseClassifier.load)
-    model_file.write(path, "linear", arrays, {**good, "classes_dtype": "<U2000000000"})  # no room is made for it
+    assert_refused(path, "damaged", DatumWiseClassifier.load)
+    model_file.write(path, "linear", arrays, {**good, "classes_dtype": "<U2000000000"})  # no memory is allocated for it
     assert DatumWiseClassifier.load(path).classes_.dtype == "<U1"

@@ -1,4 +1,4 @@
-"""What holds of every kind of policy and its classifier, also of one from outside: the protocol and the files."""
+"""The protocol of policies and their model files, for every kind of policy and for one of another distribution."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AGENTS = [*KINDS, "majority"]
 
 
 def quick(kind, **options):
-    """An agent of that kind with what trains it in a moment."""
+    """An agent of that kind with parameters for a short training."""
     method = KINDS.get(kind)
     cls = MajorityClassifier if method is None else load_class(method)
     length = {cls.length_parameter: 2} if cls.length_parameter else {}
@@ -30,13 +30,13 @@ def quick(kind, **options):
 
 @pytest.fixture
 def registered(monkeypatch):
-    """The agent from outside, known by name."""
-    entry = Method("Majority", "support.majority:MajorityClassifier", True, "nobody", kind="majority")
+    """Register the agent of another distribution."""
+    entry = Method("Majority", "support.majority:MajorityClassifier", True, "none", kind="majority")
     monkeypatch.setitem(METHODS, "majority", entry)
 
 
 @pytest.mark.parametrize("name", SAVED)
-def test_a_method_that_is_saved_declares_the_kind_of_its_files(name):
+def test_a_method_declares_the_kind_of_its_model_files(name):
     cls = load_class(SAVED[name])
     assert issubclass(cls, BaseAgentClassifier)
     assert issubclass(cls.policy_class, Policy)
@@ -69,7 +69,7 @@ def test_actions_and_trajectories_agree_step_by_step(kind, variant):
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-def test_a_policy_acts_on_rows_and_under_rules_that_fit(kind):
+def test_rows_and_rules_that_do_not_fit_a_policy_are_refused(kind):
     dataset, _ = problem("base", True)
     policy = quick(kind).fit(dataset.X, dataset.y).policy_
     for X in (dataset.X[:, :5], dataset.X[0], dataset.X[None]):
@@ -78,12 +78,12 @@ def test_a_policy_acts_on_rows_and_under_rules_that_fit(kind):
     for rules in (Rules(6, 4), Rules(6, 3, groups=[[0, 1], [2, 3], [4, 5]]), Rules(5, 3)):
         with pytest.raises(ValueError, match="groups and classes that it was trained with"):
             policy.trajectories(dataset.X, rules)
-    with pytest.raises(ValueError, match="missing='error' refuses"):
+    with pytest.raises(ValueError, match="missing='error'"):
         policy.trajectories(dataset.X, Rules(6, 3, missing="error"))
 
 
 @pytest.mark.parametrize("kind", AGENTS)
-def test_a_file_of_any_kind_is_loaded_and_one_of_another_kind_refused(kind, tmp_path, registered):
+def test_a_file_is_loaded_by_its_kind_and_refused_by_other_kinds(kind, tmp_path, registered):
     dataset, _ = problem("everything", True)
     model = quick(kind, **VARIANTS["everything"]).fit(dataset.X, np.array(["low", "mid", "top"])[dataset.y])
     model.save(tmp_path / "model")
@@ -106,18 +106,18 @@ def test_a_file_without_its_own_entries_rules_or_labels_is_refused(kind, tmp_pat
     quick(kind).fit(dataset.X, dataset.y).save(path)
     arrays, header = model_file.read(path, kind)
     for name in arrays:
-        if name not in ("rules.unrelated_costs", "rules.prerequisites"):  # which rules may lack
+        if name not in ("rules.unrelated_costs", "rules.prerequisites"):  # which are optional
             model_file.write(path, kind, {k: v for k, v in arrays.items() if k != name}, header)
             with pytest.raises(ValueError, match="damaged"):
                 load_classifier(path)
     for name in header:
         model_file.write(path, kind, arrays, {k: v for k, v in header.items() if k != name})
-        with pytest.raises(ValueError, match="without labels" if name == "classes" else "damaged") as caught:
+        with pytest.raises(ValueError, match="without class labels" if name == "classes" else "damaged") as caught:
             load_classifier(path)
         assert "\n" not in str(caught.value)
 
 
-def test_a_file_of_the_first_format_must_be_made_again(tmp_path):
+def test_a_file_of_the_first_format_is_refused(tmp_path):
     dataset, _ = problem("base", False)
     model = MajorityClassifier().fit(dataset.X, dataset.y)
     model.save(tmp_path / "model")
@@ -130,15 +130,15 @@ def test_a_file_of_the_first_format_must_be_made_again(tmp_path):
         assert "\n" not in str(caught.value)
 
 
-# An agent from outside
+# An agent of another distribution
 
 
 @parametrize_with_checks([MajorityClassifier()])
-def test_an_agent_from_outside_keeps_to_the_contract_of_scikit_learn(estimator, check):
+def test_an_external_agent_fulfils_the_contract_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-def test_an_agent_from_outside_is_honest_and_evaluated():
+def test_an_external_agent_is_honest_and_evaluated():
     X, y = TABLES["wide"]
     model = MajorityClassifier(lam=0.05).fit(X, y)
     assert not honest_usage(model, X, largest=3e38).any()
@@ -149,7 +149,7 @@ def test_an_agent_from_outside_is_honest_and_evaluated():
     assert result.loss == model.estimate_loss(dataset.X, dataset.y, cv=[(np.arange(40), np.arange(40))]).loss
 
 
-def test_an_agent_from_outside_that_nobody_named_is_not_loaded_by_its_kind(tmp_path):
+def test_an_external_agent_that_is_not_registered_is_not_loaded_by_its_kind(tmp_path):
     dataset, _ = problem("base", False)
     MajorityClassifier().fit(dataset.X, dataset.y).save(tmp_path / "model")
     with pytest.raises(ValueError, match=r"a model of kind 'majority', not one of lattice, linear, network; a kind"):
@@ -157,7 +157,7 @@ def test_an_agent_from_outside_that_nobody_named_is_not_loaded_by_its_kind(tmp_p
     assert MajorityClassifier.load(tmp_path / "model").predict(dataset.X).shape == (40,)
 
 
-def test_an_agent_from_outside_that_is_registered_is_found_by_its_kind_and_compared(tmp_path, monkeypatch):
+def test_an_external_agent_that_is_registered_is_loaded_by_its_kind_and_compared(tmp_path, monkeypatch):
     dataset, _ = problem("base", False)
     MajorityClassifier(lam=0.2).fit(dataset.X, dataset.y).save(tmp_path / "model")
     try:
@@ -174,5 +174,5 @@ def test_the_first_method_of_a_kind_loads_its_files(tmp_path, monkeypatch):
     dataset, _ = problem("base", False)
     model = quick("linear").fit(dataset.X, dataset.y)
     model.save(tmp_path / "model")
-    monkeypatch.setitem(METHODS, "late", Method("Late", "nowhere:Nothing", True, "nobody", kind="linear"))
+    monkeypatch.setitem(METHODS, "late", Method("Late", "nowhere:Nothing", True, "none", kind="linear"))
     assert type(load_classifier(tmp_path / "model")) is type(model)

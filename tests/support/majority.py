@@ -1,4 +1,4 @@
-"""An agent from outside: it asks for nothing and answers the most frequent class. What a new agent has to write."""
+"""A minimal agent of another distribution: it acquires nothing and predicts the most frequent class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 @dataclass(frozen=True, eq=False)
 class MajorityPolicy(Policy):
-    """Answers one class, without acquiring anything."""
+    """Always answers the same class without acquiring anything."""
 
     kind = "majority"
 

@@ -1,4 +1,4 @@
-"""Model files for tests: a good one, changed ones, and what must hold where one is refused."""
+"""Model files for tests: a valid one, changed ones, and the check that a file is refused."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ def agent_of(variant="everything", missing=False, seed=0):
     return agent
 
 
-def same(one, other):
+def assert_same_trajectories(one, other):
     np.testing.assert_array_equal(one.order, other.order)
     np.testing.assert_array_equal(one.answers, other.answers)
     np.testing.assert_array_equal(one.acquired, other.acquired)
 
 
-def refused(path, match=".", load=RCPI.load):
+def assert_refused(path, match=".", load=RCPI.load):
     with pytest.raises(REFUSED, match=match) as caught:
         load(path)
-    said = str(caught.value)
-    assert said
-    assert "\n" not in said
-    assert len(said) < 400
+    message = str(caught.value)
+    assert message
+    assert "\n" not in message
+    assert len(message) < 400
 
 
 def changed(file, header=None, rules=None, drop=(), **arrays):
-    """The good file with some arrays, header entries and entries of the rules changed."""
+    """The valid file with some arrays, header entries and entries of the rules changed."""
     path, _, old_header, old_arrays = file
     text = {**json.loads(old_header["rules"]), **(rules or {})}
     new = {k: v for k, v in {**old_arrays, **arrays}.items() if k not in drop}
     full = {**old_header, "rules": json.dumps(text), **(header or {})}
-    path.write_bytes(save(new, {model_file.FORMAT: json.dumps(full)}))
+    path.write_bytes(save(new, {model_file.MODEL_FORMAT: json.dumps(full)}))
     return path
 
 
-def spoiled(array, value, at=0):
+def corrupted(array, value, at=0):
     array = array.copy()
     array.flat[at] = value
     return array

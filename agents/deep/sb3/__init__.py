@@ -1,4 +1,4 @@
-"""Deep reinforcement learning through Stable-Baselines3: what needs the extra ``rl``."""
+"""Training with Stable-Baselines3, which needs the extra ``rl``."""
 
 from fsgym.extras import require
 

@@ -1,4 +1,4 @@
-"""Deep Q-learning that knows which actions are legal."""
+"""Deep Q-learning over legal actions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.buffers import ReplayBuffer
 from torch.nn.functional import smooth_l1_loss
 
-IMPOSSIBLE = -torch.inf
+ILLEGAL_VALUE = -torch.inf
 
 
 class MaskedSamples(NamedTuple):
-    """Transitions (s, a, s', whether s' is an end, r), and what is legal in s'."""
+    """Transitions (s, a, s', whether s' is terminal, r), and the masks of the legal actions in s'."""
 
     observations: torch.Tensor
     actions: torch.Tensor
@@ -28,7 +28,7 @@ class MaskedSamples(NamedTuple):
 
 
 class MaskedReplayBuffer(ReplayBuffer):
-    """A replay buffer that keeps what is legal in the next state of each transition, ``next_masks``."""
+    """A replay buffer that also stores the legal actions in the next state of each transition, ``next_masks``."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -50,10 +50,10 @@ class MaskedReplayBuffer(ReplayBuffer):
 class MaskedDQN(DQN):
     """Deep Q-learning (Mnih et al., 2015) that chooses, explores and bootstraps over legal actions only.
 
-    Stable-Baselines3's DQN knows no masks: it learns by forfeiting, and its target is the maximum over actions that
-    could not be taken. Here the greedy action, the random one and that maximum are of the legal ones, and each
-    environment throws its own coin. Parameters and the rest are those of ``stable_baselines3.DQN``; the environment
-    needs ``action_masks()``, which those of this package have.
+    The DQN of Stable-Baselines3 does not use masks: it learns from forfeited episodes, and its target is the maximum
+    over all actions, legal or not. In this class the greedy action, the random action and the maximum are over the
+    legal actions, and each environment explores independently. Parameters and methods are those of
+    ``stable_baselines3.DQN``. The environment must have ``action_masks()``, as those of this package do.
 
     References
     ----------
@@ -71,7 +71,7 @@ class MaskedDQN(DQN):
 
     replay_buffer: MaskedReplayBuffer  # type: ignore[assignment]
 
-    @wraps(DQN.__init__)  # its signature: that is where the options of an algorithm are looked up
+    @wraps(DQN.__init__)  # for its signature, from which the valid options are read
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"replay_buffer_class": MaskedReplayBuffer, **kwargs})
 
@@ -83,17 +83,17 @@ class MaskedDQN(DQN):
         deterministic: bool = False,
         action_masks: NDArray | None = None,
     ) -> tuple[NDArray, Any]:
-        """As ``DQN.predict``, over the actions that ``action_masks``, bool (n, n_actions), allows."""
+        """As ``DQN.predict``, over the actions that are legal by ``action_masks``, bool (n, n_actions)."""
         if action_masks is None:
             return super().predict(observation, state, episode_start, deterministic)
         self.policy.set_training_mode(False)
         observations, many = self.policy.obs_to_tensor(observation)
         legal = np.atleast_2d(action_masks).astype(bool)
         with torch.no_grad():
-            values = self.q_net(observations).masked_fill(self._refused(legal), IMPOSSIBLE)
+            values = self.q_net(observations).masked_fill(self._illegal(legal), ILLEGAL_VALUE)
         actions = values.argmax(dim=1).cpu().numpy()
         if not deterministic:
-            actions = _explored(actions, legal, self.exploration_rate)
+            actions = _explore(actions, legal, self.exploration_rate)
         return (actions if many else actions[0]), state
 
     def train(self, gradient_steps: int, batch_size: int = 100) -> None:
@@ -103,7 +103,7 @@ class MaskedDQN(DQN):
         for _ in range(gradient_steps):
             batch: Any = self.replay_buffer.sample(batch_size)
             with torch.no_grad():  # r + gamma Q'(s', a'), a' the legal action of the largest Q(s', .)
-                scores = self.q_net(batch.next_observations).masked_fill(batch.next_masks == 0, IMPOSSIBLE)
+                scores = self.q_net(batch.next_observations).masked_fill(batch.next_masks == 0, ILLEGAL_VALUE)
                 best = scores.argmax(dim=1, keepdim=True)
                 values = self.q_net_target(batch.next_observations).gather(1, best)
                 targets = batch.rewards + (1 - batch.dones) * self.gamma * values
@@ -122,7 +122,7 @@ class MaskedDQN(DQN):
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         legal = get_action_masks(self.env)  # type: ignore[arg-type]
         if self.num_timesteps < learning_starts:
-            actions = _explored(np.zeros(n_envs, np.int64), legal, 1.0)
+            actions = _explore(np.zeros(n_envs, np.int64), legal, 1.0)
         else:
             actions, _ = self.predict(self._last_obs, action_masks=legal)  # type: ignore[arg-type]
         return actions, actions
@@ -131,11 +131,11 @@ class MaskedDQN(DQN):
         replay_buffer.next_masks[replay_buffer.pos] = get_action_masks(self.env)  # type: ignore[arg-type]
         super()._store_transition(replay_buffer, *rest, **named)
 
-    def _refused(self, legal: NDArray[np.bool_]) -> torch.Tensor:
+    def _illegal(self, legal: NDArray[np.bool_]) -> torch.Tensor:
         return torch.as_tensor(~legal, device=self.device)
 
 
-def _explored(actions: NDArray, legal: NDArray[np.bool_], rate: float) -> NDArray[np.int64]:
-    """The actions, each with probability ``rate`` replaced by a legal one drawn uniformly."""
-    chance = np.random.random  # what Stable-Baselines3 seeds
-    return np.where(chance(len(legal)) < rate, (chance(legal.shape) * legal).argmax(axis=1), actions)
+def _explore(actions: NDArray, legal: NDArray[np.bool_], rate: float) -> NDArray[np.int64]:
+    """The actions, each replaced by a uniformly random legal one with probability ``rate``."""
+    uniform = np.random.random  # the generator that Stable-Baselines3 seeds
+    return np.where(uniform(len(legal)) < rate, (uniform(legal.shape) * legal).argmax(axis=1), actions)

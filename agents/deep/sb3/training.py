@@ -1,4 +1,4 @@
-"""Algorithms of Stable-Baselines3 with settings for this task, and how they are trained beside other work."""
+"""Training of algorithms of Stable-Baselines3 with default settings, safely beside other threads."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from stable_baselines3.common.vec_env import VecMonitor
 from torch.distributions import Distribution
 
 from agents.deep.algorithms import ALGORITHMS, Algorithm, find_algorithm
-from agents.deep.network import LARGEST_VALUE, NetworkPolicy
+from agents.deep.network import MAX_ABS_Z_SCORE, NetworkPolicy
 from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards
 from fsgym.checks import brief, is_whole
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv, rules_for
 from fsgym.vector_env import DatumWiseVectorEnv
 
-TARGET = "_target."  # in the names of the copy that value-based algorithms bootstrap from, not kept
-_turn = threading.Lock()  # PyTorch's threads and the global generators are the whole process's
+TARGET_NETWORK = "_target."  # part of the array names of target networks, which are not saved
+_training_lock = threading.Lock()  # PyTorch's threads and the global random generators belong to the whole process
 
 
 class Settings(NamedTuple):
-    """How an algorithm is set by default, from its entry in ``agents.deep.ALGORITHMS``.
+    """The default settings of an algorithm, from its entry in ``agents.deep.ALGORITHMS``.
 
     Attributes
     ----------
     algorithm : class of Stable-Baselines3
-    num_envs : int, episodes side by side
-    total_timesteps : int, steps of training
+    num_envs : int, parallel episodes
+    total_timesteps : int, training steps
     options : mapping, arguments of the class
     """
 
@@ -50,7 +50,7 @@ class Settings(NamedTuple):
 
 
 def _settings(algorithm: Algorithm) -> Settings:
-    """The settings with the class itself, and the learning rate as Stable-Baselines3 takes it."""
+    """The settings with the imported class and the schedule of the learning rate."""
     options = {"learning_rate": LinearSchedule(algorithm.learning_rate, 0.0, 1.0), **algorithm.options}
     return Settings(resolve_name(algorithm.where), algorithm.num_envs, algorithm.total_timesteps, options)
 
@@ -67,21 +67,21 @@ def make_model(
     options: Mapping[str, Any] | None = None,
     seed: int | None = None,
 ) -> Any:
-    """An algorithm of Stable-Baselines3 for an environment of this package, over a native vector environment.
+    """Create an algorithm of Stable-Baselines3 for an environment of this package.
 
-    What comes back is Stable-Baselines3's own object, with its ``learn(total_timesteps, callback, progress_bar)``, and
-    what it logs; ``fsgym.evaluate`` takes it. Episode returns in its log are minus the losses; what it learns from is
-    divided by the largest error cost.
+    It runs on a vector environment of this package. The returned object is that of Stable-Baselines3, with its
+    ``learn(total_timesteps, callback, progress_bar)`` and its logs, and can be passed to ``fsgym.evaluate``. Episode
+    returns in the log are minus the losses; the rewards in training are divided by the largest error cost.
 
     Parameters
     ----------
     algorithm : str
-        A name in ``agents.deep.ALGORITHMS``. "maskable_ppo" and "dqn", which is ``MaskedDQN``, choose among legal
-        actions; "ppo" and "a2c" know no masks and learn what is legal by forfeiting.
+        A name in ``agents.deep.ALGORITHMS``. "maskable_ppo" and "dqn" (``MaskedDQN``) choose among legal actions; "ppo"
+        and "a2c" do not use masks and learn from forfeited episodes which actions are legal.
     env : environment of this package
-        Its data set and rules are taken; wrappers are looked through.
+        Provides the data set and the rules, also if it is wrapped.
     num_envs : int, optional
-        Episodes side by side; by default those of ``SETTINGS``.
+        Parallel episodes; by default those of ``SETTINGS``.
     hidden : sequence of int, default (64, 64)
         Widths of the hidden layers.
     options : mapping, optional
@@ -91,7 +91,7 @@ def make_model(
     Raises
     ------
     ValueError, TypeError
-        For another algorithm, environment or option, in one sentence.
+        If the algorithm, the environment or an option is invalid.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def make_model(
     >>> fsgym.evaluate(model, env).illegal
     0.0
     """
-    settings = settings_of(algorithm)
+    settings = find_settings(algorithm)
     inner = getattr(env, "unwrapped", env)
     if not hasattr(inner, "dataset") or not hasattr(inner, "rules"):
         raise TypeError(f"{algorithm} needs an environment of fsgym, got {brief(env)}")
@@ -113,13 +113,13 @@ def make_model(
         settings.num_envs if num_envs is None else num_envs,
         autoreset_mode=AutoresetMode.SAME_STEP,
     )
-    largest = float(np.abs(rules.error_costs).max()) or 1.0
-    venv = ScaledRewards(VecMonitor(DatumWiseVecEnv(envs)), 1.0 / largest)
+    largest_cost = float(np.abs(rules.error_costs).max()) or 1.0
+    venv = ScaledRewards(VecMonitor(DatumWiseVecEnv(envs)), 1.0 / largest_cost)
     arguments = {
         "device": "cpu",
         "policy_kwargs": {"net_arch": list(hidden)},
         **settings.options,
-        **_checked(algorithm, options),
+        **_check_options(algorithm, options),
     }
     return settings.algorithm("MlpPolicy", venv, seed=seed, **arguments)
 
@@ -135,76 +135,80 @@ def trained(
     seed: int,
     progress_bar: bool = False,
 ) -> dict[str, NDArray[np.float32]]:
-    """The arrays of a network that ``make_model`` made and trained, as ``agents.NetworkPolicy`` takes them.
+    """Create an algorithm by ``make_model`` and train it; return the arrays of its network for ``NetworkPolicy``.
 
-    Training leaves the process as it was: Stable-Baselines3 seeds the generators of Python, NumPy and PyTorch, which
-    are the whole process's. The same seed gives the same arrays.
+    Stable-Baselines3 seeds the global generators of Python, NumPy and PyTorch; their states are restored afterwards.
+    The same seed gives the same arrays.
     """
-    steps = settings_of(algorithm).total_timesteps if total_timesteps is None else total_timesteps
+    steps = find_settings(algorithm).total_timesteps if total_timesteps is None else total_timesteps
     if not is_whole(steps) or steps < 1:
         raise ValueError(f"total_timesteps must be a whole number, 1 or more, got {brief(steps)}")
     if isinstance(options, Mapping) and "policy_kwargs" in options:
-        raise ValueError("options must not hold policy_kwargs, since the network is kept by its form; use hidden")
+        raise ValueError("options must not contain policy_kwargs, since hidden defines the network; use hidden")
     with alone():
         model = make_model(algorithm, env, num_envs=num_envs, hidden=hidden, options=options, seed=seed)
         model.learn(int(steps), progress_bar=progress_bar)
     state = model.policy.state_dict().items()
-    return {name: array.cpu().numpy().copy() for name, array in state if TARGET not in name}
+    return {name: array.cpu().numpy().copy() for name, array in state if TARGET_NETWORK not in name}
 
 
 def rebuilt(policy: NetworkPolicy) -> Any:
-    """The algorithm of Stable-Baselines3 with the network of a policy; it takes values scaled as the policy's are."""
+    """The algorithm of Stable-Baselines3 with the network of a policy; it takes scaled values (``policy.scaled``)."""
     rules = policy.rules
-    nothing = Dataset(
+    placeholder = Dataset(
         np.zeros((1, rules.n_features)),
         [0],
         classes=np.arange(rules.n_classes),
         bounds=(
-            np.full(rules.n_features, -LARGEST_VALUE),
-            np.full(rules.n_features, LARGEST_VALUE),
+            np.full(rules.n_features, -MAX_ABS_Z_SCORE),
+            np.full(rules.n_features, MAX_ABS_Z_SCORE),
         ),
     )
     with alone():
-        model = make_model(policy.algorithm, DatumWiseEnv(nothing, rules), hidden=policy.hidden)
+        model = make_model(policy.algorithm, DatumWiseEnv(placeholder, rules), hidden=policy.hidden)
     names = model.policy.state_dict()
-    model.policy.load_state_dict({name: torch.tensor(policy.arrays[name.replace(TARGET, ".")]) for name in names})
+    model.policy.load_state_dict(
+        {name: torch.tensor(policy.arrays[name.replace(TARGET_NETWORK, ".")]) for name in names}
+    )
     return model
 
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Alone among the threads of this process, PyTorch in one, without its checks of each distribution.
+    """Hold the lock for training in this process, with PyTorch in one thread and without its checks of distributions.
 
-    The checks take a sixth of the training, and refuse masked probabilities whose rounded sum is not quite one.
-    Threads, checks and all generators are put back.
+    The checks take a sixth of the training time, and refuse masked probabilities whose sum is not 1 due to rounding.
+    The number of threads, the checks and the states of all random generators are restored afterwards.
     """
-    with _turn:
-        n_threads, checked = torch.get_num_threads(), Distribution._validate_args
-        states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002 (what is seeded)
+    with _training_lock:
+        n_threads, validate = torch.get_num_threads(), Distribution._validate_args
+        states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002 (the generator that is seeded)
         torch.set_num_threads(1)
         Distribution.set_default_validate_args(False)
         try:
             yield
         finally:
             torch.set_num_threads(n_threads)
-            Distribution.set_default_validate_args(checked)
+            Distribution.set_default_validate_args(validate)
             random.setstate(states[0])
             np.random.set_state(states[1])  # noqa: NPY002
             torch.set_rng_state(states[2])
 
 
-def settings_of(algorithm: str) -> Settings:
-    """The entry of ``SETTINGS``; ValueError where there is none."""
-    find_algorithm(algorithm)  # for its message
+def find_settings(algorithm: str) -> Settings:
+    """The entry of ``SETTINGS``; ValueError if there is none."""
+    find_algorithm(algorithm)  # raises ValueError
     return SETTINGS[algorithm]
 
 
-def _checked(algorithm: str, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Options that the class takes."""
+def _check_options(algorithm: str, options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The options, or an empty mapping; TypeError or ValueError unless the class takes them."""
     if not isinstance(options, Mapping | None):
         raise TypeError(f"options must be a mapping name -> value or None, got {brief(options)}")
-    known = inspect.signature(SETTINGS[algorithm].algorithm).parameters
-    strange = [name for name in options or {} if name not in known or name in ("policy", "env", "seed")]
-    if strange:
-        raise ValueError(f"{algorithm} has no option {brief(strange[0])}; its class in Stable-Baselines3 tells them")
+    parameters = inspect.signature(SETTINGS[algorithm].algorithm).parameters
+    unknown = [name for name in options or {} if name not in parameters or name in ("policy", "env", "seed")]
+    if unknown:
+        raise ValueError(
+            f"{algorithm} has no option {brief(unknown[0])}; see the arguments of its class in Stable-Baselines3"
+        )
     return options or {}

@@ -1,4 +1,4 @@
-"""The native vector environment as Stable-Baselines3 takes it."""
+"""Adapter from the vector environment of this package to that of Stable-Baselines3."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from fsgym.vector_env import DatumWiseVectorEnv
 
 
 class DatumWiseVecEnv(VecEnv):
-    """A ``VecEnv`` of Stable-Baselines3 over one ``DatumWiseVectorEnv``: a step of all episodes is one compiled call.
+    """A ``VecEnv`` of Stable-Baselines3 over a ``DatumWiseVectorEnv``, which steps all episodes in one compiled call.
 
-    Stable-Baselines3 refuses Gymnasium's vector environments, and its own loop over single ones in Python. Ended
-    episodes begin anew in the same step; what they ended with stands in their info, with ``terminal_observation``,
-    ``TimeLimit.truncated`` (never) and ``is_success`` (the answer was right), of which the log shows the mean.
+    Stable-Baselines3 does not accept vector environments of Gymnasium, and its own ones loop over single environments
+    in Python. Episodes that end are reset in the same step. Their final info is in their info dict, together with
+    ``terminal_observation``, ``TimeLimit.truncated`` (always False) and ``is_success`` (whether the answer is correct),
+    whose mean is logged.
 
     Parameters
     ----------
     envs : DatumWiseVectorEnv
-        Made with ``autoreset_mode="SameStep"``.
+        Created with ``autoreset_mode="SameStep"``.
 
     Raises
     ------
     TypeError, ValueError
-        For another environment, or another mode.
+        If the environment or its mode is another one.
 
     Notes
     -----
-    All episodes share their rules and one random generator, which is seeded with the first seed. Attributes are
-    those of the whole; ``action_masks`` is the one method that is called by episode.
+    All episodes share their rules and one random generator, which is seeded with the first seed. Attributes belong to
+    the whole vector environment; ``action_masks`` is the only method that can be called per episode.
 
     Examples
     --------
@@ -53,8 +54,8 @@ class DatumWiseVecEnv(VecEnv):
             raise TypeError(f"envs must be a vector environment of fsgym, got {brief(envs)}")
         if inner.autoreset_mode is not AutoresetMode.SAME_STEP:
             raise ValueError(
-                f"envs must begin ended episodes in the same step, got mode {inner.autoreset_mode.value!r}; "
-                "make them with autoreset_mode='SameStep'"
+                f"envs must reset episodes in the step in which they end, got mode {inner.autoreset_mode.value!r}; "
+                "create them with autoreset_mode='SameStep'"
             )
         self.envs = inner
         self._actions = np.zeros(inner.num_envs, np.int64)
@@ -75,11 +76,11 @@ class DatumWiseVecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        observations, rewards, ended, _, told = self.envs.step(self._actions)
+        observations, rewards, ended, _, step_info = self.envs.step(self._actions)
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
-        if "final_info" in told:
-            final = {k: v for k, v in told["final_info"].items() if not k.startswith("_")}
-            final["terminal_observation"], final["is_success"] = told["final_obs"], final["correct"]
+        if "final_info" in step_info:
+            final = {k: v for k, v in step_info["final_info"].items() if not k.startswith("_")}
+            final["terminal_observation"], final["is_success"] = step_info["final_obs"], final["correct"]
             for e in np.flatnonzero(ended):
                 infos[e] |= {key: values[e] for key, values in final.items()}
         return observations, rewards.astype(np.float32), ended, infos
@@ -100,7 +101,7 @@ class DatumWiseVecEnv(VecEnv):
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         if method_name != "action_masks":
-            raise AttributeError(f"episodes of a native vector environment have no method {method_name!r}")
+            raise AttributeError(f"the episodes have no method {method_name!r}, only action_masks")
         masks = self.envs.action_masks()
         return list(masks if indices is None else masks[list(self._get_indices(indices))])
 
@@ -113,7 +114,9 @@ class DatumWiseVecEnv(VecEnv):
 
 
 class ScaledRewards(VecEnvWrapper):
-    """Rewards times a constant: which policy is best stays the same, and losses of hundreds break no network.
+    """Rewards multiplied by a constant, which does not change the best policy.
+
+    Networks train badly on rewards in the hundreds.
 
     Parameters
     ----------

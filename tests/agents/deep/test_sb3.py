@@ -1,4 +1,4 @@
-"""Deep agents: Stable-Baselines3's contract, legal actions only, known optima."""
+"""Deep reinforcement learning: the contract of Stable-Baselines3, legal actions only, known optima."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stable_baselines3.common.vec_env import VecMonitor
 from agents import SB3Classifier
 from agents.deep.sb3 import SETTINGS, DatumWiseVecEnv, make_model
 from fsgym import DatumWiseEnv, DatumWiseVectorEnv, Rules
-from support.deep_training import SHORT, native, telling
+from support.deep_training import SHORT_TRAININGS, make_vec_env, one_informative_feature
 from support.problems import VARIANTS as RULES
 from support.problems import make_data
 from support.rcpi_twin import problem
@@ -24,20 +24,20 @@ from support.rcpi_twin import problem
 
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("name", RULES)
-def test_the_adapter_plays_what_the_single_environment_plays(name, missing):
+def test_the_adapter_agrees_with_single_environments(name, missing):
     dataset = make_data(missing)
     rules = Rules.for_dataset(dataset, **RULES[name])
-    venv = native(dataset, rules)
+    venv = make_vec_env(dataset, rules)
     rng = np.random.default_rng(0)
     for first in range(0, 12, 4):
         rows = np.arange(first, first + 4)
         singles = [DatumWiseEnv(dataset, rules) for _ in rows]
-        begun = [env.reset(options={"index": int(row)}) for env, row in zip(singles, rows)]
+        resets = [env.reset(options={"index": int(row)}) for env, row in zip(singles, rows)]
         venv.set_options([{"index": int(row)} for row in rows])
-        np.testing.assert_array_equal(venv.reset(), [observation for observation, _ in begun])
-        for told, (_, info) in zip(venv.reset_infos, begun):
-            np.testing.assert_array_equal(told["action_mask"], info["action_mask"])
-            assert told["spent"] == info["spent"]
+        np.testing.assert_array_equal(venv.reset(), [observation for observation, _ in resets])
+        for reset_info, (_, info) in zip(venv.reset_infos, resets):
+            np.testing.assert_array_equal(reset_info["action_mask"], info["action_mask"])
+            assert reset_info["spent"] == info["spent"]
         live = np.ones(4, bool)
         while live.any():
             masks = get_action_masks(venv)
@@ -59,12 +59,12 @@ def test_the_adapter_plays_what_the_single_environment_plays(name, missing):
                     np.testing.assert_array_equal(observations[e], observation)
                     np.testing.assert_array_equal(get_action_masks(venv)[e], singles[e].action_masks())
                     assert infos[e].keys() == {"TimeLimit.truncated"}
-            assert not observations[ended].any()  # begun anew: nothing is known
+            assert not observations[ended].any()  # a new episode, in which nothing is acquired
 
 
-def test_the_adapter_keeps_to_the_contract_of_stable_baselines():
+def test_the_adapter_fulfils_the_contract_of_stable_baselines():
     dataset, rules = problem("costs", False)
-    venv = native(dataset, rules, render_mode="rgb_array")
+    venv = make_vec_env(dataset, rules, render_mode="rgb_array")
     monitored = VecMonitor(venv)
     assert is_masking_supported(monitored)
     assert monitored.get_attr("rules") == [rules] * 4
@@ -80,10 +80,10 @@ def test_the_adapter_keeps_to_the_contract_of_stable_baselines():
 
     def play(seed):
         monitored.seed(seed)
-        seen, answers = [monitored.reset()], np.full(4, rules.n_acquisitions)
+        observations, answers = [monitored.reset()], np.full(4, rules.n_acquisitions)
         for step in range(6):
-            seen.append(monitored.step(np.array([step % 3] * 4) if step % 4 != 3 else answers)[0])
-        return np.array(seen)
+            observations.append(monitored.step(np.array([step % 3] * 4) if step % 4 != 3 else answers)[0])
+        return np.array(observations)
 
     np.testing.assert_array_equal(play(3), play(3))
     assert (play(3) != play(4)).any()
@@ -96,7 +96,7 @@ def test_the_adapter_keeps_to_the_contract_of_stable_baselines():
 
 def test_logged_returns_are_minus_the_losses():
     dataset, rules = problem("costs", False)
-    venv = VecMonitor(native(dataset, rules, 8))
+    venv = VecMonitor(make_vec_env(dataset, rules, 8))
     venv.reset()
     rng, n_ended = np.random.default_rng(0), 0
     for _ in range(30):
@@ -108,7 +108,7 @@ def test_logged_returns_are_minus_the_losses():
     assert n_ended > 10
 
 
-def test_what_cannot_be_adapted_gets_a_sentence():
+def test_other_environments_are_refused_in_one_sentence():
     dataset, rules = problem("base", False)
     with pytest.raises(ValueError, match="autoreset_mode='SameStep'"):
         DatumWiseVecEnv(DatumWiseVectorEnv(dataset, rules, 2))
@@ -122,9 +122,9 @@ def test_what_cannot_be_adapted_gets_a_sentence():
 @pytest.mark.parametrize("variant", ["everything", "needle", "prerequisites, budget"])
 def test_no_illegal_action_is_ever_tried_in_training(algorithm, variant):
     dataset, rules = problem(variant, missing=True)
-    venv = native(dataset, rules, 8, illegal_action="raise")
+    venv = make_vec_env(dataset, rules, 8, illegal_action="raise")
     settings = SETTINGS[algorithm]
-    options = {**settings.options, **SHORT[algorithm]["options"]}
+    options = {**settings.options, **SHORT_TRAININGS[algorithm]["options"]}
     model = settings.algorithm("MlpPolicy", VecMonitor(venv), device="cpu", seed=0, **options)
     assert model.learn(800).num_timesteps >= 800
 
@@ -133,7 +133,7 @@ def test_plain_deep_q_learning_does_try_illegal_actions():
     from stable_baselines3 import DQN
 
     dataset, rules = problem("everything", missing=True)
-    venv = VecMonitor(native(dataset, rules, 8, illegal_action="raise"))
+    venv = VecMonitor(make_vec_env(dataset, rules, 8, illegal_action="raise"))
     with pytest.raises(ValueError, match=r"is not allowed now|already acquired|no value"):
         DQN("MlpPolicy", venv, device="cpu", seed=0, learning_starts=50, target_update_interval=8).learn(400)
 
@@ -161,7 +161,7 @@ def test_the_target_is_the_maximum_over_legal_actions():
     assert model.logger.name_to_value["train/loss"] == pytest.approx(np.mean(losses), rel=1e-5)
 
 
-def test_the_replay_buffer_keeps_the_masks_of_the_next_states():
+def test_the_replay_buffer_stores_the_masks_of_the_next_states():
     dataset, rules = problem("budget", False)
 
     class Watch(BaseCallback):
@@ -181,29 +181,29 @@ def test_the_replay_buffer_keeps_the_masks_of_the_next_states():
     assert not buffer.next_masks[:20][over][:, :J].any()
 
 
-def test_exploration_draws_every_legal_action_alike():
+def test_exploration_samples_legal_actions_uniformly():
     dataset, rules = problem("base", False)
     model = make_model("dqn", DatumWiseEnv(dataset, rules), seed=0)
     model.exploration_rate = 1.0
     legal = np.array([True, False, True, False, False, False, True, False, True])
-    seen = np.zeros((4000, 12), np.float32)
-    drawn, _ = model.predict(seen, action_masks=np.tile(legal, (4000, 1)))
-    counts = np.bincount(drawn, minlength=9)
+    observations = np.zeros((4000, 12), np.float32)
+    sampled, _ = model.predict(observations, action_masks=np.tile(legal, (4000, 1)))
+    counts = np.bincount(sampled, minlength=9)
     assert (counts[~legal] == 0).all()
     assert (abs(counts[legal] - 1000) < 120).all()
-    greedy, _ = model.predict(seen[0], action_masks=legal, deterministic=True)
+    greedy, _ = model.predict(observations[0], action_masks=legal, deterministic=True)
     assert greedy.shape == ()
     assert legal[greedy]
 
 
 @pytest.mark.parametrize(("algorithm", "steps"), [("maskable_ppo", 30_000), ("dqn", 20_000)])
-def test_a_task_of_one_telling_feature_is_solved(algorithm, steps):
-    X, y = telling()
+def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
+    X, y = one_informative_feature()
     model = SB3Classifier(0.1, algorithm=algorithm, total_timesteps=steps, random_state=0).fit(X, y)
-    fresh, truth = telling(400, seed=1)
-    used = model.features_used(fresh)
+    X_test, y_test = one_informative_feature(400, seed=1)
+    used = model.features_used(X_test)
     assert used[:, 0].mean() > 0.95
     assert used[:, 1:].mean() < 0.02
-    assert model.score(fresh, truth) > 0.95
-    dear = clone(model).set_params(lam=10.0, total_timesteps=8000).fit(X, y)
-    assert not dear.features_used(fresh).any()
+    assert model.score(X_test, y_test) > 0.95
+    expensive = clone(model).set_params(lam=10.0, total_timesteps=8000).fit(X, y)
+    assert not expensive.features_used(X_test).any()

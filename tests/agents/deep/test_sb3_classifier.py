@@ -1,4 +1,4 @@
-"""Deep agents as classifiers: scikit-learn's contract, honesty, networks that come back byte by byte."""
+"""Deep agents as classifiers: the contract of scikit-learn, honesty, model files with the same bytes."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from agents.deep import ALGORITHMS
 from agents.deep.sb3 import SETTINGS, make_model, rebuilt, training
 from fsgym import Rules, Scaling, compare, evaluate
 from fsgym.registration import VARIANTS as IDS
-from support.deep_training import SHORT, quick, short, telling
+from support.deep_training import SHORT_TRAININGS, one_informative_feature, short_classifier, short_training
 from support.rcpi_twin import VARIANTS, problem
 
-ENOUGH = {
+CONTRACT_TRAINING = {
     "total_timesteps": 768,
     "num_envs": 32,
     "options": {"n_steps": 4, "batch_size": 128, "learning_rate": 1e-2, "ent_coef": 0.0},
 }
 
 
-@parametrize_with_checks([quick(**ENOUGH), quick("dqn")])
+@parametrize_with_checks([short_classifier(**CONTRACT_TRAINING), short_classifier("dqn")])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_arrays_decide_as_the_network_of_stable_baselines(algorithm, tmp_path):
+def test_the_policy_agrees_with_the_network_of_stable_baselines(algorithm, tmp_path):
     dataset, _ = problem("everything", missing=True, n=60)
-    model = quick(algorithm, hidden=(16, 8), **VARIANTS["everything"]).fit(dataset.X, dataset.y)
+    model = short_classifier(algorithm, hidden=(16, 8), **VARIANTS["everything"]).fit(dataset.X, dataset.y)
     policy, rules = model.policy_, model.rules_
     rng = np.random.default_rng(1)
     acquired = rng.random((500, 6)) < 0.5
     values = rng.normal(0, 3, (500, 6)).astype(np.float32)
     legal = rng.random((500, rules.n_actions)) < 0.5
     legal[:, -1] = True
-    seen = np.concatenate([acquired, policy.scaled(values) * acquired], axis=1).astype(np.float32)
+    observations = np.concatenate([acquired, policy.scaled(values) * acquired], axis=1).astype(np.float32)
 
     model.export(tmp_path / "model.zip")
     for theirs in (rebuilt(policy), SETTINGS[algorithm].algorithm.load(tmp_path / "model.zip", device="cpu")):
         with torch.no_grad():
-            inner = torch.as_tensor(seen)
+            inner = torch.as_tensor(observations)
             if algorithm == "dqn":
                 outputs = theirs.q_net(inner).numpy()
             else:
@@ -62,21 +62,21 @@ def test_the_arrays_decide_as_the_network_of_stable_baselines(algorithm, tmp_pat
             ours = ours - np.log(np.exp(ours).sum(axis=1, keepdims=True))
         np.testing.assert_allclose(ours, outputs, rtol=1e-4, atol=1e-5)
         if algorithm in ("maskable_ppo", "dqn"):
-            actions, _ = theirs.predict(seen, deterministic=True, action_masks=legal)
+            actions, _ = theirs.predict(observations, deterministic=True, action_masks=legal)
             np.testing.assert_array_equal(policy.actions(acquired, values, legal), actions)
     assert legal[np.arange(500), policy.actions(acquired, values, legal)].all()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_what_is_not_looked_at_does_not_matter(variant):
+def test_values_that_are_not_acquired_have_no_effect(variant):
     dataset, _ = problem(variant, missing=True, n=60)
-    model = quick(**VARIANTS[variant]).fit(dataset.X, dataset.y)
+    model = short_classifier(**VARIANTS[variant]).fit(dataset.X, dataset.y)
     done = model.trajectories(dataset.X)
-    free = ~done.acquired & ~np.isnan(dataset.X)
-    assert free.any()
+    not_acquired = ~done.acquired & ~np.isnan(dataset.X)
+    assert not_acquired.any()
     rng = np.random.default_rng(1)
     for huge in (1.0, 1e6, 3e38):
-        again = model.trajectories(np.where(free, rng.uniform(-huge, huge, dataset.X.shape), dataset.X))
+        again = model.trajectories(np.where(not_acquired, rng.uniform(-huge, huge, dataset.X.shape), dataset.X))
         for one, other in zip((again.order, again.answers, again.acquired), (done.order, done.answers, done.acquired)):
             np.testing.assert_array_equal(one, other)
     assert not done.forfeited.any()
@@ -86,16 +86,16 @@ def test_what_is_not_looked_at_does_not_matter(variant):
 
 
 @pytest.mark.parametrize("algorithm", ["maskable_ppo", "dqn"])
-def test_the_same_seed_gives_the_same_file_and_the_process_stays_as_it_was(algorithm, tmp_path):
-    X, y = telling()
+def test_the_same_seed_gives_the_same_file_and_the_process_state_is_restored(algorithm, tmp_path):
+    X, y = one_informative_feature()
     random.seed(5), np.random.seed(5), torch.manual_seed(5)  # noqa: NPY002
     before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
     torch.set_num_threads(2)
     try:
         for name in ("one", "two"):
-            np.random.random(3), torch.rand(3)  # noqa: NPY002  what was drawn elsewhere does not matter
+            np.random.random(3), torch.rand(3)  # noqa: NPY002  other uses of the generators have no effect
             np.random.seed(5), torch.manual_seed(5)  # noqa: NPY002
-            quick(algorithm).fit(X, y).save(tmp_path / name)
+            short_classifier(algorithm).fit(X, y).save(tmp_path / name)
         assert torch.get_num_threads() == 2
         assert torch.distributions.Distribution._validate_args
     finally:
@@ -103,27 +103,32 @@ def test_the_same_seed_gives_the_same_file_and_the_process_stays_as_it_was(algor
     after = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()  # noqa: NPY002
     assert before == after
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    quick(algorithm).set_params(random_state=1).fit(X, y).save(tmp_path / "three")
+    short_classifier(algorithm).set_params(random_state=1).fit(X, y).save(tmp_path / "three")
     assert (tmp_path / "one").read_bytes() != (tmp_path / "three").read_bytes()
 
 
 def test_trainings_in_threads_do_not_disturb_each_other():
-    X, y = telling()
-    makers = [quick("dqn"), quick("maskable_ppo"), quick("dqn", random_state=1), quick("a2c")]
-    alone = [clone(model).fit(X, y).policy_.arrays for model in makers]
-    together = Parallel(n_jobs=4, require="sharedmem")(delayed(clone(model).fit)(X, y) for model in makers)
-    for arrays, model in zip(alone, together):
+    X, y = one_informative_feature()
+    makers = [
+        short_classifier("dqn"),
+        short_classifier("maskable_ppo"),
+        short_classifier("dqn", random_state=1),
+        short_classifier("a2c"),
+    ]
+    serial = [clone(model).fit(X, y).policy_.arrays for model in makers]
+    parallel = Parallel(n_jobs=4, require="sharedmem")(delayed(clone(model).fit)(X, y) for model in makers)
+    for arrays, model in zip(serial, parallel):
         for name, array in arrays.items():
             np.testing.assert_array_equal(model.policy_.arrays[name], array)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_saved_classifier_comes_back_whole(algorithm, tmp_path, monkeypatch):
+def test_a_loaded_classifier_is_the_saved_one(algorithm, tmp_path, monkeypatch):
     import pandas as pd
 
-    X, y = telling()
+    X, y = one_informative_feature()
     frame, labels = pd.DataFrame(X, columns=list("abcde")), np.where(y, "well", "ill")
-    model = quick(algorithm, hidden=(8,), costs=[1, 2, 3, 4, 5], budget_cost=7.0).fit(frame, labels)
+    model = short_classifier(algorithm, hidden=(8,), costs=[1, 2, 3, 4, 5], budget_cost=7.0).fit(frame, labels)
     model.save(tmp_path / "model")
 
     def forbidden(*_, **__):
@@ -141,18 +146,18 @@ def test_a_saved_classifier_comes_back_whole(algorithm, tmp_path, monkeypatch):
     np.testing.assert_array_equal(again.features_used(frame), model.features_used(frame))
     again.save(tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
-    anew = again.set_params(random_state=0, **short(algorithm)).fit(frame, labels)  # its rules are its parameters
-    np.testing.assert_array_equal(anew.predict(frame), model.predict(frame))
+    refitted = again.set_params(random_state=0, **short_training(algorithm)).fit(frame, labels)  # with the same rules
+    np.testing.assert_array_equal(refitted.predict(frame), model.predict(frame))
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("network") / "model"
-    quick(hidden=(4,)).fit(*telling(40)).save(path)
+    short_classifier(hidden=(4,)).fit(*one_informative_feature(40)).save(path)
     return path
 
 
-def refused(path, match="damaged"):
+def assert_refused(path, match="damaged"):
     with pytest.raises((ValueError, OSError), match=match) as caught:
         SB3Classifier.load(path)
     assert "\n" not in str(caught.value)
@@ -163,47 +168,47 @@ def test_damaged_networks_are_refused(file, tmp_path):
     arrays, header = model_file.read(file, "network")
     path = tmp_path / "bad"
 
-    def written(changed=(), drop=None, **entries):
-        kept = {k: v for k, v in {**arrays, **dict(changed)}.items() if k != drop}
-        model_file.write(path, "network", kept, {**header, **entries})
+    def write_changed(changed=(), drop=None, **entries):
+        remaining = {k: v for k, v in {**arrays, **dict(changed)}.items() if k != drop}
+        model_file.write(path, "network", remaining, {**header, **entries})
         return path
 
-    SB3Classifier.load(written())
+    SB3Classifier.load(write_changed())
     for name in [k for k in arrays if k.startswith("network.")] + ["offset", "scale"]:
-        refused(written(drop=name))
+        assert_refused(write_changed(drop=name))
         for value in (np.nan, np.inf):
-            spoilt = arrays[name].copy()
-            spoilt.flat[0] = value
-            refused(written({name: spoilt}), "must be finite")
-        refused(written({name: arrays[name].astype(np.float16)}), "must be finite")
-        refused(written({name: arrays[name][..., None]}), "must be finite")
-    refused(written({"network.stranger": np.zeros(1, np.float32)}), "has no 'stranger'")
+            damaged = arrays[name].copy()
+            damaged.flat[0] = value
+            assert_refused(write_changed({name: damaged}), "must be finite")
+        assert_refused(write_changed({name: arrays[name].astype(np.float16)}), "must be finite")
+        assert_refused(write_changed({name: arrays[name][..., None]}), "must be finite")
+    assert_refused(write_changed({"network.unknown": np.zeros(1, np.float32)}), "has no array 'unknown'")
     for hidden in (None, [], [5], [4, 4], [-4], [True], [4.0], ["4"], [10**12], [10**400], "4"):
-        refused(written(hidden=hidden))
+        assert_refused(write_changed(hidden=hidden))
     for algorithm in (None, "", "sarsa", "dqn", ["ppo"], {}):
-        refused(written(algorithm=algorithm))
+        assert_refused(write_changed(algorithm=algorithm))
     for entry in ({"classes": ["a"]}, {"feature_names": 3}, {"rules": "{"}, {"classes_dtype": "V8"}):
-        refused(written(**entry))
+        assert_refused(write_changed(**entry))
     data = file.read_bytes()
     for cut in (0, 7, 8, 100, len(data) // 2, len(data) - 1):
         path.write_bytes(data[:cut])
-        refused(path, ".")
-    refused(tmp_path / "nowhere", "no model file")
+        assert_refused(path, ".")
+    assert_refused(tmp_path / "nowhere", "no model file")
     model_file.write(path, "linear", arrays, header)
-    refused(path, "another kind of model")
-    assert model_file.kind_of(file) == "network"
+    assert_refused(path, "another kind of model")
+    assert model_file.read_kind(file) == "network"
 
 
-def test_weights_as_large_as_can_be_lead_to_legal_actions_and_no_warning(file):
+def test_the_largest_weights_lead_to_legal_actions_without_warnings(file):
     policy, _ = model_file.load(file, NetworkPolicy)
     huge = {name: np.full_like(array, 3e38) for name, array in policy.arrays.items()}
-    wild = NetworkPolicy(policy.algorithm, policy.hidden, huge, policy.scaling, policy.rules)
-    done = wild.trajectories(telling(20)[0])
+    extreme = NetworkPolicy(policy.algorithm, policy.hidden, huge, policy.scaling, policy.rules)
+    done = extreme.trajectories(one_informative_feature(20)[0])
     assert not done.forfeited.any()
     with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 5\)"):
-        wild.trajectories(np.zeros((3, 4)))
+        extreme.trajectories(np.zeros((3, 4)))
     with pytest.raises(ValueError, match="groups and classes that it was trained with"):
-        wild.trajectories(np.zeros((3, 5)), Rules(5, 3))
+        extreme.trajectories(np.zeros((3, 5)), Rules(5, 3))
 
 
 @pytest.mark.parametrize(
@@ -229,13 +234,13 @@ def test_weights_as_large_as_can_be_lead_to_legal_actions_and_no_warning(file):
         ("budget", 1.5, "budget"),
     ],
 )
-def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
+def test_invalid_parameters_are_refused_in_one_sentence(option, value, word):
     with pytest.raises((ValueError, TypeError), match=word) as caught:
-        quick(**{option: value}).fit(*telling(30))
+        short_classifier(**{option: value}).fit(*one_informative_feature(30))
     assert "\n" not in str(caught.value)
 
 
-def test_a_classifier_that_was_not_fitted_says_so(tmp_path):
+def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
     for call in (SB3Classifier().save, SB3Classifier().export):
         with pytest.raises(NotFittedError):
             call(tmp_path / "model")
@@ -245,7 +250,7 @@ def test_a_classifier_that_was_not_fitted_says_so(tmp_path):
 @pytest.mark.parametrize("name", IDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_all_ids_train_with_all_algorithms(name, algorithm):
-    options = short(algorithm).get("options")
+    options = short_training(algorithm).get("options")
     model = make_model(algorithm, gym.make(name), num_envs=8, options=options, seed=0).learn(256)
     result = evaluate(model, gym.make(name, split="test"))
     assert np.isfinite(result.loss)
@@ -254,8 +259,8 @@ def test_all_ids_train_with_all_algorithms(name, algorithm):
         assert result.admissible == 1
 
 
-def test_error_costs_of_hundreds_are_learnt_as_well_as_ones():
-    X, y = telling()
+def test_the_scale_of_error_costs_does_not_matter():
+    X, y = one_informative_feature()
     small = SB3Classifier(0.1, total_timesteps=4096, random_state=0).fit(X, y)
     large = SB3Classifier(100.0, error_costs=[[0, 1000], [1000, 0]], total_timesteps=4096, random_state=0).fit(X, y)
     for name, array in small.policy_.arrays.items():
@@ -263,10 +268,12 @@ def test_error_costs_of_hundreds_are_learnt_as_well_as_ones():
     np.testing.assert_array_equal(small.predict(X), large.predict(X))
 
 
-def test_both_are_methods_of_the_comparison(monkeypatch):
+def test_both_algorithms_are_methods_of_the_comparison(monkeypatch):
     def shortened(name):
-        options = {**SETTINGS[name].options, **SHORT[name]["options"]}
-        return SETTINGS[name]._replace(num_envs=8, total_timesteps=SHORT[name]["total_timesteps"], options=options)
+        options = {**SETTINGS[name].options, **SHORT_TRAININGS[name]["options"]}
+        return SETTINGS[name]._replace(
+            num_envs=8, total_timesteps=SHORT_TRAININGS[name]["total_timesteps"], options=options
+        )
 
     monkeypatch.setattr(training, "SETTINGS", {name: shortened(name) for name in ("maskable_ppo", "dqn")})
     results = compare("wine", ["maskable_ppo", "dqn"], splits=1, lam=[0.01, 0.1], budget=3)
@@ -287,7 +294,7 @@ def test_z_scores_ignore_what_is_missing():
         assert np.isfinite(Scaling.standard(np.full((3, 2), 3e38)).scale).all()
 
 
-def test_without_the_extra_there_is_one_sentence_with_the_line_that_installs_it(file, tmp_path):
+def test_without_the_extra_the_error_names_the_command_that_installs_it(file, tmp_path):
     code = f"""
 import sys
 for name in ("stable_baselines3", "sb3_contrib"):
@@ -297,7 +304,7 @@ import fsgym
 from agents import SB3Classifier
 from fsgym import cli
 
-def said(function):
+def print_import_error(function):
     try:
         function()
     except ImportError as error:
@@ -312,13 +319,13 @@ def command(*arguments):
 X, y = np.random.default_rng(0).normal(size=(20, 5)), np.arange(20) % 2
 model = SB3Classifier.load({str(file)!r})
 assert model.predict(X).shape == (20,)
-said(lambda: SB3Classifier().fit(X, y))
-said(lambda: SB3Classifier(algorithm="dqn").fit(X, y))
-said(lambda: model.export({str(tmp_path / "zip")!r}))
-said(lambda: __import__("agents.deep.sb3"))
-said(lambda: __import__("agents.deep.sb3.dqn"))
-said(lambda: __import__("agents.deep.sb3.vec_env"))
-said(lambda: fsgym.compare("wine", ["maskable_ppo"]))
+print_import_error(lambda: SB3Classifier().fit(X, y))
+print_import_error(lambda: SB3Classifier(algorithm="dqn").fit(X, y))
+print_import_error(lambda: model.export({str(tmp_path / "zip")!r}))
+print_import_error(lambda: __import__("agents.deep.sb3"))
+print_import_error(lambda: __import__("agents.deep.sb3.dqn"))
+print_import_error(lambda: __import__("agents.deep.sb3.vec_env"))
+print_import_error(lambda: fsgym.compare("wine", ["maskable_ppo"]))
 sys.stderr = sys.stdout
 command("compare", "wine", "--methods", "cart,dqn")
 """

@@ -1,4 +1,4 @@
-"""The lattice agent as a whole: it learns, is honest, gives the same bytes, is saved, refuses nonsense."""
+"""The lattice classifier as a whole: accuracy, honesty, reproducibility, model files and invalid input."""
 
 from __future__ import annotations
 
@@ -13,13 +13,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import DatumWiseClassifier, LatticeClassifier, LatticePolicy, load_classifier, model_file
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
+from support.model_files import assert_same_trajectories
 from support.rcpi_twin import VARIANTS, problem
-
-
-def same(one, other):
-    np.testing.assert_array_equal(one.order, other.order)
-    np.testing.assert_array_equal(one.answers, other.answers)
-    np.testing.assert_array_equal(one.acquired, other.acquired)
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +23,8 @@ def cancer():
     return LatticeClassifier(lam=0.02, random_state=0).fit(X[:250], y[:250]), X, y
 
 
-def cube(n_rows, seed=0, n_blocks=4, wide=2):
-    """A first feature says which block of ``wide`` features tells the class; by itself it tells nothing."""
+def context_task(n_rows, seed=0, n_blocks=4, wide=2):
+    """The first feature says which block of ``wide`` features is informative; it is uninformative on its own."""
     rng = np.random.default_rng(seed)
     block, y = rng.integers(0, n_blocks, n_rows), rng.integers(0, 2, n_rows)
     values = rng.normal(size=(n_rows, n_blocks, wide))
@@ -37,39 +32,39 @@ def cube(n_rows, seed=0, n_blocks=4, wide=2):
     return np.column_stack([block, values.reshape(n_rows, -1)]).astype(np.float32), y
 
 
-def test_a_context_is_asked_first_and_then_its_block():
-    X, y = cube(1200)
+def test_the_context_is_acquired_first_and_then_its_block():
+    X, y = context_task(1200)
     model = LatticeClassifier(lam=0.02, random_state=0).fit(X[:600], y[:600])
-    literal = DatumWiseClassifier(lam=0.02, n_iterations=5, random_state=0).fit(X[:600], y[:600])
+    rcpi = DatumWiseClassifier(lam=0.02, n_iterations=5, random_state=0).fit(X[:600], y[:600])
     test = Dataset(X[600:], y[600:])
     result = evaluate(model, test, model.rules_)
-    assert result.loss < evaluate(literal, test, model.rules_).loss - 0.1
+    assert result.loss < evaluate(rcpi, test, model.rules_).loss - 0.1
     done = model.trajectories(X[600:])
     assert (done.order[:, 0] == 0).mean() > 0.95
-    right = (done.order[:, 1] - 1) // 2 == X[600:, 0]
-    assert right[done.lengths > 1].mean() > 0.95
+    in_block = (done.order[:, 1] - 1) // 2 == X[600:, 0]
+    assert in_block[done.lengths > 1].mean() > 0.95
 
 
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_honest_and_never_illegal(variant, missing):
+def test_values_that_are_not_acquired_have_no_effect_and_no_action_is_illegal(variant, missing):
     dataset, _ = problem(variant, missing, n=60)
     X, y = dataset.X, dataset.y
     model = LatticeClassifier(random_state=0).set_params(**{"lam": 0.01, **VARIANTS[variant]}).fit(X, y)
     done = model.trajectories(X)
-    free = ~done.acquired & ~np.isnan(X)
+    not_acquired = ~done.acquired & ~np.isnan(X)
     rng = np.random.default_rng(1)
     for huge in (1.0, 3e38):
-        same(model.trajectories(np.where(free, rng.uniform(-huge, huge, X.shape), X)), done)
+        assert_same_trajectories(model.trajectories(np.where(not_acquired, rng.uniform(-huge, huge, X.shape), X)), done)
     assert not (done.acquired & np.isnan(X)).any()
     result = evaluate(model, dataset, model.rules_)
     assert result.admissible == 1
-    fresh = rng.uniform(-1, 1, X.shape).astype(np.float32)
-    fresh[rng.random(X.shape) < 0.3] = np.nan
-    other = Dataset(fresh, y)
+    X_new = rng.uniform(-1, 1, X.shape).astype(np.float32)
+    X_new[rng.random(X.shape) < 0.3] = np.nan
+    other = Dataset(X_new, y)
     assert evaluate(model, other, model.rules_).admissible == 1
     live = evaluate(lambda o, m: act(model, o, m), DatumWiseEnv(dataset, model.rules_))
-    same(live.trajectories, done)
+    assert_same_trajectories(live.trajectories, done)
     assert live.illegal == 0
 
 
@@ -78,14 +73,14 @@ def act(model, observations, masks):
     return model.policy_.actions(observations[:, :n] > 0.5, observations[:, n:], np.asarray(masks, bool))
 
 
-def test_it_acts_from_any_state_and_under_other_budgets(cancer):
+def test_the_policy_acts_in_any_state_and_under_other_budgets(cancer):
     model, X, _ = cancer
     rng = np.random.default_rng(0)
     acquired, legal = rng.random(X.shape) < 0.3, np.ones((len(X), 32), bool)
     legal[:, :30] = ~acquired
     actions = model.policy_.actions(acquired, X.astype(np.float32), legal)
     assert legal[np.arange(len(X)), actions].all()
-    assert (actions >= 30).mean() > 0.9  # it knows no subset as large as these, and answers
+    assert (actions >= 30).mean() > 0.9  # the policy knows no subset as large as these, and answers
     for budget in (0, 1):
         rules = Rules(30, 2, lam=0.02, budget=budget)
         done = model.policy_.trajectories(X, rules)
@@ -96,24 +91,24 @@ def test_it_acts_from_any_state_and_under_other_budgets(cancer):
         model.policy_.trajectories(X[:, :5])
 
 
-def test_few_questions_and_few_errors(cancer):
+def test_few_features_and_few_errors(cancer):
     model, X, y = cancer
     result = evaluate(model, Dataset(X[250:], y[250:]), model.rules_)
     assert result.accuracy > 0.92
     assert 0.5 < result.n_features < 4
-    literal = DatumWiseClassifier(lam=0.02, n_iterations=4, random_state=0).fit(X[:250], y[:250])
-    assert result.loss < evaluate(literal, Dataset(X[250:], y[250:]), model.rules_).loss
+    rcpi = DatumWiseClassifier(lam=0.02, n_iterations=4, random_state=0).fit(X[:250], y[:250])
+    assert result.loss < evaluate(rcpi, Dataset(X[250:], y[250:]), model.rules_).loss
     assert model.history_[-1]["subsets"] >= model.history_[-1]["visited"] > 1
 
 
-def test_the_same_bytes_for_any_number_of_threads(tmp_path):
+def test_model_files_do_not_depend_on_the_number_of_threads(tmp_path):
     X, y = load_wine(return_X_y=True)
     for name, n_jobs in (("one", 1), ("two", 2), ("again", None)):
         LatticeClassifier(lam=0.05, n_jobs=n_jobs, random_state=3).fit(X, y).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes() == (tmp_path / "again").read_bytes()
 
 
-def test_a_path_is_what_fits_of_its_prices_are(tmp_path):
+def test_a_path_gives_the_same_models_as_separate_fits(tmp_path):
     X, y = load_wine(return_X_y=True)
     model = LatticeClassifier(budget=3, random_state=0)
     models = model.path(X, y, [0.1, 0.02])
@@ -129,7 +124,7 @@ def test_a_path_is_what_fits_of_its_prices_are(tmp_path):
             model.path(X, y, wrong)
 
 
-def test_missing_values_cost_nothing_and_cannot_be_had(cancer):
+def test_missing_values_are_unavailable_and_cost_nothing(cancer):
     _, X, y = cancer
     X = X[:200].copy()
     X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
@@ -139,32 +134,32 @@ def test_missing_values_cost_nothing_and_cannot_be_had(cancer):
     assert not (used & np.isnan(X)).any()
     assert model.score(X, y[:200]) > 0.85
     assert set(model.predict(np.full((2, 30), np.nan))) <= {0, 1}
-    with pytest.raises(ValueError, match="missing='error' refuses"):
+    with pytest.raises(ValueError, match="missing='error'"):
         clone(model).set_params(missing="error").fit(X, y[:200])
 
 
-def test_probabilities_tell_how_often_it_is_right():
+def test_the_mean_probability_of_the_answer_is_the_accuracy():
     X, y = load_breast_cancer(return_X_y=True)
     rows = np.random.default_rng(1).permutation(len(y))
-    learnt, judged = rows[:285], rows[285:]
-    model = LatticeClassifier(lam=0.05, random_state=0).fit(X[learnt], y[learnt])
-    P = model.predict_proba(X[judged])
-    np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X[judged]))
-    assert abs(P.max(axis=1).mean() - model.score(X[judged], y[judged])) < 0.05
+    train, test = rows[:285], rows[285:]
+    model = LatticeClassifier(lam=0.05, random_state=0).fit(X[train], y[train])
+    P = model.predict_proba(X[test])
+    np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X[test]))
+    assert abs(P.max(axis=1).mean() - model.score(X[test], y[test])) < 0.05
 
 
-# Files
+# Model files
 
 
 @pytest.mark.parametrize("variant", ["base", "everything", "costs"])
-def test_what_was_saved_comes_back(variant, tmp_path):
+def test_a_loaded_model_is_the_saved_one(variant, tmp_path):
     dataset, _ = problem(variant, True, n=60)
     X, y = dataset.X, np.array(["low", "mid", "top"])[dataset.y]
     model = LatticeClassifier(random_state=0).set_params(**{"lam": 0.01, **VARIANTS[variant]}).fit(X, y)
     model.save(tmp_path / "model")
     again = load_classifier(tmp_path / "model")
     assert isinstance(again, LatticeClassifier)
-    same(again.trajectories(X), model.trajectories(X))
+    assert_same_trajectories(again.trajectories(X), model.trajectories(X))
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
     assert repr(again.rules_) == repr(model.rules_)
     again.save(tmp_path / "copy")
@@ -173,7 +168,7 @@ def test_what_was_saved_comes_back(variant, tmp_path):
         DatumWiseClassifier.load(tmp_path / "model")
 
 
-def test_a_hostile_file_is_refused(cancer, tmp_path):
+def test_a_damaged_file_is_refused(cancer, tmp_path):
     model, *_ = cancer
     path = tmp_path / "model"
     model.save(path)
@@ -182,19 +177,19 @@ def test_a_hostile_file_is_refused(cancer, tmp_path):
     for name, array in arrays.items():
         if name.startswith("rules."):
             continue
-        for spoilt in (array[:-1], np.zeros(0, array.dtype), array.astype(np.float32)):
-            if spoilt.dtype == array.dtype and spoilt.shape == array.shape:
+        for damaged in (array[:-1], np.zeros(0, array.dtype), array.astype(np.float32)):
+            if damaged.dtype == array.dtype and damaged.shape == array.shape:
                 continue
-            model_file.write(path, "lattice", arrays | {name: spoilt}, header)
+            model_file.write(path, "lattice", arrays | {name: damaged}, header)
             with pytest.raises(ValueError, match="damaged"):
                 model_file.load(path, LatticePolicy)
         if array.dtype.kind == "i":
             for value in (-1, 10**9, -(10**9)):
-                spoilt = array.copy()
-                if not spoilt.size:
+                damaged = array.copy()
+                if not damaged.size:
                     continue
-                spoilt.flat[rng.integers(spoilt.size)] = value
-                model_file.write(path, "lattice", arrays | {name: spoilt}, header)
+                damaged.flat[rng.integers(damaged.size)] = value
+                model_file.write(path, "lattice", arrays | {name: damaged}, header)
                 with pytest.raises(ValueError, match="damaged"):
                     model_file.load(path, LatticePolicy)
     model_file.write(path, "lattice", arrays, header)
@@ -225,7 +220,7 @@ def test_a_hostile_file_is_refused(cancer, tmp_path):
         ("missing", "drop", "missing"),
     ],
 )
-def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
+def test_invalid_parameters_are_refused_in_one_sentence(option, value, word):
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     with pytest.raises((ValueError, TypeError), match=word) as caught:
         LatticeClassifier(**{option: value}).fit(X, y)
@@ -243,7 +238,7 @@ def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
         np.arange(24.0).reshape(8, 3) * 1e-38,
     ],
 )
-def test_strange_tables_can_be_learnt(X):
+def test_extreme_values_can_be_learnt(X):
     y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -252,7 +247,7 @@ def test_strange_tables_can_be_learnt(X):
         assert np.isfinite(model.predict_proba(np.nan_to_num(X))).all()
 
 
-def test_before_fit_it_says_so(tmp_path):
+def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
     with pytest.raises(NotFittedError):
         LatticeClassifier().predict([[0.0]])
     with pytest.raises(NotFittedError):
@@ -260,5 +255,5 @@ def test_before_fit_it_says_so(tmp_path):
 
 
 @parametrize_with_checks([LatticeClassifier(random_state=0), LatticeClassifier(budget=2, random_state=0)])
-def test_contract(estimator, check):
+def test_scikit_learn_contract(estimator, check):
     check(estimator)

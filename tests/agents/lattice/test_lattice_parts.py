@@ -1,31 +1,32 @@
-"""The parts of the lattice agent against plain twins: boosting, logistic regression, basis, screening, sweep, walk."""
+"""The parts of the lattice agent against plain references: boosting, regression, screening, sweep, inference."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import softmax
 from sklearn.datasets import load_wine
 
 from agents import LatticeClassifier
 from agents.lattice import screening
-from agents.lattice.basis import columns_of, fit_basis
-from agents.lattice.classifier import in_threads
-from agents.lattice.heads import Table, cross_fit, fit_head, stratified_folds
-from agents.lattice.learn import make_table
-from agents.lattice.logistic import fit_logistic, softmax
-from agents.lattice.moves import Moves, with_
+from agents.lattice.basis import columns_and_bins, fit_basis
+from agents.lattice.learn import prepare_data
+from agents.lattice.logistic import fit_logistic
+from agents.lattice.moves import Moves, extended
 from agents.lattice.nodes import Lattice
-from agents.lattice.sweep import Policy
+from agents.lattice.subset_classifier import TrainingData, cross_fit, fit_classifier, stratified_folds
+from agents.lattice.sweep import SweepPolicy
+from agents.parallel import run_serially
 from fsgym import Dataset, Rules
 from fsgym.trees.boosting import Growth, boost
 from support.rcpi_twin import VARIANTS, Twin, problem
 
 
-def table_of(X, y, seed=0, n_folds=3) -> Table:
+def training_data(X, y, seed=0, n_folds=3) -> TrainingData:
     y = np.asarray(y)
     folds = stratified_folds(y, n_folds, np.random.default_rng(seed))
-    return Table(np.asarray(X, np.float32), y.astype(np.int64), int(y.max()) + 1, folds, seed)
+    return TrainingData(np.asarray(X, np.float32), y.astype(np.int64), int(y.max()) + 1, folds, seed)
 
 
 def test_one_tree_is_the_best_of_all_cuts():
@@ -33,10 +34,10 @@ def test_one_tree_is_the_best_of_all_cuts():
     codes, y = rng.integers(0, 6, (3, 200)).astype(np.uint8), rng.integers(0, 2, 200)
     y[codes[1] > 3] = 1
     weight = rng.uniform(0.5, 2, 200)
-    drawn = rng.random((1, 200)) < 0.7
-    learnt, scores = np.arange(0, 200, 2), np.full((200, 1), 0.3)
-    forest = boost(codes, y, learnt, weight, scores, np.array([[0, 1, 2]]), drawn, Growth(depth=1, rate=0.1))
-    rows = learnt[drawn[0, learnt]]
+    sampled = rng.random((1, 200)) < 0.7
+    train, scores = np.arange(0, 200, 2), np.full((200, 1), 0.3)
+    forest = boost(codes, y, train, weight, scores, np.array([[0, 1, 2]]), sampled, Growth(depth=1, rate=0.1))
+    rows = train[sampled[0, train]]
     p = 1 / (1 + np.exp(-0.3))
     g, h = weight * (y - p), weight * p * (1 - p)
 
@@ -53,15 +54,15 @@ def test_one_tree_is_the_best_of_all_cuts():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_boosting_scores_rows_that_it_does_not_learn_from_as_its_trees_do(n_classes):
+def test_boosting_scores_held_out_rows_as_its_trees_do(n_classes):
     rng = np.random.default_rng(1)
     codes, y = rng.integers(0, 20, (4, 150)).astype(np.uint8), rng.integers(0, n_classes, 150)
     n_outputs = 1 if n_classes == 2 else n_classes
     scores = np.zeros((150, n_outputs))
-    draws, drawn = np.tile(np.arange(4), (6 * n_outputs, 1)), rng.random((6, 150)) < 0.6
-    forest = boost(codes, y, np.arange(100), np.ones(150), scores, draws, drawn, Growth(depth=3, rate=0.3))
+    columns, sampled = np.tile(np.arange(4), (6 * n_outputs, 1)), rng.random((6, 150)) < 0.6
+    forest = boost(codes, y, np.arange(100), np.ones(150), scores, columns, sampled, Growth(depth=3, rate=0.3))
     again = np.zeros_like(scores)
-    for t in range(len(draws)):
+    for t in range(len(columns)):
         for i in range(150):
             v = 0
             while v < 7:
@@ -71,7 +72,7 @@ def test_boosting_scores_rows_that_it_does_not_learn_from_as_its_trees_do(n_clas
     changed = y.copy()
     changed[100:] = 0
     other = np.zeros_like(scores)
-    boost(codes, changed, np.arange(100), np.ones(150), other, draws, drawn, Growth(depth=3, rate=0.3))
+    boost(codes, changed, np.arange(100), np.ones(150), other, columns, sampled, Growth(depth=3, rate=0.3))
     np.testing.assert_array_equal(other, scores)
 
 
@@ -86,7 +87,7 @@ def test_logistic_regression_reaches_the_optimum_of_a_general_solver(n_classes):
 
     def objective(flat, w):
         t = flat.reshape(5, n_classes)
-        P = softmax(t[0] + H @ t[1:])
+        P = softmax(t[0] + H @ t[1:], axis=-1)
         return -(w * np.log(P[np.arange(120), y])).sum() + 0.5 * (ridge * t * t).sum()
 
     for t, w in zip(theta, weights):
@@ -94,13 +95,13 @@ def test_logistic_regression_reaches_the_optimum_of_a_general_solver(n_classes):
         assert objective(t.ravel(), w) <= best + 1e-3
 
 
-def test_hinges_and_bins_are_those_of_a_plain_twin():
+def test_hinges_and_bins_agree_with_a_plain_reference():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=300), rng.integers(0, 2, 300), np.full(300, 7.0), rng.integers(0, 9, 300)])
     X = X.astype(np.float32)
     X[::7, 0] = np.nan
     basis = fit_basis(X)
-    columns, codes = columns_of(basis, X)
+    columns, codes = columns_and_bins(basis, X)
     for i in (0, 3):
         x = X[:, i].astype(float)
         z = (x - np.nanmean(x)) / np.nanstd(x)
@@ -117,165 +118,167 @@ def test_hinges_and_bins_are_those_of_a_plain_twin():
     assert np.bincount(codes[0][~np.isnan(X[:, 0])]).min() > 5
 
 
-def test_scores_of_columns_are_the_score_test():
+def test_score_statistics_are_those_of_the_score_test():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 5)), rng.integers(0, 2, 400)
     X[:, 3] += y
-    table, rules = table_of(X, y), Rules(5, 2)
-    P = np.tile(table.shares(), (400, 1))
-    found = screening.scores(table, rules, P, np.ones(400))
-    x = table.columns[:, 3, 0]
+    data, rules = training_data(X, y), Rules(5, 2)
+    P = np.tile(data.class_shares(), (400, 1))
+    statistic = screening.score_statistics(data, rules, P, np.ones(400))
+    x = data.columns[:, 3, 0]
     u = ((y - y.mean()) * x).sum() / 400
     information = y.mean() * (1 - y.mean()) * ((x - x.mean()) ** 2).mean()
-    assert found.argmax() == 3
-    assert found[3] >= 2 * u * u / (information + 1 / 400) * (1 - 1e-9)
-    assert found[[0, 1, 2, 4]].max() < 0.3 * found[3]
+    assert statistic.argmax() == 3
+    assert statistic[3] >= 2 * u * u / (information + 1 / 400) * (1 - 1e-9)
+    assert statistic[[0, 1, 2, 4]].max() < 0.3 * statistic[3]
 
 
-def test_a_context_is_found_though_it_tells_nothing_by_itself():
+def test_a_context_is_found_although_it_is_uninformative_on_its_own():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 8))
     X[:, 5] = rng.integers(0, 2, 2000)
     y = np.where(X[:, 5] == 1, X[:, 0] > 0, X[:, 1] > 0).astype(int)
-    table, rules = table_of(X, y), Rules(8, 2)
-    P = np.tile(table.shares(), (2000, 1))
-    assert screening.scores(table, rules, P, np.ones(2000))[5] < 0.02
-    assert screening.contexts(table, rules, P).argmax() == 5
+    data, rules = training_data(X, y), Rules(8, 2)
+    P = np.tile(data.class_shares(), (2000, 1))
+    assert screening.score_statistics(data, rules, P, np.ones(2000))[5] < 0.02
+    assert screening.context_gains(data, rules, P).argmax() == 5
     X[:, 6] = 1 - X[:, 5]  # one category in two columns
-    table, rules = table_of(X, y), Rules(8, 2, groups=[[0], [1], [2], [3], [4], [5, 6], [7]])
-    assert screening.contexts(table, rules, P).argmax() == 5
+    data, rules = training_data(X, y), Rules(8, 2, groups=[[0], [1], [2], [3], [4], [5, 6], [7]])
+    assert screening.context_gains(data, rules, P).argmax() == 5
 
 
-def test_pairs_and_triples_that_tell_something_only_together_are_found():
+def test_pairs_and_triples_that_are_informative_only_together_are_found():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, (1000, 7)), rng.normal(size=(1000, 3))]).astype(float)
     noise = rng.random(1000) < 0.1
     P = np.full((1000, 2), 0.5)
 
     def found(y, **options):
-        return screening.interactions(table_of(X, y ^ noise), Rules(10, 2, **options), P)
+        return screening.find_interactions(training_data(X, y ^ noise), Rules(10, 2, **options), P)
 
     parity = X[:, [1, 4, 6]].sum(axis=1) % 2 == 1
     assert found(parity) == [(1, 4, 6)]
     assert found(parity, groups=[[0, 1, 4], [2, 3], [5, 6], [7, 8, 9]]) == [(0, 2)]
     assert found(parity, groups=[[0, 1, 4, 6], [2, 3], [5], [7, 8, 9]]) == []
     assert found(X[:, 7] * X[:, 8] > 0) == [(7, 8)]
-    assert found(X[:, 2] == 1) == []  # no better together than alone
+    assert found(X[:, 2] == 1) == []  # a pair is no better than the single feature
     assert found(rng.random(1000) < 0.5) == []
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_what_is_legal_at_a_subset_is_what_the_twin_says(variant):
+def test_legal_acquisitions_and_prices_agree_with_the_twin(variant):
     dataset, rules = problem(variant, False)
     moves, twin = Moves(rules), Twin(dataset, rules)
-    waiting, seen = [()], set()
-    while waiting:
-        order = waiting.pop()
-        z = with_((), order)
-        if z in seen:
+    queue, visited = [()], set()
+    while queue:
+        order = queue.pop()
+        z = extended((), order)
+        if z in visited:
             continue
-        seen.add(z)
+        visited.add(z)
         legal, prices = moves.at(z)
         if rules.order_free or rules.budget_cost is None:  # else what was spent depends on the order
             np.testing.assert_array_equal(legal, twin.legal(0, list(order))[: rules.n_acquisitions])
         for j in np.flatnonzero(legal).tolist():
             assert prices[j] == pytest.approx(rules.lam * twin.price(j, list(order)))
-            waiting.append((*order, j))
+            queue.append((*order, j))
     for j in range(rules.n_acquisitions):
-        way = moves.path((), j)
-        if way is not None:
-            price = sum(twin.price(k, list(way[0][:i])) for i, k in enumerate(way[0]))
-            assert way[1] == pytest.approx(rules.lam * price)
-            assert all(twin.may(k, 0, list(way[0][:i])) for i, k in enumerate(way[0]))
+        path = moves.path((), j)
+        if path is not None:
+            price = sum(twin.price(k, list(path[0][:i])) for i, k in enumerate(path[0]))
+            assert path[1] == pytest.approx(rules.lam * price)
+            assert all(twin.may(k, 0, list(path[0][:i])) for i, k in enumerate(path[0]))
 
 
-def test_a_way_leads_over_what_makes_its_end_cheaper():
+def test_a_path_includes_a_related_acquisition_that_makes_its_end_cheaper():
     chain = abs(np.subtract.outer(range(4), range(4))) == 1
     relations = {"related": chain, "empty_is_related": False}
     moves = Moves(Rules(4, 2, lam=1.0, costs=[1, 2, 1, 9], unrelated_costs=[2, 8, 3, 30], **relations))
     assert moves.path((), 0) == ((0,), 2)
     assert moves.path((), 1) == ((0, 1), 4)
-    assert moves.path((0,), 2) == ((2,), 3)  # as dear over 1, and shorter
+    assert moves.path((0,), 2) == ((2,), 3)  # the same price as over 1, and shorter
     assert moves.path((), 3) == ((2, 3), 12)
     forbidden = Moves(Rules(4, 2, lam=1.0, unrelated_costs="forbid", related=chain))
     assert forbidden.path((0,), 2) == ((1, 2), 2)
     assert forbidden.path((0,), 3) is None  # one more would be needed
 
 
-def test_values_of_a_sweep_are_the_losses_of_following_it():
+def test_values_of_a_sweep_are_the_losses_of_following_its_policy():
     X, y = load_wine(return_X_y=True)
-    table, rules = table_of(X, y), Rules(13, 3, lam=0.02)
-    lattice = Lattice(table, rules, 0.5, in_threads(1))
-    lattice.reach((), range(13))
-    lattice.reach((12,), range(13))
-    lattice.jump((6,), [0, 9, 12])
-    policy = Policy(lattice, Policy(lattice, None).reach)
-    losses, second = np.zeros(len(y)), cross_fit(table, np.arange(13)).P
+    data, rules = training_data(X, y), Rules(13, 3, lam=0.02)
+    lattice = Lattice(data, rules, 0.5, run_serially)
+    lattice.add_acquisitions((), range(13))
+    lattice.add_acquisitions((12,), range(13))
+    lattice.add_union((6,), [0, 9, 12])
+    policy = SweepPolicy(lattice, SweepPolicy(lattice, None).arrivals)
+    losses, full_model = np.zeros(len(y)), cross_fit(data, np.arange(13)).proba
     for row in range(len(y)):
         z = ()
-        while policy.choices[z].go[row] >= 0:
-            _, z, price = policy.choices[z].children[policy.choices[z].go[row]]
+        while policy.choices[z].next_child[row] >= 0:
+            _, z, price = policy.choices[z].children[policy.choices[z].next_child[row]]
             losses[row] += price
-        P = lattice.nodes[z].fit.P[row]
-        doubts = 1 - P.max(), 1 - second[row, P.argmax()]
-        losses[row] += 0.5 * (P.argmax() != y[row]) + 0.5 * np.dot((0.75, 0.25), doubts)
-        assert policy.reach[z][row]
-    np.testing.assert_allclose(policy.choices[()].V, losses)
+        P = lattice.nodes[z].cross_fit.proba[row]
+        expected = 1 - P.max(), 1 - full_model[row, P.argmax()]
+        losses[row] += 0.5 * (P.argmax() != y[row]) + 0.5 * np.dot((0.75, 0.25), expected)
+        assert policy.arrivals[z][row]
+    np.testing.assert_allclose(policy.choices[()].value, losses)
     assert policy.loss < 0.3
 
 
-def test_of_thousands_of_features_no_head_is_made_that_has_them_all():
+def test_no_classifier_is_fitted_to_thousands_of_features_at_once():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3000)), np.arange(60) % 2
-    table, rules = table_of(X + y[:, None] * (np.arange(3000) == 7), y), Rules(3000, 2, lam=1e-6)
-    lattice = Lattice(table, rules, 1.0, in_threads(1))
-    assert lattice.second is None
-    assert lattice.jump((), range(3000)) is None
-    few = Lattice(table_of(X[:, :20], y), Rules(20, 2), 1.0, in_threads(1))
-    np.testing.assert_array_equal(few.second, few.heads[tuple(range(20))].P)
+    data, rules = training_data(X + y[:, None] * (np.arange(3000) == 7), y), Rules(3000, 2, lam=1e-6)
+    lattice = Lattice(data, rules, 1.0, run_serially)
+    assert lattice.full_model_proba is None
+    assert lattice.add_union((), range(3000)) is None
+    few = Lattice(training_data(X[:, :20], y), Rules(20, 2), 1.0, run_serially)
+    np.testing.assert_array_equal(few.full_model_proba, few.classifiers[tuple(range(20))].proba)
     assert len(few.nodes) == 1
 
 
-def test_a_row_is_never_told_by_a_model_that_saw_its_label():
+def test_probabilities_of_a_row_do_not_depend_on_its_label():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.arange(90) % 2
     folds = np.arange(90) // 2 % 3
     out = folds == 1
     fits = []
     for labels in (y, np.where(out, 1 - y, y)):
-        table = Table(X.astype(np.float32), labels, 2, folds, 0)
-        scores = fit_logistic(table.columns[:, 0], table.onehot, np.where(out, 0.0, 1.0)[None])
-        fits.append((scores, cross_fit(table, np.array([0]))))
+        data = TrainingData(X.astype(np.float32), labels, 2, folds, 0)
+        scores = fit_logistic(data.columns[:, 0], data.onehot, np.where(out, 0.0, 1.0)[None])
+        fits.append((scores, cross_fit(data, np.array([0]))))
     np.testing.assert_array_equal(fits[0][0], fits[1][0])
     one, other = (f[1] for f in fits)
     if (one.blend, one.temperature) == (other.blend, other.temperature):
-        np.testing.assert_array_equal(one.P[out], other.P[out])
+        np.testing.assert_array_equal(one.proba[out], other.proba[out])
 
 
-def test_the_compiled_walk_answers_as_the_heads_do():
+def test_compiled_inference_agrees_with_the_classifiers_of_the_subsets():
     X, y = load_wine(return_X_y=True)
     model = LatticeClassifier(lam=0.03, random_state=0).fit(X, y)
     policy, done = model.policy_, model.trajectories(X)
-    shares = model.predict_proba(X)
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    table = make_table(Dataset(X, y), np.random.default_rng(0))  # as the model's
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    data = prepare_data(Dataset(X, y), np.random.default_rng(0))  # the same as in the model's fit
     for v in np.unique(policy.taken, axis=0)[:4]:
         features = np.flatnonzero(v)
         rows = (done.acquired == v).all(axis=1)
         if not rows.any() or not len(features):
             continue
         place = int((policy.taken == v).all(axis=1).argmax())
-        mixed = cross_fit(table, features)._replace(
+        cross_fitted = cross_fit(data, features)._replace(
             blend=float(policy.plan.blend[place]), temperature=float(policy.plan.temperature[place])
         )
-        head = fit_head(table, features, mixed)
-        H = table.columns[:, features].reshape(len(X), -1)
-        linear, scores = softmax(head.coefficients[0] + H @ head.coefficients[1:]), np.tile(head.start, (len(X), 1))
-        for t, value in enumerate(head.forest.value):
+        classifier = fit_classifier(data, features, cross_fitted)
+        H = data.columns[:, features].reshape(len(X), -1)
+        logistic = softmax(classifier.coefficients[0] + H @ classifier.coefficients[1:], axis=-1)
+        scores, forest = np.tile(classifier.start_score, (len(X), 1)), classifier.forest
+        for t, value in enumerate(forest.value):
             node = np.zeros(len(X), int)
             for _ in range(4):
-                codes = table.codes[features[head.forest.feature[t, node]], np.arange(len(X))]
-                node = 2 * node + 1 + (codes > head.forest.cut[t, node])
+                codes = data.codes[features[forest.feature[t, node]], np.arange(len(X))]
+                node = 2 * node + 1 + (codes > forest.cut[t, node])
             scores[:, t % 3] += value[node - 15]
-        P = head.blend * softmax(scores) + (1 - head.blend) * linear
-        np.testing.assert_allclose(shares[rows], softmax(np.log(P) / head.temperature)[rows], atol=1e-9)
+        P = classifier.blend * softmax(scores, axis=-1) + (1 - classifier.blend) * logistic
+        expected = softmax(np.log(P) / classifier.temperature, axis=-1)
+        np.testing.assert_allclose(proba[rows], expected[rows], atol=1e-9)

@@ -1,4 +1,4 @@
-"""What a case may use on average, estimates of the loss on other data, and how far probabilities can be trusted."""
+"""Targets for the mean usage, cross-validated estimates of the loss, and the calibration of the probabilities."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.model_selection import StratifiedKFold
 
 from agents import DatumWiseClassifier, LatticeClassifier
-from agents.lattice.classifier import in_threads
-from agents.lattice.heads import Table, stratified_folds
 from agents.lattice.learn import learn
-from agents.lattice.target import Target, check_target, search
+from agents.lattice.subset_classifier import TrainingData, stratified_folds
+from agents.lattice.target import UsageTarget, check_target, find_price
+from agents.parallel import run_serially
 from fsgym import Dataset, Rules, evaluate, loss_scorer
 from support.rcpi_twin import problem
 
@@ -23,7 +23,7 @@ from support.rcpi_twin import problem
 
 
 def staircase(*steps):
-    """``learn_at`` of a policy that uses ``uses`` up to price ``lam``, for each (lam, uses); and the prices tried."""
+    """A ``learn_at`` that uses so many features up to price ``lam``, for each (lam, uses), and the prices tried."""
     tried = []
 
     def learn_at(lam):
@@ -34,26 +34,26 @@ def staircase(*steps):
     return learn_at, tried
 
 
-@pytest.mark.parametrize(("target", "found"), [(7, 6.0), (6, 6.0), (5.9, 2.5), (2.5, 2.5), (1, 0.0), (0, 0.0)])
-def test_the_largest_mean_that_is_not_above_the_target_is_taken(target, found):
+@pytest.mark.parametrize(("target", "usage"), [(7, 6.0), (6, 6.0), (5.9, 2.5), (2.5, 2.5), (1, 0.0), (0, 0.0)])
+def test_the_largest_mean_that_is_not_above_the_target_is_chosen(target, usage):
     learn_at, tried = staircase((0.004, 6.0), (0.03, 2.5), (1.0, 0.0))
     rules = Rules(6, 2, lam=0.0)
-    assert search(Target("features", target), rules, learn_at).policy.usage()["features"] == found
-    assert search(Target("cost", 2 * target), rules, learn_at).policy.usage()["cost"] == 2 * found
+    assert find_price(UsageTarget("features", target), rules, learn_at).policy.usage()["features"] == usage
+    assert find_price(UsageTarget("cost", 2 * target), rules, learn_at).policy.usage()["cost"] == 2 * usage
     assert len(tried) <= 2 * 14
 
 
-def test_a_target_that_nothing_uses_up_ends_at_a_price_of_next_to_nothing():
+def test_a_target_that_no_price_reaches_ends_at_the_lowest_price():
     learn_at, tried = staircase((1.0, 3.0))
-    assert search(Target("features", 6), Rules(6, 2), learn_at).lam < 1e-3
+    assert find_price(UsageTarget("features", 6), Rules(6, 2), learn_at).lam < 1e-3
     assert len(tried) == 1
-    assert search(Target("features", 5), Rules(6, 2), learn_at).lam < 1e-3
+    assert find_price(UsageTarget("features", 5), Rules(6, 2), learn_at).lam < 1e-3
 
 
-def test_what_is_free_cannot_be_kept_within_a_number():
+def test_a_target_below_what_is_free_is_refused():
     learn_at, _ = staircase((0.1, 4.0), (1.0, 2.0))
-    with pytest.raises(ValueError, match="asked for anyway, 2 on average"):
-        search(Target("features", 1), Rules(6, 2, costs=[0, 0, 1, 1, 1, 1]), learn_at)
+    with pytest.raises(ValueError, match=r"target_features=1 cannot be met.* 2 on average"):
+        find_price(UsageTarget("features", 1), Rules(6, 2, costs=[0, 0, 1, 1, 1, 1]), learn_at)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_is_free_cannot_be_kept_within_a_number():
         ([1, 2], None, "must be a number"),
     ],
 )
-def test_targets_that_make_no_sense_get_a_sentence(cost, features, word):
+def test_invalid_targets_are_refused_in_one_sentence(cost, features, word):
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     with pytest.raises((ValueError, TypeError), match=word) as caught:
         LatticeClassifier(target_cost=cost, target_features=features).fit(X, y)
@@ -75,24 +75,23 @@ def test_targets_that_make_no_sense_get_a_sentence(cost, features, word):
     assert check_target(None, None) is None
 
 
-# What is used
+# Usage
 
 
-def test_usage_is_what_rows_pay_that_follow_the_policy_one_by_one():
+def test_usage_agrees_with_rows_that_follow_the_policy_one_by_one():
     dataset, rules = problem("everything", True, n=80)
     fold = stratified_folds(dataset.y, 3, np.random.default_rng(0))
-    table = Table(dataset.X, dataset.y, dataset.n_classes, fold, 0)
-    policy = learn(table, rules, in_threads(1)).policy
-    features, cost = [], []
+    data = TrainingData(dataset.X, dataset.y, dataset.n_classes, fold, 0)
+    policy = learn(data, rules, run_serially).policy
+    n_features, cost = [], []
     for row in range(len(dataset.y)):
         z, paid = (), 0.0
-        while policy.choices[z].go[row] >= 0:
-            _, z, price = policy.choices[z].children[policy.choices[z].go[row]]
+        while policy.choices[z].next_child[row] >= 0:
+            _, z, price = policy.choices[z].children[policy.choices[z].next_child[row]]
             paid += price / rules.lam
-        known = [i for j in z for i in rules.groups[j] if not np.isnan(dataset.X[row, i])]
-        features.append(len(known))
+        n_features.append(sum(not np.isnan(dataset.X[row, i]) for j in z for i in rules.groups[j]))
         cost.append(paid)
-    assert policy.usage() == pytest.approx({"features": np.mean(features), "cost": np.mean(cost)})
+    assert policy.usage() == pytest.approx({"features": np.mean(n_features), "cost": np.mean(cost)})
     assert policy.usage()["features"] > 0
 
 
@@ -103,7 +102,7 @@ def cancer():
     return X[rows[:300]], y[rows[:300]], X[rows[300:]], y[rows[300:]]
 
 
-def test_new_cases_use_about_as_many_features_as_they_may(cancer):
+def test_new_rows_use_about_as_many_features_as_the_target(cancer):
     X, y, X_test, _ = cancer
     model = LatticeClassifier(lam=None, target_features=1.5, random_state=0).fit(X, y)
     assert 1.3 < model.history_[-1]["features"] <= 1.5
@@ -111,7 +110,7 @@ def test_new_cases_use_about_as_many_features_as_they_may(cancer):
     assert model.lam_ == model.rules_.lam > 0
 
 
-def test_new_cases_cost_about_what_they_may_with_groups_and_prices(cancer, tmp_path):
+def test_new_rows_cost_about_the_target_with_groups_and_prices(cancer, tmp_path):
     X, y, X_test, y_test = cancer
     X, X_test = X[:, :10], X_test[:, :10]  # the mean of each measurement
     groups = [[0, 1], [2, 3], [4, 5], [6, 7], [8], [9]]
@@ -128,10 +127,10 @@ def test_new_cases_cost_about_what_they_may_with_groups_and_prices(cancer, tmp_p
         model.path(X, y, [0.1])
 
 
-# The loss on other data
+# Cross-validated loss
 
 
-def test_the_estimate_is_that_of_refits_in_each_fold():
+def test_the_estimate_comes_from_refits_in_each_fold():
     X, y = load_wine(return_X_y=True)
     X = X[:, [0, 6, 9]]
     names = np.array(["red", "rose", "white"])[y]
@@ -147,16 +146,16 @@ def test_the_estimate_is_that_of_refits_in_each_fold():
     assert estimate.loss == pytest.approx(estimate.error + 0.05 * estimate.n_features)
     assert (estimate.error_cost, estimate.cost) == pytest.approx((estimate.error, estimate.n_features))
     assert not hasattr(model, "policy_")
-    table = pd.DataFrame(X, columns=["alcohol", "flavanoids", "colour"])
+    frame = pd.DataFrame(X, columns=["alcohol", "flavanoids", "colour"])
     again = (
-        clone(model).set_params(costs={"alcohol": 1, "flavanoids": 1, "colour": 1}).estimate_loss(table, names, cv=3)
+        clone(model).set_params(costs={"alcohol": 1, "flavanoids": 1, "colour": 1}).estimate_loss(frame, names, cv=3)
     )
     np.testing.assert_array_equal(again.losses, estimate.losses)
-    with pytest.raises(ValueError, match="rose has none to learn from"):
+    with pytest.raises(ValueError, match="training rows in all folds, rose has none"):
         model.estimate_loss(X, names, cv=[(np.flatnonzero(y != 1), np.flatnonzero(y == 1))])
 
 
-def test_other_agents_estimate_their_loss_too():
+def test_other_agents_estimate_their_loss_as_well():
     agent = DatumWiseClassifier(lam=0.02, n_iterations=2, random_state=0)
     X, y = load_wine(return_X_y=True, as_frame=True)
     estimate = agent.estimate_loss(X, y, cv=3)
@@ -167,9 +166,9 @@ def test_other_agents_estimate_their_loss_too():
     assert [f.loss for f in estimate.folds] == pytest.approx(losses)
 
 
-def test_the_estimate_does_not_flatter_where_the_training_loss_does():
+def test_the_training_loss_is_optimistic_and_the_estimate_is_not():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(80, 6)), np.arange(80) % 2  # nothing can be learnt
+    X, y = rng.normal(size=(80, 6)), np.arange(80) % 2  # labels are independent of the features
     model = LatticeClassifier(lam=0.001, random_state=0)
     estimate = model.estimate_loss(X, y, cv=3)
     assert estimate.loss > 0.5 - 2 * estimate.standard_error
@@ -179,19 +178,19 @@ def test_the_estimate_does_not_flatter_where_the_training_loss_does():
 # Probabilities
 
 
-def gap(P, y, n_bins=5):
-    """Expected calibration error of the likeliest class (Naeini, Cooper and Hauskrecht, 2015), bins of equal size."""
-    sure, right = P.max(axis=1), P.argmax(axis=1) == y
-    bins = np.array_split(np.argsort(sure), n_bins)
-    return sum(len(b) / len(y) * abs(sure[b].mean() - right[b].mean()) for b in bins)
+def calibration_error(P, y, n_bins=5):
+    """Expected calibration error of the likeliest class in bins of equal size (Naeini, Cooper and Hauskrecht, 2015)."""
+    confidence, correct = P.max(axis=1), P.argmax(axis=1) == y
+    bins = np.array_split(np.argsort(confidence), n_bins)
+    return sum(len(b) / len(y) * abs(confidence[b].mean() - correct[b].mean()) for b in bins)
 
 
-def test_probabilities_are_calibrated_and_the_measure_tells():
+def test_probabilities_are_calibrated_and_the_measure_detects_others():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 3400)
     X = (rng.normal(size=(3400, 6)) + 0.5 * (2 * y[:, None] - 1)).astype(np.float32)
     model = LatticeClassifier(lam=0.01, random_state=0).fit(X[:400], y[:400])
-    P, judged = model.predict_proba(X[400:]), y[400:]
-    assert gap(P, judged) < 0.035
-    for power in (0.5, 2.0):  # too timid, too sure
-        assert gap(P**power / (P**power).sum(axis=1, keepdims=True), judged) > 0.07
+    P, y_test = model.predict_proba(X[400:]), y[400:]
+    assert calibration_error(P, y_test) < 0.035
+    for power in (0.5, 2.0):  # underconfident, overconfident
+        assert calibration_error(P**power / (P**power).sum(axis=1, keepdims=True), y_test) > 0.07

@@ -1,4 +1,4 @@
-"""RCPI as an agent: the same bytes however it runs, predict, callbacks, selection, and mistakes."""
+"""RCPI as an agent: reproducibility, predict, callbacks, selection of the policy, and invalid input."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from fsgym import Dataset, DatumWiseEnv, Rules, Scaling, evaluate
 from support.problems import one_decides
 
 
-def coins(n=120, n_features=5, seed=0):
-    """Labels that depend on the first two features; a third of the other values missing."""
+def noisy_data(n=120, n_features=5, seed=0):
+    """Labels that depend on the first two features; a third of the other values is missing."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n, n_features)).astype(np.float32)
     y = (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
@@ -29,7 +29,7 @@ def coins(n=120, n_features=5, seed=0):
 
 
 def weights_of(n_jobs=None, seed=0, mixture="trajectory", **options):
-    X, y = coins()
+    X, y = noisy_data()
     model = DatumWiseClassifier(n_iterations=3, n_jobs=n_jobs, random_state=seed, mixture=mixture, **options).fit(X, y)
     return model.policy_.weights.tobytes() + model.policy_.intercepts.tobytes()
 
@@ -39,13 +39,13 @@ def fitted_bytes(model):
 
 
 @pytest.mark.parametrize("mixture", ["decision", "trajectory"])
-def test_the_number_of_threads_changes_no_bit_and_the_seed_does(mixture):
-    alone = weights_of(mixture=mixture)
-    assert weights_of(2, mixture=mixture) == alone
-    assert weights_of(3, mixture=mixture) == alone
-    assert weights_of(-1, mixture=mixture) == alone
-    assert weights_of(mixture=mixture, seed=np.int64(0)) == alone
-    assert weights_of(mixture=mixture, seed=1) != alone
+def test_weights_depend_on_the_seed_and_not_on_the_number_of_threads(mixture):
+    serial = weights_of(mixture=mixture)
+    assert weights_of(2, mixture=mixture) == serial
+    assert weights_of(3, mixture=mixture) == serial
+    assert weights_of(-1, mixture=mixture) == serial
+    assert weights_of(mixture=mixture, seed=np.int64(0)) == serial
+    assert weights_of(mixture=mixture, seed=1) != serial
     twice = [weights_of(mixture=mixture, seed=np.random.RandomState(7)) for _ in range(2)]
     assert twice[0] == twice[1]
     one = np.random.default_rng(3)
@@ -72,7 +72,7 @@ def test_a_forked_worker_learns_the_same():
 
 
 def test_worker_processes_learn_the_same_and_threads_stay_threads_under_their_configuration():
-    X, y = coins()
+    X, y = noisy_data()
     model = DatumWiseClassifier(n_iterations=3, random_state=0, n_jobs=2)
     others = Parallel(2, backend="loky")(delayed(model.fit)(X, y) for _ in range(2))
     assert [fitted_bytes(m) for m in others] == [weights_of()] * 2
@@ -84,23 +84,23 @@ def blas_threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
-def test_two_threads_learn_at_once_and_share_one_limit_on_linear_algebra():
-    X, y = coins()
+def test_two_trainings_in_threads_share_one_limit_on_blas_threads():
+    X, y = noisy_data()
     env = DatumWiseEnv(Dataset(X, y), Rules(5, 2))
     expected = RCPI(env, n_iterations=4, random_state=0, n_jobs=2).learn().policy.weights.tobytes()
     before = blas_threads()
-    together, first_is_done, seen = threading.Barrier(2, timeout=60), threading.Event(), []
+    both_started, first_is_done, limits = threading.Barrier(2, timeout=60), threading.Event(), []
     agents = [RCPI(env, n_iterations=n, random_state=0, n_jobs=2) for n in (2, 4)]
 
     def short(row):
         if row["iteration"] == 1:
-            together.wait()
+            both_started.wait()
 
     def long(row):
         if row["iteration"] == 1:
-            together.wait()
+            both_started.wait()
             assert first_is_done.wait(60)
-        seen.extend(blas_threads())
+        limits.extend(blas_threads())
 
     def run_short():
         try:
@@ -115,7 +115,7 @@ def test_two_threads_learn_at_once_and_share_one_limit_on_linear_algebra():
         thread.join(120)
     assert agents[1].policy.weights.tobytes() == expected
     assert len(agents[0].history) == 2
-    assert set(seen) == {1}
+    assert set(limits) == {1}
     assert blas_threads() == before
 
 
@@ -125,7 +125,7 @@ def small_agent(**options):
     return RCPI(DatumWiseEnv(Dataset(X, y), rules), **{"n_iterations": 3, "random_state": 0, **options})
 
 
-def test_predict_speaks_as_stable_baselines_does():
+def test_predict_has_the_interface_of_stable_baselines():
     agent = small_agent().learn()
     env = DatumWiseEnv(agent.dataset, agent.rules)
     observation, info = env.reset(seed=0)
@@ -157,20 +157,20 @@ def test_predict_speaks_as_stable_baselines_does():
         {"related": np.eye(5, k=1) + np.eye(5, k=-1), "unrelated_costs": "forbid"},
     ],
 )
-def test_without_masks_nothing_illegal_is_tried(rules):
+def test_without_masks_no_illegal_action_is_chosen(rules):
     agent = small_agent(rules={**rules}, n_iterations=1)
     J = agent.rules.n_acquisitions
     scores = np.append(np.arange(J) + 1, [0, 0]).astype(np.float32)
     weights = np.zeros((5, 2, J + 2), np.float32)
-    agent.policy = LinearPolicy(weights, scores, Scaling.fit(agent.dataset.X), agent.rules)  # wants everything
-    blind = evaluate(lambda seen, masks: agent.predict(seen)[0], agent.dataset, agent.rules)
-    seeing = evaluate(agent, agent.dataset, agent.rules)
-    assert blind.illegal == 0
-    np.testing.assert_array_equal(blind.trajectories.order, seeing.trajectories.order)
-    assert seeing.n_acquisitions >= 1
+    agent.policy = LinearPolicy(weights, scores, Scaling.fit(agent.dataset.X), agent.rules)  # acquires everything
+    without_masks = evaluate(lambda observations, masks: agent.predict(observations)[0], agent.dataset, agent.rules)
+    with_masks = evaluate(agent, agent.dataset, agent.rules)
+    assert without_masks.illegal == 0
+    np.testing.assert_array_equal(without_masks.trajectories.order, with_masks.trajectories.order)
+    assert with_masks.n_acquisitions >= 1
 
 
-def test_callback_gets_plain_numbers_and_may_stop():
+def test_the_callback_gets_plain_numbers_and_can_stop_the_training():
     rows = []
     agent = small_agent(n_iterations=6)
     assert agent.learn(lambda row: rows.append(row) or row["iteration"] < 2) is agent
@@ -183,10 +183,10 @@ def test_callback_gets_plain_numbers_and_may_stop():
     assert small_agent(n_iterations=2).learn(lambda row: None).history[-1]["iteration"] == 2
     first = agent.policy.weights.tobytes()
     assert small_agent(n_iterations=2).learn().policy.weights.tobytes() == first
-    assert agent.learn(lambda row: row["iteration"] < 2).policy.weights.tobytes() == first  # from the beginning
+    assert agent.learn(lambda row: row["iteration"] < 2).policy.weights.tobytes() == first  # trained from scratch
 
 
-def test_ctrl_c_leaves_the_best_so_far():
+def test_an_interrupted_training_leaves_the_best_policy_so_far():
     agent, before = small_agent(n_iterations=9, n_jobs=2), blas_threads()
 
     def interrupt(row):
@@ -201,27 +201,27 @@ def test_ctrl_c_leaves_the_best_so_far():
     assert blas_threads() == before
 
 
-def test_best_is_the_iterate_of_the_lowest_loss_and_last_is_the_last():
-    kept = {}
+def test_best_selects_the_policy_with_the_lowest_loss_and_last_the_last_one():
+    losses = {}
     for select in ("best", "last"):
         agent = small_agent(n_iterations=5, select=select).learn()
-        kept[select] = evaluate(agent, agent.dataset, agent.rules).loss
+        losses[select] = evaluate(agent, agent.dataset, agent.rules).loss
         assert agent.history[-1]["best_loss"] <= min(row["loss"] for row in agent.history)
-    assert kept["best"] == pytest.approx(agent.history[-1]["best_loss"])
-    assert kept["last"] == pytest.approx(agent.history[-1]["loss"])
+    assert losses["best"] == pytest.approx(agent.history[-1]["best_loss"])
+    assert losses["last"] == pytest.approx(agent.history[-1]["loss"])
 
 
-def test_patience_ends_learning_on_held_out_data():
+def test_patience_stops_the_training_on_held_out_data():
     assert len(small_agent(n_iterations=40, patience=2, tol=0.01).learn().history) < 20
     assert len(small_agent(n_iterations=4, patience=40).learn().history) == 4
 
 
-def test_the_progress_bar_leaves_the_output_alone(capsys):
+def test_the_progress_bar_does_not_write_to_standard_output(capsys):
     small_agent(n_iterations=2).learn(progress_bar=True)
     assert capsys.readouterr().out == ""
 
 
-def test_wrong_use_gets_a_sentence():
+def test_wrong_use_is_refused_in_one_sentence():
     agent = small_agent()
     with pytest.raises(NotFittedError, match="call learn"):
         agent.predict(np.zeros(10))
@@ -261,7 +261,7 @@ def test_wrong_use_gets_a_sentence():
         ("random_state", "dice"),
     ],
 )
-def test_parameters_out_of_range_are_refused_in_a_sentence(option, value):
+def test_parameters_out_of_range_are_refused_in_one_sentence(option, value):
     with pytest.raises(ValueError, match=f"{option} must") as caught:
         small_agent(**{option: value})
     assert "\n" not in str(caught.value)
@@ -273,7 +273,7 @@ def test_prices_beyond_single_precision_are_refused():
             small_agent(rules=rules)
 
 
-def test_values_far_outside_the_training_range_still_get_an_answer():
+def test_values_far_outside_the_training_range_are_classified():
     agent = small_agent(rules={"budget": 4}).learn()
     for huge in (1e30, -3e38, 1e300, np.inf):
         done = agent.trajectories(np.full((4, 5), huge))

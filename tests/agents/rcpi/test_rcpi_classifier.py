@@ -1,4 +1,4 @@
-"""The scikit-learn face: names, pipelines, searches, missing values, honesty, and bad parameters."""
+"""RCPI as a scikit-learn classifier: names, pipelines, searches, missing values, honesty, and invalid parameters."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import DatumWiseClassifier
 from fsgym import Dataset, Rules, evaluate, loss_scorer
+from support.model_files import assert_same_trajectories
 from support.rcpi_twin import PAIRS, VARIANTS, problem
 
 QUICK = {"n_iterations": 3, "states_per_sample": 4, "random_state": 0}
@@ -48,12 +49,6 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def same(one, other):
-    np.testing.assert_array_equal(one.order, other.order)
-    np.testing.assert_array_equal(one.answers, other.answers)
-    np.testing.assert_array_equal(one.acquired, other.acquired)
-
-
 def test_predictions_usage_and_trajectories_agree(plain):
     fitted, X, y = plain
     done, used = fitted.trajectories(X), fitted.features_used(X)
@@ -68,7 +63,7 @@ def test_predictions_usage_and_trajectories_agree(plain):
     assert [row["iteration"] for row in fitted.history_] == [1, 2, 3]
 
 
-def test_names_come_from_pandas_and_must_return(fitted, cancer):
+def test_names_come_from_pandas_and_must_be_the_same_in_predict(fitted, cancer):
     X, _ = cancer
     assert fitted.feature_names_in_.tolist() == list(X.columns)
     assert fitted.rules_.names == tuple(X.columns)
@@ -103,23 +98,23 @@ def test_prices_by_name():
 
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_what_is_not_looked_at_does_not_matter(variant, missing):
+def test_values_that_are_not_acquired_have_no_effect(variant, missing):
     dataset, _ = problem(variant, missing, n=60)
     model = DatumWiseClassifier(lam=0.02, **QUICK, select="last")
     X, y = dataset.X, dataset.y
     model.set_params(**VARIANTS[variant]).fit(X, y)
     done = model.trajectories(X)
-    free = ~done.acquired & ~np.isnan(X)
-    assert free.any()
+    not_acquired = ~done.acquired & ~np.isnan(X)
+    assert not_acquired.any()
     rng = np.random.default_rng(1)
     for huge in (1.0, 1e6, 3e38):
-        same(model.trajectories(np.where(free, rng.uniform(-huge, huge, X.shape), X)), done)
+        assert_same_trajectories(model.trajectories(np.where(not_acquired, rng.uniform(-huge, huge, X.shape), X)), done)
     rows = rng.permutation(len(X))
     np.testing.assert_array_equal(model.predict(X[rows]), model.predict(X)[rows])
     assert evaluate(model, dataset, model.rules_).admissible == 1
 
 
-def test_missing_values_are_not_asked_for(cancer):
+def test_missing_values_are_not_acquired(cancer):
     X, y = (np.array(v) for v in cancer)
     X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
     model = DatumWiseClassifier(lam=0.01, **QUICK).fit(X[:300], y[:300])
@@ -128,10 +123,10 @@ def test_missing_values_are_not_asked_for(cancer):
     assert not (used & np.isnan(X[300:])).any()
     assert model.score(X[300:], y[300:]) > 0.85
     assert model.predict(np.full((2, 30), np.nan)).shape == (2,)
-    with pytest.raises(ValueError, match="missing='error' refuses"):
+    with pytest.raises(ValueError, match="missing='error'"):
         clone(model).set_params(missing="error").fit(X, y)
     strict = DatumWiseClassifier(missing="error", **QUICK).fit(np.nan_to_num(X), y)
-    with pytest.raises(ValueError, match="missing='error' refuses"):
+    with pytest.raises(ValueError, match="missing='error'"):
         strict.predict(X)
 
 
@@ -144,19 +139,19 @@ def test_pipeline_search_and_cross_validation_by_the_loss(cancer):
     assert search.best_params_ == {"datumwiseclassifier__lam": 0.02}
     assert search.predict(X).shape == (569,)
     scores = search.cv_results_["mean_test_score"]
-    assert scores[2] == pytest.approx(-(y == 0).mean(), abs=0.01)  # answered at once
+    assert scores[2] == pytest.approx(-(y == 0).mean(), abs=0.01)  # without acquiring anything
     result = cross_validate(
         DatumWiseClassifier(lam=0.02, mixture="trajectory", **QUICK),
         X,
         y,
         cv=3,
-        scoring={"loss": loss_scorer(rules), "hits": "accuracy"},
+        scoring={"loss": loss_scorer(rules), "accuracy": "accuracy"},
     )
-    assert (result["test_hits"] > 0.85).all()
+    assert (result["test_accuracy"] > 0.85).all()
     assert (result["test_loss"] > -0.3).all()
 
 
-def test_parameters_are_kept_as_given_and_cloned():
+def test_parameters_stay_as_given_and_are_cloned():
     options = {"groups": PAIRS, "costs": [1, 2, 3], "budget": 2, "error_costs": 1 - np.eye(3), "n_rollouts": 2}
     model = DatumWiseClassifier(0.3, **options, **QUICK)
     assert {k: model.get_params()[k] for k in options} == options
@@ -166,7 +161,7 @@ def test_parameters_are_kept_as_given_and_cloned():
     dataset, _ = problem("base", False)
     assert model.fit(dataset.X, dataset.y) is model
     assert {k: model.get_params()[k] for k in options} == options
-    same(copy.fit(dataset.X, dataset.y).trajectories(dataset.X), model.trajectories(dataset.X))
+    assert_same_trajectories(copy.fit(dataset.X, dataset.y).trajectories(dataset.X), model.trajectories(dataset.X))
     assert repr(DatumWiseClassifier(0.3, budget=2)) == "DatumWiseClassifier(budget=2, lam=0.3)"
 
 
@@ -182,17 +177,17 @@ def test_text_labels_and_error_costs_in_sorted_order():
     assert (plain.predict(X) == "ill").mean() < 0.4
 
 
-def test_a_saved_classifier_comes_back_whole(fitted, cancer, tmp_path):
+def test_a_loaded_classifier_is_the_saved_one(fitted, cancer, tmp_path):
     X, y = cancer
     fitted.save(tmp_path / "model")
     again = DatumWiseClassifier.load(tmp_path / "model")
-    same(again.trajectories(X), fitted.trajectories(X))
+    assert_same_trajectories(again.trajectories(X), fitted.trajectories(X))
     assert again.feature_names_in_.tolist() == fitted.feature_names_in_.tolist()
     with pytest.raises(ValueError, match="feature names"):
         again.predict(X[X.columns[::-1]])
     again.save(tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == (tmp_path / "model").read_bytes()
-    # its rules are its parameters: fitted anew, it is the same problem
+    # its parameters define the same rules, so a new fit gives the same model
     np.testing.assert_array_equal(again.set_params(**QUICK).fit(X[:285], y[:285]).predict(X), fitted.predict(X))
 
 
@@ -207,7 +202,7 @@ def test_the_parameters_of_a_loaded_classifier_are_its_rules(variant, tmp_path):
         np.testing.assert_array_equal(getattr(again.rules_, name), getattr(model.rules_, name))
 
 
-def test_data_that_cannot_be_learnt_get_a_sentence():
+def test_invalid_data_are_refused_in_one_sentence():
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     model = DatumWiseClassifier(**QUICK)
     for table, labels, word in (
@@ -261,7 +256,7 @@ def test_data_that_cannot_be_learnt_get_a_sentence():
         ("budget", 10**30, None),
     ],
 )
-def test_parameters_that_make_no_sense_get_a_sentence(option, value, word):
+def test_invalid_parameters_are_refused_in_one_sentence(option, value, word):
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     model = DatumWiseClassifier(**{**QUICK, option: value})
     if word is None:
@@ -279,13 +274,13 @@ ANYTHING = st.one_of(
     arrays(np.float64, (3, 3)), arrays(np.int64, (3,), elements=st.integers(-1, 3)), st.just(object()),
     arrays(np.bool_, (3, 3)), st.just(np.array("x", dtype=object)), st.complex_numbers(),
 )  # fmt: skip
-SLOW = {"n_iterations", "n_rollouts", "states_per_sample"}  # large ones are right, and take long
+SLOW = {"n_iterations", "n_rollouts", "states_per_sample"}  # large values are valid, but take long
 NAMES = sorted(DatumWiseClassifier().get_params().keys() - SLOW)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(options=st.dictionaries(st.sampled_from(NAMES), ANYTHING, min_size=1, max_size=3))
-def test_whatever_the_parameters_the_answer_is_a_model_or_a_sentence(options):
+def test_any_parameters_give_a_model_or_one_sentence(options):
     X, y = np.random.default_rng(0).normal(size=(8, 3)), np.arange(8) % 2
     model = DatumWiseClassifier(n_iterations=1, states_per_sample=1).set_params(**options)
     if isinstance(options.get("n_jobs"), int) and abs(options["n_jobs"]) > 4:
@@ -293,13 +288,13 @@ def test_whatever_the_parameters_the_answer_is_a_model_or_a_sentence(options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            answers, said = model.fit(X, y).predict(X), "nothing"
+            answers, message = model.fit(X, y).predict(X), "no error"
         except (ValueError, TypeError) as error:
-            answers, said = [], str(error)
+            answers, message = [], str(error)
     assert set(answers) <= {0, 1}
-    assert said
-    assert "\n" not in said
-    assert len(said) < 500
+    assert message
+    assert "\n" not in message
+    assert len(message) < 500
 
 
 VALUES = st.floats(-(2.0**127), 2.0**127, width=32) | st.just(np.nan)

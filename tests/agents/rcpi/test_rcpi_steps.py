@@ -1,4 +1,4 @@
-"""The steps of RCPI one after the other: sampling, rollouts, regression and inference against a plain twin."""
+"""The steps of RCPI against a plain-Python twin: sampling, rollouts, regression and inference."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from agents import RCPI, LinearPolicy
+from agents.parallel import run_serially
 from agents.policy import legal_from
-from agents.rcpi.kernels import NEVER, padded
+from agents.rcpi.kernels import EXCLUDED_SCORE, padded
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
@@ -18,19 +19,15 @@ every_variant = pytest.mark.parametrize("variant", VARIANTS)
 with_missing = pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 
 
-def serially(task, arguments):
-    return [task(*a) for a in arguments]
-
-
 def random_scores(rules, seed):
-    """Weights and intercepts of a policy that acquires now and then."""
+    """Random weights and intercepts of a policy that acquires in some states."""
     rng = np.random.default_rng(seed)
     W = rng.normal(size=(rules.n_features, 2, rules.n_actions)).astype(np.float32)
     return W, rng.normal(size=rules.n_actions).astype(np.float32)
 
 
 def rollouts(states, dataset, values, mixture, rules, per_trajectory=False, n_rollouts=1, seed=5):
-    returns, legal, _ = rollout_returns(
+    return rollout_returns(
         states,
         dataset,
         values,
@@ -38,22 +35,21 @@ def rollouts(states, dataset, values, mixture, rules, per_trajectory=False, n_ro
         rules,
         n_rollouts=n_rollouts,
         seed=seed,
-        run=serially,
+        run=run_serially,
     )
-    return returns, legal
 
 
 @with_missing
 @every_variant
-def test_returns_and_legal_sets_of_a_greedy_policy_are_the_twins(variant, missing):
+def test_returns_and_legal_sets_of_a_greedy_policy_agree_with_the_twin(variant, missing):
     dataset, rules = problem(variant, missing)
     values, twin = Scaling.fit(dataset.X).apply(dataset.X), Twin(dataset, rules)
     states = sample_states(dataset.X, rules, 300, seed=1)
     lengths = set()
     for seed in range(2):
         W, b = random_scores(rules, seed)
-        only = Mixture.uniform(rules).mixed(padded(W, 0)[None], padded(b, NEVER)[None], 0.0)
-        returns, legal = rollouts(states, dataset, values, only, rules, per_trajectory=bool(seed))
+        greedy = Mixture.uniform(rules).mixed(padded(W, 0)[None], padded(b, EXCLUDED_SCORE)[None], 0.0)
+        returns, legal = rollouts(states, dataset, values, greedy, rules, per_trajectory=bool(seed))
         for s in range(300):
             order = states.order[s, : states.lengths[s]].tolist()
             expected = twin.returns(states.rows[s], order, values, W, b)
@@ -65,7 +61,7 @@ def test_returns_and_legal_sets_of_a_greedy_policy_are_the_twins(variant, missin
 
 @pytest.mark.parametrize("budget", [None, 3])
 @pytest.mark.parametrize("per_trajectory", [False, True])
-def test_the_uniform_policy_has_its_closed_form(budget, per_trajectory):
+def test_returns_of_the_uniform_policy_have_their_closed_form(budget, per_trajectory):
     n, c, lam = 5, 3, 0.1
     rng = np.random.default_rng(0)
     dataset = Dataset(rng.normal(size=(60, n)), np.arange(60) % c)
@@ -90,35 +86,35 @@ def constant(rules, *scores):
     return np.zeros((rules.n_features, 2, rules.n_actions), np.float32), np.array(scores, np.float32)
 
 
-def test_each_policy_of_the_mixture_is_drawn_with_its_share():
+def test_each_policy_of_the_mixture_is_sampled_with_its_share():
     rules = Rules(1, 4, lam=0.0, error_costs=np.repeat([[1.0], [10.0], [100.0], [1000.0]], 4, axis=1))
     dataset = Dataset(np.zeros((4, 1)), np.arange(4))
     mixture = Mixture.uniform(rules)
     for answer in range(3):
         W, b = constant(rules, 0, *np.eye(4)[answer])
-        mixture = mixture.mixed(padded(W, 0)[None], padded(b, NEVER)[None], 0.7)
+        mixture = mixture.mixed(padded(W, 0)[None], padded(b, EXCLUDED_SCORE)[None], 0.7)
     np.testing.assert_allclose(mixture.shares, [0.3 * 0.49, 0.3 * 0.7, 0.3])
     share = np.append(mixture.shares, 0.0) + 0.343 / 4
     for per_trajectory in (False, True):
         states = sample_states(dataset.X, rules, 40_000, seed=3)
         returns, legal = rollouts(states, dataset, dataset.X, mixture, rules, per_trajectory=per_trajectory)
         errors = -returns[legal]
-        found = np.array([(errors == cost).sum() for cost in (1, 10, 100, 1000)])
-        assert found.sum() == len(errors)
-        assert (np.abs(found - share * len(errors)) < 4.5 * np.sqrt(share * (1 - share) * len(errors))).all()
+        counts = np.array([(errors == cost).sum() for cost in (1, 10, 100, 1000)])
+        assert counts.sum() == len(errors)
+        assert (np.abs(counts - share * len(errors)) < 4.5 * np.sqrt(share * (1 - share) * len(errors))).all()
 
 
 @pytest.mark.parametrize("per_trajectory", [False, True])
-def test_policies_are_drawn_per_decision_or_per_trajectory(per_trajectory):
+def test_policies_are_sampled_per_decision_or_per_trajectory(per_trajectory):
     rules = Rules(3, 2, lam=1.0, error_costs=[[0.25, 0.25], [0.5, 0.5]])
     dataset = Dataset(np.zeros((2, 3)), [0, 1])
     goes_on, stops = constant(rules, 1, 1, 1, 0, -1), constant(rules, 0, 0, 0, 0, 1)
     pair = [np.stack(v) for v in zip(goes_on, stops)]
-    mixture = Mixture(padded(pair[0], 0), padded(pair[1], NEVER), np.array([0.4, 0.6]))
+    mixture = Mixture(padded(pair[0], 0), padded(pair[1], EXCLUDED_SCORE), np.array([0.4, 0.6]))
     states = sample_states(dataset.X, rules, 30_000, seed=4)
     returns, legal = rollouts(states, dataset, dataset.X, mixture, rules, per_trajectory=per_trajectory)
     paid = -returns[states.lengths == 0][legal[states.lengths == 0]]
-    if per_trajectory:  # one policy from the first acquisition on: all three and answer 0, or answer 1 at once
+    if per_trajectory:  # one policy from the first acquisition on: all three and answer 0, or answer 1 directly
         expected = {1.5: 0.6, 3.25: 0.4}
     else:
         expected = {1.5: 0.6, 2.5: 0.4 * 0.6, 3.5: 0.16 * 0.6, 3.25: 0.16 * 0.4}
@@ -153,14 +149,14 @@ def test_several_rollouts_are_averaged_and_streams_do_not_repeat():
         ("everything", 400),
     ],
 )
-def test_scores_are_those_of_one_plain_ridge_regression_an_action(variant, n_states, missing):
+def test_scores_agree_with_one_plain_ridge_regression_per_action(variant, n_states, missing):
     dataset, rules = problem(variant, missing, n=60)
     values, twin = Scaling.fit(dataset.X).apply(dataset.X), Twin(dataset, rules)
     states = sample_states(dataset.X, rules, n_states, seed=8)
     orders = [states.order[s, : states.lengths[s]].tolist() for s in range(n_states)]
     legal = np.array([twin.legal(r, o)[: rules.n_acquisitions] for r, o in zip(states.rows, orders)])
     returns = np.where(legal, np.random.default_rng(0).normal(size=legal.shape), 0).astype(np.float32)
-    weights, intercepts = fit_scores(states, values, dataset.y, returns, legal, rules, ridge=1e-3, run=serially)
+    weights, intercepts = fit_scores(states, values, dataset.y, returns, legal, rules, ridge=1e-3, run=run_serially)
     z = np.array([twin.known(r, o) for r, o in zip(states.rows, orders)])
     mu = np.where(z, np.nan_to_num(values[states.rows]), 0)
     Phi = np.column_stack([np.ones(n_states), z, mu]).astype(np.float64)
@@ -177,27 +173,27 @@ def test_an_acquisition_that_was_legal_nowhere_is_never_chosen():
     dataset = Dataset(np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2)
     states = sample_states(dataset.X, rules, 200, seed=0)
     returns, legal = rollouts(states, dataset, dataset.X, Mixture.uniform(rules), rules)
-    weights, intercepts = fit_scores(states, dataset.X, dataset.y, returns, legal, rules, ridge=1e-3, run=serially)
-    assert (intercepts == NEVER).tolist() == [False, True, True, False, False]
+    weights, intercepts = fit_scores(states, dataset.X, dataset.y, returns, legal, rules, ridge=1e-3, run=run_serially)
+    assert (intercepts == EXCLUDED_SCORE).tolist() == [False, True, True, False, False]
     assert not weights[:, :, 1:3].any()
     np.testing.assert_allclose(intercepts[0], returns[legal].mean(), atol=0.2)
 
 
-def test_states_without_a_budget_are_fair_coins():
+def test_without_a_budget_each_acquisition_is_sampled_with_probability_one_half():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(50, 8)).astype(np.float32)
     X[rng.random(X.shape) < 0.3] = np.nan
     for table in (X, np.nan_to_num(X)):
         states = sample_states(table, Rules(8, 2), 20_000, seed=6)
-        can = ~np.isnan(table[states.rows])
-        assert not (states.taken & ~can).any()
-        coins = np.where(can, states.taken - 0.5, 0)
-        assert (np.abs(coins.sum(axis=0)) < 4.5 * np.sqrt(0.25 * can.sum(axis=0))).all()
-        together = coins.T @ coins / len(coins)
-        np.fill_diagonal(together, 0)
-        assert np.abs(together).max() < 4.5 * 0.25 / np.sqrt(len(coins))
-        drawn = np.bincount(states.rows, minlength=50)
-        assert (np.abs(drawn - 400) < 5 * np.sqrt(400)).all()
+        available = ~np.isnan(table[states.rows])
+        assert not (states.taken & ~available).any()
+        deviation = np.where(available, states.taken - 0.5, 0)
+        assert (np.abs(deviation.sum(axis=0)) < 4.5 * np.sqrt(0.25 * available.sum(axis=0))).all()
+        covariance = deviation.T @ deviation / len(deviation)
+        np.fill_diagonal(covariance, 0)
+        assert np.abs(covariance).max() < 4.5 * 0.25 / np.sqrt(len(deviation))
+        row_counts = np.bincount(states.rows, minlength=50)
+        assert (np.abs(row_counts - 400) < 5 * np.sqrt(400)).all()
         np.testing.assert_array_equal(states.taken.sum(axis=1), states.lengths)
     first = states.order[states.lengths > 0, 0]
     assert (np.abs(np.bincount(first, minlength=8) - len(first) / 8) < 5 * np.sqrt(len(first) / 8)).all()
@@ -211,7 +207,7 @@ def test_states_without_a_budget_are_fair_coins():
         {"budget": 3, "groups": [[0], [1, 2], [3], [4, 5]]},
     ],
 )
-def test_sizes_are_uniform_with_a_budget(options):
+def test_with_a_budget_the_number_of_acquisitions_is_uniform(options):
     rules = Rules(6, 2, **options)
     states = sample_states(np.zeros((10, 6), np.float32), rules, 12_000, seed=7)
     sizes = np.bincount(states.lengths)
@@ -223,7 +219,7 @@ def test_sizes_are_uniform_with_a_budget(options):
 
 @with_missing
 @every_variant
-def test_sampled_orders_are_legal_and_sets_are_what_they_say(variant, missing):
+def test_sampled_orders_are_legal_and_agree_with_the_sets(variant, missing):
     dataset, rules = problem(variant, missing)
     twin = Twin(dataset, rules)
     states = sample_states(dataset.X, rules, 300, seed=9)
@@ -237,7 +233,7 @@ def test_sampled_orders_are_legal_and_sets_are_what_they_say(variant, missing):
 
 @with_missing
 @every_variant
-def test_inference_is_the_twins_and_so_is_play_through_the_environment(variant, missing):
+def test_inference_and_the_environment_agree_with_the_twin(variant, missing):
     dataset, rules = problem(variant, missing, n=60)
     twin, scaling, lengths = Twin(dataset, rules), Scaling.fit(dataset.X), []
     agent = RCPI(DatumWiseEnv(dataset, rules))
@@ -246,7 +242,7 @@ def test_inference_is_the_twins_and_so_is_play_through_the_environment(variant, 
         b[: rules.n_acquisitions] += 2 * (seed - 3)
         agent.policy = LinearPolicy(W, b, scaling, rules)
         done = agent.trajectories(dataset.X)
-        played = evaluate(lambda seen, masks: agent.predict(seen, action_masks=masks)[0], dataset, rules)
+        played = evaluate(lambda obs, masks: agent.predict(obs, action_masks=masks)[0], dataset, rules)
         assert played.illegal == 0
         np.testing.assert_array_equal(played.trajectories.order, done.order)
         np.testing.assert_array_equal(played.answers, done.answers)
@@ -261,7 +257,7 @@ def test_inference_is_the_twins_and_so_is_play_through_the_environment(variant, 
 
 
 @every_variant
-def test_legality_is_known_from_z_but_for_what_an_order_cost(variant):
+def test_legal_actions_follow_from_the_mask_except_for_order_dependent_prices(variant):
     dataset, rules = problem(variant, missing=False)
     states = sample_states(dataset.X, rules, 200, seed=10)
     ordered = rules.budget_cost is not None and rules.related is not None
@@ -269,9 +265,9 @@ def test_legality_is_known_from_z_but_for_what_an_order_cost(variant):
     twin = Twin(dataset, loose)
     orders = [states.order[s, : states.lengths[s]].tolist() for s in range(200)]
     expected = np.array([twin.legal(r, o) for r, o in zip(states.rows, orders)])
-    found = legal_from(np.array([twin.known(r, o) for r, o in zip(states.rows, orders)]), rules)
-    np.testing.assert_array_equal(found & expected, found)
-    if ordered:  # then the cheapest order is assumed
-        assert found[:, : rules.n_acquisitions].any()
+    legal = legal_from(np.array([twin.known(r, o) for r, o in zip(states.rows, orders)]), rules)
+    np.testing.assert_array_equal(legal & expected, legal)
+    if ordered:  # the cheapest order is assumed
+        assert legal[:, : rules.n_acquisitions].any()
     else:
-        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(legal, expected)

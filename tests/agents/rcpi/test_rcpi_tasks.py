@@ -11,13 +11,13 @@ from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
 from support.problems import one_decides
 
 
-def learnt(X, y, **options):
-    """An evaluation on other data of the same kind (the second half), and the agent."""
-    knobs = {k: options.pop(k) for k in ("n_iterations", "select", "mixture", "alpha") if k in options}
+def train_and_evaluate(X, y, **options):
+    """Train on the first half of the rows; return the evaluation on the second half, and the agent."""
+    agent_options = {k: options.pop(k) for k in ("n_iterations", "select", "mixture", "alpha") if k in options}
     half = len(X) // 2
     train, test = Dataset(X[:half], y[:half]), Dataset(X[half:], y[half:])
     rules = Rules.for_dataset(train, **options)
-    agent = RCPI(DatumWiseEnv(train, rules), random_state=0, **knobs).learn()
+    agent = RCPI(DatumWiseEnv(train, rules), random_state=0, **agent_options).learn()
     for part in (train, test):
         result = evaluate(agent, part, rules)
         assert result.admissible == 1
@@ -26,64 +26,64 @@ def learnt(X, y, **options):
 
 
 @pytest.mark.parametrize("mixture", ["decision", "trajectory"])
-def test_asks_for_the_one_feature_that_decides_and_answers(mixture):
+def test_the_one_informative_feature_is_acquired(mixture):
     X, y = one_decides()
-    result, _ = learnt(X, y, lam=0.05, mixture=mixture)
+    result, _ = train_and_evaluate(X, y, lam=0.05, mixture=mixture)
     assert result.accuracy > 0.95
     assert result.usage[2] == 1
     assert (result.trajectories.order[:, 0] == 2).mean() > 0.9
     assert result.n_features < 2
 
 
-def test_a_price_above_the_gain_buys_nothing():
+def test_nothing_is_acquired_at_a_price_above_the_gain():
     X, y = one_decides()
     y[:300:3] = 0  # two thirds of one class
-    result, agent = learnt(X, y, lam=0.6)
+    result, agent = train_and_evaluate(X, y, lam=0.6)
     assert result.n_acquisitions == 0
     assert result.losses.tolist() == (result.answers != result.dataset.y).tolist()
     assert min(row["loss"] for row in agent.history) >= agent.history[0]["best_loss"] - 1e-12
 
 
-def test_for_nothing_it_classifies_well():
+def test_accuracy_is_high_if_features_are_free():
     X, y = one_decides()
-    result, _ = learnt(X, y, lam=0.0)
+    result, _ = train_and_evaluate(X, y, lam=0.0)
     assert result.accuracy > 0.95
 
 
 @pytest.mark.parametrize("select", ["best", "last"])
-def test_with_a_budget_of_none_it_answers_the_largest_class(select):
+def test_with_a_budget_of_zero_the_largest_class_is_predicted(select):
     X, y = one_decides()
     y[::4] = 1
-    result, _ = learnt(X, y, lam=0.0, budget=0, select=select)
+    result, _ = train_and_evaluate(X, y, lam=0.0, budget=0, select=select)
     assert result.n_acquisitions == 0
     assert set(result.answers) == {1}
 
 
-def test_a_context_feature_tells_which_other_to_ask():
+def test_a_context_feature_decides_which_feature_is_acquired_next():
     rng = np.random.default_rng(0)
     context = rng.integers(0, 2, 800)
     X = np.column_stack([context, rng.uniform(-1, 1, (800, 4))])
     y = (np.where(context == 1, X[:, 1], X[:, 2]) > 0).astype(int)
-    result, _ = learnt(X, y, lam=0.1, costs=[0.1, 1, 1, 1, 1])
-    asked, known = result.used, result.dataset.X[:, 0] == 1
+    result, _ = train_and_evaluate(X, y, lam=0.1, costs=[0.1, 1, 1, 1, 1])
+    used, in_context = result.used, result.dataset.X[:, 0] == 1
     assert (result.trajectories.order[:, 0] == 0).all()
-    assert asked[known, 1].mean() > 0.9
-    assert asked[~known, 2].mean() > 0.9
-    assert max(asked[~known, 1].mean(), asked[known, 2].mean()) < 0.4
-    assert result.accuracy > 0.9  # no one feature beside the context allows more than 0.75
+    assert used[in_context, 1].mean() > 0.9
+    assert used[~in_context, 2].mean() > 0.9
+    assert max(used[~in_context, 1].mean(), used[in_context, 2].mean()) < 0.4
+    assert result.accuracy > 0.9  # any other fixed feature reaches at most 0.75
     assert result.loss < 0.01 + 0.1 + 0.25
 
 
-def test_the_cheaper_copy_is_bought():
+def test_the_cheaper_copy_is_acquired():
     X, y = one_decides()
     X[:, 4] = X[:, 2]
-    for cheap, dear in ((2, 4), (4, 2)):
+    for cheap, expensive in ((2, 4), (4, 2)):
         costs = np.ones(5)
-        costs[dear] = 5
-        result, _ = learnt(X, y, lam=0.03, costs=costs, mixture="decision")
+        costs[expensive] = 5
+        result, _ = train_and_evaluate(X, y, lam=0.03, costs=costs, mixture="decision")
         assert result.accuracy > 0.95
         assert (result.trajectories.order[:, 0] == cheap).mean() > 0.9
-        assert result.usage[dear] < 0.3
+        assert result.usage[expensive] < 0.3
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_the_cheaper_copy_is_bought():
         {"groups": [[0, 4], [1, 2], [3]]},
     ],
 )
-def test_what_the_rules_allow_is_enough_to_find_the_feature_that_decides(options):
+def test_the_informative_feature_is_acquired_under_all_kinds_of_rules(options):
     X, y = one_decides(600)
-    result, agent = learnt(X, y, lam=0.02, mixture="decision", **options)
+    result, agent = train_and_evaluate(X, y, lam=0.02, mixture="decision", **options)
     assert result.accuracy > 0.93
     assert result.n_acquisitions < 3
     order = result.trajectories.order
@@ -110,8 +110,8 @@ def test_what_the_rules_allow_is_enough_to_find_the_feature_that_decides(options
         np.testing.assert_array_equal(result.used[:, 1], result.used[:, 2])
     if options.get("unrelated_costs") == "forbid":
         for row in order:
-            asked = row[row >= 0].tolist()
-            assert all(min(abs(j - i) for i in asked[:k]) == 1 for k, j in enumerate(asked) if k)
+            acquired = row[row >= 0].tolist()
+            assert all(min(abs(j - i) for i in acquired[:k]) == 1 for k, j in enumerate(acquired) if k)
     assert len(agent.history) == 10
 
 
@@ -119,17 +119,20 @@ def test_error_costs_shift_the_answers():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 800)
     X = np.column_stack([y + rng.normal(size=800), rng.normal(size=800)])
-    share = [learnt(X, y, lam=0.001, error_costs=c)[0].answers.mean() for c in ([[0, 5], [1, 0]], [[0, 1], [5, 0]])]
+    share = [
+        train_and_evaluate(X, y, lam=0.001, error_costs=c)[0].answers.mean()
+        for c in ([[0, 5], [1, 0]], [[0, 1], [5, 0]])
+    ]
     assert share[0] > 0.65
     assert share[1] < 0.35
 
 
-def test_missing_values_do_not_stop_it():
+def test_missing_values_do_not_prevent_learning():
     X, y = one_decides(800)
     X[:, 4] = X[:, 2]
-    gone = np.random.default_rng(1).random(800) < 0.5
-    X[gone, 2], X[~gone, 4] = np.nan, np.nan
-    result, _ = learnt(X, y, lam=0.03)
+    missing = np.random.default_rng(1).random(800) < 0.5
+    X[missing, 2], X[~missing, 4] = np.nan, np.nan
+    result, _ = train_and_evaluate(X, y, lam=0.03)
     assert result.accuracy > 0.9
     assert result.n_features < 2
 
@@ -138,14 +141,14 @@ TINY = {"Relational": {"n_iterations": 3, "states_per_sample": 2}}
 
 
 @pytest.mark.parametrize("name", ["", "Budget", "Cost", "Group", "Relational"])
-def test_every_registered_task_is_learnt_better_than_answering_at_once(name):
+def test_every_registered_task_is_solved_better_than_without_acquisitions(name):
     train, test = (gym.make(f"DatumWise{name}-v0", split=part, disable_env_checker=True) for part in ("train", "test"))
     agent = RCPI(train, mixture="trajectory", random_state=1, **TINY.get(name, {})).learn()
     rules, inner = train.unwrapped.rules, test.unwrapped.dataset
     shares = np.bincount(train.unwrapped.dataset.y) / train.unwrapped.dataset.n_samples
-    at_once = rules.error_costs[(rules.error_costs @ shares).argmin()][inner.y].mean()
+    loss_without = rules.error_costs[(rules.error_costs @ shares).argmin()][inner.y].mean()
     result = evaluate(agent, test)
     assert result.admissible == 1
-    assert result.loss < {"Cost": 0.97}.get(name, 0.7) * at_once
+    assert result.loss < {"Cost": 0.97}.get(name, 0.7) * loss_without
     if rules.budget is not None:
         assert result.trajectories.lengths.max() <= rules.budget

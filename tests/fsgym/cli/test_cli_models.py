@@ -147,7 +147,7 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("train", "wine", "-o", "/dev/null/model"), "cannot write to the folder"),
         (("evaluate", tmp_path / "nowhere", "wine"), "no model file"),
         (("evaluate", tmp_path / "tree", "wine"), "a model of kind 'tree'"),
-        (("evaluate", tmp_path / "none", "wine"), "does not tell the kind"),
+        (("evaluate", tmp_path / "none", "wine"), "the kind of model is missing"),
         (("evaluate", tmp_path / "noise", "wine"), "not a model file"),
         (("evaluate", path, "breast_cancer"), "'breast_cancer' has no 'alcohol'"),
         (("evaluate", path, "wine", "--drop", "hue"), "'wine' has no 'hue'"),

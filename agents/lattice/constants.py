@@ -1,0 +1,196 @@
+"""The constants of the lattice agent: names, units and origins.
+
+Origins. "By hand": a plausible value, no alternative was measured. "Ablation": the change of the mean test loss in a
+trial implementation when the value or the ingredient was replaced, with its standard error, over five prices ``lam`` on
+development splits of six small data sets (breast cancer, heart, ionosphere, Pima diabetes, sonar, wine) and four larger
+ones (segment, vowel, vehicle, spambase). Changes within two standard errors show that a value matters little.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Columns of a feature and numerical limits
+
+COLUMNS_PER_FEATURE = 4  # the z-score and one hinge at each quartile
+QUARTILES = (0.25, 0.5, 0.75)  # levels of the knots of the hinges
+MAX_ABS_COLUMN = 6.0  # standard deviations at which columns and log-odds are clipped; by hand, against outliers
+MIN_STD = 1e-12  # columns with a standard deviation up to this count as constant
+MIN_PROBA = 1e-12  # probabilities are raised to it before a logarithm
+MIN_PROBA_OF_ODDS = 1e-9  # the same, for the log-odds of two classes
+TIE_TOLERANCE = 1e-12  # losses and error costs that differ by less count as equal
+
+# Classifiers of the subsets (subset_classifier.py, logistic.py)
+
+# Shares of the trees to choose from. Ablation: without trees +.0129 (.0046) on the small data sets, without logistic
+# regression +.0022 (.0050).
+BLENDS = (0.25, 0.5, 0.75)
+# Temperatures to choose from; 1 leaves the probabilities as they are. Ablation: without them +.0036 (.0031) on the
+# small data sets.
+TEMPERATURES = (0.6, 0.75, 0.9, 1.0, 1.15, 1.35, 1.6, 1.8)
+MIN_CLASS_COUNT = 0.5  # rows that a class without rows counts as, so that its share is not 0
+MISSING_ROW_WEIGHT = 0.05  # weight of rows that cannot reach a subset, as one of its values is missing; by hand
+# Columns that a tree may split on, sampled where there are more. By hand: in the trial, the digits (64 features)
+# exhausted the budget of operations without sampling.
+MAX_TREE_COLUMNS = 16
+MIN_LEAF_WEIGHT = 3.0  # least sum of row weights in a leaf; by hand, lowered from 5 when trees got half of the rows
+
+
+class TreeSettings(NamedTuple):
+    """How the boosted trees of a subset are grown.
+
+    Attributes
+    ----------
+    rounds : int, boosting rounds, each with one tree per output
+    depth : int, splits on each path
+    rate : float, shrinkage of each tree
+    parts : int
+        The rows are split into so many equal parts, and each round leaves one of them out.
+    """
+
+    rounds: int
+    depth: int
+    rate: float
+    parts: int
+
+
+# By hand, for the training time: with two classes, 40 trees of half the rows had the same mean test loss as 80 trees of
+# all rows; with more classes, 30 rounds had the same as 40. A lower rate on small data sets avoids fitting noise.
+TREES_MULTICLASS = TreeSettings(rounds=30, depth=4, rate=0.3, parts=3)
+TREES_BINARY = TreeSettings(rounds=40, depth=3, rate=0.2, parts=2)
+TREES_BINARY_SMALL = TreeSettings(rounds=40, depth=3, rate=0.12, parts=2)
+MAX_ROWS_SMALL = 1000  # rows up to which TREES_BINARY_SMALL are used; by hand
+
+LOGISTIC_ITERATIONS = 30  # of Nesterov's method; the objective is then within 1e-3 of its optimum in the tests
+RIDGE_BINARY = 1.0  # on the difference of the coefficients of two classes; by hand
+RIDGE_MULTICLASS = 0.3  # on each coefficient of three and more classes; by hand, lowered from 1
+INTERCEPT_RIDGE_BINARY = 5e-4  # only keeps the curvature invertible
+INTERCEPT_RIDGE_MULTICLASS = 1e-3  # only keeps the curvature invertible
+
+# Cost model of a subset (subset_classifier.operations), in nanoseconds of one core. It decides which subsets fit into
+# MAX_OPERATIONS, and is a formula since measured times would make results irreproducible. The coefficients were set by
+# hand from the times of the parts. A new measurement on one core, 150 to 5000 rows and 2 to 10 classes: the time of
+# ``cross_fit`` is 0.8 to 1.2 times the model for 1 to 20 features (1.4 times for 5000 rows, 20 features and 2
+# classes), and with 50 features 1.6 to 2.7 times for 2 classes, 0.7 to 1.1 times for more.
+
+TREE_NS = 5000  # of a tree
+TREE_ROW_NS = 17  # of a tree and row
+TREE_LEAF_COLUMN_NS = 115  # of a tree, leaf and column that it may split on
+LOGISTIC_ROW_NS = 23  # of an iteration, row and output of the logistic regression
+LOGISTIC_ENTRY_NS = 0.6  # of an iteration, row, output and column
+MIN_COLUMNS_OF_FACTOR = 300  # columns above which the factor of the curvature takes time worth counting
+FACTOR_DIVISOR = 5  # the factor takes n_columns^3 / 5 ns
+SUBSET_NS = 1_000_000  # of a subset in all sweeps over the lattice
+SUBSET_ROW_NS = 2_000  # of a subset and row in all sweeps
+
+# Size of the lattice (nodes.py)
+
+# Nanoseconds by the cost model, of all subsets. By hand: a fit at one price should take at most ten seconds on a slow
+# core. 3e9 was too little for the some 100 subsets that benchmarks/context.py needs at its lowest price.
+MAX_OPERATIONS = 3_250_000_000
+ROWS_OF_MAX_OPERATIONS = 5000  # with more rows, MAX_OPERATIONS grows in proportion
+# Subsets with classifiers by number of rows, up to and including the key. Fewer on small data, where the best of many
+# estimated errors is the luckiest; by hand.
+MAX_SUBSETS = {1000: 120, np.inf: 250}
+FULL_MODEL_WEIGHT = 0.25  # share of the full-feature classifier in the expected error cost; by hand
+FULL_MODEL_DIVISOR = 10  # the full-feature classifier may take 1/10 of MAX_OPERATIONS, otherwise it is left out
+
+# Learning (learn.py)
+
+# Folds of the cross-fitting by rows times outputs, up to and including the key. Ablation: always 3 folds +.0007
+# (.0028) on the small data sets.
+N_FOLDS = {1000: 10, 3000: 5, np.inf: 3}
+# Default of ``beta`` by number of rows, up to and including the key. Ablation: .5 instead of 1 +.0034 (.0036), 0
+# instead of 1 +.0098 (.0033) on the small data sets.
+EXPECTED_COST_SHARE = {600: 1.0, np.inf: 0.5}
+# Sweeps after each of which the lattice grows. Ablation: without growth -.0010 (.0021) on the small data sets, +.0078
+# (.0038) on the larger ones.
+N_GROWTH_ROUNDS = 3
+N_FINAL_SWEEPS = 2  # sweeps over the final lattice; by hand
+
+# Sweeps and regression of the advantages (sweep.py, state_features.py)
+
+DEFAULT_KAPPA = 0.3  # standard errors. Ablation on the small data sets: 1 +.0054 (.0024), 0 -.0007 (.0021)
+# Children of a subset to choose from. Ablation: 1 child -.0010 (.0021) on the small data sets, +.0029 (.0023) on the
+# larger ones; 20 children: no change.
+MAX_CHILDREN = 8
+ARRIVED_WEIGHT = 1.01  # weight of a row in the choices at a subset that it reaches
+ABSENT_WEIGHT = 0.01  # weight of the other rows, so that subsets that no row reaches are defined
+REGRESSION_BASE_WEIGHT = 0.1  # weight of the other rows in the regressions; rows that arrive have 1 more. By hand
+GO_ON_SHARE = 0.5  # of the remaining loss of rows that go on, the part that better children might save; by hand
+
+BELIEF_PENALTY = 0.9  # ridge on belief features and cells. Ablation: 3 times or a third of all penalties: no change
+VALUE_PENALTY = 9.0  # ridge on the columns of acquired values
+INTERCEPT_PENALTY = 1e-6  # only keeps the Gram matrix invertible
+N_BELIEFS = 5  # belief features beside the probabilities, see ``write_belief_features``
+CONFIDENT_LOG_ODDS = 1.0  # knot of the hinge on half the log-odds: 1 is a probability of .88; by hand
+MAX_FEATURES_WITH_HINGES = 4  # features up to which all columns of acquired values are used; by hand
+MAX_FEATURES_WITH_VALUES = 20  # features up to which z-scores are used, above there are belief features only; by hand
+MAX_CELLS = 64  # cells of discrete values that get an indicator each; none are used where there are more. By hand
+
+# Screening (screening.py)
+
+MAX_CONTEXT_CELLS = 6  # distinct values of an acquisition that are tried as contexts, quartiles above; by hand
+MAX_TRIPLE_PRODUCTS = 4e9  # multiplications for all triples of features, some seconds; above, only pairs are tested
+MAX_INTERACTIONS = 3  # pairs and triples that are added; by hand
+MIN_PRICE_SHARE = 1e-3  # cheaper acquisitions count as this share of the dearest price in the score by price; by hand
+MIN_PRICE = 1e-12  # is added, for the case that all prices are 0
+MIN_STATISTIC = 1e-12  # least score statistic in the denominator of a context's gain
+
+# Growth of the lattice (growth.py), counts of subsets or acquisitions
+
+LARGE_PROBLEM = 6000  # rows times outputs above which fewer candidates are fitted, for time
+MAX_ALL_SINGLES = 14  # acquisitions up to which all single ones are added; by hand
+N_SINGLES, N_SINGLES_LARGE = 12, 6  # the best of them otherwise, and on large problems; by hand
+
+CHAIN_OPERATIONS_SHARE = 0.7  # of MAX_OPERATIONS, for the forward selection; the rest is left for growth. By hand
+CHAIN_PATIENCE = 5  # steps without a lower loss after which it stops; by hand
+CHAIN_BASE_WEIGHT, CHAIN_COST_WEIGHT = 0.1, 2  # row weight: the first plus the second times its answer cost; by hand
+CHAIN_LOG_LOSS_WEIGHT = 0.2  # of the log-loss beside the loss when a step is chosen; by hand
+CHAIN_SHORT = 4  # acquisitions below which a step tries the first number of candidates, from then on the second
+# Numbers of candidates, and on large problems. By hand: with 4 at every step, the digits (64 features) used up
+# MAX_OPERATIONS after 8 acquisitions.
+CHAIN_CANDIDATES, CHAIN_CANDIDATES_LARGE = (4, 2), (2, 1)
+CHAIN_LONG = 5  # acquisitions from which a step adds several at once; by hand
+CHAIN_LONG_DIVISOR = 4  # a quarter of the acquisitions so far; by hand
+
+N_CONTEXTS = 3  # contexts that are tried; by hand
+N_NESTED_CONTEXTS = 1  # second contexts that are tried after each of them; by hand
+N_AFTER_CONTEXT = 2  # acquisitions that are added in each cell of a context; by hand
+MIN_CONTEXT_GAIN = 1  # factor by which a context must raise the best score statistic
+MIN_NESTED_GAIN = 2  # factor above which a second context is tried; by hand
+# Rows x columns x acquisitions x classes above which no contexts are tried; by hand, so that the score tests leave a
+# fit within ten seconds on a slow core.
+MAX_CONTEXT_ENTRIES = 1.5e8
+
+# Paths of the CART tree that are added. Ablation: without them -.0008 (.0015) on the small data sets, +.0034 (.0018)
+# on the larger ones.
+MAX_TREE_PATHS = 40
+CART_MAX_LEAVES, CART_MIN_LEAF_ROWS = 20, 5  # by hand
+
+MAX_SMALLER_SUBSETS = 12  # subsets with one acquisition less that are added in a round; by hand
+N_GROWTH_SUBSETS = 10  # subsets with the largest losses that get children in a round; by hand
+N_GROWTH_CHILDREN = 2  # children that each of them gets; by hand
+# Acquisitions of the further child that skips the subset between: where three features vote, one more changes no
+# answer.
+N_GROWTH_AT_ONCE = 2
+
+# Search for the price of a target (target.py)
+
+MAX_PRICES_TRIED = 14  # fits of a search; by hand
+ENOUGH_USE = 0.97  # share of the target from which a policy is accepted without further trials; by hand
+MIN_PRICE_RATIO = 1.05  # the bisection stops when the two prices differ by less than this factor; by hand
+BRACKET_FACTOR = 4.0  # between prices while only one side of the target is known; by hand
+BEYOND_JUMP_FACTOR = 1.1  # between the prices tried above a jump of the usage; by hand
+LOWEST_PRICE_SHARE = 1e-3  # of an error: what all features together cost at the lowest price; by hand
+INITIAL_COST_SHARE = 0.05  # of an error: what the target costs at the first price that is tried; by hand
+MIN_TARGET = 1e-300  # a target of 0 counts as this in the first price
+
+# Model files (plan.py)
+
+# Largest absolute coefficient, score or leaf value that a model file may hold; far above all fitted ones, and sums of
+# products with columns stay finite.
+MAX_PLAN_NUMBER = 1e12
+MIN_TEMPERATURE = 0.1  # least temperature that a model file may hold

@@ -1,0 +1,283 @@
+"""Compiled inference: a lattice policy moves from subset to subset and reads each value only after acquiring it.
+
+In the compiled functions, p is a ``Plan``, b are ``RowBuffers``, t are ``Tables`` of the rules, v is the place of a
+subset and e that of an episode.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from agents.lattice.basis import bin_of, write_columns
+from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_FEATURES_WITH_VALUES, MIN_PROBA, N_BELIEFS, TIE_TOLERANCE
+from agents.lattice.state_features import write_belief_features, write_value_features
+from agents.lattice.sweep import ADAPTIVE, STOP
+from fsgym.evaluation import Trajectories
+from fsgym.rules import Rules, State
+from fsgym.rules import kernels as mdp
+
+
+class Plan(NamedTuple):
+    """A policy as flat arrays; the part of subset v is ``..._first[v]`` to ``..._first[v + 1]``.
+
+    Attributes
+    ----------
+    mean ... thresholds : the fields of ``Basis``
+    n_bins : int64 (n_features,)
+    feature, feature_first : features that each subset reveals
+    mode : int64 (n_subsets,)
+    child, acquisition, child_first : the moves, the subset that each leads to and its acquisition
+    coefficient, coefficient_first : of the logistic regression, (1 + 4 n_features) x n_classes for each subset
+    start_score : float64 (n_subsets, n_outputs), to which the trees add
+    split_place, split_cut, leaf_value, tree_first
+        Complete trees. Row ``code <= split_cut`` goes left, for the code of the feature at ``split_place`` among the
+        features of the subset.
+    blend, temperature : float64 (n_subsets,)
+    theta, theta_first : of the regression of the advantages, n_columns x n_moves for each adaptive subset
+    cells : int64 (n_subsets,)
+    """
+
+    mean: NDArray[np.float64]
+    inverse_std: NDArray[np.float64]
+    knots: NDArray[np.float64]
+    column_mean: NDArray[np.float64]
+    inverse_column_std: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    n_bins: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    feature_first: NDArray[np.int64]
+    mode: NDArray[np.int64]
+    child: NDArray[np.int64]
+    acquisition: NDArray[np.int64]
+    child_first: NDArray[np.int64]
+    coefficient: NDArray[np.float64]
+    coefficient_first: NDArray[np.int64]
+    start_score: NDArray[np.float64]
+    split_place: NDArray[np.int32]
+    split_cut: NDArray[np.uint8]
+    leaf_value: NDArray[np.float64]
+    tree_first: NDArray[np.int64]
+    blend: NDArray[np.float64]
+    temperature: NDArray[np.float64]
+    theta: NDArray[np.float64]
+    theta_first: NDArray[np.int64]
+    cells: NDArray[np.int64]
+
+
+class RowBuffers(NamedTuple):
+    """Memory for one row.
+
+    Attributes
+    ----------
+    columns : float64 (n_features, 4), of the acquired values
+    codes : uint8 (n_features,), bins of the acquired values
+    scores : float64 (n_classes,)
+    proba : float64 (n_classes,), class probabilities at the current subset
+    design : float64, state features
+    """
+
+    columns: NDArray[np.float64]
+    codes: NDArray[np.uint8]
+    scores: NDArray[np.float64]
+    proba: NDArray[np.float64]
+    design: NDArray[np.float64]
+
+
+def _row_buffers(plan: Plan, n_classes: int) -> RowBuffers:
+    n_features = len(plan.mean)
+    n_beliefs = 1 + N_BELIEFS + n_classes
+    longest = n_beliefs + MAX_FEATURES_WITH_VALUES * COLUMNS_PER_FEATURE + int(plan.cells.max(initial=0))
+    return RowBuffers(
+        np.empty((n_features, COLUMNS_PER_FEATURE)),
+        np.empty(n_features, np.uint8),
+        np.empty(n_classes),
+        np.empty(n_classes),
+        np.empty(longest),
+    )
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def encode_value(p, b, x, row, i):
+    """Write columns and bin of the value of feature i."""
+    write_columns(p, i, x[row, i], b.columns[i])
+    b.codes[i] = bin_of(p, i, x[row, i])
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _write_softmax(scores, proba):
+    top, total = scores[0], 0.0
+    for k in range(len(proba)):
+        top = max(top, scores[k])
+    for k in range(len(proba)):
+        proba[k] = np.exp(scores[k] - top)
+        total += proba[k]
+    for k in range(len(proba)):
+        proba[k] /= total
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def predict_proba_at(p, b, v):
+    """Write the class probabilities at subset v into ``b.proba``."""
+    first, last = p.feature_first[v], p.feature_first[v + 1]
+    n_classes, n_outputs, where = len(b.proba), p.start_score.shape[1], p.coefficient_first[v]
+    for k in range(n_classes):
+        b.scores[k] = p.coefficient[where + k]
+    for f in range(first, last):
+        for h in range(COLUMNS_PER_FEATURE):
+            where += n_classes
+            x = b.columns[p.feature[f], h]
+            for k in range(n_classes):
+                b.scores[k] += x * p.coefficient[where + k]
+    _write_softmax(b.scores, b.proba)
+    if p.blend[v] > 0.0:
+        b.scores[0] = 0.0
+        for k in range(n_outputs):
+            b.scores[n_classes - n_outputs + k] = p.start_score[v, k]
+        n_splits = p.split_place.shape[1]
+        for t in range(p.tree_first[v], p.tree_first[v + 1]):
+            node = 0
+            while node < n_splits:
+                right = b.codes[p.feature[first + p.split_place[t, node]]] > p.split_cut[t, node]
+                node = 2 * node + 1 + right
+            k = (t - p.tree_first[v]) % n_outputs
+            b.scores[n_classes - n_outputs + k] += p.leaf_value[t, node - n_splits]
+        logistic = b.design  # not in use before the state features are written
+        for k in range(n_classes):
+            logistic[k] = b.proba[k]
+        _write_softmax(b.scores, b.proba)
+        for k in range(n_classes):
+            b.proba[k] = p.blend[v] * b.proba[k] + (1.0 - p.blend[v]) * logistic[k]
+    for k in range(n_classes):
+        b.scores[k] = np.log(max(b.proba[k], MIN_PROBA)) / p.temperature[v]
+    _write_softmax(b.scores, b.proba)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def choose_move(p, b, v, legal, e, error_costs):
+    """The place of the move to make from subset v, or -1 to answer; ``b.proba`` then holds the probabilities."""
+    first, last = p.child_first[v], p.child_first[v + 1]
+    if p.mode[v] == STOP or first == last:
+        predict_proba_at(p, b, v)
+        return -1
+    if p.mode[v] != ADAPTIVE:
+        if legal[e, p.acquisition[first]] != 0:
+            return first
+        predict_proba_at(p, b, v)
+        return -1
+    predict_proba_at(p, b, v)
+    n = write_belief_features(b.proba, error_costs, b.design)
+    n_features = p.feature_first[v + 1] - p.feature_first[v]
+    cell, stride = 0, 1
+    for f in range(p.feature_first[v], p.feature_first[v + 1]):
+        i = p.feature[f]
+        n = write_value_features(b.columns[i], n_features, b.design, n)
+        if p.cells[v] > 0:
+            cell += stride * b.codes[i]
+            stride *= p.n_bins[i]
+    best, lowest = -1, 0.0
+    n_moves = last - first
+    for m in range(first, last):
+        if legal[e, p.acquisition[m]] == 0:
+            continue
+        where, advantage = p.theta_first[v] + m - first, 0.0
+        for k in range(n):
+            advantage += b.design[k] * p.theta[where + k * n_moves]
+        if p.cells[v] > 0:
+            advantage += p.theta[where + (n + cell) * n_moves]
+        if lowest > advantage:
+            best, lowest = m, advantage
+    return best
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def cheapest_answer(proba, error_costs):
+    """The answer of the lowest expected error cost; ties go to the first."""
+    best, lowest = 0, np.inf
+    for a in range(len(proba)):
+        cost = 0.0
+        for k in range(len(proba)):
+            cost += proba[k] * error_costs[a, k]
+        if cost < lowest - TIE_TOLERANCE:
+            best, lowest = a, cost
+    return best
+
+
+class PlanOutputs(NamedTuple):
+    """Arrays that ``_follow_plan`` fills, see ``fsgym.Trajectories``; ``proba`` is (n_samples, n_classes)."""
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+    proba: NDArray[np.float64]
+
+
+def follow_plan(plan: Plan, X: NDArray[np.float32], rules: Rules) -> tuple[Trajectories, NDArray[np.float64]]:
+    """Classify the rows of ``X``.
+
+    Returns
+    -------
+    trajectories : Trajectories
+    proba : float64 (n_samples, n_classes), class probabilities at the end of each episode
+    """
+    n, J = len(X), rules.n_acquisitions
+    order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
+    outputs = PlanOutputs(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
+    buffers, state = _row_buffers(plan, rules.n_classes), State.blank(1, J, rules.n_actions)
+    _follow_plan(plan, buffers, rules.tables, state, X, rules.error_costs, outputs)
+    longest = int((order >= 0).sum(axis=1).max(initial=0))
+    return Trajectories(order[:, :longest], acquired, outputs.answers, np.zeros(n, bool)), outputs.proba
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _follow_plan(p, b, t, state, X, error_costs, outputs):
+    for row in range(len(X)):
+        mdp.start(t, state, 0, X, row)
+        v = 0
+        while True:
+            m = choose_move(p, b, v, state.legal, 0, error_costs)
+            if m < 0:
+                break
+            j = p.acquisition[m]
+            outputs.order[row, state.n_taken[0]] = j
+            mdp.acquire(t, state, 0, j)
+            for k in range(t.member_first[j], t.member_first[j + 1]):
+                i = t.member[k]
+                encode_value(p, b, X, row, i)
+                outputs.acquired[row, i] = not np.isnan(X[row, i])
+            v = p.child[m]
+        outputs.answers[row] = cheapest_answer(b.proba, error_costs)
+        for k in range(len(b.proba)):
+            outputs.proba[row, k] = b.proba[k]
+
+
+def choose_actions(
+    plan: Plan, places: NDArray[np.int64], X: NDArray[np.float32], legal: NDArray[np.int8], rules: Rules
+) -> NDArray[np.int64]:
+    """The action in each of n states, int64 (n,).
+
+    Parameters
+    ----------
+    plan : Plan
+    places : int64 (n,), the subset at which each state is
+    X : float32 (n, n_features), of which only the features of that subset are read
+    legal : int8 (n, n_actions)
+    rules : Rules
+    """
+    actions = np.empty(len(X), np.int64)
+    _choose_actions(plan, _row_buffers(plan, rules.n_classes), places, X, rules.error_costs, legal, actions)
+    return actions
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _choose_actions(p, b, places, X, error_costs, legal, actions):
+    n_acquisitions = legal.shape[1] - error_costs.shape[0]
+    for row in range(len(X)):
+        v = places[row]
+        for f in range(p.feature_first[v], p.feature_first[v + 1]):
+            encode_value(p, b, X, row, p.feature[f])
+        m = choose_move(p, b, v, legal, row, error_costs)
+        actions[row] = p.acquisition[m] if m >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
