@@ -46,9 +46,9 @@ CANCER_WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
 DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of section 6.1, and .05
 DWSM_SETTINGS = MethodSettings(DWSM, "rcpi", price_settings(DWSM_PRICES))
 BASELINES = (MethodSettings(L1_SVM, "l1_svm"), MethodSettings(LARS, "lars"), MethodSettings(CART, "cart"))
-COMPARED_METHODS = (DWSM, L1_SVM, LARS, CART)
+BINARY_METHODS = (DWSM, L1_SVM, LARS, CART)
 BUDGET_MODEL = "DWSM, budget"
-PLOTTED_METHODS = (*COMPARED_METHODS, BUDGET_MODEL)  # the order fixes the colour of a method in all six studies
+PLOTTED_METHODS = (*BINARY_METHODS, BUDGET_MODEL)  # the order fixes the colour of a method in all six studies
 # Quick and full studies:
 TRAIN_SHARES = {False: (0.2, 0.5), True: (0.1, 0.2, 0.5, 0.9)}  # of the rows
 N_SPLITS = {False: 3, True: 30}

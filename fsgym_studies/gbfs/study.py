@@ -77,24 +77,24 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     gbfs, trees = boosting(full), {"params": {"n_estimators": FOREST_TREES[full]}, "counts": FEATURE_COUNTS}
     linear = {"params": {}, "decades": 2, "n_settings": 18}
     kernel = {"params": {}, "counts": FEATURE_COUNTS, "inner": SVM_SPLITS[full]}
-    arms = {GBFS: ("gbfs", gbfs), RFFS: ("forest", trees), L1LR: ("l1_logistic", linear)}
+    basic = {GBFS: ("gbfs", gbfs), RFFS: ("forest", trees), L1LR: ("l1_logistic", linear)}
     svms = {HSIC: ("hsic_lasso", kernel), MRMR: ("mrmr", kernel)}
     fewer = {n: (m, {**o, "counts": SPAM_SVM_COUNTS}) for n, (m, o) in svms.items()}
-    on_spam = arms | (svms if full else fewer)
+    on_spam = basic | (svms if full else fewer)
     small_sets = (
         (binary(Source("spambase", SPAM).load(data_dir), ("spam",)), on_spam, 0),
-        (binary(Source("usps", USPS, split="test").load(data_dir), range(1, 10, 2)), arms | svms, SVM_SPLITS[full]),
-        (binary(Source("pcmac", "pcmac").load(data_dir), (2,)), arms, 0),
+        (binary(Source("usps", USPS, split="test").load(data_dir), range(1, 10, 2)), basic | svms, SVM_SPLITS[full]),
+        (binary(Source("pcmac", "pcmac").load(data_dir), (2,)), basic, 0),
     )
     cells = []
     for data, methods, svm_splits in small_sets:
         cells += curve_cells(data, methods, random_splits(0.8, SMALL_SET_SPLITS[full][data.name]), svm_splits)
     for train, test in official_parts(full, data_dir):
-        cells += curve_cells(train, arms, [{}], 0, test)
+        cells += curve_cells(train, basic, [{}], 0, test)
     train, test = kdd_parts(full, data_dir)
-    finer = arms | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
+    finer = basic | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
     cells += [*curve_cells(train, finer, [{}], 0, test), *stages_cells(train, test, gbfs)]
-    return [*cells, *colon_cells(full, data_dir, arms, kernel), *synthetic_cells(full)]
+    return [*cells, *colon_cells(full, data_dir, basic, kernel), *synthetic_cells(full)]
 
 
 def binary(data: Dataset, positive: Any) -> Dataset:
@@ -155,7 +155,7 @@ def stages_cells(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list
     return [StudyCell(Task(STAGES_CALL, arguments, shared_data(train, test)), row)]
 
 
-def colon_cells(full: bool, data_dir: DataFolder, arms: Mapping, kernel: Mapping) -> list[StudyCell]:
+def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mapping) -> list[StudyCell]:
     """Cells of colon, whose genes come in clusters; with 62 samples nothing is held out, so iterations are fixed."""
     data, params = Source("colon", COLON).load(data_dir), {"n_iter": 100, "learning_rate": 0.1}
     gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": MU_HALVED, "depths": (3,)}
@@ -164,8 +164,8 @@ def colon_cells(full: bool, data_dir: DataFolder, arms: Mapping, kernel: Mapping
         GBFS_BAGS: ("gbfs", {**gbfs, "aware": True}),
         GROUP_LASSO: ("group_lasso", groups),
         GBFS: ("gbfs", gbfs),
-        RFFS: arms[RFFS],
-        L1LR: arms[L1LR],
+        RFFS: basic[RFFS],
+        L1LR: basic[L1LR],
         HSIC: ("hsic_lasso", kernel),
     }
     methods = {title: (method, {**options, "bags": N_BAGS}) for title, (method, options) in methods.items()}

@@ -20,7 +20,7 @@ from fsgym_studies.gbfs.cell import PICTURE_GRID
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# As the paper has it: RFFS selects by the importances of a random forest, L1LR is L1 logistic regression.
+# Names as in the paper: RFFS selects features by the importances of a random forest, L1LR is L1 logistic regression.
 GBFS, RFFS, L1LR, MRMR, HSIC = "GBFS", "RFFS", "L1LR", "mRMR", "HSIC Lasso"
 GBFS_BAGS, GROUP_LASSO = "GBFS, bags", "group LASSO"
 CURVE_METHODS = (GBFS, RFFS, L1LR, HSIC, MRMR)
@@ -63,7 +63,7 @@ def errors_at(rows: pd.DataFrame, counts: Sequence[int], value: str = "test_erro
 
 
 def counts_of(dataset: str, low: int = 1, high: int = 100) -> list[int]:
-    """Numbers of features at which methods are compared on a data set: as in the paper, up to 100, on spambase 57."""
+    """Numbers of features at which methods are compared: up to 100 as in the paper, on spambase up to its 57."""
     most = min(high, SPAM_COLUMNS) if dataset == SPAM else high
     return [k for k in FEATURE_COUNTS if low <= k <= most]
 

@@ -210,7 +210,7 @@ def accuracy_claims(table: pd.DataFrame) -> list[Claim]:
 def _mean_accuracies(accuracies: pd.DataFrame, noise: str, way: str, raw: dict[str, float]) -> dict[str, float] | None:
     """Mean accuracy in percent over the nine data sets, by selection; None where a data set is missing."""
     rows = accuracies[accuracies["distribution"] == noise]
-    wide = rows.pivot(index="dataset", columns="arm", values=way) if len(rows) else pd.DataFrame()
+    wide = rows.pivot(index="dataset", columns="selection", values=way) if len(rows) else pd.DataFrame()
     if not set(DATASET_SIZES) <= set(raw) or len(wide) < len(DATASET_SIZES) or wide.isna().any(axis=None):
         return None
     return {"raw": 100 * float(np.mean([raw[n] for n in DATASET_SIZES])), **(100 * wide.mean()).to_dict()}
@@ -375,8 +375,8 @@ def code_notes(results: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
 def optimism_notes(accuracies: pd.DataFrame) -> list[str]:
     if accuracies.empty:
         return []
-    lead = 100 * (accuracies["best"] - accuracies["nested"]).groupby(accuracies["arm"]).mean()
-    n_settings = accuracies.groupby("arm")["n_settings"].max()
+    lead = 100 * (accuracies["best"] - accuracies["nested"]).groupby(accuracies["selection"]).mean()
+    n_settings = accuracies.groupby("selection")["n_settings"].max()
     listed = ", ".join(
         f"{name} {lead[name]:+.2f} (up to {n_settings[name]} settings)" for name in (ALL_SUB_FEATURES, FS, FS_SPARSE)
     )

@@ -74,7 +74,7 @@ def grid_settings(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
-    """Accuracy on the grid by distribution, data set and selection (column ``arm``).
+    """Accuracy on the grid by distribution, data set and selection (column ``selection``).
 
     ``best`` is that of the best setting on the test folds, as in the paper; ``nested`` that of the settings chosen on
     inner folds of each training part; ``median`` that over all settings.
@@ -92,7 +92,7 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
                 {
                     "distribution": distribution,
                     "dataset": dataset,
-                    "arm": selection,
+                    "selection": selection,
                     "best": means["accuracy"].max(),
                     "median": means["accuracy"].median(),
                     "nested": picked["accuracy"].mean(),
@@ -100,7 +100,7 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
                     "n_settings": len(means),
                 }
             )
-    columns = ["distribution", "dataset", "arm", "best", "median", "nested", "ratio", "n_settings"]
+    columns = ["distribution", "dataset", "selection", "best", "median", "nested", "ratio", "n_settings"]
     return pd.DataFrame(rows_by_selection, columns=columns)
 
 
@@ -188,11 +188,13 @@ def chosen_table(table: pd.DataFrame) -> Table:
         row["raw"] = with_std(100 * ours.get(("raw", dataset), (np.nan,))[0])
         for r in cells.itertuples(index=False):
             side = (
-                PRINTED_UNCERTAIN[distribution] if r.arm == ALL_SUB_FEATURES else PRINTED_SETTINGS[distribution, r.arm]
+                PRINTED_UNCERTAIN[distribution]
+                if r.selection == ALL_SUB_FEATURES
+                else PRINTED_SETTINGS[distribution, r.selection]
             )
-            row[f"{r.arm}: paper"] = with_std(side[dataset].accuracy)
+            row[f"{r.selection}: paper"] = with_std(side[dataset].accuracy)
             for way in ("best", "median", "nested"):
-                row[f"{r.arm}: {way}"] = with_std(100 * getattr(r, way))
+                row[f"{r.selection}: {way}"] = with_std(100 * getattr(r, way))
         rows.append(row)
     return Table(
         "nested",

@@ -247,11 +247,20 @@ def simulated(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
         n_bags = [bags, 2.0, 3.0] if own else [4.0, 5.0, 6.0] if many else [2.0, 2.0, 2.0]
         rows.append(cell(COLON, method, [error, error + 0.1, error + 0.2], bags=n_bags))
     for k in range(4):
-        rows.append({
-            "dataset": gbfs.SYNTHETIC_SET, "split": k, "method": "both", "l1_selected": [1], "l1_error": 0.3,
-            "gbfs_selected": list(selected), "gbfs_error": 0.05, "l1_decisions": [0] * 61**2,
-            "gbfs_decisions": [1] * 61**2, "points": [[0.1, 0.2, 0.0], [0.3, 0.4, 1.0]],
-        })  # fmt: skip
+        rows.append(
+            {
+                "dataset": gbfs.SYNTHETIC_SET,
+                "split": k,
+                "method": "both",
+                "l1_selected": [1],
+                "l1_error": 0.3,
+                "gbfs_selected": list(selected),
+                "gbfs_error": 0.05,
+                "l1_decisions": [0] * 61**2,
+                "gbfs_decisions": [1] * 61**2,
+                "points": [[0.1, 0.2, 0.0], [0.3, 0.4, 1.0]],
+            }
+        )
     rows.append(
         {
             "dataset": "kddcup99",

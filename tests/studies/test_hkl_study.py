@@ -95,25 +95,25 @@ def disjunctions(lead, n_rules=2):
     return pd.DataFrame(rows)
 
 
-@pytest.mark.parametrize(("lead", "n_rules", "holds"), [(-0.5, 2, True), (-30.0, 300, False)])
-def test_claims_of_disjunctions(lead, n_rules, holds):
+@pytest.mark.parametrize(("lead", "n_rules", "reproduced"), [(-0.5, 2, True), (-30.0, 300, False)])
+def test_claims_of_disjunctions(lead, n_rules, reproduced):
     table = disjunctions(lead, n_rules)
     claims = hkl_claims.claims(table)
     for start in (*(f"Table 1, {d}:" for d in hkl_printed.TABLE1_DATASETS), "On each data set", "Table 3"):
-        assert by_text(claims, start).reproduced is holds
+        assert by_text(claims, start).reproduced is reproduced
     for method in hkl_cell.APPROACHES[1:]:
         (claim,) = [c for c in claims if f"{method} on all" in c.text or f": {method} (" in c.text]
-        assert claim.reproduced is holds
+        assert claim.reproduced is reproduced
     sparse = [c for c in claims if c.text.startswith("Tables 4 and 5")]
     assert len(sparse) == 8
-    assert {c.reproduced for c in sparse if "accuracy of" in c.text} == {holds}
-    assert by_text(claims, "Tables 4 and 5, colon: rules").reproduced is holds
+    assert {c.reproduced for c in sparse if "accuracy of" in c.text} == {reproduced}
+    assert by_text(claims, "Tables 4 and 5, colon: rules").reproduced is reproduced
     assert by_text(claims, "Tables 4 and 5, Wisconsin: rules").reproduced is True  # below the share of all features
     conclusion = hkl.conclude([], table, False)
     tables = {t.stem: t.frame for t in conclusion.tables}
     assert len(tables["wilcoxon"]) == 6 + 2 + 30
     assert set(tables["rules"]["rules"]) == {"+1.00 a; -1.00 always"}
-    assert any(n.startswith("20 newsgroups: every approach") for n in conclusion.notes) is (not holds)
+    assert any(n.startswith("20 newsgroups: every approach") for n in conclusion.notes) is (not reproduced)
 
 
 def test_no_claim_is_assessed_when_its_data_set_is_missing():

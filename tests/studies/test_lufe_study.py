@@ -88,15 +88,15 @@ def test_the_lufe_study_follows_the_paper(monkeypatch, tmp_path):
 
 def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
     """LUFe at .75 on eight data sets; the others differ from it by these amounts, plus at most a thousandth."""
-    arms = {"LUFe": 0.0, "selection": selection, "identity": identity, "random": identity, "ALL": augmented}
+    offsets = {"LUFe": 0.0, "selection": selection, "identity": identity, "random": identity, "ALL": augmented}
     shares = {f"LUFe {k}0%": least if k == 1 else 0.0 for k in range(1, 10)}
     shares |= {f"augmented {k}0%": augmented for k in range(1, 10)}
     rows = []
     for number in range(8):
         for selector in ("RFE", "ANOVA"):
             for K, inner in ((300, "nested"), (500, "nested"), (300, "outer")):
-                spread = {n: 0.001 * ((number + i) % 3 - 1) for i, n in enumerate(sorted(arms | shares))}
-                figures = {n: 0.75 + v + (spread[n] if n != "LUFe" else 0.0) for n, v in (arms | shares).items()}
+                spread = {n: 0.001 * ((number + i) % 3 - 1) for i, n in enumerate(sorted(offsets | shares))}
+                figures = {n: 0.75 + v + (spread[n] if n != "LUFe" else 0.0) for n, v in (offsets | shares).items()}
                 rows.append(
                     {
                         "corpus": "pcmac",

@@ -330,7 +330,7 @@ def test_settings_are_chosen_on_inner_folds_and_on_test_folds():
         }
         for k in (0, 1)
     ]
-    accuracies = tables.grid_accuracies(pd.DataFrame(rows)).set_index("arm")
+    accuracies = tables.grid_accuracies(pd.DataFrame(rows)).set_index("selection")
     assert accuracies.loc[FS, "best"] == pytest.approx(0.9)
     assert accuracies.loc[FS, "nested"] == pytest.approx((0.6 + 0.5) / 2)
     assert accuracies.loc[FS_SPARSE, "best"] == pytest.approx(0.65)

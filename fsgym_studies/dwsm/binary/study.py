@@ -13,10 +13,10 @@ from fsgym_studies.dwsm.binary.claims import claims
 from fsgym_studies.dwsm.binary.tables import price_picture, usage_pictures
 from fsgym_studies.dwsm.study import (
     BASELINES,
+    BINARY_METHODS,
     BINARY_SETS,
     BINARY_TITLES,
     CANCER_WITHOUT_ID,
-    COMPARED_METHODS,
     DWSM_PRICES,
     DWSM_REFERENCE,
     DWSM_SETTINGS,
@@ -40,9 +40,9 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
         protocol(full),
         claims(table, settings),
         [
-            area_table(table, COMPARED_METHODS),
-            wins_table(table[table["dataset"].isin(BINARY_TITLES)], DWSM, COMPARED_METHODS[1:]),
-            height_table(table, COMPARED_METHODS),
+            area_table(table, BINARY_METHODS),
+            wins_table(table[table["dataset"].isin(BINARY_TITLES)], DWSM, BINARY_METHODS[1:]),
+            height_table(table, BINARY_METHODS),
             settings_table(settings),
         ],
         [*curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(settings)],

@@ -18,7 +18,7 @@ from fsgym_studies.dwsm.study import BASELINES, DWSM_REFERENCE
 
 PIMA = Source("pima_diabetes", TITLE)
 CORRECT_ANSWER_COST = -50.0  # not printed; follows from the printed costs and accuracies, see ``protocol``
-FOLD_REPEATS = {False: 10, True: 50}  # repeats of the five folds
+COST_FOLD_REPEATS = {False: 10, True: 50}  # repeats of the five folds
 COST_RCPI_PARAMS: dict[str, Any] = {"n_iterations": 20, "states_per_sample": 30, "mixture": "decision"}
 TURNEY_AND_JI_REFERENCES = """
 @article{turney1995cost,
@@ -51,7 +51,7 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
         error_costs = [[CORRECT_ANSWER_COST, error], [error, CORRECT_ANSWER_COST]]
         rules = {"lam": 1.0, "costs": costs, "error_costs": error_costs}
         methods = (MethodSettings(DWSM, "rcpi", (COST_RCPI_PARAMS,)), *BASELINES)
-        cells += Sweep(data, methods, folds(5, FOLD_REPEATS[full]), rules, label=error_cost_label(error)).cells()
+        cells += Sweep(data, methods, folds(5, COST_FOLD_REPEATS[full]), rules, label=error_cost_label(error)).cells()
     return cells
 
 
@@ -62,9 +62,9 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 
 
 def protocol(full: bool) -> str:
-    correct, params = CORRECT_ANSWER_COST, COST_RCPI_PARAMS
+    correct, params, repeats = CORRECT_ANSWER_COST, COST_RCPI_PARAMS, COST_FOLD_REPEATS[full]
     return (
-        f"Pima diabetes (768 rows, 8 features); five stratified folds, repeated {FOLD_REPEATS[full]} times; prices of "
+        f"Pima diabetes (768 rows, 8 features); five stratified folds, repeated {repeats} times; prices of "
         f"the tests from Turney (1995); a correct answer costs {correct:g}, a wrong one 400 or 800. The {correct:g} is "
         "not printed, but it agrees with Table 6: the answers cost .76 x -50 + .24 x 400 = 58, which leaves 16 of the "
         "printed 74 for tests, and .75 x -50 + .25 x 800 = 162.5, which leaves 18.5 of 181. RCPI with "

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fsgym.comparison.report import Picture, png_of
 from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation
 from fsgym.grids import blocks
 from fsgym_studies.common.render import figure_style, file_stem
 from fsgym_studies.common.study import Table
@@ -94,18 +93,10 @@ def block_picture(test: Dataset, row: dict) -> Picture:
     return Picture(stem, f"Blocks acquired ({row['dataset']})", caption, png)
 
 
-def block_usage(result: Evaluation) -> Figure:
+def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int]) -> Figure:
     """Plot how often each pixel is acquired, with a panel per class and the mean image of the class in white.
 
-    Frequencies are over the correctly classified rows of a class. Raises ValueError if the rows are not images.
-    """
-    data = result.dataset
-    counts = [int(((result.answers == data.y) & (data.y == k)).sum()) for k in range(data.n_classes)]
-    return usage_panels(data, result.usage_by_class(), counts)
-
-
-def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int]) -> Figure:
-    """The figure of ``block_usage`` from given frequencies.
+    Raises ValueError if the rows are not images.
 
     Parameters
     ----------
@@ -116,7 +107,7 @@ def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int
     from matplotlib.figure import Figure
 
     if data.image_shape is None:
-        raise ValueError(f"block_usage plots images only, but data set {data.name!r} has no image_shape")
+        raise ValueError(f"usage_panels plots images only, but data set {data.name!r} has no image_shape")
     frequencies = usage.reshape(data.n_classes, *data.image_shape)
     columns = min(5, data.n_classes)
     rows = -(-data.n_classes // columns)
