@@ -38,7 +38,7 @@ class UsageTarget(NamedTuple):
 def check_target(target_cost: Any, target_features: Any) -> UsageTarget | None:
     """The target that the parameters define, None without one; ValueError or TypeError if they are invalid."""
     if target_cost is not None and target_features is not None:
-        raise ValueError("target_cost and target_features cannot be given both; leave one of them out")
+        raise ValueError("target_cost and target_features cannot both be given; leave one of them out")
     if target_cost is not None:
         return UsageTarget("cost", number(target_cost, "target_cost", 0.0))
     if target_features is not None:

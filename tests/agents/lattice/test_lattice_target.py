@@ -59,7 +59,7 @@ def test_a_target_below_what_is_free_is_refused():
 @pytest.mark.parametrize(
     ("cost", "features", "word"),
     [
-        (1, 1, "cannot be given both"),
+        (1, 1, "cannot both be given"),
         (-1, None, "target_cost must be finite and at least 0"),
         (np.nan, None, "finite"),
         (None, np.inf, "target_features must be finite"),
