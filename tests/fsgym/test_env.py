@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from fsgym import Dataset, DatumWiseEnv, Rules
 from fsgym.registration import VARIANTS as IDS
 from support.problems import DATA, ERRORS, C, N
-from support.reference import Twin
+from support.reference import ReferenceEpisode
 
 END = {"prediction", "label", "correct", "n_acquired", "acquisition_cost", "error_cost"}
 
@@ -158,20 +158,24 @@ def test_the_return_is_minus_the_loss(data, options, legal):
     for row in range(data.n_samples):
         told, actions = play(env, row, rng, legal)
         info = told[-1][-1]
-        twin = Twin(data.X[row], int(data.y[row]), C, options)
+        twin = ReferenceEpisode(data.X[row], int(data.y[row]), C, options)
         for action in actions:
             twin.step(action)
-        loss = twin.error_cost(twin.answer) + twin.lam * twin.spent
+        loss = twin.process.error_cost(twin.answer, twin.true_class) + twin.process.lam * twin.spent
         assert sum(t[1] for t in told[1:]) == pytest.approx(-loss)
         assert info["acquisition_cost"] + info["error_cost"] == pytest.approx(loss)
-        assert (info["prediction"], info["label"], info["n_acquired"]) == (twin.answer, twin.truth, len(twin.taken))
-        assert info["correct"] == (twin.answer == twin.truth)
-        if twin.budget is not None:
-            assert info["n_acquired"] <= twin.budget
-        if twin.purse is not None:
-            assert info["spent"] <= twin.purse * (1 + 1e-9)
+        assert (info["prediction"], info["label"], info["n_acquired"]) == (
+            twin.answer,
+            twin.true_class,
+            len(twin.order),
+        )
+        assert info["correct"] == (twin.answer == twin.true_class)
+        if twin.process.budget is not None:
+            assert info["n_acquired"] <= twin.process.budget
+        if twin.process.budget_cost is not None:
+            assert info["spent"] <= twin.process.budget_cost * (1 + 1e-9)
         if legal:
-            assert actions[-1] >= twin.J  # over the mask nothing is forfeited
+            assert actions[-1] >= twin.process.n_acquisitions  # over the mask nothing is forfeited
         for observation, *_ in told:
             assert env.observation_space.contains(observation)
 

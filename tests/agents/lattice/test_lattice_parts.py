@@ -19,7 +19,8 @@ from agents.lattice.nodes import Lattice
 from agents.lattice.sweep import Policy
 from fsgym import Dataset, Rules
 from fsgym.trees.boosting import Growth, boost
-from support.rcpi_twin import VARIANTS, Twin, problem
+from support.rcpi_twin import VARIANTS, options_of, problem
+from support.reference import ReferenceProcess
 
 
 def table_of(X, y, seed=0, n_folds=3) -> Table:
@@ -167,7 +168,8 @@ def test_pairs_and_triples_that_tell_something_only_together_are_found():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_legal_at_a_subset_is_what_the_twin_says(variant):
     dataset, rules = problem(variant, False)
-    moves, twin = Moves(rules), Twin(dataset, rules)
+    moves = Moves(rules)
+    twin = ReferenceProcess(dataset.n_features, dataset.n_classes, options_of(variant))
     waiting, seen = [()], set()
     while waiting:
         order = waiting.pop()
@@ -176,17 +178,17 @@ def test_what_is_legal_at_a_subset_is_what_the_twin_says(variant):
             continue
         seen.add(z)
         legal, prices = moves.at(z)
-        if rules.order_free or rules.budget_cost is None:  # else what was spent depends on the order
-            np.testing.assert_array_equal(legal, twin.legal(0, list(order))[: rules.n_acquisitions])
+        if rules.related is None or rules.budget_cost is None:  # else what was spent depends on the order
+            np.testing.assert_array_equal(legal, twin.mask(order)[: rules.n_acquisitions])
         for j in np.flatnonzero(legal).tolist():
-            assert prices[j] == pytest.approx(rules.lam * twin.price(j, list(order)))
+            assert prices[j] == pytest.approx(rules.lam * twin.price(j, order))
             waiting.append((*order, j))
     for j in range(rules.n_acquisitions):
         way = moves.path((), j)
         if way is not None:
-            price = sum(twin.price(k, list(way[0][:i])) for i, k in enumerate(way[0]))
+            price = twin.spent(way[0])
             assert way[1] == pytest.approx(rules.lam * price)
-            assert all(twin.may(k, 0, list(way[0][:i])) for i, k in enumerate(way[0]))
+            assert all(twin.is_legal(k, way[0][:i]) for i, k in enumerate(way[0]))
 
 
 def test_a_way_leads_over_what_makes_its_end_cheaper():
