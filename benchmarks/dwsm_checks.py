@@ -104,9 +104,12 @@ def mnist() -> bool:
 
 def draw_blocks(result: Evaluation, path: Path) -> None:
     """How often each block is acquired, of each digit over its correctly classified images, on the mean digit."""
-    from fsgym_studies.dwsm.relational.tables import block_usage
+    from fsgym_studies.dwsm.relational.tables import usage_panels
 
-    block_usage(result).savefig(path, dpi=110)
+    correct, y = result.answers == result.dataset.y, result.dataset.y
+    rows = [correct & (y == k) for k in range(result.dataset.n_classes)]
+    usage = np.array([result.used[r].mean(axis=0) if r.any() else np.full(result.used.shape[1], np.nan) for r in rows])
+    usage_panels(result.dataset, usage, [int(r.sum()) for r in rows]).savefig(path, dpi=110)
     print(f"wrote {path}")
 
 

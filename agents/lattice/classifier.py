@@ -16,12 +16,12 @@ from agents.lattice.learn import Learnt, final, learn, make_table
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
 from agents.lattice.target import Target, check_target, search
-from fsgym.checks import brief, check_random_state, generator_of, is_whole, number
+from fsgym.checks import brief, check_n_jobs, check_number, check_random_state, generator_of
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.threads import one_blas_thread
 
-LARGEST_LOSS = 1e9  # what a datum may cost at most
+LARGEST_LOSS = 1e9  # of one episode; sums of its squares must not overflow
 
 
 class LatticeClassifier(BaseAgentClassifier):
@@ -143,17 +143,17 @@ class LatticeClassifier(BaseAgentClassifier):
         datasets = [model._dataset(X, y) for model in models]
         dataset = datasets[0]
         tasks = [self._rules(dataset, lam=0.0 if target else model.lam) for model in models]
-        kappa = number(self.kappa, "kappa", 0.0)
-        beta = None if self.beta is None else number(self.beta, "beta", 0.0)
+        kappa = check_number(self.kappa, "kappa", 0.0)
+        beta = None if self.beta is None else check_number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
             raise ValueError(f"beta must be a share from 0 to 1, got {beta:g}")
-        check_threads(self.n_jobs)
+        check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         table, run = make_table(dataset, generator_of(self.random_state)), in_threads(self.n_jobs)
         heads: dict[Subset, CrossFit] = {}
 
         def learn_at(rules: Rules) -> Learnt:
-            refuse_huge(rules)
+            rules.check_largest_loss(LARGEST_LOSS)
             return learn(table, rules, run, kappa=kappa, beta=beta, heads=heads)
 
         for model, rules in zip(models, tasks):
@@ -178,22 +178,6 @@ class LatticeClassifier(BaseAgentClassifier):
         """As of every classifier; ``lam`` is the price that was found where there was a target."""
         super()._restore(policy, header)
         self.lam_, self.history_ = policy.rules.lam, []
-
-
-def check_threads(n_jobs: Any) -> None:
-    """Raise ValueError unless ``n_jobs`` is None or a whole number that joblib takes."""
-    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0 and abs(n_jobs) <= 1e6):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}; -1 is one thread a core")
-
-
-def refuse_huge(rules: Any) -> None:
-    """Raise ValueError where a datum may cost so much that sums of squares would overflow."""
-    dearest = np.maximum(rules.costs, rules.unrelated_costs).sum() * rules.lam + np.abs(rules.error_costs).max()
-    if dearest > LARGEST_LOSS:
-        raise ValueError(
-            f"prices and error costs must not add up to more than {LARGEST_LOSS:g} for a datum, got {dearest:g}; "
-            "use a larger unit"
-        )
 
 
 def in_threads(n_jobs: int | None) -> Callable[[Callable, list[tuple]], list[Any]]:

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from agents.lattice.basis import Basis, columns_of, fit_basis
-from agents.lattice.logistic import ITERATIONS, fit_logistic, softmax
+from agents.lattice.logistic import ITERATIONS, fit_logistic
 from fsgym.trees.boosting import Growth, SmallForest, boost
 
 BLENDS = (0.25, 0.5, 0.75)  # share of the trees
@@ -140,7 +141,7 @@ def cross_fit(table: Table, features: NDArray[np.int64]) -> CrossFit:
     out = fold[None] == np.arange(table.n_folds)[:, None]
     H, _ = _hinges(table, features)
     theta = fit_logistic(H, table.onehot, np.where(out, 0.0, weight))[fold]
-    linear = softmax(theta[:, 0] + np.einsum("ij,ijk->ik", H, theta[:, 1:]))
+    linear = softmax(theta[:, 0] + np.einsum("ij,ijk->ik", H, theta[:, 1:]), axis=-1)
     trees = np.empty_like(linear)
     draws = _draws(table, features)
     for left_out in out:
@@ -149,7 +150,8 @@ def cross_fit(table: Table, features: NDArray[np.int64]) -> CrossFit:
     mixed = [(_log_loss(m := b * trees + (1 - b) * linear, table.y, weight), b, m) for b in BLENDS]
     _, blend, P = min(mixed, key=lambda v: v[0])
     tempered = [
-        (_log_loss(q := softmax(np.log(np.maximum(P, 1e-12)) / T), table.y, weight), T, q) for T in TEMPERATURES
+        (_log_loss(q := softmax(np.log(np.maximum(P, 1e-12)) / T, axis=-1), table.y, weight), T, q)
+        for T in TEMPERATURES
     ]
     _, temperature, P = min(tempered, key=lambda v: v[0])
     return CrossFit(P, blend, temperature)
@@ -202,7 +204,7 @@ def _boosted(table, features, rows, weight, draws) -> tuple[NDArray[np.float64],
 def _probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     if scores.shape[1] == 1:
         scores = np.column_stack([np.zeros(len(scores)), scores[:, 0]])
-    return softmax(scores)
+    return softmax(scores, axis=-1)
 
 
 def _log_loss(P: NDArray[np.float64], y: NDArray[np.int64], weight: NDArray[np.float64]) -> float:

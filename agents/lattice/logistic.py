@@ -47,13 +47,6 @@ def fit_logistic(H: NDArray, Y: NDArray, weights: NDArray) -> NDArray[np.float64
     return np.concatenate([-0.5 * theta, 0.5 * theta], axis=2) if two else theta
 
 
-def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities along the last axis."""
-    P = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    P /= P.sum(axis=-1, keepdims=True)
-    return P
-
-
 @njit(cache=True, nogil=True, _nrt=False)
 def _residual(scores, Y, weights):
     """Replace scores (n_samples, n_models * n_classes) by what is weighted and not yet explained."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.lattice.learn import Learnt
-from fsgym.checks import number
+from fsgym.checks import check_number
 from fsgym.rules import Rules
 
 MOST_TRIALS = 14
@@ -30,9 +30,9 @@ def check_target(target_cost: Any, target_features: Any) -> Target | None:
     if target_cost is not None and target_features is not None:
         raise ValueError("target_cost and target_features cannot be given both; leave one of them out")
     if target_cost is not None:
-        return Target("cost", number(target_cost, "target_cost", 0.0))
+        return Target("cost", check_number(target_cost, "target_cost", 0.0))
     if target_features is not None:
-        return Target("features", number(target_features, "target_features", 0.0))
+        return Target("features", check_number(target_features, "target_features", 0.0))
     return None
 
 

@@ -12,7 +12,7 @@ from agents.lattice.basis import HINGES, bin_of, expand
 from agents.lattice.describe import beliefs, known
 from agents.lattice.sweep import ADAPTIVE, STOP
 from fsgym.evaluation import Trajectories
-from fsgym.rules import Rules, State
+from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
 
@@ -201,7 +201,7 @@ def walk(plan: Plan, X: NDArray[np.float32], rules: Rules) -> tuple[Trajectories
     n, J = len(X), rules.n_acquisitions
     order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
     done = Walked(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
-    buffers, state = buffers_of(plan, rules.n_classes), State.blank(1, J, rules.n_actions)
+    buffers, state = buffers_of(plan, rules.n_classes), rules.blank_state()
     _walk(plan, buffers, rules.tables, state, X, rules.error_costs, done)
     longest = int((order >= 0).sum(axis=1).max(initial=0))
     return Trajectories(order[:, :longest], acquired, done.answers, np.zeros(n, bool)), done.probabilities

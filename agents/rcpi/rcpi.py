@@ -19,7 +19,7 @@ from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
-from fsgym.checks import brief, check_random_state, generator_of
+from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
 from fsgym.dataset import Dataset, Scaling
 from fsgym.evaluation import Trajectories, evaluate
 from fsgym.rules import Rules
@@ -113,10 +113,7 @@ class RCPI:
         _number(n_rollouts, "n_rollouts", 1, 1e6, whole=True)
         if patience is not None:
             _number(patience, "patience", 1, 1e6, whole=True)
-        if n_jobs is not None:
-            _number(n_jobs, "n_jobs", -1e6, 1e6, whole=True)
-            if n_jobs == 0:
-                raise ValueError("n_jobs must not be 0; -1 is one thread a core")
+        check_n_jobs(n_jobs)
         _number(tol, "tol", 0, 1e9)
         _number(states_per_sample, "states_per_sample", 1e-9, 1e6)
         _number(ridge, "ridge", 1e-6, 1e6)  # the sums are of single precision: with less they cannot be solved
@@ -132,14 +129,7 @@ class RCPI:
         self.rules: Rules = inner.rules
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
-        with np.errstate(over="ignore"):
-            dearest = np.maximum(self.rules.costs, self.rules.unrelated_costs).sum() * self.rules.lam
-            dearest += np.abs(self.rules.error_costs).max()
-        if dearest > LARGEST_LOSS:
-            raise ValueError(
-                f"prices and error costs must not add up to more than {LARGEST_LOSS:g} for a datum, got {dearest:g}; "
-                "use a larger unit"
-            )
+        self.rules.check_largest_loss(LARGEST_LOSS)
         self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
         self.alpha, self.ridge = alpha, ridge
         self.mixture, self.n_rollouts, self.select = mixture, n_rollouts, select

@@ -20,7 +20,7 @@ from baselines.gbfs.boosting import Boosted, Held, Schedule, boost, first_gains
 from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import Market, phi_of
 from baselines.linear import validate_data
-from fsgym.checks import price_list
+from fsgym.checks import check_prices
 from fsgym.threads import n_threads
 from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
 
@@ -145,7 +145,7 @@ class GBFSModel(SelectorMixin, BaseEstimator):
 
     def _costs(self, names: list[str]) -> NDArray[np.float64]:
         costs = 1.0 if self.feature_costs is None else self.feature_costs
-        return price_list(costs, names, "feature_costs")
+        return check_prices(costs, names, "feature_costs")
 
     def _held_out(self, y: NDArray) -> NDArray[np.bool_]:
         """Rows that choose the number of iterations, the same share of each stratum."""

@@ -20,7 +20,7 @@ from baselines.hkl.mirror import mirror_descent
 from baselines.hkl.model import RuleModel, check_boolean
 from baselines.hkl.problem import Matrix, Vector, best_bias
 from baselines.linear import check_X_y, class_codes, signed_targets, validate_data
-from fsgym.checks import partition
+from fsgym.checks import check_groups
 from fsgym.threads import one_blas_thread
 
 SOLVERS = {"ipm": interior_point, "mirror": mirror_descent}
@@ -222,7 +222,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
             if prices.shape != (n,) or not (np.isfinite(prices) & (prices > 0.0)).all():
                 raise ValueError(f"prior must be {n} finite numbers above 0, one a feature of X, got {self.prior!r}")
         if self.groups is not None:
-            for k, mine in enumerate(partition(self.groups, n)):
+            for k, mine in enumerate(check_groups(self.groups, n)):
                 group[list(mine)] = k
         longest = self.max_literals or (SHORT if len(column) > MANY else len(column))
         return Lattice(prices[column], min(longest, max(len(column), 1)), self.root, group[column])

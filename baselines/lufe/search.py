@@ -19,6 +19,7 @@ from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scaled
 from baselines.svm_plus.model import slack_weight
 from baselines.svm_plus.problem import Infeasible, SVMPlusProblem, solve_svm_plus
+from fsgym.checks import check_n_jobs
 from fsgym.threads import one_blas_thread
 
 WEIGHTS = tuple(float(v) for v in np.logspace(-3, 3, 7))  # the paper's grid
@@ -140,6 +141,7 @@ class LUFeCV(LUFeMixin, BaseEstimator):
         if self.inner_selection == "outer":
             with one_blas_thread():
                 order = template._order(table, codes, self._fit_scaling(table))
+        check_n_jobs(self.n_jobs)
         by_fold = Parallel(self.n_jobs)(
             delayed(_fold_scores)(template, table, codes, train, test, order, lam1s, lam2s) for train, test in folds
         )

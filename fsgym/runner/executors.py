@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
+from fsgym.checks import check_n_jobs
 from fsgym.extras import require
 from fsgym.runner.fingerprint import digest
 from fsgym.runner.store import strange, versions
@@ -38,8 +38,7 @@ def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
         raise ValueError("scheduler is the address of a cluster: give backend='dask' or backend='ray' with it")
     if backend == "dask" and not scheduler:
         raise ValueError("backend 'dask' needs scheduler, the address of a running one, such as 'tcp://10.0.0.1:8786'")
-    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a number of processes, or -1 for one a core, got {n_jobs!r}")
+    check_n_jobs(n_jobs)
 
 
 def outcomes(tasks: Sequence[Task], *, n_jobs: int | None, backend: str, scheduler: str | None) -> Results:

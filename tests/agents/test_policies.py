@@ -78,7 +78,7 @@ def test_a_policy_acts_on_rows_and_under_rules_that_fit(kind):
     for rules in (Rules(6, 4), Rules(6, 3, groups=[[0, 1], [2, 3], [4, 5]]), Rules(5, 3)):
         with pytest.raises(ValueError, match="groups and classes that it was trained with"):
             policy.trajectories(dataset.X, rules)
-    with pytest.raises(ValueError, match="missing='error' refuses"):
+    with pytest.raises(ValueError, match="missing='error'"):
         policy.trajectories(dataset.X, Rules(6, 3, missing="error"))
 
 

@@ -97,14 +97,18 @@ FAULTS = {
     "mask of the ends": (
         ended(lambda infos, t: infos.update(_correct=~t)),
         NEXT,
-        r"\['_correct'\] must be the episodes that ended",
+        r"\['_correct'\] must mark the episodes that ended",
     ),
     "prediction": (
         ended(lambda infos, t: infos.update(prediction=infos["prediction"] + np.arange(4))),
         NEXT,
         "the class that",
     ),
-    "correct": (ended(lambda infos, t: flip(infos["correct"], t.argmax())), NEXT, "where prediction and label agree"),
+    "correct": (
+        ended(lambda infos, t: flip(infos["correct"], t.argmax())),
+        NEXT,
+        "where prediction and label are equal",
+    ),
     "error cost": (ended(lambda infos, t: infos.update(error_cost=infos["error_cost"] + t)), NEXT, "-error_cost"),
     "error cost of another": (
         ended(lambda infos, t: infos.update(error_cost=infos["error_cost"] + ~t)),
@@ -119,7 +123,7 @@ FAULTS = {
     "new episode in the old one's place": (
         lambda envs, o, r, t, u, i: o[:, :4].__setitem__(t, 1.0),
         SAME,
-        "must begin with nothing known",
+        "must start with no value known",
     ),
 }
 
@@ -173,10 +177,10 @@ class Unmarked(Broken):
 @pytest.mark.parametrize(
     ("kind", "mode", "said"),
     [
-        (Unseeded, NEXT, "must repeat all that follows"),
+        (Unseeded, NEXT, "must return the same values"),
         (Eager, DISABLED, "must raise ResetNeeded"),
-        (Forgetful, DISABLED, "must leave alone"),
-        (Unmarked, DISABLED, r"must be options\['reset_mask'\]"),
+        (Forgetful, DISABLED, "outside its reset_mask"),
+        (Unmarked, DISABLED, r"must equal options\['reset_mask'\]"),
     ],
 )
 def test_faults_of_resets_are_found(kind, mode, said):

@@ -61,8 +61,7 @@ def test_estimator_is_priced_by_what_it_uses(data):
     assert (result.n_features, result.spent, result.acquisition_cost, result.loss) == (2, 3, 1.5, 1.5)
     assert result.trajectories is None
     assert set(result.figures()) == set(result.FIGURES)
-    np.testing.assert_array_equal(result.histogram, [0, 0, 4, 0])
-    np.testing.assert_array_equal(result.usage, [1, 1, 0])
+    np.testing.assert_array_equal(result.used, [[True, True, False]] * 4)
 
 
 def test_overspending_is_told_and_not_corrected(data):
@@ -152,11 +151,6 @@ def test_a_classifier_without_usage_is_refused(data):
 def test_a_strange_answer_is_refused(data):
     with pytest.raises(ValueError, match="answered maybe"):
         evaluate(Looker().fit(X, ["maybe", "no", "no", "maybe"]), data)
-
-
-def test_usage_by_class_counts_right_answers_only(data):
-    result = evaluate(script(1, answer=0), data)
-    np.testing.assert_array_equal(result.usage_by_class(), [[0, 1, 0], [np.nan] * 3])
 
 
 def test_prices_in_an_order_are_those_of_the_rules():

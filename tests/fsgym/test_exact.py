@@ -128,7 +128,7 @@ GOOD = np.full((2, 2, 2), 0.125)
         (np.full((3, 2), 1 / 6), r"must have shape \(2, ..., 2, n_classes\)"),
         (np.full(2, 0.5), "must have shape"),
         (np.full((2, 1), 0.5), "must have shape"),
-        (GOOD * 2, "with the sum 1"),
+        (GOOD * 2, "with sum 1"),
         (GOOD - 1, "0 or more"),
         (GOOD * np.nan, "0 or more"),
     ],
@@ -149,9 +149,9 @@ def test_mistakes():
         sample(GOOD, 3, random_state="a")
     greedy = Trajectories(np.tile(np.int32([0, 1]), (4, 1)), np.ones((4, 2), bool), np.zeros(4, int), np.zeros(4, bool))
     for rules in (Rules(2, 2, budget=1), Rules(2, 2, prerequisites=[[0, 1], [0, 0]])):
-        with pytest.raises(ValueError, match="the policy does what the rules forbid"):
+        with pytest.raises(ValueError, match="against the rules"):
             expected_loss(greedy, GOOD, rules)
-    with pytest.raises(ValueError, match="the policy does what the rules forbid"):
+    with pytest.raises(ValueError, match="against the rules"):
         expected_loss(lambda observations, masks: np.zeros(len(masks), int), GOOD, Rules(2, 2))
     three = Trajectories(greedy.order[:3], greedy.acquired[:3], greedy.answers[:3], greedy.forfeited[:3])
     with pytest.raises(ValueError, match=r"must be those of all_rows\(2\), got 3"):

@@ -89,8 +89,8 @@ class Odd(TopFeatures):
 @pytest.mark.parametrize(
     ("cls", "prices", "sentence"),
     [
-        (Bare, False, r"mine must have sparsity_grid\(X, y\) -> list of dict, .*; Bare has neither"),
-        (Bare, True, "mine plans with prices, but Bare has no parameter lam"),
+        (Bare, False, r"mine must have sparsity_grid\(X, y\) -> list of dict, .*; Bare has no sparsity_grid"),
+        (Bare, True, "mine has prices=True, but Bare has no parameter lam"),
         (Odd, False, r"sparsity_grid of Odd must return a list of dicts of its parameters, got \[\(1,\), \(2,\)\]"),
     ],
 )

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from fsgym.comparison.report import Picture, png_of
 from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation
 from fsgym.grids import blocks
 from fsgym_studies.common.render import file_stem, style
 from fsgym_studies.common.study import Table
@@ -89,19 +88,10 @@ def picture(test: Dataset, row: dict) -> Picture:
     return Picture(stem, f"Blocks acquired ({row['dataset']})", caption, png)
 
 
-def block_usage(result: Evaluation) -> Figure:
-    """A figure of one panel a class: how often each pixel is acquired, under the class's mean image in white.
-
-    Frequencies are taken over the correctly classified data of the class. Raises ValueError where the data are no
-    images.
-    """
-    data = result.dataset
-    counts = [int(((result.answers == data.y) & (data.y == k)).sum()) for k in range(data.n_classes)]
-    return usage_panels(data, result.usage_by_class(), counts)
-
-
 def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int]) -> Figure:
-    """The figure of ``block_usage`` from numbers.
+    """A figure of one panel per class: how often each pixel is acquired, under the class's mean image in white.
+
+    Raises ValueError where the data are not images.
 
     Parameters
     ----------
@@ -112,7 +102,7 @@ def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int
     from matplotlib.figure import Figure
 
     if data.image_shape is None:
-        raise ValueError(f"{data.name!r} has no image_shape; block_usage draws images only")
+        raise ValueError(f"{data.name!r} has no image_shape; usage_panels draws images only")
     shares = usage.reshape(data.n_classes, *data.image_shape)
     columns = min(5, data.n_classes)
     rows = -(-data.n_classes // columns)

@@ -139,7 +139,7 @@ def test_missing_values_cost_nothing_and_cannot_be_had(cancer):
     assert not (used & np.isnan(X)).any()
     assert model.score(X, y[:200]) > 0.85
     assert set(model.predict(np.full((2, 30), np.nan))) <= {0, 1}
-    with pytest.raises(ValueError, match="missing='error' refuses"):
+    with pytest.raises(ValueError, match="missing='error'"):
         clone(model).set_params(missing="error").fit(X, y[:200])
 
 

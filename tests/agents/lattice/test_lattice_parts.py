@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import softmax
 from sklearn.datasets import load_wine
 
 from agents import LatticeClassifier
@@ -13,7 +14,7 @@ from agents.lattice.basis import columns_of, fit_basis
 from agents.lattice.classifier import in_threads
 from agents.lattice.heads import Table, cross_fit, fit_head, stratified_folds
 from agents.lattice.learn import make_table
-from agents.lattice.logistic import fit_logistic, softmax
+from agents.lattice.logistic import fit_logistic
 from agents.lattice.moves import Moves, with_
 from agents.lattice.nodes import Lattice
 from agents.lattice.sweep import Policy
@@ -87,7 +88,7 @@ def test_logistic_regression_reaches_the_optimum_of_a_general_solver(n_classes):
 
     def objective(flat, w):
         t = flat.reshape(5, n_classes)
-        P = softmax(t[0] + H @ t[1:])
+        P = softmax(t[0] + H @ t[1:], axis=-1)
         return -(w * np.log(P[np.arange(120), y])).sum() + 0.5 * (ridge * t * t).sum()
 
     for t, w in zip(theta, weights):
@@ -272,12 +273,15 @@ def test_the_compiled_walk_answers_as_the_heads_do():
         )
         head = fit_head(table, features, mixed)
         H = table.columns[:, features].reshape(len(X), -1)
-        linear, scores = softmax(head.coefficients[0] + H @ head.coefficients[1:]), np.tile(head.start, (len(X), 1))
+        linear, scores = (
+            softmax(head.coefficients[0] + H @ head.coefficients[1:], axis=-1),
+            np.tile(head.start, (len(X), 1)),
+        )
         for t, value in enumerate(head.forest.value):
             node = np.zeros(len(X), int)
             for _ in range(4):
                 codes = table.codes[features[head.forest.feature[t, node]], np.arange(len(X))]
                 node = 2 * node + 1 + (codes > head.forest.cut[t, node])
             scores[:, t % 3] += value[node - 15]
-        P = head.blend * softmax(scores) + (1 - head.blend) * linear
-        np.testing.assert_allclose(shares[rows], softmax(np.log(P) / head.temperature)[rows], atol=1e-9)
+        P = head.blend * softmax(scores, axis=-1) + (1 - head.blend) * linear
+        np.testing.assert_allclose(shares[rows], softmax(np.log(P) / head.temperature, axis=-1)[rows], atol=1e-9)

@@ -352,4 +352,4 @@ def test_a_foreign_package_is_told(tmp_path, monkeypatch):
     assert import_conflict("stand_in") is None
     monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("strangers",))
     with pytest.raises(ImportError, match="is not the one"):
-        load_class(METHODS["cart"]._replace(where="strangers:Tree"))
+        load_class(METHODS["cart"]._replace(estimator="strangers:Tree"))

@@ -30,7 +30,7 @@ def test_folder_without_manifest(tmp_path, mixed):
 def test_two_files_of_one_name(tmp_path):
     for suffix in (".csv", ".csv.gz"):
         (tmp_path / f"d{suffix}").write_bytes(b"a,target\n1,x\n")
-    refused(ValueError, "'d' could be any of", "d", data_dir=tmp_path)
+    refused(ValueError, "'d' is ambiguous", "d", data_dir=tmp_path)
 
 
 def make_npz(path, **arrays):
@@ -178,7 +178,7 @@ def test_manifest_is_checked(tmp_path):
         ({"class_counts": {"0": 2, "1": 1}}, ValueError, "class_counts"),
         ({"files": [{"file": "d.csv", "sha256": "0" * 64}]}, ValueError, "d.csv is damaged or was changed"),
         ({"files": [{"file": "e.csv"}]}, FileNotFoundError, "no file .*e.csv"),
-        ({"files": [{"file": "../d.csv"}]}, ValueError, "not a file in that folder"),
+        ({"files": [{"file": "../d.csv"}]}, ValueError, "not in that folder"),
         ({"files": []}, ValueError, "MANIFEST.json is damaged"),
         ({"files": 3}, ValueError, "MANIFEST.json is damaged"),
     ],

@@ -63,9 +63,9 @@ def test_names_that_nothing_answers_to(no_folder):
 
 
 def test_a_folder_that_is_none(monkeypatch, tmp_path):
-    refused(NotADirectoryError, "data_dir must name a folder", "sonar", data_dir=tmp_path / "none")
+    refused(NotADirectoryError, "data_dir must name an existing folder", "sonar", data_dir=tmp_path / "none")
     monkeypatch.setenv("FSGYM_DATA", str(tmp_path / "none"))
-    refused(NotADirectoryError, "FSGYM_DATA must name a folder", "sonar")
+    refused(NotADirectoryError, "FSGYM_DATA must name an existing folder", "sonar")
     assert load_dataset("wine").n_samples == 178
 
 

@@ -135,7 +135,7 @@ def test_no_network_says_what_to_do(openml, monkeypatch, failure):
 def test_openml_server_error(openml, monkeypatch):
     register(monkeypatch)
     openml["description"] = HTTPError("https://x", 503, "Unavailable", Message(), io.BytesIO(b""))
-    refused(OSError, "it answered 503", "tiny_fever")
+    refused(OSError, "HTTP status 503", "tiny_fever")
 
 
 @pytest.mark.parametrize(

@@ -186,14 +186,14 @@ def test_what_most_rows_have_is_skipped_and_counted(weighted, monkeypatch):
     codes = rng.integers(0, 24, (4000, 2))
     X = np.hstack([np.eye(24)[codes[:, 0]], np.eye(24)[codes[:, 1]], rng.normal(size=(4000, 3))])
     y = (codes[:, 0] < 6) + 0.5 * (codes[:, 1] == 5) + X[:, -1] + 0.1 * rng.normal(size=4000)
-    w, made = rng.uniform(0.5, 2.0, 4000) if weighted else None, []
-    for share in (binning.MOSTLY, 2.0):
-        monkeypatch.setattr(binning, "MOSTLY", share)
+    w, results = rng.uniform(0.5, 2.0, 4000) if weighted else None, []
+    for share in (binning.USUAL_SHARE, 2.0):
+        monkeypatch.setattr(binning, "USUAL_SHARE", share)
         table = bin_table(X)
         assert (table.usual < 2**32).any() == (share < 1)
         with TreeGrower(table, max_depth=5, min_samples_leaf=10) as grower:
-            made.append((grower.gains(y, w), grower.grow(y, w)))
-    (gains, tree), (plain_gains, plain_tree) = made
+            results.append((grower.gains(y, w), grower.grow(y, w)))
+    (gains, tree), (plain_gains, plain_tree) = results
     np.testing.assert_allclose(gains, plain_gains, rtol=1e-10, atol=1e-10)
     for ours, plain in zip(tree, plain_tree):
         np.testing.assert_allclose(ours, plain, rtol=1e-10)
