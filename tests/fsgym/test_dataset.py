@@ -1,4 +1,4 @@
-"""The table: what it keeps, what it hands out, and one sentence for every bad input."""
+"""The data set: stored values, derived data sets, and one sentence for every bad input."""
 
 import copy
 import dataclasses
@@ -90,13 +90,13 @@ def test_split_of_a_part_that_lacks_a_class():
     assert train.n_classes == test.n_classes == 3
 
 
-def test_partition_from_lists_and_from_numbers():
+def test_groups_from_lists_and_from_numbers():
     assert check_groups([[2, 0], [1]], 3) == ((2, 0), (1,))
     assert check_groups(np.array([1, 0, 1]), 3) == ((1,), (0, 2))
     assert check_groups([np.array([0]), np.array([1, 2])], 3) == ((0,), (1, 2))
 
 
-def test_price_list_from_scalar_array_and_names():
+def test_prices_from_scalar_array_and_names():
     assert check_prices(2, ["a", "b"]).tolist() == [2.0, 2.0]
     assert check_prices([1, 3], ["a", "b"]).tolist() == [1.0, 3.0]
     assert check_prices({"b": 1, "a": 4}, ["a", "b"]).tolist() == [4.0, 1.0]

@@ -1,4 +1,4 @@
-"""The checker of vector environments finds each fault that it is there to find."""
+"""The checker of vector environments reports each kind of fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEXT, SAME, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, Autores
 
 
 class Broken(DatumWiseVectorEnv):
-    """A vector environment of which ``spoil`` changes what a step returns."""
+    """A vector environment whose ``spoil`` changes the values that a step returns."""
 
     def __init__(self, spoil, mode=NEXT):
         super().__init__(DATA, Rules.for_dataset(DATA, lam=0.1), 4, autoreset_mode=mode)
@@ -27,7 +27,7 @@ class Broken(DatumWiseVectorEnv):
 
 
 def ended(change):
-    """Spoil only steps in which an episode ends, given infos and which have ended."""
+    """Change only steps in which an episode ends; ``change`` takes infos and the mask of ended episodes."""
 
     def spoil(envs, observations, rewards, terminated, truncated, infos):
         if terminated.any():
@@ -130,8 +130,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_of_steps_are_found(name):
-    spoil, mode, said = FAULTS[name]
-    with pytest.raises(AssertionError, match=said) as caught:
+    spoil, mode, message = FAULTS[name]
+    with pytest.raises(AssertionError, match=message) as caught:
         check_vector_env(Broken(spoil, mode))
     assert "\n" not in str(caught.value)
 
@@ -147,7 +147,7 @@ class Unseeded(Broken):
 
 
 class Eager(Broken):
-    """Begins ended episodes by itself where it should not."""
+    """Restarts ended episodes although autoreset is disabled."""
 
     def step(self, actions):
         if self._n_ended:
@@ -156,7 +156,7 @@ class Eager(Broken):
 
 
 class Forgetful(Broken):
-    """Begins all episodes anew where it should begin some."""
+    """Restarts all episodes where a mask selects some."""
 
     def reset(self, *, seed=None, options=None):
         returned = super().reset(seed=seed)
@@ -166,7 +166,7 @@ class Forgetful(Broken):
 
 
 class Unmarked(Broken):
-    """Does not report which episodes it has begun."""
+    """Does not report which episodes were reset."""
 
     def reset(self, *, seed=None, options=None):
         observations, infos = super().reset(seed=seed, options=options)
@@ -175,7 +175,7 @@ class Unmarked(Broken):
 
 
 @pytest.mark.parametrize(
-    ("kind", "mode", "said"),
+    ("kind", "mode", "message"),
     [
         (Unseeded, NEXT, "must return the same values"),
         (Eager, DISABLED, "must raise ResetNeeded"),
@@ -183,8 +183,8 @@ class Unmarked(Broken):
         (Unmarked, DISABLED, r"must equal options\['reset_mask'\]"),
     ],
 )
-def test_faults_of_resets_are_found(kind, mode, said):
-    with pytest.raises(AssertionError, match=said):
+def test_faults_of_resets_are_found(kind, mode, message):
+    with pytest.raises(AssertionError, match=message):
         check_vector_env(kind(lambda *returned: None, mode))
 
 

@@ -121,7 +121,7 @@ GOOD = np.full((2, 2, 2), 0.125)
 
 
 @pytest.mark.parametrize(
-    ("joint", "said"),
+    ("joint", "message"),
     [
         ("a", "must be an array of probabilities"),
         ([[1, 2], [3]], "must be an array of probabilities"),
@@ -133,9 +133,9 @@ GOOD = np.full((2, 2, 2), 0.125)
         (GOOD * np.nan, "0 or more"),
     ],
 )
-def test_what_is_no_distribution(joint, said):
+def test_what_is_no_distribution(joint, message):
     for call in (lambda: optimum(joint, Rules(2, 2)), lambda: sample(joint, 3)):
-        with pytest.raises((ValueError, TypeError), match=said) as caught:
+        with pytest.raises((ValueError, TypeError), match=message) as caught:
             call()
         assert "\n" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""What a person is shown: lines of text, and pictures."""
+"""Rendering: lines of text, and images."""
 
 from __future__ import annotations
 

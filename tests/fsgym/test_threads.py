@@ -1,4 +1,4 @@
-"""Linear algebra in one thread: blocks that overlap, in several Python threads, and what is left behind."""
+"""Linear algebra in one thread: overlapping blocks, several Python threads, and limits restored afterwards."""
 
 import os
 import threading

@@ -17,7 +17,7 @@ from fsgym_studies.gbfs import claims as gbfs_claims
 from fsgym_studies.gbfs import study as gbfs
 from fsgym_studies.gbfs import tables as gbfs_tables
 from fsgym_studies.gbfs.tables import AWARE, COLON, GBFS, GROUPS, HSIC, L1LR, MRMR, RFFS, SETS, SPAM, USPS
-from support.made_up import by_text
+from support.synthetic_results import by_text
 
 BREAST = load_dataset("breast_cancer")
 PART = {"share": 0.6, "seed": 1}

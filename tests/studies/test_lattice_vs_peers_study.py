@@ -18,7 +18,7 @@ from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers
 from fsgym_studies.lattice_vs_peers import tables as lattice_tables
 from fsgym_studies.lattice_vs_peers.cell import CART, CEGB, LATTICE, PPO, RCPI, STATIC
 from fsgym_studies.lattice_vs_peers.tables import OURS, TITLES
-from support.made_up import by_text, stand_in
+from support.synthetic_results import by_text, stand_in
 
 PART = {"share": 0.7, "seed": 1}
 PRICES = [0.01, 0.6]

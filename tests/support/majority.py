@@ -1,4 +1,4 @@
-"""An agent from outside: it asks for nothing and answers the most frequent class. What a new agent has to write."""
+"""An agent as another project may write it: it acquires nothing and answers the most frequent class."""
 
 from __future__ import annotations
 

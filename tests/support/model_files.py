@@ -1,4 +1,4 @@
-"""Model files for tests: a good one, changed ones, and what must hold where one is refused."""
+"""Model files for tests: valid ones, changed ones, and the check of refusals."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def same(one, other):
 def refused(path, match=".", load=RCPI.load):
     with pytest.raises(REFUSED, match=match) as caught:
         load(path)
-    said = str(caught.value)
-    assert said
-    assert "\n" not in said
-    assert len(said) < 400
+    message = str(caught.value)
+    assert message
+    assert "\n" not in message
+    assert len(message) < 400
 
 
 def changed(file, header=None, rules=None, drop=(), **arrays):

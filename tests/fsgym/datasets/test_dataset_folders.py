@@ -1,4 +1,4 @@
-"""A folder of data sets: parts, .npz files, the manifest, and what is damaged."""
+"""A folder of data sets: parts, npz files, the manifest, and damaged files."""
 
 import hashlib
 import json
@@ -132,7 +132,7 @@ def test_damaged_npz_names_the_file(tmp_path, kind, capsys):
     assert "unpickled" not in capsys.readouterr().out
 
 
-def test_too_big_a_table_is_refused_before_it_is_made(tmp_path):
+def test_a_table_that_is_too_large_is_refused_before_memory_is_allocated(tmp_path):
     damaged_npz("huge", tmp_path / "big.npz")
     refused(ValueError, r"big.npz is 2 x 1000000000, which needs 8.0 GB", tmp_path / "big.npz")
 

@@ -1,4 +1,4 @@
-"""The compiled rules against their plain twin, identities, and prices of sets."""
+"""The compiled rules compared with the reference process, identities, and prices of sets."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tup
     episodes.begin(np.zeros(1, np.int64), np.array([row]))
     reward, ended, outcomes = np.zeros(1), np.zeros(1, bool), EpisodeOutcomes.blank(1)
     state = episodes.state
-    told = [(state.legal[0].tolist(), 0.0, 0.0, episodes.observation[0].tolist())]
+    steps = [(state.legal[0].tolist(), 0.0, 0.0, episodes.observation[0].tolist())]
     for action in actions:
         episodes.step(np.array([action]), reward, ended, outcomes)
-        told.append((state.legal[0].tolist(), state.spent[0], reward[0], episodes.observation[0].tolist()))
+        steps.append((state.legal[0].tolist(), state.spent[0], reward[0], episodes.observation[0].tolist()))
         if ended[0]:
             break
-    return told
+    return steps
 
 
 def twin_walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tuple]:
     twin = ReferenceEpisode(data.X[row], int(data.y[row]), data.n_classes, options)
-    told = [(twin.mask(), 0.0, 0.0, twin.observation())]
+    steps = [(twin.mask(), 0.0, 0.0, twin.observation())]
     for action in actions:
         reward = twin.step(action)
-        told.append((twin.mask(), twin.spent, reward, twin.observation()))
+        steps.append((twin.mask(), twin.spent, reward, twin.observation()))
         if twin.answer is not None:
             break
-    return told
+    return steps
 
 
 def same(one: list[tuple], other: list[tuple]) -> None:
@@ -78,8 +78,8 @@ def test_compiled_rules_are_the_twin(data, options):
 def any_rules(draw):
     """Options of ``Rules`` on N features, C classes."""
     numbers = draw(st.lists(st.integers(0, 3), min_size=N, max_size=N))
-    kept = sorted(set(numbers))
-    groups = draw(st.sampled_from([None, [[i for i in range(N) if numbers[i] == k] for k in kept]]))
+    numbers_used = sorted(set(numbers))
+    groups = draw(st.sampled_from([None, [[i for i in range(N) if numbers[i] == k] for k in numbers_used]]))
     J = N if groups is None else len(groups)
     price = st.integers(0, 12).map(lambda v: v / 4)
     matrix = st.lists(st.lists(st.integers(0, 1), min_size=J, max_size=J), min_size=J, max_size=J)
@@ -97,7 +97,7 @@ def any_rules(draw):
         options["relation"] = draw(st.sampled_from(["any", "all"]))
         options["empty_is_related"] = draw(st.booleans())
     if draw(st.booleans()):
-        full = draw(matrix)  # an order of the acquisitions, kept, makes cycles impossible
+        full = draw(matrix)  # entries below the diagonal only, so that there is no cycle
         options["prerequisites"] = [[full[j][i] if i < j else 0 for i in range(J)] for j in range(J)]
     if draw(st.booleans()):
         options["budget_cost"] = draw(st.sampled_from([3.0, 4.5, 7.0]))
@@ -123,7 +123,7 @@ def test_any_compiled_rules_are_the_twin(options, name, seed):
 
 IDENTITIES = {
     "infinite budget": ({}, {"budget": N}),
-    "infinite purse": ({"costs": PRICES}, {"costs": PRICES, "budget_cost": 1e9}),
+    "infinite budget_cost": ({"costs": PRICES}, {"costs": PRICES, "budget_cost": 1e9}),
     "immense budget": ({}, {"budget": 10**30}),
     "groups of one": ({}, {"groups": [[i] for i in range(N)]}),
     "numbered groups of one": ({}, {"groups": list(range(N))}),
@@ -247,12 +247,12 @@ def test_round_trips(options):
 def masks_of(seed: int) -> bytes:
     """A random walk under rules that use all of the compiled code."""
     rng = np.random.default_rng(seed)
-    data, told = DATA["missing"], []
+    data, steps = DATA["missing"], []
     for options in (VARIANTS["base"], VARIANTS["everything"], VARIANTS["panel with a needle"]):
         for row in range(20):
             actions = rng.integers(3 if "groups" in options else N, size=4).tolist()
-            told.append(walk(data, options, row, actions))
-    return repr(told).encode()
+            steps.append(walk(data, options, row, actions))
+    return repr(steps).encode()
 
 
 def test_a_forked_worker_and_two_threads():

@@ -1,4 +1,4 @@
-"""Bins, histogram trees and forests, as agents and baselines share them, against plain NumPy and scikit-learn."""
+"""Bins, histogram trees and forests compared with plain NumPy and scikit-learn."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_bins_of_many_values_hold_about_as_many_rows(most):
     assert counts.max() - counts.min() <= 1 + 10_000 // most // 50
 
 
-def test_a_value_of_many_rows_has_a_bin_alone():
+def test_a_frequent_value_has_a_bin_of_its_own():
     rng = np.random.default_rng(0)
     x = np.concatenate([np.zeros(6000), rng.normal(size=4000)])[:, None]
     table = bin_table(x, 16)
@@ -108,9 +108,9 @@ def test_without_prices_it_is_a_regression_tree(weights, depth, least):
     forest.add_to(summed, X)
     np.testing.assert_array_equal(summed[:, 0], scores)
     rows, nodes = plain.decision_path(X).nonzero()
-    asked = plain.tree_.feature[nodes]
+    split_columns = plain.tree_.feature[nodes]
     used = np.zeros(X.shape, dtype=bool)
-    used[rows[asked >= 0], asked[asked >= 0]] = True
+    used[rows[split_columns >= 0], split_columns[split_columns >= 0]] = True
     np.testing.assert_array_equal(forest.used(X), used)
 
 
@@ -118,10 +118,10 @@ def test_prices_change_within_a_tree_and_infinity_forbids():
     rng = np.random.default_rng(3)
     X = rng.integers(0, 20, (2000, 5)).astype(float)
     y = (X[:, 0] > 9) + 0.5 * (X[:, 1] > 9) + 0.1 * rng.normal(size=2000)
-    told = []
+    splits = []
 
     def on_split(feature, node, net):
-        told.append((feature, node, net))
+        splits.append((feature, node, net))
         changed = prices[feature] > 0
         prices[feature] = 0.0
         return changed
@@ -131,8 +131,8 @@ def test_prices_change_within_a_tree_and_infinity_forbids():
         gains = grower.gains(y)
         priced = grower.grow(y, None, prices, on_split)
         assert set(priced.feature[priced.feature >= 0]) == {0, 1}
-        assert told[0] == (0, 0, pytest.approx(gains[0] - 30.0))
-        assert len(told) == (priced.feature >= 0).sum()
+        assert splits[0] == (0, 0, pytest.approx(gains[0] - 30.0))
+        assert len(splits) == (priced.feature >= 0).sum()
         forbidden = grower.grow(y, None, np.array([np.inf, 0, 0, 0, 0]))
         assert 0 not in forbidden.feature
         assert 1 in forbidden.feature
@@ -169,9 +169,9 @@ def test_a_forest_on_its_own_columns_is_the_same():
     forest.take(forest.features).add_to(part, X[:, forest.features])
     np.testing.assert_array_equal(whole, part)
     for k, tree in enumerate(trees):
-        alone = np.zeros((500, 1))
-        Forest.of([tree]).add_to(alone, X)
-        np.testing.assert_array_equal(alone[:, 0], whole[:, k])
+        scores = np.zeros((500, 1))
+        Forest.of([tree]).add_to(scores, X)
+        np.testing.assert_array_equal(scores[:, 0], whole[:, k])
     used = forest.used(X)
     np.testing.assert_array_equal(np.flatnonzero(used.any(axis=0)), forest.features)
     twice = np.zeros(X.shape, dtype=bool)
@@ -181,7 +181,7 @@ def test_a_forest_on_its_own_columns_is_the_same():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_what_most_rows_have_is_skipped_and_counted(weighted, monkeypatch):
+def test_the_usual_word_is_skipped_and_counted(weighted, monkeypatch):
     rng = np.random.default_rng(6)
     codes = rng.integers(0, 24, (4000, 2))
     X = np.hstack([np.eye(24)[codes[:, 0]], np.eye(24)[codes[:, 1]], rng.normal(size=(4000, 3))])
