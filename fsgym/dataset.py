@@ -34,7 +34,7 @@ class Scaling(NamedTuple):
 
     @classmethod
     def fit(cls, X: NDArray) -> Scaling:
-        """The map of the range of each column of ``X`` (n_samples, n_features) to [-1, 1]; NaN is ignored."""
+        """The map of each column's range in ``X`` (n_samples, n_features) to [-1, 1]; NaN is ignored."""
         X = np.asarray(X, dtype=np.float64)
         known = ~np.isnan(X)
         low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
@@ -237,9 +237,10 @@ class Dataset:
         return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds)
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
-        """The data set with features scaled by ``by``; a data set scales each feature's range in it to [-1, 1].
+        """The data set with scaled features.
 
-        By default the ranges of this data set. Raises ValueError when ``by`` has another number of features.
+        ``by`` is a ``Scaling``, or a data set whose range of each feature is mapped to [-1, 1]; by default this data
+        set. Raises ValueError when ``by`` has another number of features.
         """
         if by is not None and not isinstance(by, Scaling | Dataset):
             raise TypeError(f"by must be a Scaling or a Dataset, got {type(by).__name__}")

@@ -236,7 +236,7 @@ class Episodes:
         return n_ended
 
     def acquired(self) -> NDArray[np.bool_]:
-        """z, bool (size, n_features)."""
+        """The features whose values are known (z), bool (size, n_features)."""
         return self.observation[:, : self.dataset.n_features] > 0.5
 
     def explain_illegal(self, action: int, episode: int) -> str:

@@ -129,7 +129,7 @@ METHODS: dict[str, Method] = {
         False,
         "Xu, Huang, Weinberger and Zheng (2014)",
         True,
-        "the features on the case's paths through boosted trees, trained with a price that each feature costs once",
+        "the features on the case's paths through boosted trees, trained with a one-time price per feature",
     ),
     "lufe": Method(
         "LUFe",

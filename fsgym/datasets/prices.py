@@ -26,9 +26,9 @@ def load_costs(
     Parameters
     ----------
     path_or_name : str or path
-        A file: JSON ``{name: price}``; JSON ``{data set: {"costs": {name: price}}}``; or CSV with two columns, name and
-        price, with or without a header line. Or the name of a data set, to be found in the ``costs.json`` of the local
-        folder.
+        A file: JSON ``{name: price}``; JSON ``{data set: {"costs": {name: price}}}``; or CSV with two columns, name
+        and price, with or without a header line. Or the name of a data set, to be looked up in the ``costs.json`` of
+        the local folder.
     dataset : str or Dataset, optional
         The entry to use from a file that covers several data sets. For a ``Dataset``, every acquisition must have a
         price; other prices are ignored in such an entry, but are an error in a plain list of prices.

@@ -89,7 +89,7 @@ def check_error_costs(matrix: ArrayLike | None, n_classes: int) -> NDArray[np.fl
 
 
 def refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> None:
-    """ValueError where acquisitions are prerequisites of each other."""
+    """ValueError where prerequisites form a cycle."""
     reached = np.zeros(len(names), bool)
     while not reached.all():
         ready = ~reached & ~(prerequisites & ~reached).any(axis=1)

@@ -28,7 +28,7 @@ class BinnedTable:
         The position of each column's first bin in a histogram of all columns.
     usual : ndarray of shape (n_blocks,), uint64
         The word that most rows have, which kernels skip; 2^32, which no word equals, if it is not frequent enough.
-    thresholds : tuple of ndarray, float64, one a column
+    thresholds : tuple of ndarray, float64, one per column
         Ascending; x is in bin k if k thresholds are below it, so that ``x <= thresholds[k]`` means ``bin <= k``.
 
     Notes
@@ -51,12 +51,8 @@ class BinnedTable:
 
     @property
     def codes(self) -> NDArray[np.uint8]:
-        """The bins as uint8 (n_blocks, n_samples, 4), a view of ``words``."""
+        """The bins as uint8 (n_blocks, n_samples, 4), a view of ``words``: column j is ``codes[j // 4, :, j % 4]``."""
         return self.words.view(np.uint8).reshape(*self.words.shape, COLUMNS_PER_WORD)
-
-    def column(self, feature: int) -> NDArray[np.uint8]:
-        """The bins of one column, uint8 (n_samples,)."""
-        return self.codes[feature // COLUMNS_PER_WORD, :, feature % COLUMNS_PER_WORD]
 
     def encode(self, X: Any, n_jobs: int = 1, rows: NDArray[np.int64] | None = None) -> BinnedTable:
         """Other data ``X`` (n, n_features), or only its ``rows``, in the same bins."""
@@ -80,7 +76,7 @@ def bin_table(X: Any, max_bin: int = 255, n_jobs: int = 1, rows: NDArray[np.int6
 
     >>> import numpy as np
     >>> table = bin_table(np.array([[3.0, 1.0], [5.0, 1.0], [3.0, 2.0]]))
-    >>> [t.tolist() for t in table.thresholds], table.column(0).tolist()
+    >>> [t.tolist() for t in table.thresholds], table.codes[0, :, 0].tolist()
     ([[4.0], [1.5]], [0, 1, 0])
     """
     X = X.tocsc() if sp.issparse(X) else X

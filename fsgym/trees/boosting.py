@@ -71,7 +71,7 @@ class _Buffers(NamedTuple):
     ----------
     statistics : ndarray of shape (n_samples, 4), float64
         Gradient, hessian, weight and 1 for each row.
-    shares : ndarray of shape (n_samples, n_outputs), float64
+    probabilities : ndarray of shape (n_samples, n_outputs), float64
     order : ndarray of shape (2, n_samples), int64
         Rows node by node, and a buffer for moving them.
     first : ndarray of shape (2, 2^depth + 1), int64
@@ -104,7 +104,7 @@ def boost(
     Parameters
     ----------
     codes : ndarray of shape (n_features, n_samples), uint8, below 24
-        Bins, a row of the array a feature.
+        Bins, one row per feature.
     y : ndarray of shape (n_samples,), int64
         Classes 0, 1, ...
     rows : ndarray of int64
@@ -115,7 +115,7 @@ def boost(
         them in place, for all rows including held-out ones.
     columns : ndarray of shape (n_trees, k), int64
         The features that each tree may use.
-    drawn : ndarray of shape (n_rounds, n_samples), bool
+    sampled : ndarray of shape (n_rounds, n_samples), bool
         The rows on which the trees of each round are grown, among ``rows``; the trees are added to all scores.
     growth : Growth
 
