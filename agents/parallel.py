@@ -8,10 +8,8 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
-from fsgym.checks import brief, is_whole
 from fsgym.threads import one_blas_thread
 
-MAX_N_JOBS = 1e6  # far above any machine; joblib fails on numbers that do not fit its types
 TaskRunner = Callable[[Callable, list[tuple]], list[Any]]  # (function, argument tuples) -> results in the same order
 
 
@@ -32,9 +30,3 @@ def task_runner(n_jobs: int | None) -> Iterator[TaskRunner]:
             return
         with Parallel(n_threads, require="sharedmem") as parallel:
             yield lambda function, arguments: list(parallel(delayed(function)(*a) for a in arguments))
-
-
-def check_threads(n_jobs: Any) -> None:
-    """Raise ValueError unless ``n_jobs`` is None or a whole number other than 0."""
-    if n_jobs is not None and not (is_whole(n_jobs) and n_jobs != 0 and abs(n_jobs) <= MAX_N_JOBS):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {brief(n_jobs)}; -1 uses all cores")

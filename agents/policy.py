@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Trajectories, play
-from fsgym.rules import Rules, State
+from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
 
@@ -107,7 +107,7 @@ def legal_and_prices(taken: NDArray[np.bool_], rules: Rules) -> tuple[NDArray[np
 
     Prices are float64 (n, J), in the unit of ``costs``. The same assumptions as in ``legal_from`` are made.
     """
-    state, prices = State.blank(len(taken), rules.n_acquisitions, rules.n_actions), np.zeros(taken.shape)
+    state, prices = rules.blank_state(len(taken)), np.zeros(taken.shape)
     _place_and_price(rules.tables, state, taken, rules.price_sets(taken)[0], prices)
     return state.legal.astype(bool), prices
 
@@ -115,6 +115,6 @@ def legal_and_prices(taken: NDArray[np.bool_], rules: Rules) -> tuple[NDArray[np
 @njit(cache=True, nogil=True, _nrt=False)
 def _place_and_price(t, state, taken, spent, prices):
     for e in range(len(taken)):
-        mdp.place(t, state, e, taken[e], spent[e])
+        mdp.set_acquired(t, state, e, taken[e], spent[e])
         for j in range(t.costs.size):
             prices[e, j] = mdp.price(t, state, e, j)

@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils._param_validation import Interval
 
 from baselines.selected import SelectedMixin, varying_columns
+from fsgym.checks import check_n_jobs
 
 
 class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
@@ -87,6 +88,7 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
+        check_n_jobs(self.n_jobs)
         columns = np.flatnonzero(varying_columns(Z))
         if not len(columns):
             return columns

@@ -8,7 +8,7 @@ import numpy as np
 
 from fsgym.extras import require
 from fsgym.trees import Tree
-from fsgym.trees.tree import KINDS
+from fsgym.trees.tree import NODE_DTYPES
 
 
 def import_lightgbm() -> Any:
@@ -38,5 +38,5 @@ def _tree_from_dump(root: dict[str, Any]) -> Tree:
             nodes.append((node["split_feature"], node["threshold"], -1, -1, -1, node["internal_value"]))
         else:
             nodes.append((-1, 0.0, -1, -1, -1, node["leaf_value"]))
-    arrays: Any = [np.array(column, dtype=kind) for column, kind in zip(zip(*nodes), KINDS)]
+    arrays: Any = [np.array(column, dtype=kind) for column, kind in zip(zip(*nodes), NODE_DTYPES)]
     return Tree(*arrays)

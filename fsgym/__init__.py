@@ -40,7 +40,7 @@ __all__ = [
     "summarise",
 ]
 
-# Imported when first used: nothing of this is needed to make an environment.
+# Imported at first use, as environments do not need them.
 _LATER = {
     "check_vector_env": "fsgym.env_checker",
     "compare": "fsgym.comparison",

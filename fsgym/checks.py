@@ -1,4 +1,4 @@
-"""What a user may give, checked and brought into one form; every mistake is answered in one sentence."""
+"""Checks and conversions of what users pass in; every error is a message of one sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def brief(value: Any) -> str:
-    """What was got, for a message: short, and on one line."""
+    """The repr of a value for a message: at most 80 characters, on one line."""
     text = " ".join(reprlib.repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -30,7 +30,7 @@ def one_line(error: object, longest: int = 200) -> str:
 
 
 def listing(values: Iterable[object], most: int = 12) -> str:
-    """The first of them, with commas, for a message.
+    """The first ``most`` values, separated by commas, for a message.
 
     >>> listing("abc", 2)
     'a, b, ...'
@@ -40,26 +40,26 @@ def listing(values: Iterable[object], most: int = 12) -> str:
 
 
 def closest(name: Any, known: Iterable[str]) -> str | None:
-    """The known name that somebody who wrote ``name`` may have meant, or None."""
+    """The known name closest to a misspelt ``name``; None where none is close."""
     plain = {k.lower().replace("-", "_"): k for k in known}
-    low = str(name).lower().replace("-", "_")
-    longer = sorted((k for k in plain if len(low) > 3 and low in k), key=len)
-    close = longer or difflib.get_close_matches(low, plain, n=1)
+    wanted = str(name).lower().replace("-", "_")
+    containing = sorted((k for k in plain if len(wanted) > 3 and wanted in k), key=len)
+    close = containing or difflib.get_close_matches(wanted, plain, n=1)
     return plain[close[0]] if close else None
 
 
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name, ``"; did you mean 'budget'?"``; empty where none is close."""
+    """The end of a message about an unknown name, ``"; did you mean 'budget'?"``; "" where no known name is close."""
     close = closest(name, known)
     return f"; did you mean {close!r}?" if close else ""
 
 
-def unknown(kind: str, name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
-    """The sentence for a name that is not among the known ones: the closest of them, else ``otherwise``, else all.
+def explain_unknown(kind: str, name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
+    """The message for an unknown name: it suggests the closest known name, else ``otherwise``, else lists all.
 
-    >>> unknown("method", "latice", ["lattice", "rcpi"])
+    >>> explain_unknown("method", "latice", ["lattice", "rcpi"])
     "unknown method 'latice'; did you mean 'lattice'?"
-    >>> unknown("method", "", ["lattice", "rcpi"])
+    >>> explain_unknown("method", "", ["lattice", "rcpi"])
     "unknown method ''; they are lattice, rcpi"
     """
     known = list(known)
@@ -67,11 +67,25 @@ def unknown(kind: str, name: Any, known: Iterable[str], otherwise: str | None = 
     return f"unknown {kind} {name!r}{hint}"
 
 
-def is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Whether the value is an int or a NumPy integer, and no bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def number(value: Any, what: str, low: float) -> float:
+def check_n_jobs(n_jobs: Any) -> None:
+    """ValueError unless ``n_jobs`` is None or a whole number that joblib takes."""
+    if n_jobs is not None and not (is_integer(n_jobs) and 0 < abs(n_jobs) <= 1_000_000):
+        raise ValueError(
+            f"n_jobs must be None or a whole number other than 0, up to 1000000, got {brief(n_jobs)}; "
+            "-1 uses all processor cores"
+        )
+
+
+def check_number(value: Any, what: str, low: float) -> float:
+    """A finite number of at least ``low``, as float; ``what`` names it in messages.
+
+    Raises TypeError where it is no number, ValueError where it is out of range.
+    """
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError
@@ -83,7 +97,8 @@ def number(value: Any, what: str, low: float) -> float:
     return number
 
 
-def table_of(X: ArrayLike) -> NDArray[np.float32]:
+def check_table(X: ArrayLike) -> NDArray[np.float32]:
+    """A fresh copy of ``X``, float32 (n_samples, n_features); NaN is allowed, infinity is not."""
     try:
         wide = X if isinstance(X, np.ndarray) else np.asarray(X)
         if wide.dtype.kind not in "buifO":
@@ -99,12 +114,12 @@ def table_of(X: ArrayLike) -> NDArray[np.float32]:
     if 0 in table.shape:
         raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
     if np.isinf(table).any():
-        raise ValueError("X must be finite in float32; NaN marks a value that cannot be had, infinity is no value")
+        raise ValueError("X must be finite in float32; use NaN for a value that is not available")
     return table
 
 
-def bounds_of(table: NDArray[np.float32], bounds) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Smallest and largest value of each column, or those that were given."""
+def check_bounds(table: NDArray[np.float32], bounds) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Smallest and largest value of each column, float32 (n_features,) each, or the given bounds, checked."""
     if bounds is None:
         known = ~np.isnan(table)
         low = np.where(known, table, np.inf).min(axis=0).astype(np.float32)
@@ -121,57 +136,61 @@ def bounds_of(table: NDArray[np.float32], bounds) -> tuple[NDArray[np.float32], 
     if low.shape != (n,) or high.shape != (n,):
         raise ValueError(f"bounds must be two arrays of shape ({n},), got {low.shape} and {high.shape}")
     if not (np.isfinite(low) & np.isfinite(high) & (low <= high)).all():
-        raise ValueError("bounds must be finite, and the smallest value not above the largest")
+        raise ValueError("bounds must be finite, with each smallest value at most the largest")
     return low, high
 
 
-def image_of(image_shape, n_features: int) -> tuple[int, int]:
+def check_image_shape(image_shape, n_features: int) -> tuple[int, int]:
+    """Height and width of images with one pixel per feature."""
     try:
         height, width = (as_index(v) for v in image_shape)
     except (TypeError, ValueError):
         raise TypeError(f"image_shape must be two integers, height and width, got {brief(image_shape)}") from None
     if height < 1 or width < 1 or height * width != n_features:
-        raise ValueError(f"image_shape {(height, width)} must hold {n_features} pixels, one a feature")
+        raise ValueError(f"image_shape {(height, width)} must have {n_features} pixels, one per feature")
     return height, width
 
 
-def _missing(label: object) -> bool:
+def _is_missing(label: object) -> bool:
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas.NA is neither equal nor unequal to itself
         return True
 
 
-def labels_of(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray]:
+def encode_labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray]:
+    """Class codes, int64 (n_samples,), and the sorted labels that they index: ``classes``, or those found in ``y``."""
     try:
         values = np.asarray(y)
         labels = None if classes is None else np.array(classes)
     except ValueError:
         raise TypeError("y and classes must be plain lists of labels, all numbers or all text") from None
     if values.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), one label a row of X, got {values.shape}")
+        raise ValueError(f"y must have shape ({n_samples},), one label per row of X, got {values.shape}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("y must not hold NaN or infinity; drop the rows without a label")
-    if values.dtype.kind in "OMm" and any(_missing(v) for v in values):
+    if values.dtype.kind in "OMm" and any(_is_missing(v) for v in values):
         raise ValueError("y must not hold missing labels; drop the rows without a label")
     try:
-        found = np.unique(values)
-        labels = found if labels is None else labels
+        labels = np.unique(values) if labels is None else labels
         if labels.ndim != 1 or len(np.unique(labels)) != len(labels) or (np.sort(labels) != labels).any():
             raise ValueError("classes must be a sorted list of distinct labels")
         if len(labels) < 2:
-            raise ValueError(f"y must hold at least two classes, got only {labels.tolist()}")
+            raise ValueError(f"y must hold at least two classes, got {labels.tolist()}")
         codes = np.searchsorted(labels, values).clip(max=len(labels) - 1)
-        strange = np.asarray(labels[codes] != values)
+        unknown = np.asarray(labels[codes] != values)
     except TypeError:
         raise TypeError("labels must be of one kind that can be sorted: all numbers or all text") from None
-    if strange.any():
-        stranger = values[np.flatnonzero(strange)[0]]
-        raise ValueError(f"y holds the label {stranger!s}, which is not among the classes {labels.tolist()}")
+    if unknown.any():
+        label = values[np.flatnonzero(unknown)[0]]
+        raise ValueError(f"y holds the label {label!s}, which is not among the classes {labels.tolist()}")
     return codes.astype(np.int64), labels.copy()
 
 
-def names_of(names: Sequence[str] | None, n: int, what: str = "feature_names", default: str = "x{}") -> tuple[str, ...]:
+def check_names(
+    names: Sequence[str] | None, n: int, what: str = "feature_names", default: str = "x{}"
+) -> tuple[str, ...]:
+    """``n`` distinct names as strings; by default ``default`` with the index in place of {}."""
     if names is None:
         return tuple(default.format(i) for i in range(n))
     if isinstance(names, str | bytes) or not np.iterable(names):
@@ -185,40 +204,40 @@ def names_of(names: Sequence[str] | None, n: int, what: str = "feature_names", d
     return names
 
 
-def partition(groups: Sequence[Sequence[int]] | ArrayLike, n_features: int) -> tuple[tuple[int, ...], ...]:
-    """Groups as tuples of feature indices, from lists of indices or from one group number per feature.
+def check_groups(groups: Sequence[Sequence[int]] | ArrayLike, n_features: int) -> tuple[tuple[int, ...], ...]:
+    """Groups as tuples of feature indices, from lists of indices or from one group number for each feature.
 
     Raises ValueError unless every feature is in exactly one group and no group is empty.
     """
-    kind = "groups must be lists of feature indices, or one group number per feature"
+    expected = "groups must be lists of feature indices, or one group number per feature"
     if isinstance(groups, str | bytes | Mapping) or not np.iterable(groups):
-        raise TypeError(f"{kind}, got {brief(groups)}")
+        raise TypeError(f"{expected}, got {brief(groups)}")
     listed: list[Any] = list(groups)  # type: ignore[arg-type]
     try:
         if listed and all(not np.iterable(g) for g in listed):
-            result = _numbered([as_index(g) for g in listed], n_features)
+            result = _groups_from_numbers([as_index(g) for g in listed], n_features)
         else:
             result = tuple(tuple(as_index(i) for i in g) for g in listed)
     except TypeError:
-        raise TypeError(kind) from None
+        raise TypeError(expected) from None
     for g, members in enumerate(result):
         if not members:
             raise ValueError(f"group {g} is empty; every group must hold at least one feature")
     flat = sorted(i for members in result for i in members)
     if any(not 0 <= i < n_features for i in flat):
-        stranger = next(i for i in flat if not 0 <= i < n_features)
-        raise ValueError(f"groups name feature {stranger}, but the features are 0 to {n_features - 1}")
+        outside = next(i for i in flat if not 0 <= i < n_features)
+        raise ValueError(f"groups name feature {outside}, but the features are 0 to {n_features - 1}")
     repeated = [a for a, b in pairwise(flat) if a == b]
     if repeated:
         raise ValueError(f"groups must not overlap, but feature {repeated[0]} is in more than one")
     if len(flat) != n_features:
-        lost = sorted(set(range(n_features)) - set(flat))[0]
-        raise ValueError(f"groups must cover every feature, but feature {lost} is in none")
+        missing = min(set(range(n_features)) - set(flat))
+        raise ValueError(f"groups must cover every feature, but feature {missing} is in none")
     return result
 
 
-def _numbered(numbers: list[int], n_features: int) -> tuple[tuple[int, ...], ...]:
-    """Groups from one group number per feature."""
+def _groups_from_numbers(numbers: list[int], n_features: int) -> tuple[tuple[int, ...], ...]:
+    """Groups from one group number for each feature."""
     if len(numbers) != n_features:
         raise ValueError(f"groups must give one group number for each of the {n_features} features, got {len(numbers)}")
     if min(numbers) < 0 or max(numbers) >= n_features:
@@ -232,7 +251,7 @@ def _numbered(numbers: list[int], n_features: int) -> tuple[tuple[int, ...], ...
     return tuple(tuple(m) for m in members)
 
 
-def price_list(
+def check_prices(
     costs: ArrayLike | Mapping[str, float], names: Sequence[str], what: str = "costs"
 ) -> NDArray[np.float64]:
     """Prices of shape (n_acquisitions,), float64, from an array, a scalar or a mapping name -> price.
@@ -240,10 +259,10 @@ def price_list(
     Raises ValueError for a wrong shape, an unknown or unnamed acquisition, a NaN, infinite or negative price.
     """
     if isinstance(costs, Mapping):
-        strangers = [k for k in costs if k not in names]
-        if strangers:
+        unknown = [k for k in costs if k not in names]
+        if unknown:
             known = listing(names, 8)
-            raise ValueError(f"{what} names {brief(strangers[0])}, which is not an acquisition; they are {known}")
+            raise ValueError(f"{what} names {brief(unknown[0])}, which is not an acquisition; they are {known}")
         missing = [k for k in names if costs.get(k) is None]
         if missing:
             raise ValueError(f"{what} gives no price for {missing[0]!r}; every acquisition needs one")
@@ -266,7 +285,7 @@ def price_list(
 
 
 def check_random_state(random_state: Any) -> None:
-    """ValueError unless it is None, a whole number from 0, a Generator or a RandomState."""
+    """ValueError unless ``random_state`` is None, a whole number from 0, a Generator or a RandomState."""
     kinds = (Integral, np.random.Generator, np.random.RandomState, type(None))
     if not isinstance(random_state, kinds) or (isinstance(random_state, Integral) and random_state < 0):
         raise ValueError(
@@ -275,7 +294,7 @@ def check_random_state(random_state: Any) -> None:
 
 
 def generator_of(random_state: Any) -> np.random.Generator:
-    """The generator of a ``random_state``; a RandomState is drawn from, so that it goes on."""
+    """The generator for a ``random_state``; a RandomState is advanced by one draw, which seeds the generator."""
     check_random_state(random_state)
     if isinstance(random_state, np.random.Generator):
         return random_state

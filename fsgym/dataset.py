@@ -1,4 +1,4 @@
-"""A table of data in which every acquisition may carry a price."""
+"""The data set: a table of features with labels and, optionally, groups of features and prices of acquisitions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import bounds_of, image_of, labels_of, names_of, partition, price_list, table_of
+from fsgym.checks import (
+    check_bounds,
+    check_groups,
+    check_image_shape,
+    check_names,
+    check_prices,
+    check_table,
+    encode_labels,
+)
 
 
 class Scaling(NamedTuple):
-    """An affine map of each feature: its range to [-1, 1] (``fit``), or mean 0 and deviation 1 (``standard``).
+    """An affine map of each feature: to the range [-1, 1] (``fit``), or to mean 0 and deviation 1 (``standard``).
 
-    A constant feature goes to 0. ``offset`` and ``scale`` are float64 of shape (n_features,); values become
+    A constant feature becomes 0. ``offset`` and ``scale`` are float64 of shape (n_features,); values become
     ``(x - offset) * scale``.
     """
 
@@ -26,7 +34,7 @@ class Scaling(NamedTuple):
 
     @classmethod
     def fit(cls, X: NDArray) -> Scaling:
-        """Learn the map from the rows of ``X`` (n_samples, n_features); NaN is ignored."""
+        """The map of each column's range in ``X`` (n_samples, n_features) to [-1, 1]; NaN is ignored."""
         X = np.asarray(X, dtype=np.float64)
         known = ~np.isnan(X)
         low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
@@ -38,49 +46,49 @@ class Scaling(NamedTuple):
 
     @classmethod
     def standard(cls, X: NDArray) -> Scaling:
-        """Learn the map to z-scores from the rows of ``X`` (n_samples, n_features); NaN is ignored."""
+        """The map of each column of ``X`` (n_samples, n_features) to z-scores; NaN is ignored."""
         X = np.asarray(X, dtype=np.float64)
         known = ~np.isnan(X)
         count = np.maximum(known.sum(axis=0), 1)
         mean = np.where(known, X, 0.0).sum(axis=0) / count
         deviation = np.sqrt(np.where(known, (X - mean) ** 2, 0.0).sum(axis=0) / count)
-        spread = deviation > 1e-12 * np.abs(mean)  # of a constant the sums leave rounding errors
-        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=spread))
+        varies = deviation > 1e-12 * np.abs(mean)  # the deviation of a constant is a rounding error, not 0
+        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
 
     def apply(self, X: NDArray) -> NDArray[np.float32]:
-        """Scaled values, float32; values outside the range that was learnt are not clipped."""
+        """Scaled values, float32; values outside the fitted range are not clipped."""
         with np.errstate(over="ignore"):
             return ((np.asarray(X, dtype=np.float64) - self.offset) * self.scale).astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """An immutable table: features, labels, and what there is to know about both.
+    """An immutable table of features and labels, with names, groups and prices.
 
-    Arrays are copied once and read-only from then on; copies of a data set are the data set itself,
-    and two data sets are equal when they are the same object.
+    Arrays are copied and made read-only. ``copy`` and ``deepcopy`` return the same object, and two data sets are
+    equal only if they are the same object.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Values, kept as float32. NaN means that the value cannot be had for that datum.
+        Values, stored as float32. NaN means that the value is not available for that row.
     y : array-like of shape (n_samples,)
-        Labels of any sortable kind; kept as codes, int64, into ``classes``.
+        Labels of any sortable type; stored as codes, int64, into ``classes``.
     classes : array-like of shape (n_classes,), optional
         All labels in sorted order; by default those found in ``y``.
     feature_names : sequence of n_features str, optional
         By default ``x0, x1, ...``.
     groups : sequence of sequences of int, or array-like of shape (n_features,), optional
-        The features that one acquisition reveals, as lists of column indices or one group number a column.
+        The features that one acquisition reveals, as lists of column indices or as one group number per column.
         Groups partition the features. By default every feature is an acquisition of its own.
     group_names : sequence of str, optional
         Names of the groups, in order.
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
-        Default price of each acquisition, in a unit of the user's choice; by default one each.
+        Default price of each acquisition, in a unit of your choice; by default 1 each.
     image_shape : (int, int), optional
         Height and width, where the features are the pixels of an image in row order.
     bounds : pair of arrays of shape (n_features,), optional
-        Smallest and largest value that can be met; by default those of ``X``.
+        Smallest and largest possible value of each feature; by default those of ``X``.
     name : str
         A short name for messages and reports.
 
@@ -121,18 +129,18 @@ class Dataset:
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         name: str = "data",
     ) -> None:
-        table = table_of(X)
+        table = check_table(X)
         n_samples, n_features = table.shape
-        codes, labels = labels_of(y, n_samples, classes)
-        names = names_of(feature_names, n_features)
-        members = None if groups is None else partition(groups, n_features)
+        codes, labels = encode_labels(y, n_samples, classes)
+        names = check_names(feature_names, n_features)
+        members = None if groups is None else check_groups(groups, n_features)
         acquisitions = names
         if members is not None:
-            acquisitions = names_of(group_names, len(members), "group_names", "group {}")
+            acquisitions = check_names(group_names, len(members), "group_names", "group {}")
         elif group_names is not None:
             raise ValueError("group_names needs groups; give both or neither")
-        low, high = bounds_of(table, bounds)
-        shape = None if image_shape is None else image_of(image_shape, n_features)
+        low, high = check_bounds(table, bounds)
+        shape = None if image_shape is None else check_image_shape(image_shape, n_features)
         for array in (table, codes, labels, low, high):
             array.flags.writeable = False
         put = object.__setattr__
@@ -147,7 +155,7 @@ class Dataset:
         put(self, "name", str(name))
         put(self, "costs", None)
         if costs is not None:
-            prices = price_list(costs, acquisitions)
+            prices = check_prices(costs, acquisitions)
             prices.flags.writeable = False
             put(self, "costs", prices)
 
@@ -172,16 +180,16 @@ class Dataset:
 
     @property
     def acquisition_names(self) -> tuple[str, ...]:
-        """What one pays for: the groups' names, or the features' where there are no groups."""
+        """Names of the acquisitions: of the groups, or of the features where there are no groups."""
         return self.feature_names if self.group_names is None else self.group_names
 
     def replace(self, **changes: Any) -> Dataset:
         """The data set with some of its parameters replaced.
 
-        What belongs to a replaced parameter falls back to its default, unless it is given too: ``bounds`` where ``X``
-        is replaced, ``group_names`` and ``costs`` where ``groups`` are (``groups=None`` makes each feature one). All
-        else stays, ``feature_names`` with another ``X`` and ``classes`` with another ``y``: labels that are not among
-        them need ``classes=None``.
+        A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
+        ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
+        acquisition of its own). All others stay the same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps
+        ``classes``; pass ``classes=None`` if it has other labels.
 
         Parameters
         ----------
@@ -200,21 +208,21 @@ class Dataset:
         >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
         ([1.0, 5.0], None)
         """
-        kept = self._parameters()
+        parameters = self._parameters()
         if "X" in changes:
-            kept["bounds"] = None
+            parameters["bounds"] = None
         if "groups" in changes:
-            kept |= {"group_names": None, "costs": None}
-        return Dataset(**(kept | changes))
+            parameters |= {"group_names": None, "costs": None}
+        return Dataset(**(parameters | changes))
 
     def _parameters(self) -> dict[str, Any]:
-        """The arguments that make this data set again."""
+        """The arguments that recreate this data set."""
         return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.classes[self.y]}
 
     def rows(self, index: ArrayLike) -> Dataset:
-        """The data set of some rows (indices or a bool mask); classes and bounds stay those of the whole.
+        """The data set of some rows (indices or a bool mask); classes and bounds stay the same.
 
-        Raises ValueError where the index does not name rows of this data set.
+        Raises ValueError where the index is out of range or of another shape.
         """
         try:
             which = np.asarray(index)
@@ -229,24 +237,25 @@ class Dataset:
         return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds)
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
-        """The data set with every feature mapped to [-1, 1] over the rows of ``by`` (default: its own).
+        """The data set with scaled features.
 
-        Raises ValueError when ``by`` has another number of features.
+        ``by`` is a ``Scaling``, or a data set whose range of each feature is mapped to [-1, 1]; by default this data
+        set. Raises ValueError when ``by`` has another number of features.
         """
         if by is not None and not isinstance(by, Scaling | Dataset):
             raise TypeError(f"by must be a Scaling or a Dataset, got {type(by).__name__}")
         scaling = by if isinstance(by, Scaling) else Scaling.fit((by or self).X)
         if np.shape(scaling.offset) != (self.n_features,):
             raise ValueError(
-                f"the scaling must be of {self.n_features} features, got one of {np.shape(scaling.offset)}"
+                f"the scaling must have {self.n_features} features, got offset of shape {np.shape(scaling.offset)}"
             )
         low, high = (scaling.apply(b) for b in self.bounds)
         return self.replace(X=scaling.apply(self.X), bounds=(low, high))
 
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
-        """Two data sets of disjoint rows, drawn at random with the share of each class kept.
+        """A random stratified split into two data sets of disjoint rows.
 
-        Raises ValueError where a class has a single row or the share leaves a part too small.
+        Raises ValueError where a class has a single row or one part would be too small.
         """
         from sklearn.model_selection import train_test_split
 
@@ -258,7 +267,7 @@ class Dataset:
         if (counts == 1).any():
             rare = self.classes[int(np.flatnonzero(counts == 1)[0])]
             raise ValueError(
-                f"class {rare!s} of {self.name!r} has a single row, a stratified split needs two; "
+                f"class {rare!s} of {self.name!r} has a single row, but a stratified split needs two; "
                 "drop or merge that class"
             )
         try:
@@ -273,7 +282,7 @@ class Dataset:
         return self.rows(train), self.rows(test)
 
     def fingerprint_parts(self) -> list[object]:
-        """What the data set consists of, for ``fsgym.runner.fingerprint``."""
+        """All that identifies the data set, for ``fsgym.runner.fingerprint``."""
         return [
             self.X,
             self.y,

@@ -1,8 +1,8 @@
-"""The single environment: a Gymnasium shell over one episode."""
+"""The single environment: the Gymnasium interface to one episode."""
 
 from __future__ import annotations
 
-from operator import index as whole
+from operator import index as as_index
 from typing import Any, ClassVar, Literal
 
 import gymnasium as gym
@@ -17,53 +17,54 @@ from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules
 
-FIRST = np.zeros(1, np.int64)
+ONLY_EPISODE = np.zeros(1, np.int64)
 
 
 class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
-    """Classify one datum, paying for each of its features that you look at.
+    """Classify one row, paying for each feature that is acquired.
 
     ## Description
-    An episode is one datum. The agent acquires features (or groups of them) one after the other, each at a
-    price, and ends the episode by answering a class. It is the decision process of Dulac-Arnold, Denoyer,
-    Preux and Gallinari, "Sequential approaches for learning datum-wise sparse representations" (2012).
+    Each episode classifies one row of the data. The agent acquires features (or groups of features) one after the
+    other, each at a price, and ends the episode by answering a class. This is the decision process of Dulac-Arnold,
+    Denoyer, Preux and Gallinari, "Sequential approaches for learning datum-wise sparse representations" (2012).
 
     ## Observation space
-    ``Box``, float32, shape (2 n_features,): z, 1 where a value is known, then the values, 0 where unknown.
+    ``Box``, float32, shape (2 n_features,): z (1 where a value is known, else 0), then the values
+    (0 where unknown).
 
     ## Action space
-    ``Discrete(n_acquisitions + n_classes)``: 0..J-1 acquire, J + k answers class k.
-    ``info["action_mask"]`` (int8) and ``action_masks()`` (bool) tell what is legal.
+    ``Discrete(n_acquisitions + n_classes)``: with J acquisitions, actions 0..J-1 acquire and J + k answers class k.
+    ``info["action_mask"]`` (int8) and ``action_masks()`` (bool) mark the legal actions.
 
     ## Rewards
-    ``-lam * price`` for an acquisition, ``-error_costs[answer, truth]`` for the answer: the return of an
-    episode is minus the regularised loss of its datum.
+    ``-lam * price`` for an acquisition, ``-error_costs[answer, true class]`` for the answer. The return of an episode
+    is minus the regularised loss of its row.
 
     ## Episode end
-    Terminates with the answer; never truncates. An illegal acquisition forfeits the episode: it ends as if the
-    class that costs most for this datum had been answered (``illegal_action="forfeit"``), or raises
-    ValueError (``illegal_action="raise"``). An action out of range always raises.
+    An episode terminates with the answer; it is never truncated. An illegal acquisition forfeits the episode: it ends
+    as if the agent had given the costliest answer (``illegal_action="forfeit"``), or ValueError is raised
+    (``illegal_action="raise"``). An action out of range always raises.
 
     ## Info
-    Always: ``action_mask``, int8 (n_actions,); ``spent``, what the acquisitions cost so far in the unit of
-    ``costs``. At the end also: ``prediction`` and ``label`` (codes into ``dataset.classes``), ``correct``,
-    ``n_acquired`` (acquisitions made), ``acquisition_cost`` (``lam * spent``), ``error_cost``.
-    Nothing depends on a value that was not paid for (which values are missing is public), nor on the label
-    before the end.
+    At every step: ``action_mask``, int8 (n_actions,); ``spent``, the total price of the acquisitions so far, in the
+    unit of ``costs``. At the end also ``prediction`` and ``label`` (codes into ``dataset.classes``), ``correct``,
+    ``n_acquired`` (number of acquisitions), ``acquisition_cost`` (``lam * spent``) and ``error_cost``.
+    Nothing depends on a value before it is acquired, except that the mask shows which values are missing; and nothing
+    depends on the label before the end.
 
     ## Reset
-    Draws a datum uniformly, with replacement; ``options={"index": i}`` takes datum i.
+    Draws a row uniformly, with replacement; ``options={"index": i}`` selects row i.
 
     ## Rendering
-    ``"ansi"``: a line for each step (what was asked, its value, its price, what is left to ask).
-    ``"rgb_array"``: the features as a grid, or the image, with what is unknown in grey.
+    ``"ansi"``: a line for each step (the acquisition, its value and price, and what is still legal).
+    ``"rgb_array"``: the features as a grid, or the image, with unknown values in grey.
 
     Parameters
     ----------
     dataset : Dataset
-        The data, shown as they are; scale them first (``Dataset.scaled``) where that matters.
+        The data. Values are observed unscaled; use ``Dataset.scaled`` first if your policy needs scaled inputs.
     rules : Rules, optional
-        Prices, groups, budgets; by default those of the data set.
+        Prices, groups and budgets; by default ``Rules.for_dataset(dataset)``.
     render_mode : {"ansi", "rgb_array"}, optional
     illegal_action : {"forfeit", "raise"}, default "forfeit"
 
@@ -96,7 +97,7 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         self.rules = rules_for(dataset, rules)
         self.dataset = dataset
         self.render_mode = render_mode
-        self._strict = is_strict(illegal_action)
+        self._strict = check_illegal_action(illegal_action)
         self.observation_space = observation_space(dataset)  # type: ignore[assignment]
         self.action_space = spaces.Discrete(self.rules.n_actions)
         self._episode = Episodes(dataset, self.rules, 1)
@@ -104,27 +105,27 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         self._reward = np.zeros(1)
         self._ended = np.zeros(1, bool)
         self._outcomes = EpisodeOutcomes.blank(1)
-        self._said: list[str] = []
+        self._transcript: list[str] = []
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        index = checked_options(seed, options).get("index")
-        row = None if index is None else chosen_rows(index, 1, self.dataset)
+        index = check_reset_options(seed, options).get("index")
+        row = None if index is None else check_row_index(index, 1, self.dataset)
         super().reset(seed=seed)
         if row is None:
             row = self.np_random.integers(self.dataset.n_samples, size=1)
-        self._episode.begin(FIRST, row)
+        self._episode.begin(ONLY_EPISODE, row)
         self._ended[0] = False
-        self._said = [render.opening(self._episode)] if self.render_mode == "ansi" else []
+        self._transcript = [render.describe_start(self._episode)] if self.render_mode == "ansi" else []
         return self._episode.observation[0].copy(), self._info()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         episode = self._episode
         if not episode.active[0]:
-            raise ResetNeeded("the episode has ended (or none was begun); call reset() before step()")
+            raise ResetNeeded("the episode has ended or not started; call reset() before step()")
         try:
-            self._action[0] = whole(action)
+            self._action[0] = as_index(action)
         except TypeError:
             raise TypeError(f"action must be a whole number, got {brief(action)}") from None
         except OverflowError:
@@ -136,11 +137,11 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
             info |= {key: values[0].item() for key, values in self._outcomes._asdict().items()}
         if self.render_mode == "ansi":
             outcomes = self._outcomes if ended else None
-            self._said.append(render.line(episode, int(self._action[0]), 0.0 - reward, outcomes))
+            self._transcript.append(render.describe_step(episode, int(self._action[0]), 0.0 - reward, outcomes))
         return episode.observation[0].copy(), reward, ended, False, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """What is legal now, bool (n_actions,): the form sb3-contrib asks for."""
+        """The legal actions, bool (n_actions,), as sb3-contrib expects them."""
         return self._episode.state.legal[0].astype(bool)
 
     def render(self) -> Any:
@@ -148,8 +149,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
             gym.logger.warn('render() needs a mode: gymnasium.make(..., render_mode="ansi") or "rgb_array"')
             return None
         if self.render_mode == "ansi":
-            return "\n".join(self._said) + "\n"
-        return render.picture(self._episode, 0, self._outcomes if self._ended[0] else None)
+            return "\n".join(self._transcript) + "\n"
+        return render.draw_episode(self._episode, 0, self._outcomes if self._ended[0] else None)
 
     def _info(self) -> dict[str, Any]:
         episode = self._episode
@@ -157,19 +158,22 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
 
 
 def observation_space(dataset: Dataset) -> spaces.Box:
-    """Box of phi(x, z): z in 0..1, then values between the bounds of the data, 0 included (-1..1 for a constant 0)."""
+    """Box of phi(x, z): z in [0, 1], then values within the bounds of the data, widened to include 0.
+
+    A feature that is always 0 gets [-1, 1].
+    """
     n = dataset.n_features
     low, high = (np.zeros(2 * n, np.float32) for _ in range(2))
     high[:n] = 1.0
     low[n:] = np.minimum(dataset.bounds[0], 0.0)
     high[n:] = np.maximum(dataset.bounds[1], 0.0)
-    flat = low == high  # an interval of one point makes checkers warn
-    low[flat], high[flat] = -1.0, 1.0
+    constant = low == high  # Gymnasium's checker warns where both bounds are equal
+    low[constant], high[constant] = -1.0, 1.0
     return spaces.Box(low, high, dtype=np.float32)
 
 
 def rules_for(dataset: Any, rules: Any) -> Rules:
-    """The rules given, or the data set's own; TypeError where either is something else."""
+    """The given rules, or by default those of the data set; TypeError where either argument has another type."""
     if not isinstance(dataset, Dataset):
         raise TypeError(f"dataset must be a Dataset (load_dataset makes one by name), got {brief(dataset)}")
     if not isinstance(rules, Rules | None):
@@ -177,8 +181,8 @@ def rules_for(dataset: Any, rules: Any) -> Rules:
     return Rules.for_dataset(dataset) if rules is None else rules
 
 
-def checked_options(seed: Any, options: Any) -> dict[str, Any]:
-    """The options of a reset, with its seed checked."""
+def check_reset_options(seed: Any, options: Any) -> dict[str, Any]:
+    """The options of ``reset`` as a dict; raises where they or the seed are malformed."""
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         raise ValueError(f"seed must be an int, 0 or more, or None, got {brief(seed)}")
     if not isinstance(options, dict | None):
@@ -186,14 +190,15 @@ def checked_options(seed: Any, options: Any) -> dict[str, Any]:
     return options or {}
 
 
-def is_strict(illegal_action: str) -> bool:
+def check_illegal_action(illegal_action: str) -> bool:
+    """Whether an illegal acquisition raises (True) or forfeits the episode (False)."""
     if not isinstance(illegal_action, str) or illegal_action not in ("forfeit", "raise"):
         raise ValueError(f"illegal_action must be 'forfeit' or 'raise', got {brief(illegal_action)}")
     return illegal_action == "raise"
 
 
-def chosen_rows(index: Any, size: int, dataset: Dataset) -> NDArray[np.int64]:
-    """Rows asked for by ``options["index"]``, int64 (size,), checked."""
+def check_row_index(index: Any, size: int, dataset: Dataset) -> NDArray[np.int64]:
+    """The rows that ``options["index"]`` selects, int64 (size,), checked."""
     try:
         rows = np.asarray(index)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""A checker of vector environments, as ``gymnasium.utils.env_checker.check_env`` is for single ones."""
+"""A checker for vector environments, like ``gymnasium.utils.env_checker.check_env`` for single ones."""
 
 from __future__ import annotations
 
@@ -12,30 +12,37 @@ from numpy.typing import NDArray
 
 from fsgym.checks import brief
 
-N_STEPS = 60  # of each of two runs
-PUBLIC = ("action_mask", "spent")  # in infos at every step
-AT_THE_END = ("prediction", "label", "correct", "n_acquired", "acquisition_cost", "error_cost")
+N_STEPS = 60  # in each of two runs: enough for several episodes to end
+PUBLIC_INFOS = ("action_mask", "spent")  # at every step
+FINAL_INFOS = (
+    "prediction",
+    "label",
+    "correct",
+    "n_acquired",
+    "acquisition_cost",
+    "error_cost",
+)  # at the end of an episode
 
 
 def check_vector_env(envs: VectorEnv) -> None:
-    """Play a vector environment at random and check that it keeps what this package promises.
+    """Check a vector environment by stepping it with random legal actions.
 
-    Checked are spaces, shapes and types, fresh arrays, action masks, rewards and infos of ended episodes, what follows
-    an end in the autoreset mode that ``metadata`` names, and that ``reset(seed=...)`` repeats everything.
-    ``gymnasium.utils.env_checker.check_env`` takes single environments only. As that one does, this one raises
-    AssertionError where the environment is at fault, so that it can stand in a test as it is.
+    Checks spaces, shapes and dtypes, that returned arrays are fresh, action masks, rewards and infos of ended episodes,
+    the autoreset mode that ``metadata`` declares, and that ``reset(seed=...)`` makes runs reproducible.
+    ``gymnasium.utils.env_checker.check_env`` checks single environments only. Like it, this function raises
+    AssertionError where the environment is at fault, so you can call it in a test.
 
     Parameters
     ----------
     envs : gymnasium.vector.VectorEnv
-        With the spaces, infos and ``action_masks()`` of ``DatumWiseVectorEnv``. It is reset and played.
+        With the spaces, infos and ``action_masks()`` of ``DatumWiseVectorEnv``. It is reset and stepped.
 
     Raises
     ------
     AssertionError
-        In one sentence, for the first promise that is broken.
+        For the first check that fails, in one sentence.
     TypeError
-        Where ``envs`` is no vector environment.
+        Where ``envs`` is not a vector environment.
 
     Examples
     --------
@@ -49,22 +56,22 @@ def check_vector_env(envs: VectorEnv) -> None:
     _require(isinstance(mode, AutoresetMode), f"metadata['autoreset_mode'] must be an AutoresetMode, got {brief(mode)}")
     for method in ("action_masks", "reset", "step"):
         _require(callable(getattr(envs, method, None)), f"the environment must have the method {method}()")
-    runs = [_Run(envs, mode).play() for _ in range(2)]
-    _require(runs[0] == runs[1], "reset(seed=...) must repeat all that follows, given the same actions")
+    runs = [_CheckedRun(envs, mode).play() for _ in range(2)]
+    _require(runs[0] == runs[1], "after reset(seed=...), the same actions must return the same values")
 
 
-class _Run:
-    """One run from a reset on; each step is checked against the one before."""
+class _CheckedRun:
+    """One run after a reset; each step is compared with the one before."""
 
     def __init__(self, envs: Any, mode: AutoresetMode) -> None:
         self.envs, self.mode, self.size = envs, mode, envs.num_envs
         self.ended = np.zeros(self.size, bool)
-        self.returned: list[Any] = []  # arrays and dicts, kept alive
+        self.returned: list[Any] = []  # arrays of the call before, referenced so that their memory is not reused
         self.record = b""
-        self.offset: int | None = None  # of the first answer among the actions, once one was seen
+        self.offset: int | None = None  # the action that answers class 0, once an episode has ended
 
     def play(self) -> bytes:
-        """All that was returned, as bytes."""
+        """Run ``N_STEPS`` steps; return everything that the environment returned, as bytes."""
         rng = np.random.default_rng(1)
         observations, infos = self._take(self.envs.reset(seed=9))
         self._check_public(observations, infos)
@@ -82,11 +89,11 @@ class _Run:
         return self.record
 
     def _take(self, returned: tuple) -> tuple:
-        """Note what was returned; no array may be one that was returned before."""
+        """Record what was returned; no array may share memory with those of the call before."""
         new = list(_arrays(returned))
         _require(
             not any(np.may_share_memory(one, other) for one in new for other in self.returned),
-            "returned arrays must be fresh, none may share memory with one returned before",
+            "returned arrays must be fresh, without memory shared with those of the call before",
         )
         self.returned = new
         self.record += _bytes_of(returned)
@@ -95,7 +102,7 @@ class _Run:
     def _check_public(self, observations: NDArray, infos: dict[str, Any]) -> None:
         envs = self.envs
         _require(observations in envs.observation_space, "observations must be in observation_space")
-        for key in PUBLIC:
+        for key in PUBLIC_INFOS:
             _require(key in infos, f"infos must have {key!r} at every step")
         masks = infos["action_mask"]
         _require_array(masks, "infos['action_mask']", np.int8, (self.size, int(envs.single_action_space.n)))
@@ -110,68 +117,70 @@ class _Run:
         _require_array(rewards, "rewards", np.float64, (self.size,))
         _require_array(terminated, "terminated", np.bool_, (self.size,))
         _require_array(truncated, "truncated", np.bool_, (self.size,))
-        _require(not truncated.any(), "truncated must be False: an episode ends with an answer only")
+        _require(not truncated.any(), "truncated must be False: an episode ends only with an answer")
         if self.mode is AutoresetMode.NEXT_STEP:
-            began = self.ended
-            _require(not rewards[began].any(), "the reward of a step that begins an episode must be 0")
-            _require(not terminated[began].any(), "a step that begins an episode must not terminate it")
+            starting = self.ended
+            _require(not rewards[starting].any(), "the reward of a step that starts an episode must be 0")
+            _require(not terminated[starting].any(), "a step that starts an episode must not terminate it")
 
     def _check_ends(self, actions, observations, rewards, terminated, infos) -> None:
         same_step = self.mode is AutoresetMode.SAME_STEP
         final = infos.get("final_info", {}) if same_step else infos
         if not terminated.any():
-            for key in (*AT_THE_END, "final_obs", "final_info"):
+            for key in (*FINAL_INFOS, "final_obs", "final_info"):
                 _require(key not in infos, f"infos must not have {key!r} where no episode has ended")
             return
-        for key in AT_THE_END:
+        for key in FINAL_INFOS:
             _require(key in final, f"infos must have {key!r} where an episode has ended")
             mask = final.get(f"_{key}")
             _require(
                 mask is not None and np.array_equal(mask, terminated),
-                f"infos['_{key}'] must be the episodes that ended",
+                f"infos['_{key}'] must mark the episodes that ended",
             )
         prediction, label, error_cost = (final[key][terminated] for key in ("prediction", "label", "error_cost"))
         offsets = set((actions[terminated] - prediction).tolist()) | ({self.offset} - {None})
-        _require(len(offsets) == 1, "infos['prediction'] must be the class that the action answered")
+        _require(len(offsets) == 1, "infos['prediction'] must be the class that the action answers")
         self.offset = offsets.pop()
         _require(
             np.array_equal(final["correct"], (final["prediction"] == final["label"]) & terminated),
-            "infos['correct'] must say where prediction and label agree",
+            "infos['correct'] must be True where prediction and label are equal",
         )
         _require(np.array_equal(rewards[terminated], 0.0 - error_cost), "the reward of an answer must be -error_cost")
         _require(not final["error_cost"][~terminated].any(), "infos['error_cost'] must be 0 where no episode has ended")
-        _require(bool((label >= 0).all()), "infos['label'] must be codes of classes")
+        _require(bool((label >= 0).all()), "infos['label'] must hold class codes")
         if same_step:
-            shown = [o is not None for o in infos.get("final_obs", [])]
-            _require(shown == terminated.tolist(), "infos['final_obs'] must hold the observations of what has ended")
+            present = [o is not None for o in infos.get("final_obs", [])]
+            _require(
+                present == terminated.tolist(), "infos['final_obs'] must hold the last observations of ended episodes"
+            )
             n = observations.shape[1] // 2
-            _require(not observations[terminated, :n].any(), "a new episode must begin with nothing known")
+            _require(not observations[terminated, :n].any(), "a new episode must start with no value known")
 
     def _reset_ended(self, actions: NDArray, observations: NDArray) -> tuple[NDArray, dict[str, Any]]:
-        """Begin the ended episodes anew, which without autoreset must come before the next step."""
-        ended, kept = self.ended, observations.copy()
+        """Reset the ended episodes, which must happen before the next step when autoreset is disabled."""
+        ended, before = self.ended, observations.copy()
         try:
             self.envs.step(actions)
         except ResetNeeded:
             pass
         else:
-            raise AssertionError("step() must raise ResetNeeded while an ended episode is not reset")
+            raise AssertionError("step() must raise ResetNeeded until ended episodes are reset")
         observations, infos = self._take(self.envs.reset(options={"reset_mask": ended.copy()}))
         self._check_public(observations, infos)
         mask = infos.get("_action_mask")
         _require(
-            mask is not None and np.array_equal(mask, ended), "infos['_action_mask'] must be options['reset_mask']"
+            mask is not None and np.array_equal(mask, ended), "infos['_action_mask'] must equal options['reset_mask']"
         )
         _require(
-            np.array_equal(observations[~ended], kept[~ended]),
-            "a reset must leave alone what its reset_mask leaves out",
+            np.array_equal(observations[~ended], before[~ended]),
+            "a reset must not change the environments outside its reset_mask",
         )
         return observations, infos
 
 
-def _require(holds: bool, promise: str) -> None:
-    if not holds:
-        raise AssertionError(promise)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise AssertionError(message)
 
 
 def _require_array(value: Any, name: str, kind: type, shape: tuple[int, ...]) -> None:
@@ -180,7 +189,7 @@ def _require_array(value: Any, name: str, kind: type, shape: tuple[int, ...]) ->
 
 
 def _arrays(returned: Any) -> Iterator[NDArray]:
-    """The arrays in what was returned, those in arrays of objects as well."""
+    """All arrays in a returned value, including those inside object arrays."""
     if isinstance(returned, np.ndarray):
         yield returned
         returned = returned.tolist() if returned.dtype == object else ()

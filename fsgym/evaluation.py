@@ -1,4 +1,4 @@
-"""What a policy does on a data set, and what it costs: one yardstick for agents and baselines."""
+"""Evaluation of policies on a data set: the same accuracy, usage and costs for agents and for baselines."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
-from fsgym.rules import Rules, State
+from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
-BATCH = 4096
+ROWS_PER_BATCH = 4096  # evaluated at a time; bounds the memory of the observations
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """What was asked, in which order, and what was answered, for each datum.
+    """The acquisitions of each row in their order, and its answer.
 
     Attributes
     ----------
-    order : int32 (n_samples, longest), the acquisitions in the order made, then -1
-    acquired : bool (n_samples, n_features), z at the end
-    answers : int64 (n_samples,), codes of the classes answered
+    order : int32 (n_samples, longest), the acquisitions in their order, then -1
+    acquired : bool (n_samples, n_features), the features whose values are known at the end (z)
+    answers : int64 (n_samples,), class codes
     forfeited : bool (n_samples,), whether an illegal action ended the episode
     """
 
@@ -38,29 +38,29 @@ class Trajectories:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Number of acquisitions of each datum, int64 (n_samples,)."""
+        """Number of acquisitions for each row, int64 (n_samples,)."""
         return (self.order >= 0).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """How a policy does on a data set under rules.
+    """Result of a policy on a data set under rules.
 
     Attributes
     ----------
     accuracy, balanced_accuracy : float
-    sparsity : float, 1 - mean share of features used (Dulac-Arnold et al., 2012, section 6)
-    n_features, n_acquisitions : float, mean numbers of features used and of acquisitions paid for
-    spent : float, mean price of the acquisitions in the unit of ``costs``
+    sparsity : float, 1 minus the mean share of features used (Dulac-Arnold et al., 2012, section 6)
+    n_features, n_acquisitions : float, mean numbers of features used and of acquisitions paid for, per row
+    spent : float, mean total price of the acquisitions of a row, in the unit of ``costs``
     acquisition_cost : float, ``lam * spent``
     error_cost : float, mean error cost
     loss : float, ``error_cost + acquisition_cost`` (eqs. 2, 6 and 8)
-    admissible : float, share of the data for which the rules allow what was used
-    illegal : float, share of the data forfeited by an illegal action
-    answers : int64 (n_samples,), codes of the classes answered
-    used : bool (n_samples, n_features)
-    losses : float64 (n_samples,), the loss of each datum
-    trajectories : Trajectories or None, for methods that have an order
+    admissible : float, share of rows whose acquisitions the rules allow
+    illegal : float, share of rows forfeited by an illegal action
+    answers : int64 (n_samples,), class codes
+    used : bool (n_samples, n_features), the features used for each row
+    losses : float64 (n_samples,), the loss of each row
+    trajectories : Trajectories, or None for methods that acquire in no order
     dataset : Dataset
     rules : Rules
     """
@@ -101,29 +101,6 @@ class Evaluation:
         """The scalar figures, by name."""
         return {name: getattr(self, name) for name in self.FIGURES}
 
-    @property
-    def usage(self) -> NDArray[np.float64]:
-        """Share of the data for which each feature is used, float64 (n_features,) (the paper's Fig. 4)."""
-        return self.used.mean(axis=0)
-
-    @property
-    def histogram(self) -> NDArray[np.int64]:
-        """Number of data classified with 0, 1, ..., n_features features, int64 (n_features + 1,)."""
-        return np.bincount(self.used.sum(axis=1), minlength=self.used.shape[1] + 1)
-
-    def usage_by_class(self) -> NDArray[np.float64]:
-        """As ``usage``, of each class over its correctly classified data (Fig. 8): float64 (n_classes, n_features).
-
-        NaN for a class none of whose data is classified correctly.
-        """
-        right = self.answers == self.dataset.y
-        shares = np.full((self.dataset.n_classes, self.used.shape[1]), np.nan)
-        for k in range(self.dataset.n_classes):
-            rows = right & (self.dataset.y == k)
-            if rows.any():
-                shares[k] = self.used[rows].mean(axis=0)
-        return shares
-
     def __repr__(self) -> str:
         return (
             f"Evaluation(accuracy {self.accuracy:.3f}, {self.n_features:.2f} features, "
@@ -132,23 +109,23 @@ class Evaluation:
 
 
 def evaluate(policy: Any, env_or_dataset: Any, rules: Rules | None = None) -> Evaluation:
-    """Let a policy classify every row of a data set once, and price what it looked at.
+    """Run a policy on every row of a data set; measure accuracy, features used, costs and loss.
 
     Parameters
     ----------
     policy : estimator, agent, Stable-Baselines3 model or callable
-        A fitted classifier with ``features_used`` (and, where it has an order, ``trajectories``); an object with
-        ``predict(observation, ...)`` as Stable-Baselines3 has it; or a callable
+        A fitted classifier with ``features_used`` (and ``trajectories``, if it acquires features in an order); an
+        object with ``predict(observation, ...)`` as in Stable-Baselines3; or a callable
         ``(observations, action_masks) -> actions`` on batches.
     env_or_dataset : gymnasium environment of this package, or Dataset
-        Where to evaluate; all rows are used.
+        The data to evaluate on; all rows are used once.
     rules : Rules, optional
-        By default those of the environment; for a ``Dataset`` its own groups and costs.
+        By default those of the environment; for a ``Dataset``, ``Rules.for_dataset(dataset)``.
 
     Raises
     ------
     TypeError, ValueError
-        Where the policy is none of these, or does not fit the data.
+        Where the policy is none of these, or its features or classes are not those of the data.
 
     Examples
     --------
@@ -158,12 +135,12 @@ def evaluate(policy: Any, env_or_dataset: Any, rules: Rules | None = None) -> Ev
     >>> result.n_features
     0.0
     """
-    dataset, rules = _place(env_or_dataset, rules)
+    dataset, rules = _dataset_and_rules(env_or_dataset, rules)
     if hasattr(policy, "features_used"):
-        return _of_estimator(policy, dataset, rules)
+        return _evaluate_estimator(policy, dataset, rules)
     if callable(getattr(policy, "trajectories", None)):
-        return _priced(policy.trajectories(dataset.X, rules), dataset, rules)
-    return _priced(play(as_actor(policy), dataset, rules), dataset, rules)
+        return _evaluate_trajectories(policy.trajectories(dataset.X, rules), dataset, rules)
+    return _evaluate_trajectories(play(as_actor(policy), dataset, rules), dataset, rules)
 
 
 def as_actor(policy: Any) -> Callable[[NDArray, NDArray], ArrayLike]:
@@ -187,10 +164,10 @@ def as_actor(policy: Any) -> Callable[[NDArray, NDArray], ArrayLike]:
 
 
 def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules: Rules) -> Trajectories:
-    """Run ``actor(observations, action_masks) -> actions`` on every row; only unfinished rows are shown to it."""
+    """Run ``actor(observations, action_masks) -> actions`` on every row; each call gets unfinished rows only."""
     parts = []
-    for first in range(0, dataset.n_samples, BATCH):
-        rows = np.arange(first, min(first + BATCH, dataset.n_samples))
+    for first in range(0, dataset.n_samples, ROWS_PER_BATCH):
+        rows = np.arange(first, min(first + ROWS_PER_BATCH, dataset.n_samples))
         episodes = Episodes(dataset, rules, len(rows))
         episodes.begin(np.arange(len(rows)), rows)
         reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
@@ -198,19 +175,19 @@ def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules
         order = np.full((len(rows), rules.n_acquisitions), -1, np.int32)
         actions = np.zeros(len(rows), np.int64)
         for step in range(rules.n_acquisitions + 1):
-            live = np.flatnonzero(episodes.active)
-            if not len(live):
+            unfinished = np.flatnonzero(episodes.active)
+            if not len(unfinished):
                 break
-            chosen = np.asarray(actor(episodes.observation[live], episodes.state.legal[live].astype(bool)))
-            if chosen.shape != (len(live),) or chosen.dtype.kind not in "iu":
+            chosen = np.asarray(actor(episodes.observation[unfinished], episodes.state.legal[unfinished].astype(bool)))
+            if chosen.shape != (len(unfinished),) or chosen.dtype.kind not in "iu":
                 raise ValueError(
-                    f"the policy must return {len(live)} whole numbers, got {chosen.dtype} of shape {chosen.shape}"
+                    f"the policy must return {len(unfinished)} whole numbers, got {chosen.dtype} {chosen.shape}"
                 )
-            actions[live] = chosen
+            actions[unfinished] = chosen
             episodes.step(actions, reward, ended, outcomes)
-            asked = live[~ended[live]]
-            if len(asked):
-                order[asked, step] = actions[asked]
+            acquiring = unfinished[~ended[unfinished]]
+            if len(acquiring):
+                order[acquiring, step] = actions[acquiring]
             forfeited |= ended & (actions < rules.n_acquisitions)
         parts.append((order, episodes.acquired(), outcomes.prediction, forfeited))
     order, acquired, answers, forfeited = (np.concatenate(p) for p in zip(*parts, strict=True))
@@ -221,12 +198,12 @@ def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules
 def loss_scorer(rules: Rules) -> Callable[[Any, Any, Any], float]:
     """A scorer for GridSearchCV and cross_validate: minus the loss under ``rules``.
 
-    Accuracy alone would always choose the cheapest price and the most features.
+    Selecting by accuracy alone would always prefer the lowest ``lam``, which acquires the most features.
 
     Parameters
     ----------
     rules : Rules
-        Prices and error costs to judge by, the same for all candidates.
+        Prices and error costs to score with, the same for all candidates.
 
     Examples
     --------
@@ -237,20 +214,20 @@ def loss_scorer(rules: Rules) -> Callable[[Any, Any, Any], float]:
 
 
 class _LossScorer:
-    """Callable (estimator, X, y) -> float; a class so that it can be sent to worker processes."""
+    """Callable (estimator, X, y) -> float; a class, so that it can be pickled for worker processes."""
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        if hasattr(estimator, "steps"):  # a Pipeline: judge its last step on what reaches it
+        if hasattr(estimator, "steps"):  # a Pipeline: evaluate its last step on the transformed table
             X, estimator = estimator[:-1].transform(X), estimator[-1]
         table = np.asarray(X, dtype=np.float32)
         dataset = Dataset(table, y, classes=estimator.classes_)
-        return -_of_estimator(estimator, dataset, self.rules, X).loss
+        return -_evaluate_estimator(estimator, dataset, self.rules, X).loss
 
 
-def _place(env_or_dataset: Any, rules: Rules | None) -> tuple[Dataset, Rules]:
+def _dataset_and_rules(env_or_dataset: Any, rules: Rules | None) -> tuple[Dataset, Rules]:
     if isinstance(env_or_dataset, Dataset):
         return env_or_dataset, rules or Rules.for_dataset(env_or_dataset)
     env = getattr(env_or_dataset, "unwrapped", env_or_dataset)
@@ -259,12 +236,12 @@ def _place(env_or_dataset: Any, rules: Rules | None) -> tuple[Dataset, Rules]:
     return env.dataset, rules or env.rules
 
 
-def _of_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any = None) -> Evaluation:
+def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any = None) -> Evaluation:
     X = dataset.X if X is None else X
     if callable(getattr(estimator, "trajectories", None)):
         trajectories = estimator.trajectories(X)
         answers = codes_of(estimator.classes_[trajectories.answers], dataset)
-        return _priced(
+        return _evaluate_trajectories(
             Trajectories(trajectories.order, trajectories.acquired, answers, trajectories.forfeited), dataset, rules
         )
     answers = codes_of(estimator.predict(X), dataset)
@@ -272,54 +249,57 @@ def _of_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any = None)
     if used.shape != dataset.X.shape:
         raise ValueError(f"features_used must return shape {dataset.X.shape}, got {used.shape}")
     spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X)
-    return _summary(dataset, rules, answers, used & ~np.isnan(dataset.X), taken.sum(axis=1), spent, admissible)
+    return _summarise(dataset, rules, answers, used & ~np.isnan(dataset.X), taken.sum(axis=1), spent, admissible)
 
 
 def codes_of(labels: ArrayLike, dataset: Dataset) -> NDArray[np.int64]:
-    """Codes into ``dataset.classes`` of predicted labels; ValueError for a label that is not among them."""
+    """Predicted labels as codes into ``dataset.classes``; ValueError for a label that is not among them."""
     labels = np.asarray(labels)
     codes = np.searchsorted(dataset.classes, labels).clip(max=dataset.n_classes - 1)
     wrong = dataset.classes[codes] != labels
     if wrong.any():
-        raise ValueError(f"the policy answered {labels[wrong][0]!s}, which is no class of {dataset.name!r}")
+        raise ValueError(f"the policy answered {labels[wrong][0]!s}, which is not a class of {dataset.name!r}")
     return codes.astype(np.int64)
 
 
-def _priced(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Evaluation:
+def _evaluate_trajectories(trajectories: Trajectories, dataset: Dataset, rules: Rules) -> Evaluation:
     order = trajectories.order
     if order.shape[0] != dataset.n_samples or (order.size and order.max() >= rules.n_acquisitions):
-        raise ValueError("the policy acquires what these rules do not know; evaluate it under rules with its groups")
-    spent, made, admissible = price_orders(rules, dataset.X, order)
+        raise ValueError(
+            "the policy's acquisitions do not exist under these rules; evaluate it under rules with the same groups"
+        )
+    spent, n_paid, admissible = price_orders(rules, dataset.X, order)
     answers = np.where(trajectories.forfeited, rules.costliest_answers(dataset.y), trajectories.answers)
-    return _summary(dataset, rules, answers, trajectories.acquired, made, spent, admissible, trajectories)
+    return _summarise(dataset, rules, answers, trajectories.acquired, n_paid, spent, admissible, trajectories)
 
 
 def price_orders(
     rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-    """What the acquisitions of each row cost in their order.
+    """Total price of the acquisitions of each row, in their order.
 
     Parameters
     ----------
-    X : float32 (n_samples, n_features); only which values are missing is read
+    rules : Rules
+    X : float32 (n_samples, n_features); only which values are missing matters
     order : int32 (n_samples, longest), acquisitions, then -1
 
     Returns
     -------
     spent : float64 (n_samples,), in the unit of ``costs``
-    made : int64 (n_samples,), acquisitions paid for
-    admissible : bool (n_samples,), whether the rules allow each of them
+    n_paid : int64 (n_samples,), number of acquisitions paid for; missing values cost nothing
+    admissible : bool (n_samples,), whether the rules allow all of them
     """
-    spent, made = np.zeros(len(order)), np.zeros(len(order), np.int64)
+    spent, n_paid = np.zeros(len(order)), np.zeros(len(order), np.int64)
     admissible = np.ones(len(order), bool)
-    state = State.blank(1, rules.n_acquisitions, rules.n_actions)
-    _price_orders(rules.tables, state, X, order, spent, made, admissible)
-    return spent, made, admissible
+    state = rules.blank_state()
+    _price_orders(rules.tables, state, X, order, spent, n_paid, admissible)
+    return spent, n_paid, admissible
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _price_orders(t, state, X, order, spent, made, admissible):
-    """What the acquisitions of each row cost in their order; what is missing is not paid for."""
+def _price_orders(t, state, X, order, spent, n_paid, admissible):
+    """Compiled loop of ``price_orders``."""
     for i in range(len(order)):
         mdp.start(t, state, 0, X, i)
         for k in range(order.shape[1]):
@@ -331,10 +311,10 @@ def _price_orders(t, state, X, order, spent, made, admissible):
             admissible[i] = admissible[i] and state.legal[0, j] == 1
             mdp.acquire(t, state, 0, j)
         spent[i] = state.spent[0]
-        made[i] = state.n_taken[0]
+        n_paid[i] = state.n_taken[0]
 
 
-def _summary(
+def _summarise(
     dataset: Dataset,
     rules: Rules,
     answers: NDArray[np.int64],
@@ -344,12 +324,12 @@ def _summary(
     admissible: NDArray[np.bool_],
     trajectories: Trajectories | None = None,
 ) -> Evaluation:
-    right = answers == dataset.y
+    correct = answers == dataset.y
     errors = rules.error_costs[answers, dataset.y]
     losses = errors + rules.lam * spent
-    recalls = [right[dataset.y == k].mean() for k in np.unique(dataset.y)]
+    recalls = [correct[dataset.y == k].mean() for k in np.unique(dataset.y)]
     return Evaluation(
-        accuracy=float(right.mean()),
+        accuracy=float(correct.mean()),
         balanced_accuracy=float(np.mean(recalls)),
         sparsity=float(1.0 - used.mean()),
         n_features=float(used.sum(axis=1).mean()),

@@ -1,8 +1,8 @@
-"""The exact optimum of small tasks: features are bits, and their distribution is known.
+"""The exact optimum of small tasks with binary features and a known distribution.
 
 A task is an array ``joint`` of float64 (2, ..., 2, n_classes): ``joint[x1, ..., xn, k]`` is the probability that the
-features are x1, ..., xn and the class is k. With it there is a best policy and a least expected loss, with which any
-learner can be compared. Four such tasks are here; time and memory grow as 4^n, and n = 12 takes seconds.
+features are x1, ..., xn and the class is k. The lowest expected loss of any policy can then be computed, and learners
+can be compared with it. The module has four such tasks. Time and memory grow as 4^n; n = 12 takes seconds.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief, generator_of, is_whole
+from fsgym.checks import brief, generator_of, is_integer
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Trajectories, evaluate, price_orders
-from fsgym.rules import Rules, State
+from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
 
 def all_rows(n: int) -> NDArray[np.float32]:
-    """All rows of n bits, float32 (2^n, n), the first bit the slowest.
+    """All rows of n bits, float32 (2^n, n), in the order in which the first bit changes last.
 
     >>> all_rows(2).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
@@ -30,50 +30,50 @@ def all_rows(n: int) -> NDArray[np.float32]:
 
 
 def optimum(joint: NDArray[np.float64], rules: Rules) -> float:
-    """Least expected loss of any policy, by dynamic programming over what may be known.
+    """Lowest expected loss of any policy, by dynamic programming over all states of knowledge.
 
     Parameters
     ----------
     joint : float64 (2, ..., 2, n_classes), probabilities
-    rules : Rules, for as many features and classes
+    rules : Rules, for the same numbers of features and classes
 
     Returns
     -------
-    Expected error cost plus ``lam`` times what is spent.
+    float, the expected error cost plus ``lam`` times the expected total price
 
     Raises
     ------
     ValueError, TypeError
-        Where ``joint`` is no distribution of bits and a class, or the rules have another size.
+        Where ``joint`` is not a distribution of bits and a class, or the rules have another size.
 
     Examples
     --------
     >>> import numpy as np
     >>> from fsgym import Rules
     >>> from fsgym.exact import optimum
-    >>> joint = np.array([[0.45, 0.05], [0.05, 0.45]])  # one bit, which is the class in nine of ten cases
+    >>> joint = np.array([[0.45, 0.05], [0.05, 0.45]])  # one bit, equal to the class in 90 % of cases
     >>> round(optimum(joint, Rules(1, 2, lam=0.1)), 6), round(optimum(joint, Rules(1, 2, lam=0.6)), 6)
     (0.2, 0.5)
     """
-    joint = _checked(joint, rules)
-    state = State.blank(1, rules.n_acquisitions, rules.n_actions)
+    joint = _check_joint(joint, rules)
+    state = rules.blank_state()
 
     def moves(taken: tuple[int, ...], spent: float) -> list[tuple[int, float]]:
         """Legal acquisitions and their prices."""
         mask = np.zeros(rules.n_acquisitions, bool)
         mask[list(taken)] = True
-        mdp.place(rules.tables, state, 0, mask, spent)
+        mdp.set_acquired(rules.tables, state, 0, mask, spent)
         legal = np.flatnonzero(state.legal[0, : rules.n_acquisitions]).tolist()
         return [(j, float(mdp.price(rules.tables, state, 0, j))) for j in legal]
 
     @cache
     def value(taken: tuple[int, ...], spent: float) -> NDArray[np.float64]:
-        """Loss from here on of all values of the known bits, times their probability; axes of length 1 are unknown."""
+        """Remaining loss for each value of the known bits, times its probability; axes of length 1 are unknown bits."""
         unknown = tuple(i for j in range(rules.n_acquisitions) if j not in taken for i in rules.groups[j])
         table = joint.sum(axis=unknown, keepdims=True)
         best = (table @ rules.error_costs.T).min(axis=-1)
         for j, paid in moves(taken, spent):
-            # only a limit on the total price makes it matter; rounded, or each order of sums would be a state
+            # needed for budget_cost only; rounded, as the order of a sum changes its last bits
             total = 0.0 if rules.budget_cost is None else float(f"{spent + paid:.12g}")
             after = value(tuple(sorted((*taken, j))), total).sum(axis=rules.groups[j], keepdims=True)
             best = np.minimum(best, rules.lam * paid * table.sum(axis=-1) + after)
@@ -83,30 +83,30 @@ def optimum(joint: NDArray[np.float64], rules: Rules) -> float:
 
 
 def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules) -> float:
-    """The exact expected loss of a policy: error cost plus ``lam`` times what is spent.
+    """The exact expected loss of a policy: error cost plus ``lam`` times the total price.
 
     Parameters
     ----------
-    policy : what ``fsgym.evaluate`` takes, or Trajectories of ``all_rows(n)``
+    policy : any policy that ``fsgym.evaluate`` takes, or its Trajectories on ``all_rows(n)``
     joint : float64 (2, ..., 2, n_classes), probabilities
-    rules : Rules, for as many features and classes
+    rules : Rules, for the same numbers of features and classes
 
     Raises
     ------
     ValueError, TypeError
-        Where the policy does what the rules forbid, ``joint`` is no distribution of bits and a class, or the sizes
+        Where the policy acts against the rules, ``joint`` is not a distribution of bits and a class, or sizes
         differ.
 
     Examples
     --------
     >>> from fsgym import Rules
     >>> from fsgym.exact import expected_loss, naive_bayes
-    >>> def answer_at_once(observations, action_masks):
+    >>> def answer_immediately(observations, action_masks):
     ...     return [4] * len(observations)
-    >>> round(expected_loss(answer_at_once, naive_bayes(4), Rules(4, 2)), 6)
+    >>> round(expected_loss(answer_immediately, naive_bayes(4), Rules(4, 2)), 6)
     0.5
     """
-    joint = _checked(joint, rules)
+    joint = _check_joint(joint, rules)
     rows, n_classes = all_rows(joint.ndim - 1), joint.shape[-1]
     if isinstance(policy, Trajectories):
         if len(policy.order) != len(rows):
@@ -124,24 +124,24 @@ def expected_loss(policy: Any, joint: NDArray[np.float64], rules: Rules) -> floa
 def sample(
     joint: NDArray[np.float64], n_samples: int, random_state: Any = None
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Draw rows from a known distribution: X float32 (n_samples, n) and y int64 (n_samples,).
+    """A random sample of a known distribution: X float32 (n_samples, n) and y int64 (n_samples,).
 
     ``random_state`` is an int, a ``numpy.random.Generator``, or None. Raises ValueError or TypeError where ``joint`` is
-    no distribution of bits and a class.
+    not a distribution of bits and a class.
 
     >>> X, y = sample(parity(5), 100, random_state=0)
     >>> X.shape, y.shape
     ((100, 5), (100,))
     """
-    joint = _checked(joint)
-    if not is_whole(n_samples) or n_samples < 1:
+    joint = _check_joint(joint)
+    if not is_integer(n_samples) or n_samples < 1:
         raise ValueError(f"n_samples must be a whole number, 1 or more, got {brief(n_samples)}")
     which = generator_of(random_state).choice(joint.size, n_samples, p=joint.ravel() / joint.sum())
     return all_rows(joint.ndim - 1)[which // joint.shape[-1]], which % joint.shape[-1]
 
 
 def naive_bayes(n: int) -> NDArray[np.float64]:
-    """A task of n bits, independent given the class; they equal it with probability .85, falling to .55.
+    """A task of n bits that are independent given the class; they equal it with probability .85, falling to .55.
 
     >>> naive_bayes(3).shape
     (2, 2, 2, 2)
@@ -151,9 +151,9 @@ def naive_bayes(n: int) -> NDArray[np.float64]:
 
 
 def decision_list(n: int) -> NDArray[np.float64]:
-    """A task of n bits, each 1 with probability .4: the first of five that is 1 decides, with 5 % noise.
+    """A task of n bits, each 1 with probability .4: the first 1 among the first five bits decides, with 5 % noise.
 
-    The bits decide for class 1 and class 0 in turn, and for class 0 where none of the five is 1.
+    The five bits stand for class 1 and class 0 in turn; the class is 0 where none of them is 1.
 
     >>> decision_list(5).shape
     (2, 2, 2, 2, 2, 2)
@@ -164,7 +164,7 @@ def decision_list(n: int) -> NDArray[np.float64]:
 
 
 def multiplexer(n: int) -> NDArray[np.float64]:
-    """A task of n uniform bits, six or more: the first two say which of the next four is the class, with 5 % noise.
+    """A task of n >= 6 uniform bits: the first two select which of the next four is the class, with 5 % noise.
 
     >>> multiplexer(6).ndim
     7
@@ -174,7 +174,7 @@ def multiplexer(n: int) -> NDArray[np.float64]:
 
 
 def parity(n: int) -> NDArray[np.float64]:
-    """A task of n uniform bits, five or more: the class is the parity of the bits 1, 2 and 4, with 5 % noise.
+    """A task of n >= 5 uniform bits: the class is the parity of bits 1, 2 and 4 (counted from 0), with 5 % noise.
 
     >>> float(parity(5)[0, 1, 0, 0, 0, 1] * 2**5)
     0.95
@@ -184,23 +184,23 @@ def parity(n: int) -> NDArray[np.float64]:
 
 
 def _noisy(share: NDArray[np.float64], is_one: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The task in which rows of such probability have class 1, or 0, in 95 % of the cases."""
+    """The task in which each row, of probability ``share``, has its class (1 where ``is_one``) in 95 % of cases."""
     p = np.where(is_one, 0.95, 0.05)
     return _joint([share * (1 - p), share * p])
 
 
-def _joint(law: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """From the probabilities of all rows with each class."""
-    return np.stack(law, axis=-1).reshape((2,) * int(np.log2(len(law[0]))) + (len(law),))
+def _joint(probabilities: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The array of a task from the probabilities of all rows, one array for each class."""
+    return np.stack(probabilities, axis=-1).reshape((2,) * int(np.log2(len(probabilities[0]))) + (len(probabilities),))
 
 
 def _number_of_bits(n: Any, least: int) -> int:
-    if not is_whole(n) or not least <= n <= 20:
+    if not is_integer(n) or not least <= n <= 20:
         raise ValueError(f"n must be a whole number of bits, {least} to 20, got {brief(n)}")
     return int(n)
 
 
-def _checked(joint: Any, rules: Rules | None = None) -> NDArray[np.float64]:
+def _check_joint(joint: Any, rules: Rules | None = None) -> NDArray[np.float64]:
     try:
         table = np.asarray(joint, dtype=np.float64)
     except (TypeError, ValueError):
@@ -208,7 +208,7 @@ def _checked(joint: Any, rules: Rules | None = None) -> NDArray[np.float64]:
     if table.ndim < 2 or table.shape[:-1] != (2,) * (table.ndim - 1) or table.shape[-1] < 2:
         raise ValueError(f"joint must have shape (2, ..., 2, n_classes), got {table.shape}")
     if not (table >= 0).all() or abs(table.sum() - 1.0) > 1e-6:
-        raise ValueError("joint must hold probabilities: 0 or more, with the sum 1")
+        raise ValueError("joint must hold probabilities: 0 or more, with sum 1")
     if rules is not None and (rules.n_features, rules.n_classes) != (table.ndim - 1, table.shape[-1]):
         raise ValueError(
             f"the rules are for {rules.n_features} features and {rules.n_classes} classes, "
@@ -219,4 +219,4 @@ def _checked(joint: Any, rules: Rules | None = None) -> NDArray[np.float64]:
 
 def _refuse_illegal(legal: bool) -> None:
     if not legal:
-        raise ValueError("the policy does what the rules forbid")
+        raise ValueError("the policy acts against the rules")

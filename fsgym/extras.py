@@ -1,4 +1,4 @@
-"""What is installed only on demand."""
+"""Optional dependencies, as the extras of ``pip install 'fsgym[...]'``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ EXTRAS = {
 
 
 def require(extra: str, user: str) -> None:
-    """ImportError with the line that installs an extra, where one of its packages is missing.
+    """Raise ImportError with the command that installs an extra, if one of its packages is missing.
 
     Parameters
     ----------
     extra : str, a key of ``EXTRAS``
-    user : str, what needs it, for the message
+    user : str, the name of what needs the extra, for the message
     """
     missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
     if missing:

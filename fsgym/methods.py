@@ -1,4 +1,4 @@
-"""The methods that can be compared by name. A new one is an entry in ``METHODS``, or a call from outside."""
+"""The methods known by name. A new one is an entry in ``METHODS``, an entry point or a ``register_method`` call."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from fsgym.checks import unknown
+from fsgym.checks import explain_unknown
 from fsgym.extras import EXTRAS, require
 
-HOME = Path(__file__).resolve().parent.parent
+PACKAGES_FOLDER = Path(__file__).resolve().parent.parent  # holds fsgym and the packages that come with it
 OWN_PACKAGES = ("agents", "baselines")
-ENTRY_POINTS = "fsgym.methods"  # the group in which other distributions name methods of theirs
+ENTRY_POINTS = "fsgym.methods"  # the group in which other distributions declare methods
 DEFAULT_METHODS = ("lattice", "rcpi", "l1_svm", "lars", "cart")
 DEFAULT_AGENT = "lattice"
 
 
 class Method(NamedTuple):
-    """How a method is found and swept.
+    """A method that can be compared by name.
 
     Attributes
     ----------
-    title : str, what figures and tables call it
-    where : str or class
-        ``"module:Class"``, imported when the method is used, or the class.
+    title : str, its name in figures and tables
+    estimator : str or class
+        ``"module:Class"``, imported when the method is used, or the class itself.
     prices : bool
-        True: it plans with prices. It is swept over ``lam`` and given those rules of the comparison that it has
-        parameters for; what it has none for, it cannot plan with, and may come out inadmissible.
-        False: it knows no price, and its class lays out its own settings with ``sparsity_grid(X, y) -> list of dict``.
-    reference : str, who described it
-    adaptive : bool, whether the features it uses depend on the values of the case
+        True: it knows prices. It is swept over ``lam`` and gets those rules of the comparison for which it has
+        parameters. Rules without such a parameter are unknown to it, so it may violate them (be inadmissible).
+        False: it knows no prices; its class provides its own settings with ``sparsity_grid(X, y) -> list of dict``.
+    reference : str, its authors and year
+    adaptive : bool, whether the features that it uses depend on the values of the case
     uses : str, which features it uses, in a few words
-    preset : mapping, parameters of its class that make it this method
-    extra : str, what must be installed for it, a key of ``fsgym.extras.EXTRAS``; "" for nothing
+    preset : mapping, parameters of its class that define this method
+    extra : str, the extra that it needs, a key of ``fsgym.extras.EXTRAS``; "" for none
     kind : str, the kind of the model files that its class writes with ``save``; "" where it writes none
     """
 
     title: str
-    where: str | type
+    estimator: str | type
     prices: bool
     reference: str = ""
     adaptive: bool = False
@@ -58,7 +58,7 @@ METHODS: dict[str, Method] = {
         True,
         "after Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
         True,
-        "what its policy acquires; each subset of the features has a classifier of its own",
+        "the features that its policy acquires; one classifier per subset of features",
         kind="lattice",
     ),
     "rcpi": Method(
@@ -67,7 +67,7 @@ METHODS: dict[str, Method] = {
         True,
         "Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
         True,
-        "what its linear policy acquires",
+        "the features that its linear policy acquires",
         kind="linear",
     ),
     "l1_svm": Method(
@@ -75,14 +75,14 @@ METHODS: dict[str, Method] = {
         "baselines:L1SVMClassifier",
         False,
         "Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR",
-        uses="the features with a weight",
+        uses="the features with a non-zero weight",
     ),
     "lars": Method(
         "LARS / lasso path",
         "baselines:LassoPathClassifier",
         False,
         "Efron, Hastie, Johnstone and Tibshirani (2004)",
-        uses="the features with a weight",
+        uses="the features with a non-zero weight",
     ),
     "cart": Method(
         "CART",
@@ -90,7 +90,7 @@ METHODS: dict[str, Method] = {
         False,
         "Breiman, Friedman, Olshen and Stone (1984)",
         True,
-        "the features on its path through a pruned tree",
+        "the features on the case's path through a pruned tree",
     ),
     "cegb": Method(
         "CEGB (LightGBM)",
@@ -98,7 +98,7 @@ METHODS: dict[str, Method] = {
         True,
         "Peter, Diego, Hamprecht and Nadler (2017)",
         True,
-        "the features on its paths through LightGBM's trees, which pay for every new value",
+        "the features on the case's paths through LightGBM's trees, trained with a price per acquired value",
         extra="cegb",
     ),
     "maskable_ppo": Method(
@@ -107,7 +107,7 @@ METHODS: dict[str, Method] = {
         True,
         "Huang and Ontañón (2022)",
         True,
-        "what its network acquires",
+        "the features that its policy network acquires",
         {"algorithm": "maskable_ppo"},
         "rl",
         "network",
@@ -118,7 +118,7 @@ METHODS: dict[str, Method] = {
         True,
         "Mnih et al. (2015), van Hasselt, Guez and Silver (2016)",
         True,
-        "what its network acquires; deep Q-learning over legal actions",
+        "the features that its network acquires; deep Q-learning restricted to legal actions",
         {"algorithm": "dqn"},
         "rl",
         "network",
@@ -129,63 +129,63 @@ METHODS: dict[str, Method] = {
         False,
         "Xu, Huang, Weinberger and Zheng (2014)",
         True,
-        "the features on its paths through boosted trees, which pay once for each feature",
+        "the features on the case's paths through boosted trees, trained with a one-time price per feature",
     ),
     "lufe": Method(
         "LUFe",
         "baselines:LUFeClassifier",
         False,
         "Taylor, Sharmanska, Kersting, Weir and Quadrianto (2016)",
-        uses="the selected features; training uses the others too",
+        uses="the selected features; the others are used in training only",
     ),
     "uncertain_sgl": Method(
         "Uncertain SGL + HIK-SVM",
         "baselines:UncertainHIKClassifier",
         False,
         "Xie and Xu (2013)",
-        uses="the features of which a sub-feature is kept",
+        uses="the features with at least one selected sub-feature",
     ),
     "hkl": Method(
         "HKL disjunctions",
         "baselines:DisjunctionClassifier",
         False,
         "Bach (2009); Jawanpuria, Nath and Ramakrishnan (2015)",
-        uses="the features in the rules that are kept",
+        uses="the features in the selected rules",
     ),
     "l1_logistic": Method(
         "L1 logistic regression",
         "baselines:L1LogisticClassifier",
         False,
         "Lee, Lee, Abbeel and Ng (2006)",
-        uses="the features with a weight",
+        uses="the features with a non-zero weight",
     ),
     "group_lasso": Method(
         "Group LASSO logistic",
         "baselines:GroupLassoClassifier",
         False,
         "Meier, van de Geer and Bühlmann (2008)",
-        uses="the groups of features with a weight",
+        uses="the groups of features with non-zero weights",
     ),
     "forest": Method(
         "Random forest selection",
         "baselines:ForestSelectionClassifier",
         False,
         "Breiman (2001)",
-        uses="the features that a forest ranks first",
+        uses="the features that a random forest ranks as most important",
     ),
     "mrmr": Method(
         "mRMR + SVM",
         "baselines:MRMRClassifier",
         False,
         "Peng, Long and Ding (2005)",
-        uses="features chosen by mutual information",
+        uses="the features selected by mutual information",
     ),
     "hsic_lasso": Method(
         "HSIC Lasso + SVM",
         "baselines:HSICLassoClassifier",
         False,
         "Yamada, Jitkrittum, Sigal, Xing and Sugiyama (2014)",
-        uses="the features whose kernels enter first",
+        uses="the features whose kernels enter the lasso path first",
     ),
 }
 
@@ -201,10 +201,10 @@ def register_method(
     extra: str = "",
     kind: str = "",
 ) -> None:
-    """Make a method of your own known by name to ``fsgym.compare`` in this process.
+    """Register a method of your own under a name for ``fsgym.compare``, in this process.
 
-    A distribution does the same for every process, the command line included, with an entry point: ``name =
-    "module:Class"``, or ``name = "module:METHOD"`` of a ``fsgym.methods.Method``, in the group ``fsgym.methods``.
+    To register a method for all processes, including the command line, declare an entry point in your distribution:
+    ``name = "module:Class"`` or ``name = "module:METHOD"`` (a ``fsgym.methods.Method``) in the group ``fsgym.methods``.
 
     Parameters
     ----------
@@ -213,23 +213,23 @@ def register_method(
     estimator : class or "module:Class"
         A scikit-learn classifier with ``features_used(X) -> bool (n_samples, n_features)``.
     title : str, default: the name
-        What tables and figures call it.
+        Its name in tables and figures.
     prices : bool, default False
-        True: it has a parameter ``lam`` and is swept over it; those options of ``Rules`` that it has parameters for are
-        given to it. False: it has ``sparsity_grid(X, y) -> list of dict``, its settings from none to all features.
+        True: it has a parameter ``lam`` and is swept over it; it also gets those options of ``Rules`` for which it has
+        parameters. False: it has ``sparsity_grid(X, y) -> list of dict``, its settings from no feature to all features.
     reference : str
-        Who described it.
+        Its authors and year.
     preset : mapping, optional
         Parameters that are the same in all settings.
     extra : str, optional
-        What must be installed for it, a key of ``fsgym.extras.EXTRAS``.
+        The extra that it needs, a key of ``fsgym.extras.EXTRAS``.
     kind : str, optional
-        Of an agent given as ``"module:Class"``: the kind of its model files. A class says it by ``policy_class.kind``.
+        For an agent given as ``"module:Class"``: the kind of its model files. For a class, ``policy_class.kind``.
 
     Raises
     ------
     ValueError, TypeError
-        In one sentence, where the name is taken or the estimator is not one of these.
+        In one sentence, where the name is taken or the estimator is neither.
 
     Examples
     --------
@@ -254,17 +254,17 @@ def register_method(
         reference,
         preset=dict(preset or {}),
         extra=extra,
-        kind=kind or kind_of(estimator),
+        kind=kind or model_kind_of(estimator),
     )
 
 
-def kind_of(estimator: Any) -> str:
-    """The kind of the model files of an agent's class, which is that of its policy; "" for any other class."""
+def model_kind_of(estimator: Any) -> str:
+    """The kind of the model files of an agent's class, ``policy_class.kind``; "" for any other class."""
     return getattr(getattr(estimator, "policy_class", None), "kind", "")
 
 
 def check_estimator_class(name: str, estimator: Any) -> None:
-    """TypeError in one sentence unless it is ``"module:Class"`` or a class that says which features it uses."""
+    """TypeError unless ``estimator`` is ``"module:Class"`` or a classifier class with ``features_used``."""
     if isinstance(estimator, str):
         if all(estimator.partition(":")):
             return
@@ -280,66 +280,66 @@ def check_estimator_class(name: str, estimator: Any) -> None:
 
 
 def method_names() -> list[str]:
-    """All names: the table's, then those of other distributions. Nothing is imported."""
-    return list(dict.fromkeys([*METHODS, *(point.name for point in _points())]))
+    """All names: those of ``METHODS``, then those of other distributions. Nothing is imported."""
+    return list(dict.fromkeys([*METHODS, *(point.name for point in _entry_points())]))
 
 
 def find_method(name: str) -> Method:
     """The method of that name; ValueError with a suggestion where there is none.
 
-    A method of another distribution is loaded when it is first asked for; ImportError in one sentence where that fails.
+    A method of another distribution is loaded at its first use; ImportError in one sentence where that fails.
     """
     if name not in METHODS:
-        for point in _points():
+        for point in _entry_points():
             if point.name == name:
-                METHODS[name] = _loaded(point)
+                METHODS[name] = _load_entry_point(point)
                 break
         else:
-            raise ValueError(unknown("method", name, method_names()))
+            raise ValueError(explain_unknown("method", name, method_names()))
     return METHODS[name]
 
 
-def _points() -> list[EntryPoint]:
+def _entry_points() -> list[EntryPoint]:
     return [*entry_points(group=ENTRY_POINTS)]
 
 
-def _loaded(point: EntryPoint) -> Method:
-    """What an entry point names: a ``Method``, or a class (which plans with prices unless it has ``sparsity_grid``)."""
+def _load_entry_point(point: EntryPoint) -> Method:
+    """The method of an entry point: a ``Method``, or a class (which knows prices unless it has ``sparsity_grid``)."""
     try:
-        found = point.load()
+        loaded = point.load()
     except Exception as error:
-        said = " ".join(str(error).split())[:200]
-        raise ImportError(f"the method {point.name!r} ({point.value}) cannot be loaded: {said}") from None
-    if isinstance(found, Method):
-        return found
-    check_estimator_class(point.name, found)
-    return Method(point.name, found, not hasattr(found, "sparsity_grid"), kind=kind_of(found))
+        reason = " ".join(str(error).split())[:200]
+        raise ImportError(f"the method {point.name!r} ({point.value}) cannot be loaded: {reason}") from None
+    if isinstance(loaded, Method):
+        return loaded
+    check_estimator_class(point.name, loaded)
+    return Method(point.name, loaded, not hasattr(loaded, "sparsity_grid"), kind=model_kind_of(loaded))
 
 
 def load_class(method: Method) -> type[Any]:
-    """The class of a method, which has what a comparison needs of it.
+    """The class of a method, checked for what a comparison needs.
 
-    Raises ImportError in one sentence where another package is in the way or an extra is missing, TypeError where the
-    class has no settings.
+    Raises ImportError in one sentence where another package has the same name or an extra is missing, TypeError where
+    the class has neither ``lam`` nor ``sparsity_grid``.
     """
     if method.extra:
         require(method.extra, method.title)
     cls = class_of(method)
     if method.prices and "lam" not in cls().get_params():
-        raise TypeError(f"{method.title} plans with prices, but {cls.__name__} has no parameter lam")
+        raise TypeError(f"{method.title} has prices=True, but {cls.__name__} has no parameter lam")
     if not method.prices and not hasattr(cls, "sparsity_grid"):
         raise TypeError(
-            f"{method.title} must have sparsity_grid(X, y) -> list of dict, its settings from no feature to all; or, "
-            f"with prices=True, a parameter lam; {cls.__name__} has neither"
+            f"{method.title} must have sparsity_grid(X, y) -> list of dict, its settings from no feature to all, or be "
+            f"registered with prices=True and have a parameter lam; {cls.__name__} has no sparsity_grid"
         )
     return cls
 
 
 def class_of(method: Method) -> type[Any]:
-    """As ``load_class``, where what the method needs to be fitted may be missing."""
-    if isinstance(method.where, type):
-        return method.where
-    module, _, name = method.where.partition(":")
+    """The class of a method, without the checks of ``load_class``: an extra needed for training may be missing."""
+    if isinstance(method.estimator, type):
+        return method.estimator
+    module, _, name = method.estimator.partition(":")
     package = module.partition(".")[0]
     conflict = import_conflict(package) if package in OWN_PACKAGES else None
     if conflict:
@@ -347,32 +347,32 @@ def class_of(method: Method) -> type[Any]:
     try:
         return getattr(importlib.import_module(module), name)
     except (AttributeError, ModuleNotFoundError) as error:
-        raise ImportError(f"{method.title}: {method.where!r} cannot be imported: {error}") from None
+        raise ImportError(f"{method.title}: {method.estimator!r} cannot be imported: {error}") from None
 
 
-def planned_with(cls: type[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those options of ``Rules`` that a price-aware class has parameters for."""
-    known = cls().get_params()
-    return {name: value for name, value in options.items() if name in known}
+def supported_options(cls: type[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the given options of ``Rules`` for which a class has parameters."""
+    parameters = cls().get_params()
+    return {name: value for name, value in options.items() if name in parameters}
 
 
 def methods_table() -> str:
-    """The methods of this project as a table in Markdown, as the README has it."""
-    rows = ["| method | class | adapts to the case | plans with prices | features it uses | source |"]
+    """The table of methods in Markdown that ``.ci/tables.py`` writes into the README."""
+    rows = ["| method | class | adaptive per case? | knows prices? | features it uses | source |"]
     rows += ["| --- | --- | --- | --- | --- | --- |"]
     for name, m in METHODS.items():
-        where = m.where.replace(":", ".") if isinstance(m.where, str) else m.where.__name__
+        cls = m.estimator.replace(":", ".") if isinstance(m.estimator, str) else m.estimator.__name__
         uses = m.uses + (f"; needs the extra `{m.extra}`" if m.extra else "")
         yes = [("yes" if v else "no") for v in (m.adaptive, m.prices)]
-        rows.append(f"| `{name}` | `{where}` | {yes[0]} | {yes[1]} | {uses} | {m.reference} |")
+        rows.append(f"| `{name}` | `{cls}` | {yes[0]} | {yes[1]} | {uses} | {m.reference} |")
     return "\n".join(rows) + "\n"
 
 
 def import_conflict(package: str) -> str | None:
-    """What is wrong where ``import package`` finds another package of that name, not the one beside fsgym."""
+    """An error message if ``import package`` would not import the package that comes with fsgym; None if it would."""
     try:
         spec = find_spec(package)
-    except ValueError:  # imported, but without a spec: a stand-in that somebody put there
+    except ValueError:  # imported without a spec: a replacement in sys.modules
         return None
     if spec is None:
         return (
@@ -380,10 +380,10 @@ def import_conflict(package: str) -> str | None:
             "in an environment of its own"
         )
     folders = spec.submodule_search_locations or [""]
-    found = Path(spec.origin).parent if spec.origin else Path(next(iter(folders)))
-    if found.resolve().parent == HOME:
+    folder = Path(spec.origin).parent if spec.origin else Path(next(iter(folders)))
+    if folder.resolve().parent == PACKAGES_FOLDER:
         return None
     return (
-        f"the package {package!r} found at {found} is not the one that comes with fsgym; leave that folder, "
-        "or give fsgym an environment of its own"
+        f"the package {package!r} found at {folder} is not the one that comes with fsgym; run from another folder, "
+        "or install fsgym in an environment of its own"
     )

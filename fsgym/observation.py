@@ -1,15 +1,17 @@
-"""What an agent sees of a state: phi(x, z) = [z, mu(x, z)] (Dulac-Arnold et al., 2012, section 3.3)."""
+"""Observations: phi(x, z) = [z, mu(x, z)] (Dulac-Arnold et al., 2012, section 3.3).
+
+The first half is z, 1 where a value is known; the second is mu, the value where it is known, else 0.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def _show(X, row, i, e, observation):
-    # i is unsigned: with a signed one each of the three accesses would first ask whether it counts from the end
+def _reveal_feature(X, row, i, e, observation):
+    # i is unsigned, which spares a check for a negative index at each of the three accesses
     value = X[row, i]
     if not np.isnan(value):
         observation[e, i] = 1.0
@@ -18,18 +20,9 @@ def _show(X, row, i, e, observation):
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def reveal(t, j, X, row, e, observation):
-    """Write the features of acquisition j of the datum ``X[row]`` into ``observation[e]``; NaN stays unknown."""
-    if t.member.size == t.costs.size:  # one feature each: a loop over one would take as long as all the rest
-        _show(X, row, np.uint32(t.member[j]), e, observation)
+    """Write the features of acquisition j in ``X[row]`` into ``observation[e]``; NaN stays unknown."""
+    if t.member.size == t.costs.size:  # one feature per acquisition: a loop would double the time
+        _reveal_feature(X, row, np.uint32(t.member[j]), e, observation)
     else:
         for k in range(t.member_first[j], t.member_first[j + 1]):
-            _show(X, row, np.uint32(t.member[k]), e, observation)
-
-
-def observe(X: NDArray[np.float32], acquired: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Observations, float32 (n_samples, 2 n_features), of the data ``X`` with the features ``acquired`` known.
-
-    The first half is z (1 where the value is known), the second mu (the value where known, else 0).
-    """
-    z = acquired & ~np.isnan(X)
-    return np.concatenate([z.astype(np.float32), np.where(z, X, np.float32(0.0))], axis=1)
+            _reveal_feature(X, row, np.uint32(t.member[k]), e, observation)

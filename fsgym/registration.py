@@ -1,4 +1,4 @@
-"""The ids that ``gymnasium.make`` knows. A new variant is one entry in ``VARIANTS``."""
+"""Environment ids for ``gymnasium.make``. A new variant is one entry in ``VARIANTS``."""
 
 from __future__ import annotations
 
@@ -43,22 +43,23 @@ def make_env(
     illegal_action: Literal["forfeit", "raise"] = "forfeit",
     **options: Unpack[RuleOptions],
 ) -> DatumWiseEnv:
-    """What ``gymnasium.make("DatumWise-v0", ...)`` makes: data by name, rules by options.
+    """The environment of ``gymnasium.make("DatumWise-v0", ...)``: data by name, rules by options.
 
     Parameters
     ----------
     dataset : str or Dataset
-        A name is loaded and scaled to [-1, 1] by its training part; a ``Dataset`` is taken as it is.
+        A named data set is loaded and scaled to [-1, 1] by its training part; a ``Dataset`` is used unchanged.
     split : {"train", "test", "all"}, default "train"
-        Which part of a named data set.
+        The part of a named data set.
     block : (int, int), optional
-        For images: acquire blocks of this many pixels (height, width), contiguous blocks being related.
+        For images: each acquisition reveals a block of this many pixels (height, width). If ``unrelated_costs`` are
+        given, adjacent blocks are related.
     render_mode, illegal_action
         As in ``DatumWiseEnv``.
     **options
         As in ``Rules``.
     """
-    data, rules = _task(dataset, split, block, options)
+    data, rules = _data_and_rules(dataset, split, block, options)
     return DatumWiseEnv(data, rules, render_mode=render_mode, illegal_action=illegal_action)
 
 
@@ -73,20 +74,20 @@ def make_vector_env(
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     **options: Unpack[RuleOptions],
 ) -> DatumWiseVectorEnv:
-    """What ``gymnasium.make_vec`` makes; parameters as in ``make_env`` and ``DatumWiseVectorEnv``."""
-    data, rules = _task(dataset, split, block, options)
+    """The environment of ``gymnasium.make_vec``; parameters as in ``make_env`` and ``DatumWiseVectorEnv``."""
+    data, rules = _data_and_rules(dataset, split, block, options)
     return DatumWiseVectorEnv(
         data, rules, num_envs, autoreset_mode=autoreset_mode, render_mode=render_mode, illegal_action=illegal_action
     )
 
 
-def _task(
+def _data_and_rules(
     dataset: str | Dataset, split: str, block: tuple[int, int] | None, options: RuleOptions
 ) -> tuple[Dataset, Rules]:
-    data = dataset if isinstance(dataset, Dataset) else _scaled(dataset, split, os.environ.get("FSGYM_DATA"))
+    data = dataset if isinstance(dataset, Dataset) else _load_scaled(dataset, split, os.environ.get("FSGYM_DATA"))
     if block is not None:
         if data.image_shape is None:
-            raise ValueError(f"block needs images, and {data.name!r} has no image_shape; use groups instead")
+            raise ValueError(f"block needs images, but {data.name!r} has no image_shape; use groups instead")
         options = {"groups": blocks(data.image_shape, block), **options}
         if options.get("unrelated_costs") is not None and options.get("related") is None:
             height, width = data.image_shape
@@ -95,17 +96,17 @@ def _task(
 
 
 @lru_cache(maxsize=8)
-def _scaled(name: str, split: str, data_dir: str | None) -> Dataset:
+def _load_scaled(name: str, split: str, data_dir: str | None) -> Dataset:
     from fsgym.datasets import load_dataset
 
     return load_dataset(name, split).scaled(load_dataset(name, "train"))
 
 
 def register() -> None:
-    """Register the ids of this project with Gymnasium; done when ``fsgym`` is imported."""
+    """Register the ids of this project with Gymnasium; called when ``fsgym`` is imported."""
     for name, kwargs in VARIANTS.items():
         if name not in gym.registry:
-            _register(name, kwargs)
+            _register_id(name, kwargs)
 
 
 @takes_rule_options
@@ -116,17 +117,17 @@ def register_variant(
     block: tuple[int, int] | None = None,
     **options: Unpack[RuleOptions],
 ) -> None:
-    """Register an environment of your own: data and rules that ``gymnasium.make`` and ``make_vec`` know by an id.
+    """Register data and rules of your own under an id for ``gymnasium.make`` and ``make_vec``.
 
-    It is single and vectorised as the ids of this project are, and takes the same arguments when it is made.
+    Both single and vectorised environments can be made, with the same arguments as for the ids of this project.
 
     Parameters
     ----------
     id : str
-        As Gymnasium has it, with a version: ``"Patients-v0"``, ``"clinic/Patients-v1"``.
+        A Gymnasium id with a version: ``"Patients-v0"``, ``"clinic/Patients-v1"``.
     dataset : str or Dataset, default "breast_cancer"
-        A name is loaded when an environment is made, and scaled to [-1, 1] by its training part; a ``Dataset`` is taken
-        as it is.
+        A named data set is loaded when an environment is made, and scaled to [-1, 1] by its training part; a
+        ``Dataset`` is used unchanged.
     block : (int, int), optional
         As in ``make_env``.
     **options
@@ -135,7 +136,7 @@ def register_variant(
     Raises
     ------
     ValueError, TypeError
-        In one sentence, where the id is taken or malformed, or the options do not fit a ``Dataset`` that is given.
+        In one sentence, where the id is taken or malformed, or the options do not fit a given ``Dataset``.
 
     Examples
     --------
@@ -152,13 +153,13 @@ def register_variant(
     if id in gym.registry:
         raise ValueError(f"the id {id!r} is registered already; choose another name or version")
     if isinstance(dataset, Dataset):
-        _task(dataset, "all", block, options)
+        _data_and_rules(dataset, "all", block, options)
     elif not isinstance(dataset, str):
         raise TypeError(f"dataset must be a name or a Dataset, got {brief(dataset)}")
-    _register(id, {"dataset": dataset, "block": block, **options})
+    _register_id(id, {"dataset": dataset, "block": block, **options})
 
 
-def _register(id: str, kwargs: dict[str, Any]) -> None:
+def _register_id(id: str, kwargs: dict[str, Any]) -> None:
     gym.register(
         id,
         entry_point="fsgym.registration:make_env",

@@ -1,4 +1,4 @@
-"""Episodes as text and as pictures."""
+"""Episodes as text and as images."""
 
 from __future__ import annotations
 
@@ -10,49 +10,48 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from fsgym.episodes import EpisodeOutcomes, Episodes
 
+# Colours are RGB, 0 to 255.
 UNKNOWN, GAP = (150, 150, 150), (255, 255, 255)
 LOW, HIGH = np.array([33, 102, 172.0]), np.array([178, 24, 43.0])
-RIGHT, WRONG, WAITING = (27, 120, 55), (178, 24, 43), (225, 225, 225)
+CORRECT, WRONG, UNANSWERED = (27, 120, 55), (178, 24, 43), (225, 225, 225)
 
 
-def opening(episodes: Episodes) -> str:
-    """The first line of an episode."""
-    return f"datum {int(episodes.index[0])} of {episodes.dataset.name}: {_rest(episodes)}"
+def describe_start(episodes: Episodes) -> str:
+    """The first line of an episode: its row, and what may be acquired."""
+    return f"row {int(episodes.index[0])} of {episodes.dataset.name}: {_describe_legal(episodes)}"
 
 
-def line(episodes: Episodes, action: int, cost: float, outcomes: EpisodeOutcomes | None) -> str:
-    """One step of a single episode: what was asked, its value, its price, what is left."""
+def describe_step(episodes: Episodes, action: int, cost: float, outcomes: EpisodeOutcomes | None) -> str:
+    """One step of a single episode: the acquisition, its value and price, and what is still legal; or the answer."""
     rules, data = episodes.rules, episodes.dataset
     if outcomes is None:
-        values = ", ".join(_value(episodes, i) for i in rules.groups[action])
-        return f"ask {rules.names[action]}: {values}, price {cost:g}; {_rest(episodes)}"
-    answer, truth = int(outcomes.prediction[0]), int(outcomes.label[0])
+        values = ", ".join(_value_text(episodes, i) for i in rules.groups[action])
+        return f"acquire {rules.names[action]}: {values}, price {cost:g}; {_describe_legal(episodes)}"
+    answer, true_class = int(outcomes.prediction[0]), int(outcomes.label[0])
     forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
-    verdict = "right" if answer == truth else f"wrong, it is {data.classes[truth]}"
+    verdict = "correct" if answer == true_class else f"wrong, it is {data.classes[true_class]}"
     spent = episodes.state.spent[0]
     return f"{forfeited}answer {data.classes[answer]}: {verdict}, error cost {cost:g}; spent {spent:g}"
 
 
-def _value(episodes: Episodes, i: int) -> str:
+def _value_text(episodes: Episodes, i: int) -> str:
     n = episodes.dataset.n_features
     return f"{episodes.observation[0, n + i]:g}" if episodes.observation[0, i] else "missing"
 
 
-def _rest(episodes: Episodes, most: int = 6) -> str:
-    left = np.flatnonzero(episodes.state.legal[0, : episodes.rules.n_acquisitions])
-    names = [episodes.rules.names[j] for j in left[:most]]
-    return (
-        f"may ask {', '.join(names)}" + (f" and {len(left) - most} more" if len(left) > most else "")
-        if names
-        else ("nothing left to ask")
-    )
+def _describe_legal(episodes: Episodes, most: int = 6) -> str:
+    legal = np.flatnonzero(episodes.state.legal[0, : episodes.rules.n_acquisitions])
+    names = [episodes.rules.names[j] for j in legal[:most]]
+    if not names:
+        return "no acquisition left"
+    return f"may acquire {', '.join(names)}" + (f" and {len(legal) - most} more" if len(legal) > most else "")
 
 
-def picture(episodes: Episodes, e: int, outcomes: EpisodeOutcomes | None) -> NDArray[np.uint8]:
-    """Episode e as uint8 (height, width, 3).
+def draw_episode(episodes: Episodes, e: int, outcomes: EpisodeOutcomes | None) -> NDArray[np.uint8]:
+    """Episode e as an image, uint8 (height, width, 3).
 
-    Features in a grid (blue low, white middle, red high) or the pixels of an image (black to white); what is
-    unknown is grey. Under it a row of cells, one a class; the answer turns green when right, red when wrong.
+    Features are cells of a grid (blue low, white middle, red high) or the pixels of an image (black to white); unknown
+    values are grey. Below is a row of cells, one per class; the answer's cell is green if correct, red if wrong.
     """
     data = episodes.dataset
     n = data.n_features
@@ -74,9 +73,9 @@ def picture(episodes: Episodes, e: int, outcomes: EpisodeOutcomes | None) -> NDA
     grid = cells.reshape(rows, columns, 3).repeat(size, axis=0).repeat(size, axis=1)
     if data.image_shape is None and size > 4:
         grid[::size], grid[:, ::size] = GAP, GAP
-    answers = np.full((data.n_classes, 3), WAITING, np.uint8)
+    answers = np.full((data.n_classes, 3), UNANSWERED, np.uint8)
     if outcomes is not None:
-        answers[int(outcomes.prediction[e])] = RIGHT if outcomes.correct[e] else WRONG
+        answers[int(outcomes.prediction[e])] = CORRECT if outcomes.correct[e] else WRONG
     width = grid.shape[1]
     strip = answers[np.arange(width) * data.n_classes // width]
     edge = np.full((4, width, 3), GAP[0], np.uint8)

@@ -1,4 +1,8 @@
-"""Linear algebra in one thread: bits would depend on the number, and two busy cores lose more than they gain."""
+"""Limits on the threads of BLAS and OpenMP.
+
+Linear algebra runs in one thread: the last bits of results depend on the number of threads, and processes that already
+use all cores get slower with more.
+"""
 
 from __future__ import annotations
 
@@ -10,31 +14,34 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+from fsgym.checks import check_n_jobs
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """How many threads ``n_jobs`` means, as in scikit-learn: None is 1, -1 one a core, -2 one less.
+    """The number of threads for ``n_jobs``, as in scikit-learn: None is 1, -1 all cores, -2 all but one.
+
+    Raises ValueError where ``n_jobs`` is 0 or not a whole number.
 
     >>> n_threads(None), n_threads(3), n_threads(-1) >= 1
     (1, 3, True)
     """
-    if n_jobs == 0:
-        raise ValueError("n_jobs must not be 0; use 1, or -1 for one a core")
+    check_n_jobs(n_jobs)
     from joblib import cpu_count
 
     return 1 if n_jobs is None else n_jobs if n_jobs > 0 else max(cpu_count() + 1 + n_jobs, 1)
 
 
 _lock = threading.Lock()
-_users: int = 0
-_before: list[tuple[Any, int]] = []  # the limit is the whole process's: the first one in sets it, the last one lifts it
+_n_users: int = 0
+_limits_before: list[tuple[Any, int]] = []  # the limit is process-wide: the first user sets it, the last one restores
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Within this block BLAS runs in one thread; blocks may overlap, in several Python threads too."""
-    import scipy.linalg  # noqa: F401  its library must be loaded to be limited
+    """Limit BLAS to one thread within the block; blocks may overlap, also in several Python threads."""
+    import scipy.linalg  # noqa: F401  a library must be loaded before it can be limited
 
     with _limited_blas():
         yield
@@ -42,9 +49,9 @@ def one_blas_thread() -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within this block BLAS and OpenMP run in one thread, in libraries that are loaded meanwhile as well."""
-    before = {name: os.environ.get(name) for name in VARIABLES}
-    os.environ.update(dict.fromkeys(VARIABLES, "1"))
+    """Limit BLAS and OpenMP to one thread within the block, also in libraries that are loaded in it."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     try:
         with _limited_blas(), _controller(len(sys.modules)).select(user_api="openmp").limit(limits=1):
             yield
@@ -58,34 +65,34 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def _limited_blas() -> Iterator[None]:
-    global _users
+    global _n_users
     with _lock:
-        if _users == 0:
+        if _n_users == 0:
             libraries = _controller(len(sys.modules)).select(user_api="blas").lib_controllers
-            _before[:] = [(library, library.num_threads) for library in libraries]
-            _set([(library, 1) for library in libraries])
-        _users += 1
+            _limits_before[:] = [(library, library.num_threads) for library in libraries]
+            _set_limits([(library, 1) for library in libraries])
+        _n_users += 1
     try:
         yield
     finally:
         with _lock:
-            _users -= 1
-            if _users == 0:
-                _set(_before)
+            _n_users -= 1
+            if _n_users == 0:
+                _set_limits(_limits_before)
 
 
 @lru_cache(maxsize=1)
 def _controller(n_modules: int) -> Any:
-    """The libraries; looking for them takes milliseconds, and is done again when something was imported."""
+    """The loaded libraries; finding them takes milliseconds, so they are cached until a module is imported."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
-def _set(limits: list[tuple[Any, int]]) -> None:
+def _set_limits(limits: list[tuple[Any, int]]) -> None:
     for library, number in limits:
-        # Newer threadpoolctl lets only the thread that was first set the limit; ours is counted, so any may, and none
-        # keeps the right.
+        # Newer versions of threadpoolctl let only the Python thread that first set a limit change it. Users are counted
+        # here, so any thread may change it: take over the control, and release it afterwards.
         take_over = getattr(library, "clear_controlling_thread", lambda force: None)
         take_over(force=True)
         library.set_num_threads(number)

@@ -1,4 +1,4 @@
-"""The vector environment: a Gymnasium shell over many episodes, in one compiled call a step."""
+"""The vector environment: the Gymnasium interface to many episodes, with one compiled call per step."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.env import (
     DatumWiseEnv,
-    checked_options,
-    chosen_rows,
-    is_strict,
+    check_illegal_action,
+    check_reset_options,
+    check_row_index,
     observation_space,
     rules_for,
 )
 from fsgym.episodes import NO_ROWS, EpisodeOutcomes, Episodes
 from fsgym.rules import Rules
 
-WHOLE = np.dtype(np.int64)  # what the compiled code takes actions for
+ACTION_DTYPE = np.dtype(np.int64)  # of actions in the compiled code
 
 
 class DatumWiseVectorEnv(VectorEnv):
     """``num_envs`` copies of ``DatumWiseEnv``, stepped together.
 
     Observations, actions, rewards and info are those of ``DatumWiseEnv`` with a first axis of ``num_envs``;
-    returned arrays are fresh. What is told only at an end stands in ``infos`` as Gymnasium's vector environments have
-    it: ``infos["correct"]`` with the mask ``infos["_correct"]``; in same-step mode in ``infos["final_obs"]`` and
+    returned arrays are fresh. Info of ended episodes has the form of Gymnasium's vector environments:
+    ``infos["correct"]`` with the mask ``infos["_correct"]``; in same-step mode ``infos["final_obs"]`` and
     ``infos["final_info"]``.
 
     Parameters
@@ -42,12 +42,12 @@ class DatumWiseVectorEnv(VectorEnv):
         As in ``DatumWiseEnv``.
     num_envs : int, default 1
     autoreset_mode : gymnasium.vector.AutoresetMode or its value, default NEXT_STEP
-        When an ended episode begins anew: with the next step, in the same step, or only by
+        When the next episode starts after an end: with the next step, in the same step, or only with
         ``reset(options={"reset_mask": ...})``.
 
     Notes
     -----
-    ``reset(seed=...)`` takes one int; all episodes draw from one generator, in their order.
+    ``reset(seed=...)`` takes one int; one generator draws the rows of all episodes, in their order.
     ``reset(options={"index": rows})`` starts on given rows, one or ``num_envs`` of them.
 
     Examples
@@ -83,7 +83,7 @@ class DatumWiseVectorEnv(VectorEnv):
         self.render_mode = render_mode
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = dict(type(self).metadata) | {"autoreset_mode": self.autoreset_mode}  # type: ignore[misc]
-        self._strict = is_strict(illegal_action)
+        self._strict = check_illegal_action(illegal_action)
         self.single_observation_space = observation_space(dataset)
         self.single_action_space = spaces.Discrete(self.rules.n_actions)
         self.observation_space = batch_space(self.single_observation_space, size)
@@ -93,27 +93,27 @@ class DatumWiseVectorEnv(VectorEnv):
         self._all_true, self._all_false = np.ones(size, bool), np.zeros(size, bool)
         self._outcomes = self._last_outcomes = EpisodeOutcomes.blank(size)
         self._rows, self._next_row = NO_ROWS, 0
-        self._n_ended = size  # how many episodes are not under way
+        self._n_ended = size  # number of episodes that have ended or not started
         self._begun = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        options = checked_options(seed, options)
-        who = self._reset_mask(options)
-        which = np.flatnonzero(who)
+        options = check_reset_options(seed, options)
+        mask = self._reset_mask(options)
+        which = np.flatnonzero(mask)
         rows = None
         if options.get("index") is not None:
-            rows = chosen_rows(options["index"], self.num_envs, self.dataset)[who]
+            rows = check_row_index(options["index"], self.num_envs, self.dataset)[mask]
         super().reset(seed=seed)
         if seed is not None:
             self._rows, self._next_row = NO_ROWS, 0
         if rows is None:
-            rows = self._draw(len(which))
+            rows = self._next_rows(len(which))
         self._episodes.begin(which, rows)
         self._n_ended = int(self.num_envs - self._episodes.active.sum())
         self._begun = True
-        return self._episodes.observation.copy(), self._infos(who)
+        return self._episodes.observation.copy(), self._infos(mask)
 
     def step(
         self, actions: NDArray[np.int64]
@@ -121,18 +121,18 @@ class DatumWiseVectorEnv(VectorEnv):
         size, episodes, state, rows = self.num_envs, self._episodes, self._episodes.state, NO_ROWS
         if (
             type(actions) is not np.ndarray
-            or actions.dtype is not WHOLE
+            or actions.dtype is not ACTION_DTYPE
             or actions.shape != self._actions.shape
             or not actions.flags.carray
         ):
-            self._actions[:] = self._whole_numbers(actions)  # whatever their layout, the compiled code sees one
+            self._actions[:] = self._check_actions(actions)  # the dtype and layout of the compiled code
             actions = self._actions
         n_begun = self._n_ended
-        if n_begun:  # they begin anew now
+        if n_begun:  # they start in this step
             if self.autoreset_mode is not AutoresetMode.NEXT_STEP or not self._begun:
-                raise ResetNeeded(f"{n_begun} of {size} episodes have ended or not begun; reset() them first")
+                raise ResetNeeded(f"{n_begun} of {size} episodes have ended or not started; call reset() before step()")
             if self._next_row + n_begun > len(self._rows):
-                self._draw_more()
+                self._draw_rows()
             rows = self._rows
         reward, terminated, outcomes = np.empty(size), np.empty(size, bool), self._outcomes
         n_ended = episodes.step(actions, reward, terminated, outcomes, rows, self._next_row, self._strict)
@@ -141,19 +141,19 @@ class DatumWiseVectorEnv(VectorEnv):
         infos: dict[str, Any] = {}
         if n_ended:
             self._last_outcomes = outcomes
-            self._outcomes = EpisodeOutcomes.blank(size)  # what was filled is handed out
+            self._outcomes = EpisodeOutcomes.blank(size)  # the filled arrays are returned to the caller
             if self.autoreset_mode is AutoresetMode.SAME_STEP:
-                infos = self._final(outcomes, terminated)
-                episodes.begin(np.flatnonzero(terminated), self._draw(n_ended))
+                infos = self._final_infos(outcomes, terminated)
+                episodes.begin(np.flatnonzero(terminated), self._next_rows(n_ended))
                 self._n_ended = 0
             else:
-                infos = _ended(outcomes, terminated)
+                infos = _outcome_infos(outcomes, terminated)
         infos["action_mask"], infos["spent"] = state.legal.copy(), state.spent.copy()
         infos["_action_mask"] = infos["_spent"] = self._all_true.copy()
         return episodes.observation.copy(), reward, terminated, self._all_false.copy(), infos
 
     def _reset_mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:
-        """Which episodes a reset is about, bool (num_envs,)."""
+        """The episodes to reset, bool (num_envs,)."""
         mask = options.get("reset_mask")
         if mask is None:
             return self._all_true.copy()
@@ -163,7 +163,8 @@ class DatumWiseVectorEnv(VectorEnv):
             raise ResetNeeded("reset all environments once before a reset with options['reset_mask']")
         return mask.copy()
 
-    def _whole_numbers(self, actions: Any) -> NDArray:
+    def _check_actions(self, actions: Any) -> NDArray:
+        """Actions as an array of integers (num_envs,); TypeError or ValueError otherwise."""
         try:
             numbers = np.asarray(actions)
         except (TypeError, ValueError):
@@ -175,7 +176,7 @@ class DatumWiseVectorEnv(VectorEnv):
         return numbers
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """What is legal now, bool (num_envs, n_actions)."""
+        """The legal actions, bool (num_envs, n_actions)."""
         return self._episodes.state.legal.astype(bool)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
@@ -183,58 +184,60 @@ class DatumWiseVectorEnv(VectorEnv):
             return None
         active = self._episodes.active
         outcomes = self._last_outcomes if self._begun else None
-        return tuple(render.picture(self._episodes, e, None if active[e] else outcomes) for e in range(self.num_envs))
+        return tuple(
+            render.draw_episode(self._episodes, e, None if active[e] else outcomes) for e in range(self.num_envs)
+        )
 
-    def _draw(self, n: int) -> NDArray[np.int64]:
-        """The next ``n`` rows to play."""
+    def _next_rows(self, n: int) -> NDArray[np.int64]:
+        """The rows of the next ``n`` episodes."""
         if self._next_row + n > len(self._rows):
-            self._draw_more()
+            self._draw_rows()
         rows = self._rows[self._next_row : self._next_row + n]
         self._next_row += n
         return rows
 
-    def _draw_more(self) -> None:
-        """Draw enough rows for many steps, since a draw takes longer than a step."""
+    def _draw_rows(self) -> None:
+        """Draw rows for many steps at once, since a call of the generator takes longer than a step."""
         fresh = self.np_random.integers(self.dataset.n_samples, size=max(8 * self.num_envs, 512))
         self._rows = np.concatenate([self._rows[self._next_row :], fresh])
         self._next_row = 0
 
-    def _infos(self, who: NDArray[np.bool_]) -> dict[str, Any]:
+    def _infos(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
         state = self._episodes.state
-        return _masked({"action_mask": state.legal.copy(), "spent": state.spent.copy()}, who)
+        return _masked({"action_mask": state.legal.copy(), "spent": state.spent.copy()}, mask)
 
-    def _final(self, outcomes: EpisodeOutcomes, ended: NDArray[np.bool_]) -> dict[str, Any]:
-        """What same-step mode tells of the episodes that ended, before they begin anew."""
-        episodes, state, who = self._episodes, self._episodes.state, ended.copy()
+    def _final_infos(self, outcomes: EpisodeOutcomes, ended: NDArray[np.bool_]) -> dict[str, Any]:
+        """Infos of same-step mode: last observation and info of the episodes that ended."""
+        episodes, state, mask = self._episodes, self._episodes.state, ended.copy()
         final = np.full(self.num_envs, None, dtype=object)
         for e in np.flatnonzero(ended):
             final[e] = episodes.observation[e].copy()
-        told = {"action_mask": state.legal * who[:, None], "spent": state.spent * who} | outcomes._asdict()
-        return _masked({"final_obs": final, "final_info": _masked(told, who)}, who)
+        values = {"action_mask": state.legal * mask[:, None], "spent": state.spent * mask} | outcomes._asdict()
+        return _masked({"final_obs": final, "final_info": _masked(values, mask)}, mask)
 
 
-def _ended(outcomes: EpisodeOutcomes, who: NDArray[np.bool_]) -> dict[str, Any]:
-    """As ``_masked(outcomes._asdict(), who)``; written out, since it is made at nearly every step of many episodes."""
+def _outcome_infos(outcomes: EpisodeOutcomes, mask: NDArray[np.bool_]) -> dict[str, Any]:
+    """As ``_masked(outcomes._asdict(), mask)``; written out for speed, since most steps of many episodes need it."""
     prediction, label, correct, n_acquired, acquisition_cost, error_cost = outcomes
     return {
         "prediction": prediction,
-        "_prediction": who,
+        "_prediction": mask,
         "label": label,
-        "_label": who,
+        "_label": mask,
         "correct": correct,
-        "_correct": who,
+        "_correct": mask,
         "n_acquired": n_acquired,
-        "_n_acquired": who,
+        "_n_acquired": mask,
         "acquisition_cost": acquisition_cost,
-        "_acquisition_cost": who,
+        "_acquisition_cost": mask,
         "error_cost": error_cost,
-        "_error_cost": who,
+        "_error_cost": mask,
     }
 
 
-def _masked(told: dict[str, Any], who: NDArray[np.bool_]) -> dict[str, Any]:
-    """Gymnasium's form for what holds for some of the environments: each key with a mask."""
-    infos = dict(told)
-    for key in told:
-        infos[f"_{key}"] = who
+def _masked(values: dict[str, Any], mask: NDArray[np.bool_]) -> dict[str, Any]:
+    """Gymnasium's form of infos for some of the environments: each key with its mask."""
+    infos = dict(values)
+    for key in values:
+        infos[f"_{key}"] = mask
     return infos

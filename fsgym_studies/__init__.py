@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from fsgym.checks import unknown
+from fsgym.checks import explain_unknown
 
 if TYPE_CHECKING:
     from fsgym_studies.common.study import Study
@@ -37,6 +37,6 @@ STUDIES: dict[str, str] = {
 def find_study(name: str) -> Study:
     """Return the study of that name; raise ValueError with a suggestion if there is none."""
     if name not in STUDIES:
-        raise ValueError(unknown("study", name, STUDIES))
+        raise ValueError(explain_unknown("study", name, STUDIES))
     module, _, attribute = STUDIES[name].partition(":")
     return getattr(importlib.import_module(module), attribute)

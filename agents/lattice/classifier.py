@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
-from agents.checks import check_largest_loss
 from agents.lattice.learn import TrainingResult, learn, prepare_data, refit
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
 from agents.lattice.subset_classifier import CrossFit
 from agents.lattice.target import UsageTarget, check_target, find_price
-from agents.parallel import check_threads, task_runner
-from fsgym.checks import brief, check_random_state, generator_of, number
+from agents.limits import MAX_LOSS
+from agents.parallel import task_runner
+from fsgym.checks import brief, check_n_jobs, check_number, check_random_state, generator_of
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
@@ -132,7 +132,7 @@ class LatticeClassifier(BaseAgentClassifier):
         """
         prices = np.asarray(lams)
         if prices.ndim != 1 or not len(prices) or prices.dtype.kind not in "iuf":
-            raise ValueError(f"lams must be a list of at least one number, got {brief(lams)}")
+            raise ValueError(f"lams must be a list of at least one check_number, got {brief(lams)}")
         if check_target(self.target_cost, self.target_features) is not None:
             raise ValueError("path uses the prices it is given; leave target_cost and target_features out")
         models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
@@ -146,18 +146,18 @@ class LatticeClassifier(BaseAgentClassifier):
         datasets = [model._dataset(X, y) for model in models]
         dataset = datasets[0]
         rules_of_models = [self._rules(dataset, lam=0.0 if target else model.lam) for model in models]
-        kappa = number(self.kappa, "kappa", 0.0)
-        beta = None if self.beta is None else number(self.beta, "beta", 0.0)
+        kappa = check_number(self.kappa, "kappa", 0.0)
+        beta = None if self.beta is None else check_number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
             raise ValueError(f"beta must be between 0 and 1, got {beta:g}")
-        check_threads(self.n_jobs)
+        check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         data = prepare_data(dataset, generator_of(self.random_state))
         classifiers: dict[Subset, CrossFit] = {}
         with task_runner(self.n_jobs) as run:
 
             def learn_at(rules: Rules) -> TrainingResult:
-                check_largest_loss(rules)
+                rules.check_largest_loss(MAX_LOSS)
                 return learn(data, rules, run, kappa=kappa, beta=beta, classifiers=classifiers)
 
             for model, rules in zip(models, rules_of_models):

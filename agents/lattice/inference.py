@@ -17,7 +17,7 @@ from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_FEATURES_WITH_VALU
 from agents.lattice.state_features import write_belief_features, write_value_features
 from agents.lattice.sweep import ADAPTIVE, STOP
 from fsgym.evaluation import Trajectories
-from fsgym.rules import Rules, State
+from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
 
@@ -226,7 +226,7 @@ def follow_plan(plan: Plan, X: NDArray[np.float32], rules: Rules) -> tuple[Traje
     n, J = len(X), rules.n_acquisitions
     order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
     outputs = PlanOutputs(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
-    buffers, state = _row_buffers(plan, rules.n_classes), State.blank(1, J, rules.n_actions)
+    buffers, state = _row_buffers(plan, rules.n_classes), rules.blank_state()
     _follow_plan(plan, buffers, rules.tables, state, X, rules.error_costs, outputs)
     longest = int((order >= 0).sum(axis=1).max(initial=0))
     return Trajectories(order[:, :longest], acquired, outputs.answers, np.zeros(n, bool)), outputs.proba

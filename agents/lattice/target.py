@@ -18,7 +18,7 @@ from agents.lattice.constants import (
     MIN_TARGET,
 )
 from agents.lattice.learn import TrainingResult
-from fsgym.checks import number
+from fsgym.checks import check_number
 from fsgym.rules import Rules
 
 
@@ -40,9 +40,9 @@ def check_target(target_cost: Any, target_features: Any) -> UsageTarget | None:
     if target_cost is not None and target_features is not None:
         raise ValueError("target_cost and target_features cannot both be given; leave one of them out")
     if target_cost is not None:
-        return UsageTarget("cost", number(target_cost, "target_cost", 0.0))
+        return UsageTarget("cost", check_number(target_cost, "target_cost", 0.0))
     if target_features is not None:
-        return UsageTarget("features", number(target_features, "target_features", 0.0))
+        return UsageTarget("features", check_number(target_features, "target_features", 0.0))
     return None
 
 

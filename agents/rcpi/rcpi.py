@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents import model_file
-from agents.checks import check_largest_loss
-from agents.parallel import check_threads, task_runner
+from agents.limits import MAX_LOSS
+from agents.parallel import task_runner
 from agents.policy import legal_from
 from agents.rcpi.kernels import EXCLUDED_SCORE, padded
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
-from fsgym.checks import brief, check_random_state, generator_of
+from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
 from fsgym.dataset import Dataset, Scaling
 from fsgym.evaluation import Trajectories, evaluate
 from fsgym.rules import Rules
@@ -117,7 +117,7 @@ class RCPI:
         _check_range(n_rollouts, "n_rollouts", 1, 1e6, whole=True)
         if patience is not None:
             _check_range(patience, "patience", 1, 1e6, whole=True)
-        check_threads(n_jobs)
+        check_n_jobs(n_jobs)
         _check_range(tol, "tol", 0, 1e9)
         _check_range(states_per_sample, "states_per_sample", 1e-9, 1e6)
         _check_range(ridge, "ridge", 1e-6, 1e6)  # with less, the single-precision Gram matrices may be singular
@@ -133,7 +133,7 @@ class RCPI:
         self.rules: Rules = inner.rules
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
-        check_largest_loss(self.rules)
+        self.rules.check_largest_loss(MAX_LOSS)
         self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
         self.alpha, self.ridge = alpha, ridge
         self.mixture, self.n_rollouts, self.select = mixture, n_rollouts, select

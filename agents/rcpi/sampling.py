@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.rcpi.kernels import next_state, random_integer, random_stream
-from fsgym.rules import NO_BUDGET, Rules, State
+from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 
 
@@ -52,7 +52,7 @@ def sample_states(X: NDArray[np.float32], rules: Rules, n_states: int, seed: int
         np.zeros((n_states, J), bool),
     )
     tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
-    _sample(seed, budgeted, X, tables, states, State.blank(1, J, rules.n_actions), np.empty(J, np.int64))
+    _sample(seed, budgeted, X, tables, states, rules.blank_state(), np.empty(J, np.int64))
     return states
 
 

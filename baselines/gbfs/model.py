@@ -20,7 +20,7 @@ from baselines.gbfs.boosting import BoostingResult, Schedule, ValidationRows, bo
 from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import FeaturePrices, make_phi
 from baselines.linear import validate_data
-from fsgym.checks import price_list
+from fsgym.checks import check_prices
 from fsgym.threads import n_threads
 from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
 
@@ -146,7 +146,7 @@ class GBFSModel(SelectorMixin, BaseEstimator):
 
     def _costs(self, names: list[str]) -> NDArray[np.float64]:
         costs = 1.0 if self.feature_costs is None else self.feature_costs
-        return price_list(costs, names, "feature_costs")
+        return check_prices(costs, names, "feature_costs")
 
     def _held_out(self, y: NDArray) -> NDArray[np.bool_]:
         """Return which rows are held out to choose the number of iterations, bool (n_samples,)."""

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from baselines.gbfs.estimator import GBFSClassifier
 from baselines.gbfs.model import GBFSModel, PreparedData
+from fsgym.checks import check_n_jobs
 
 DEFAULT_MU_RELS = tuple(0.5**k for k in range(1, 11))  # shares of mu_max_: 1/2, 1/4, ..., 1/1024
 
@@ -60,6 +61,7 @@ def gbfs_path(
     >>> [m.selected_features_.size for m in models][:2]
     [0, 1]
     """
+    check_n_jobs(n_jobs)
     base = GBFSClassifier() if estimator is None else estimator
     if not isinstance(base, GBFSModel):
         raise TypeError(f"estimator must be a GBFSClassifier or a GBFSRegressor, got {type(base).__name__}")

@@ -21,7 +21,7 @@ from baselines.hkl.mirror import mirror_descent
 from baselines.hkl.model import RuleModel, check_boolean
 from baselines.hkl.problem import best_bias
 from baselines.linear import check_X_y, class_codes, signed_targets, validate_data
-from fsgym.checks import partition
+from fsgym.checks import check_groups
 from fsgym.threads import one_blas_thread
 
 SOLVERS = {"ipm": interior_point, "mirror": mirror_descent}
@@ -228,7 +228,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
             if prices.shape != (n,) or not (np.isfinite(prices) & (prices > 0.0)).all():
                 raise ValueError(f"prior must be {n} finite numbers above 0, one per feature of X, got {self.prior!r}")
         if self.groups is not None:
-            for k, columns in enumerate(partition(self.groups, n)):
+            for k, columns in enumerate(check_groups(self.groups, n)):
                 group[list(columns)] = k
         max_literals = self.max_literals or (AUTO_MAX_LITERALS if len(column) > AUTO_LIMIT_LITERALS else len(column))
         return DisjunctionLattice(prices[column], min(max_literals, max(len(column), 1)), self.root, group[column])

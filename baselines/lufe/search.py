@@ -19,6 +19,7 @@ from baselines.lufe.classifier import LUFeClassifier
 from baselines.lufe.roles import LUFeMixin, scale_columns
 from baselines.svm_plus.model import slack_weight
 from baselines.svm_plus.problem import InfeasibleError, SVMPlusProblem, solve_svm_plus
+from fsgym.checks import check_n_jobs
 from fsgym.threads import one_blas_thread
 
 PAPER_WEIGHTS = tuple(
@@ -144,6 +145,7 @@ class LUFeCV(LUFeMixin, BaseEstimator):
         if self.inner_selection == "outer":
             with one_blas_thread():
                 order = template._order(table, codes, self._fit_scaling(table))
+        check_n_jobs(self.n_jobs)
         by_fold = Parallel(self.n_jobs)(
             delayed(_fold_scores)(template, table, codes, train, test, order, lam1s, lam2s) for train, test in folds
         )

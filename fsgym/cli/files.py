@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,24 +13,8 @@ from numpy.typing import NDArray
 from fsgym.checks import listing
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_costs
+from fsgym.datasets.files import read_json, read_text
 from fsgym.rules.options import OPTIONS, RuleOption
-
-
-def read_json(path: Path) -> Any:
-    """The content of a JSON file; OSError or ValueError, in one sentence, if it cannot be read."""
-    try:
-        return json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not JSON: {str(error).splitlines()[0]}") from None
-
-
-def read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not text in UTF-8") from None
-    except OSError as error:
-        raise OSError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def read_groups(path: Path) -> dict[str, list[str]]:

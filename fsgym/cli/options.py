@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
-from fsgym.rules.options import Form, RuleOption, not_named_by
+from fsgym.rules.options import Form, RuleOption, unnamed_options
 
 if TYPE_CHECKING:
     from fsgym.dataset import Dataset
@@ -83,7 +83,7 @@ def with_rule_options(command: Command) -> Command:
         if p.kind is not p.VAR_KEYWORD
     ]
     place = [p.name for p in own].index("lam") + 1
-    shared = [_parameter(option) for option in not_named_by(command)]
+    shared = [_parameter(option) for option in unnamed_options(command)]
     command.__signature__ = inspect.Signature([*own[:place], *shared, *own[place:]])  # type: ignore[attr-defined]
     return command
 

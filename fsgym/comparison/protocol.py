@@ -15,7 +15,7 @@ from sklearn.base import clone
 from fsgym.checks import brief
 from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.dataset import Dataset
-from fsgym.methods import find_method, load_class, method_names, planned_with
+from fsgym.methods import find_method, load_class, method_names, supported_options
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam
 
@@ -217,7 +217,7 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
     method = find_method(key)
     cls = load_class(method)
     if method.prices:
-        options = planned_with(cls, protocol.rules.options())
+        options = supported_options(cls, protocol.rules.options())
         params: list[dict[str, Any]] = [{"lam": v} for v in protocol.sweep]
         candidates = [cls(**method.preset, **(options | p)) for p in params]
     else:

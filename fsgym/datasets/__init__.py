@@ -1,4 +1,4 @@
-"""Data sets: embedded ones, a local folder's, any CSV file, and OpenML."""
+"""Data sets: those that come with scikit-learn, a local folder, any CSV or npz file, and OpenML."""
 
 from fsgym.datasets.catalog import list_datasets
 from fsgym.datasets.loading import load_dataset

@@ -1,4 +1,4 @@
-"""What data sets there are, without loading them."""
+"""The list of available data sets, without loading them."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
     """All data sets that ``load_dataset`` knows by name, one row each, in the order of lookup.
 
-    Nothing big is read: the rows come from the manifest of the local folder and from tables.
+    No data set is loaded: the rows come from the manifest of the local folder and from built-in tables.
 
     Parameters
     ----------
     data_dir : path, optional
-        The local folder; by default the one that the environment variable ``FSGYM_DATA`` names.
+        The local folder; by default that of the environment variable ``FSGYM_DATA``.
 
     Returns
     -------
     DataFrame
         Columns ``name``, ``source`` (embedded, folder, openml), ``n_samples``, ``n_features`` (before
-        one-hot), ``n_classes``, ``categorical`` (number of such columns), ``groups`` (0: every feature on
-        its own), ``missing`` (cells), ``official_split`` (bool), ``image`` (as 28x28); <NA> where it is
-        not known without loading.
+        one-hot encoding), ``n_classes``, ``categorical`` (number of categorical columns), ``groups`` (0: each feature
+        is an acquisition of its own), ``missing`` (number of cells), ``official_split`` (bool), ``image`` (such as
+        28x28); <NA> where loading would be necessary.
 
     Raises
     ------
     OSError, ValueError
-        In one sentence, when the folder is none or its manifest is damaged.
+        In one sentence, when the folder does not exist or its manifest is damaged.
 
     Examples
     --------
@@ -53,21 +53,21 @@ def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
     rows: dict[str, dict[str, Any]] = {}
     for name, shape in EMBEDDED.items():
         image = "" if shape.image_shape is None else "{}x{}".format(*shape.image_shape)
-        rows[name] = _row(name, "embedded", *shape[:3], 0, 0, 0, False, image)
+        rows[name] = _catalog_row(name, "embedded", *shape[:3], 0, 0, 0, False, image)
     folder = find_folder(data_dir)
     if folder is not None:
         for name, record in sorted(read_manifest(folder).items()):
-            rows.setdefault(name, _described(name, record, folder))
+            rows.setdefault(name, _folder_row(name, record, folder))
     for name, entry in OPENML.items():
         image = "" if entry.image_shape is None else "{}x{}".format(*entry.image_shape)
         sizes = entry.n_samples, entry.n_features, len(entry.class_sizes)
-        rows.setdefault(name, _row(name, "openml", *sizes, pd.NA, pd.NA, pd.NA, False, image))
+        rows.setdefault(name, _catalog_row(name, "openml", *sizes, pd.NA, pd.NA, pd.NA, False, image))
     table = pd.DataFrame(list(rows.values()))
     counts = ["n_samples", "n_features", "n_classes", "categorical", "groups", "missing"]
     return table.astype(dict.fromkeys(counts, "Int64"))
 
 
-COLUMNS = (
+CATALOG_COLUMNS = (
     "name",
     "source",
     "n_samples",
@@ -81,42 +81,42 @@ COLUMNS = (
 )
 
 
-def _row(*values: Any) -> dict[str, Any]:
-    return dict(zip(COLUMNS, values, strict=True))
+def _catalog_row(*values: Any) -> dict[str, Any]:
+    return dict(zip(CATALOG_COLUMNS, values, strict=True))
 
 
-def _described(name: str, record: dict, folder: Path) -> dict:
+def _folder_row(name: str, record: dict, folder: Path) -> dict:
     import pandas as pd
 
     files = [str(f["file"]) for f in record["files"]]
     categorical, groups = pd.NA, pd.NA
-    n_features = _columns(folder / files[0]) if record.get("plain") else record.get("n_features", pd.NA)
+    n_features = _n_feature_columns(folder / files[0]) if record.get("plain") else record.get("n_features", pd.NA)
     if "categorical_columns" in record:
         categorical = len(record["categorical_columns"])
         groups = len(record.get("feature_groups", ())) or (n_features if categorical else 0)
     layout = str(record.get("layout", ""))
     split = "X_train" in layout or (len(files) == 2 and ".train." in files[0] and ".test." in files[1])
     image = "28x28" if ",28,28)" in layout else "16x16" if "16x16 images" in layout else ""
-    told = [record.get(k, pd.NA) for k in ("n_samples", "n_classes", "missing_values")]
-    return _row(name, "folder", told[0], n_features, told[1], categorical, groups, told[2], split, image)
+    counts = [record.get(k, pd.NA) for k in ("n_samples", "n_classes", "missing_values")]
+    return _catalog_row(name, "folder", counts[0], n_features, counts[1], categorical, groups, counts[2], split, image)
 
 
-def _columns(path: Path) -> Any:
+def _n_feature_columns(path: Path) -> Any:
     """Number of feature columns in a CSV file's header line, <NA> where it cannot be read."""
     import pandas as pd
 
     if path.suffix == ".npz":
         return pd.NA
-    opener: Any = gzip.open if path.suffix == ".gz" else open
+    open_text: Any = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+        with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
             return max(len(next(csv.reader(file))) - 1, 0)
     except (OSError, EOFError, ValueError, StopIteration, csv.Error):
         return pd.NA
 
 
-def unknown(name: str, known: Collection[str], has_folder: bool) -> ValueError:
-    """The sentence for a name that nothing answers to."""
-    place = "list_datasets() names those there are, a CSV file is given by its path"
-    hint = "" if has_folder else ", and a folder of data sets by data_dir or the variable FSGYM_DATA"
-    return ValueError(checks.unknown("data set", name, known, place + hint))
+def unknown_dataset(name: str, known: Collection[str], has_folder: bool) -> ValueError:
+    """The error for a name of no data set."""
+    advice = "list_datasets() shows all names, and a CSV file is loaded by its path"
+    hint = "" if has_folder else "; name a folder of data sets with data_dir or the variable FSGYM_DATA"
+    return ValueError(checks.explain_unknown("data set", name, known, advice + hint))

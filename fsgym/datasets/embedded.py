@@ -1,4 +1,4 @@
-"""The sets that come with scikit-learn: they need no file and no network."""
+"""The data sets that come with scikit-learn; they need no file and no network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fsgym.dataset import Dataset
 
 
 class Shape(NamedTuple):
-    """What is known of a set before it is loaded."""
+    """What is known about a data set before it is loaded."""
 
     n_samples: int
     n_features: int
@@ -26,7 +26,7 @@ EMBEDDED = {
 
 
 def load_embedded(name: str) -> Dataset:
-    """One of the sets in ``EMBEDDED``, with readable class names where there are any."""
+    """A data set of ``EMBEDDED``, with class names as labels."""
     from sklearn import datasets
 
     bunch: Any = getattr(datasets, f"load_{name}")()

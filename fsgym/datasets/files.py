@@ -1,7 +1,8 @@
-"""Reading CSV and npz files; whatever is wrong with one is told in a sentence that names it."""
+"""Reading CSV, JSON and npz files; every error is one sentence that names the file."""
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 import warnings
@@ -20,7 +21,7 @@ from fsgym.datasets.frames import MISSING_NUMBERS, check_size
 if TYPE_CHECKING:
     import pandas as pd
 
-DAMAGE = (
+READ_ERRORS = (  # that pandas, NumPy, SciPy, json and zipfile raise for damaged files
     ValueError,
     KeyError,
     TypeError,
@@ -37,13 +38,13 @@ DAMAGE = (
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, short enough to be a part of one sentence."""
+    """The first line or sentence of an error's message, at most 200 characters."""
     text = str(error).strip() or type(error).__name__
     return re.split(r"\n|[.!?](?=\s)", text)[0].rstrip(".")[:200]
 
 
 def check_file(path: Path) -> None:
-    """OSError unless the path is a file that can be read."""
+    """OSError unless the path is a readable file."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file in it")
     if not path.is_file():
@@ -55,14 +56,32 @@ def check_file(path: Path) -> None:
         raise type(error)(f"{path} cannot be read: {error.strerror or first_line(error)}") from None
 
 
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, without a byte order mark; ValueError or OSError names the file."""
+    check_file(path)
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is damaged: it is not text in UTF-8") from None
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file; ValueError or OSError names the file."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
+
+
 def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False) -> pd.DataFrame:
-    """A CSV file (or .csv.gz) with one header line; an empty cell is a missing value.
+    """A table from a CSV file (or .csv.gz) with one header line; an empty cell is a missing value.
 
     Parameters
     ----------
-    categorical : columns whose cells are kept as text
+    categorical : names of columns whose cells stay text
     loose : bool
-        Also take ``?``, ``NA``, ``nan``, ``null`` ... for missing, in columns that are numbers otherwise.
+        Also read ``?``, ``NA``, ``nan``, ``null`` and similar as missing, in columns of numbers.
 
     Raises
     ------
@@ -86,10 +105,10 @@ def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False)
             )
     except pd.errors.ParserWarning:
         raise ValueError(f"{path} is not a table: some rows have more cells than its header line") from None
-    except (OSError, *DAMAGE) as error:
+    except (OSError, *READ_ERRORS) as error:
         raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
     if frame.shape[0] == 0:
-        raise ValueError(f"{path} holds no rows below its header line")
+        raise ValueError(f"{path} has no rows below its header line")
     frame.columns = [str(v) for v in frame.columns]
     if frame.shape[1] == 1 and any(s in frame.columns[0] for s in ";\t|"):
         raise ValueError(f"the cells of {path} must be separated by commas, got the header {frame.columns[0]!r}")
@@ -105,20 +124,20 @@ def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False)
 
 
 def read_npz(path: Path) -> dict[str, NDArray]:
-    """All arrays of an npz file, never unpickled; ValueError or OSError names the file."""
+    """All arrays of an npz file, without unpickling; ValueError or OSError names the file."""
     check_file(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return {key: archive[key] for key in archive.files}
-    except (AttributeError, OSError, *DAMAGE) as error:
+    except (AttributeError, OSError, *READ_ERRORS) as error:
         raise ValueError(f"{path} is damaged or not an npz file of plain arrays ({first_line(error)})") from None
 
 
 def read_part(path: Path) -> dict[str, NDArray]:
-    """An npz file with dense ``X``/``y`` (or their ``_train``/``_test`` parts); CSR becomes dense."""
+    """The arrays of an npz file: dense ``X`` and ``y``, or their ``_train`` and ``_test`` parts; CSR becomes dense."""
     arrays = read_npz(path)
     if {"data", "indices", "indptr", "shape"} <= arrays.keys():
-        arrays["X"] = _dense(arrays, path)
+        arrays["X"] = _csr_to_dense(arrays, path)
     for key in ("X_train", "X_test", "y_train", "y_test") if "X_train" in arrays else ("X", "y"):
         if key not in arrays:
             raise ValueError(
@@ -128,12 +147,12 @@ def read_part(path: Path) -> dict[str, NDArray]:
     return arrays
 
 
-def _dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]:
+def _csr_to_dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]:
     from scipy.sparse import csr_matrix
 
     try:
         n_samples, n_features = (int(v) for v in arrays["shape"])
-    except DAMAGE:
+    except READ_ERRORS:
         raise ValueError(f"{path} is damaged: its CSR shape must be two integers") from None
     check_size(n_samples, n_features, str(path))
     try:
@@ -141,16 +160,16 @@ def _dense(arrays: dict[str, NDArray], path: Path) -> NDArray[np.float32]:
         matrix = csr_matrix((data, arrays["indices"], arrays["indptr"]), shape=(n_samples, n_features))
         matrix.check_format(full_check=True)
         return matrix.toarray()
-    except DAMAGE as error:
-        raise ValueError(f"{path} is damaged: it holds no CSR matrix ({first_line(error)})") from None
+    except READ_ERRORS as error:
+        raise ValueError(f"{path} is damaged: it does not hold a CSR matrix ({first_line(error)})") from None
 
 
 def join_arrays(parts: list[dict[str, NDArray]], what: str, name: str, layout: str = "") -> Dataset:
-    """One data set of all parts (train first); ``layout`` may tell a divisor and the shape of images."""
+    """One data set of all parts (train first); ``layout`` may contain a divisor of values and the shape of images."""
     if "X_train" in parts[0]:
-        (whole,) = parts
-        tables = [whole["X_train"], whole["X_test"]]
-        labels = [whole["y_train"], whole["y_test"]]
+        (part,) = parts
+        tables = [part["X_train"], part["X_test"]]
+        labels = [part["y_train"], part["y_test"]]
     else:
         tables, labels = [p["X"] for p in parts], [p["y"] for p in parts]
     if any(t.ndim < 2 or t.shape[1:] != tables[0].shape[1:] for t in tables):

@@ -1,4 +1,4 @@
-"""From a table with column names, as pandas reads it, to numbers and groups."""
+"""From a pandas table to a data set: labels, numbers, one-hot categories and groups."""
 
 from __future__ import annotations
 
@@ -14,27 +14,30 @@ from fsgym.dataset import Dataset
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_BYTES = 4_000_000_000
-ID_LEVELS = 100
+MAX_TABLE_BYTES = 4_000_000_000  # of a dense float32 table
+MAX_TEXT_LEVELS = 100  # with more distinct texts, in over half of the rows, a column is taken for an identifier
 MISSING_NUMBERS = ("?", "NA", "N/A", "NaN", "nan", "null", "None")
 
 
 def check_size(n_samples: int, n_features: int, what: str) -> None:
     """ValueError when the dense float32 table would not fit into about 4 GB."""
     need = 4 * int(n_samples) * int(n_features)
-    if need > MAX_BYTES:
+    if need > MAX_TABLE_BYTES:
         raise ValueError(
             f"{what} is {n_samples} x {n_features}, which needs {need / 1e9:.1f} GB as a dense float32 table "
-            f"and the limit is {MAX_BYTES / 1e9:.0f} GB; drop columns or rows first"
+            f"and the limit is {MAX_TABLE_BYTES / 1e9:.0f} GB; drop columns or rows first"
         )
 
 
 def take_target(frame: pd.DataFrame, target: str, what: str) -> tuple[pd.DataFrame, NDArray]:
-    """The features, and the labels as ints or text; ValueError where a label is missing or is no class."""
+    """The feature columns, and the labels as ints or text.
+
+    ValueError where a label is missing, or the labels are too many different values for classes.
+    """
     column: Any = frame[target]
-    lost = int(column.isna().sum())
-    if lost:
-        raise ValueError(f"{lost} row(s) of {what} have no value in the target column {target!r}; remove them")
+    n_missing = int(column.isna().sum())
+    if n_missing:
+        raise ValueError(f"{n_missing} row(s) of {what} have no value in the target column {target!r}; remove them")
     if column.dtype.name == "category":
         column = column.astype(column.cat.categories.dtype)
     labels = column.to_numpy()
@@ -46,13 +49,13 @@ def take_target(frame: pd.DataFrame, target: str, what: str) -> tuple[pd.DataFra
     if distinct > max(20, len(labels) // 2):
         raise ValueError(
             f"the target column {target!r} of {what} has {distinct} distinct values in {len(labels)} rows, "
-            "which are no classes; choose another target, or make classes of its values"
+            "too many for classes; choose another target, or divide its values into classes"
         )
     return frame.drop(columns=target), labels
 
 
 def drop_columns(frame: pd.DataFrame, drop: Collection[str], what: str) -> pd.DataFrame:
-    """The table without the named columns; ValueError where a name is not a column."""
+    """The table without the named columns; ValueError where there is no such column."""
     for name in drop:
         if name not in frame.columns:
             raise ValueError(f"{what} has no column {name!r} to drop; its columns are {listing(frame.columns)}")
@@ -68,33 +71,36 @@ def encode(
     name: str,
     what: str,
 ) -> Dataset:
-    """A data set of the columns: numbers as they are, categories one-hot with one group per column.
+    """A data set of the columns: numbers unchanged, categories one-hot encoded with one group per column.
 
-    A category of two levels becomes one 0/1 column; of any other number, a column per level. Where a cell is
-    missing, all columns of its group are NaN. With ``one_hot=False`` a category becomes one column of codes
-    0, 1, ... in the order of its sorted levels. Without categories there are no groups.
+    A category of two levels becomes a single 0/1 column, any other a column per level. A missing cell is NaN in all
+    columns of its group. With ``one_hot=False`` a category becomes one column of codes 0, 1, ... in the order of its
+    sorted levels. Without categories there are no groups.
 
     Parameters
     ----------
     frame : DataFrame of shape (n_samples, n_columns)
     labels : array of shape (n_samples,)
-    categorical : names of the columns that are categories although they hold numbers
+    categorical : names of columns of numbers that are categories
+    one_hot : bool
+    name : str, of the data set
+    what : str, the source, for messages
     """
     if frame.shape[1] == 0:
         raise ValueError(f"{what} has no feature column besides the target")
     blocks: list[NDArray[np.float32]] = []
     names: list[str] = []
     groups: list[list[int]] = []
-    found = False
+    has_categories = False
     width = 0
     for key in frame.columns:
         column: Any = frame[key]
-        numeric = None if key in categorical else _numbers(column, what)
+        numeric = None if key in categorical else _numeric_column(column, what)
         if numeric is not None:
             columns, titles = [numeric], [str(key)]
         else:
-            found = True
-            columns, titles = _levels(column, key in categorical, one_hot, what)
+            has_categories = True
+            columns, titles = _encode_category(column, key in categorical, one_hot, what)
         groups.append(list(range(width, width + len(columns))))
         width += len(columns)
         check_size(len(frame), width, what)
@@ -105,14 +111,14 @@ def encode(
         np.column_stack(blocks),
         labels,
         feature_names=names,
-        groups=groups if found and one_hot else None,
-        group_names=titles if found and one_hot else None,
+        groups=groups if has_categories and one_hot else None,
+        group_names=titles if has_categories and one_hot else None,
         name=name,
     )
 
 
-def _numbers(column: Any, what: str) -> NDArray[np.float32] | None:
-    """The column as float32, or None where it holds text."""
+def _numeric_column(column: Any, what: str) -> NDArray[np.float32] | None:
+    """The column as float32 (n_samples,), or None where it holds text."""
     import pandas as pd
 
     text = column.dtype.name == "category" or not pd.api.types.is_numeric_dtype(column.dtype)
@@ -122,24 +128,28 @@ def _numbers(column: Any, what: str) -> NDArray[np.float32] | None:
         values = np.array([np.nan] * len(column)) if text else column.to_numpy(np.float64, na_value=np.nan)
         values = values.astype(np.float32)
     if np.isinf(values).any():
-        raise ValueError(f"the column {column.name!r} of {what} holds infinite or too large values; mend or drop it")
+        raise ValueError(
+            f"the column {column.name!r} of {what} has infinite values or values beyond float32; correct or drop it"
+        )
     return values
 
 
-def _levels(column: Any, listed: bool, one_hot: bool, what: str) -> tuple[list[NDArray[np.float32]], list[str]]:
-    """Columns of 0/1 (or one of codes), NaN where the cell is missing, and their names."""
+def _encode_category(
+    column: Any, listed: bool, one_hot: bool, what: str
+) -> tuple[list[NDArray[np.float32]], list[str]]:
+    """Columns of 0/1 (or one column of codes), NaN where the cell is missing, and their names."""
     import pandas as pd
 
     missing = column.isna().to_numpy()
     text = pd.Series([str(v) for v in column.to_numpy(dtype=object)[~missing]], dtype=object)
-    codes, found = pd.factorize(text)
-    levels = [str(v) for v in found]
-    if not listed and len(levels) > ID_LEVELS and 2 * len(levels) > len(column):
+    codes, distinct = pd.factorize(text)
+    levels = [str(v) for v in distinct]
+    if not listed and len(levels) > MAX_TEXT_LEVELS and 2 * len(levels) > len(column):
         raise ValueError(
             f"the text column {column.name!r} of {what} has {len(levels)} distinct values in {len(column)} "
             "rows, which looks like an identifier; drop it (drop=[...], or --drop on the command line)"
         )
-    order = sorted(range(len(levels)), key=lambda i: _rank(levels[i]))
+    order = sorted(range(len(levels)), key=lambda i: _level_order(levels[i]))
     rank = np.empty(len(levels), dtype=np.int64)
     rank[order] = np.arange(len(levels))
     levels = [levels[i] for i in order]
@@ -147,18 +157,18 @@ def _levels(column: Any, listed: bool, one_hot: bool, what: str) -> tuple[list[N
     values[~missing] = rank[codes]
     if not one_hot or not levels:
         return [values], [str(column.name)]
-    shown = [1] if len(levels) == 2 else range(len(levels))
-    check_size(len(column), len(shown), what)
+    indicated = [1] if len(levels) == 2 else range(len(levels))
+    check_size(len(column), len(indicated), what)
     columns = []
-    for level in shown:
+    for level in indicated:
         indicator = (values == level).astype(np.float32)
         indicator[missing] = np.nan
         columns.append(indicator)
-    return columns, [f"{column.name}={levels[i]}" for i in shown]
+    return columns, [f"{column.name}={levels[i]}" for i in indicated]
 
 
-def _rank(level: str) -> tuple[int, float, str]:
-    """Numbers in their order first, then text."""
+def _level_order(level: str) -> tuple[int, float, str]:
+    """Sorting key of a level: numbers in their order first, then text."""
     try:
         number = float(level)
     except ValueError:

@@ -1,4 +1,4 @@
-"""``load_dataset``: one name, wherever the data are."""
+"""``load_dataset``: a data set by name or path, from any source."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fsgym.dataset import Dataset
-from fsgym.datasets.catalog import unknown
+from fsgym.datasets.catalog import unknown_dataset
 from fsgym.datasets.embedded import EMBEDDED, load_embedded
 from fsgym.datasets.folder import (
     SUFFIXES,
-    Parts,
+    LoadedDataset,
+    drop_features,
     find_folder,
     load_file,
     load_from_folder,
     read_manifest,
-    without,
 )
 from fsgym.datasets.openml import OPENML, load_from_openml
 
-SPLITS = ("all", "train", "test")
+SPLIT_NAMES = ("all", "train", "test")
 
 
 def load_dataset(
@@ -39,34 +39,34 @@ def load_dataset(
 
     A name is looked up among the embedded sets (``breast_cancer``, ``wine``, ``digits``), then as a path,
     then in the local folder, then among the OpenML sets known by name; ``openml:NAME`` and
-    ``openml:NUMBER`` go there straight. ``list_datasets()`` shows all names.
+    ``openml:NUMBER`` are always loaded from OpenML. ``list_datasets()`` shows all names.
 
-    Text columns, and those that a manifest lists, are categories: one-hot encoded, with one group per
-    original column, so that asking for a category costs one acquisition; one of two levels is a single 0/1
-    column. Numbers stay as they are. Without a category there are no groups. A missing cell is NaN, in all
+    Text columns, and those that a manifest lists, are categories. They are one-hot encoded, with one group per
+    original column, so that one acquisition reveals the whole category; a category of two levels is a single 0/1
+    column. Numbers are unchanged. Without categories there are no groups. A missing cell is NaN in all
     columns of its category. All values are float32 and unscaled.
 
     Parameters
     ----------
     name : str or path
-        As above. A file is CSV with one header line (``.csv``, ``.csv.gz``, UTF-8, comma separated; an
-        empty cell is missing, and in columns of numbers so are ``?``, ``NA``, ``nan``, ``null``), or
-        ``.npz`` with ``X`` and ``y``.
+        As above. A file is CSV with one header line (``.csv`` or ``.csv.gz``, UTF-8, comma separated; empty cells
+        are missing, and in columns of numbers also ``?``, ``NA``, ``nan``, ``null``), or ``.npz`` with ``X`` and
+        ``y``.
     split : {"all", "train", "test"}
-        The official parts where the set has them, else a stratified random split. Columns, classes and
-        bounds are those of the whole in every part.
+        The official parts if the data set has them, else a stratified random split. Each part has the columns,
+        classes and bounds of the whole data set.
     data_dir : path, optional
-        A folder with a ``MANIFEST.json``, or of plain ``NAME.csv`` files; by default the one that the
-        environment variable ``FSGYM_DATA`` names.
+        A folder with a ``MANIFEST.json``, or of plain ``NAME.csv`` files; by default that of the
+        environment variable ``FSGYM_DATA``.
     target : str, optional
-        The column of the labels (CSV and OpenML only); by default ``target`` for CSV, OpenML's own choice
-        there. A row without a label is an error.
+        The column of the labels (CSV and OpenML only); by default ``target`` for CSV, and the default
+        target for OpenML. A row without a label is an error.
     drop : sequence of str, optional
         Columns (or groups) to leave out, such as identifiers.
     one_hot : bool
         False: a category is one column of codes 0, 1, ..., and there are no groups.
     train_share : float
-        Share of the rows in the training part, where there are no official parts.
+        Share of the rows in the training part, if there are no official parts.
     seed : int or None
         Seed of the random split.
 
@@ -78,10 +78,10 @@ def load_dataset(
     ------
     ValueError, TypeError
         In one sentence: unknown name (with a suggestion), no such column, a column that looks like an
-        identifier, a damaged file (never unpickled), other shape or class sizes than the manifest or the
-        table tells.
+        identifier, a damaged file (never unpickled), or a shape or class sizes other than in the manifest or the
+        built-in table.
     OSError
-        In one sentence: no such file or folder, OpenML not reached.
+        In one sentence: no such file or folder, or OpenML cannot be reached.
 
     Examples
     --------
@@ -93,12 +93,12 @@ def load_dataset(
     """
     if not isinstance(name, str | os.PathLike):
         raise TypeError(f"name must be the name of a data set or a path, got {type(name).__name__}")
-    if split not in SPLITS:
-        raise ValueError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+    if split not in SPLIT_NAMES:
+        raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {split!r}")
     if target is not None and not isinstance(target, str):
         raise TypeError(f"target must be the name of a column, got {target!r}")
-    dropped = _names(drop)
-    whole, n_train = _find(os.fspath(name), data_dir, target, dropped, bool(one_hot))
+    dropped = _check_drop(drop)
+    whole, n_train = _load_by_name(os.fspath(name), data_dir, target, dropped, bool(one_hot))
     if split == "all":
         return whole
     if n_train is None:
@@ -106,7 +106,7 @@ def load_dataset(
     return whole.rows(range(n_train) if split == "train" else range(n_train, whole.n_samples))
 
 
-def _names(drop: Sequence[str]) -> tuple[str, ...]:
+def _check_drop(drop: Sequence[str]) -> tuple[str, ...]:
     names = (drop,) if isinstance(drop, str) else drop
     try:
         names = tuple(names)
@@ -117,29 +117,31 @@ def _names(drop: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _find(name: str | bytes, data_dir, target: str | None, drop: tuple[str, ...], one_hot: bool) -> Parts:
+def _load_by_name(
+    name: str | bytes, data_dir, target: str | None, drop: tuple[str, ...], one_hot: bool
+) -> LoadedDataset:
     name = os.fsdecode(name)
     if "\0" in name:
-        raise ValueError(f"unknown data set {name!r}; a name has no null characters")
+        raise ValueError(f"unknown data set {name!r}; a name must not contain null characters")
     if name in EMBEDDED:
         if target is not None:
-            raise ValueError(f"target only serves CSV files and OpenML, and {name!r} is embedded")
-        return Parts(without(load_embedded(name), drop))
+            raise ValueError(f"target is only for CSV files and OpenML, and {name!r} is embedded")
+        return LoadedDataset(drop_features(load_embedded(name), drop))
     options = {"target": target, "drop": drop, "one_hot": one_hot}
     if name.startswith("openml:"):
         which = name.removeprefix("openml:").strip()
         if not re.fullmatch(r"[\w.()+,&'-]+", which):
             raise ValueError(f"openml: must be followed by a plain name or a number, got {which!r}")
-        return Parts(load_from_openml(int(which) if which.isdecimal() else which, **options))
+        return LoadedDataset(load_from_openml(int(which) if which.isdecimal() else which, **options))
     if _is_path(name):
-        return Parts(load_file(Path(name).expanduser(), **options))
+        return LoadedDataset(load_file(Path(name).expanduser(), **options))
     folder = find_folder(data_dir)
     records = {} if folder is None else read_manifest(folder)
     if folder is not None and name in records:
         return load_from_folder(folder, name, records[name], **options)
     if name in OPENML:
-        return Parts(load_from_openml(name, OPENML[name], **options))
-    raise unknown(name, [*EMBEDDED, *records, *OPENML], folder is not None)
+        return LoadedDataset(load_from_openml(name, OPENML[name], **options))
+    raise unknown_dataset(name, [*EMBEDDED, *records, *OPENML], folder is not None)
 
 
 def _is_path(name: str) -> bool:

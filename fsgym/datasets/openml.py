@@ -1,4 +1,4 @@
-"""Sets of the papers on OpenML, and any other that the user names."""
+"""Data sets from OpenML: those of the papers, checked, and any other by name or number."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import numpy as np
 
 from fsgym.checks import listing
 from fsgym.dataset import Dataset
-from fsgym.datasets.files import DAMAGE, first_line
-from fsgym.datasets.folder import without
+from fsgym.datasets.files import READ_ERRORS, first_line
+from fsgym.datasets.folder import drop_features
 from fsgym.datasets.frames import check_size, drop_columns, encode, take_target
 
-TIMEOUT = 30.0
+TIMEOUT_SECONDS = 30.0  # of a connection
 
 
 class Entry(NamedTuple):
-    """Where a set is on OpenML and what must come: rows, columns before one-hot, class sizes in any order."""
+    """A data set's number on OpenML and its expected shape (before one-hot encoding) and class sizes, largest first."""
 
     data_id: int
     n_samples: int
@@ -51,7 +51,7 @@ OPENML = {
         (813, 805, 803, 796, 792, 789, 787, 786, 783, 783, 775, 773, 768,
          766, 764, 761, 758, 755, 753, 752, 748, 747, 739, 736, 734, 734),
     ),
-    # The donors' train/test selector, which most papers take for the class.
+    # The donors' train/test selector, which most papers use as the class.
     "liver_disorders": Entry(8, 345, 6, (200, 145), target="selector"),
     "madelon": Entry(1485, 2600, 500, (1300, 1300)),
     "mnist": Entry(
@@ -72,7 +72,7 @@ OPENML = {
     "transfusion": Entry(1464, 748, 4, (570, 178)),
     "vehicle": Entry(54, 846, 18, (218, 217, 212, 199)),
     "vote": Entry(56, 435, 16, (267, 168)),
-    # Who speaks is no measurement; the papers use the ten of the signal.
+    # The speaker is not a measurement; the papers use the ten features of the signal.
     "vowel": Entry(307, 990, 10, (90,) * 11, not_features=("Train_or_Test", "Speaker_Number", "Sex")),
     "wdbc": Entry(1510, 569, 30, (357, 212)),
     "wine_quality_red": Entry(40691, 1599, 11, (681, 638, 199, 53, 18, 10)),
@@ -89,14 +89,14 @@ def load_from_openml(
     drop: Collection[str] = (),
     one_hot: bool = True,
 ) -> Dataset:
-    """The set of that name or number; where ``entry`` is given, its shape and class sizes are checked.
+    """The data set of that name or number; if ``entry`` is given, shape and class sizes are checked.
 
     Raises
     ------
     OSError
-        When OpenML cannot be reached; the sentence tells how to do without it.
+        When OpenML cannot be reached; the message suggests an alternative.
     ValueError
-        When there is no such set, its answer is damaged, or shape and class sizes are not those of ``entry``.
+        When there is no such data set, the download is damaged, or shape and class sizes are not those of ``entry``.
     """
     column = target or (entry.target if entry else None)
     bunch = _fetch(which, entry.data_id if entry else None, column or "default-target")
@@ -109,13 +109,13 @@ def load_from_openml(
     if hasattr(bunch.data, "toarray"):
         check_size(bunch.data.shape[0], bunch.data.shape[1], what)
         dataset = Dataset(bunch.data.toarray(), np.asarray(bunch.target), feature_names=bunch.feature_names, name=name)
-        return without(dataset, drop)
+        return drop_features(dataset, drop)
     frame = bunch.frame
     if entry:
         frame = frame.drop(columns=[c for c in entry.not_features if c in frame.columns])
     features, labels = take_target(frame, label, what)
     if entry:
-        _check(entry, features.shape, labels, what, sizes=column == entry.target)
+        _check_entry(entry, features.shape, labels, what, sizes=column == entry.target)
     features = drop_columns(features, drop, what)
     dataset = encode(features, labels, one_hot=one_hot, name=name, what=what)
     if entry is None or entry.image_shape is None or drop:
@@ -123,26 +123,26 @@ def load_from_openml(
     return dataset.replace(image_shape=entry.image_shape)
 
 
-def _check(entry: Entry, shape: tuple[int, int], labels: np.ndarray, what: str, sizes: bool) -> None:
-    found = tuple(sorted((int(n) for n in np.unique(labels, return_counts=True)[1]), reverse=True))
+def _check_entry(entry: Entry, shape: tuple[int, int], labels: np.ndarray, what: str, sizes: bool) -> None:
+    class_sizes = tuple(sorted((int(n) for n in np.unique(labels, return_counts=True)[1]), reverse=True))
     expected = (entry.n_samples, entry.n_features)
     if shape != expected:
         raise ValueError(
             f"{what} (number {entry.data_id}) must have {expected[0]} rows and {expected[1]} features, got "
-            f"{shape[0]} and {shape[1]}; OpenML's copy has changed, so take a file of your own"
+            f"{shape[0]} and {shape[1]}; OpenML's copy has changed, so use a file of your own"
         )
-    if sizes and found != entry.class_sizes:
+    if sizes and class_sizes != entry.class_sizes:
         raise ValueError(
             f"{what} (number {entry.data_id}) must have classes of {listing(entry.class_sizes)} rows, got "
-            f"{listing(found)}; OpenML's copy has changed, so take a file of your own"
+            f"{listing(class_sizes)}; OpenML's copy has changed, so use a file of your own"
         )
 
 
 @contextmanager
-def _patience():
-    """Connections give up after a while instead of waiting for ever."""
+def _socket_timeout():
+    """Limit the time of connections within the block."""
     before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(TIMEOUT if before is None else before)
+    socket.setdefaulttimeout(TIMEOUT_SECONDS if before is None else before)
     try:
         yield
     finally:
@@ -156,7 +156,7 @@ def _fetch(which: str | int, data_id: int | None, target: str) -> Any:
 
     number = which if isinstance(which, int) else data_id
     try:
-        with warnings.catch_warnings(), _patience():
+        with warnings.catch_warnings(), _socket_timeout():
             warnings.simplefilter("ignore")
             if number is None:
                 return fetch_openml(name=str(which), target_column=target)
@@ -164,17 +164,17 @@ def _fetch(which: str | int, data_id: int | None, target: str) -> Any:
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
         raise _damaged(which, error) from None
     except urllib.error.HTTPError as error:
-        reason = f"it answered {error.code}"
+        reason = f"HTTP status {error.code}"
         error.close()
     except (OSError, http.client.HTTPException) as error:
         reason = first_line(getattr(error, "reason", error))
-    except (ImportError, AttributeError, *DAMAGE) as error:
+    except (ImportError, AttributeError, *READ_ERRORS) as error:
         raise _damaged(which, error) from None
     remedy = "give the path of a CSV file of your own"
     if data_id is not None:
         remedy = f"put {which}.csv into a folder and name it with data_dir (--data-dir) or the variable FSGYM_DATA"
-    raise OSError(f"the set {which!r} could not be had from OpenML ({reason}); check the network, or {remedy}")
+    raise OSError(f"the data set {which!r} could not be loaded from OpenML ({reason}); check the network, or {remedy}")
 
 
 def _damaged(which: str | int, error: BaseException) -> ValueError:
-    return ValueError(f"the set {which!r} cannot be taken from OpenML ({first_line(error)})")
+    return ValueError(f"the data set {which!r} cannot be loaded from OpenML ({first_line(error)})")

@@ -1,8 +1,9 @@
-"""``load_costs``: what each acquisition of a data set costs, from a file."""
+"""``load_costs``: prices of acquisitions from a file."""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import Any
 
 from fsgym.checks import listing
 from fsgym.dataset import Dataset
-from fsgym.datasets.files import check_file, first_line
-from fsgym.datasets.folder import find_folder, read_json
+from fsgym.datasets.files import first_line, read_json, read_text
+from fsgym.datasets.folder import find_folder
 
 
 def load_costs(
@@ -25,15 +26,14 @@ def load_costs(
     Parameters
     ----------
     path_or_name : str or path
-        A file: JSON ``{name: price}``; JSON ``{data set: {"costs": {name: price}}}``; or CSV with two
-        columns, name and price, with or without a header line. Or the name of a data set, whose prices are
-        then looked up in the ``costs.json`` of the local folder.
+        A file: JSON ``{name: price}``; JSON ``{data set: {"costs": {name: price}}}``; or CSV with two columns, name
+        and price, with or without a header line. Or the name of a data set, to be looked up in the ``costs.json`` of
+        the local folder.
     dataset : str or Dataset, optional
-        Which entry of a file that covers several data sets. A ``Dataset`` must get a price for every
-        acquisition; prices of what it does not have are left out of an entry, and are an error in a plain
-        list of prices.
+        The entry to use from a file that covers several data sets. For a ``Dataset``, every acquisition must have a
+        price; other prices are ignored in such an entry, but are an error in a plain list of prices.
     data_dir : path, optional
-        The local folder; by default the one that the environment variable ``FSGYM_DATA`` names.
+        The local folder; by default that of the environment variable ``FSGYM_DATA``.
 
     Returns
     -------
@@ -70,32 +70,32 @@ def load_costs(
                 "or the variable FSGYM_DATA"
             )
         wanted, path = str(path), folder / "costs.json"
-    prices, is_entry = _from_csv(path) if path.suffix == ".csv" else _from_json(path, wanted)
+    prices, is_entry = _prices_from_csv(path) if path.suffix == ".csv" else _prices_from_json(path, wanted)
     if known is not None:
-        strange = [k for k in prices if k not in known]
-        if strange and not is_entry:
-            raise ValueError(f"{path} prices {strange[0]!r}, which is none of the acquisitions {listing(known)}")
-        lost = [k for k in known if k not in prices]
-        if lost:
-            raise ValueError(f"{path} has no price for {lost[0]!r}; every acquisition of {wanted!r} needs one")
+        unknown = [k for k in prices if k not in known]
+        if unknown and not is_entry:
+            raise ValueError(f"{path} prices {unknown[0]!r}, which is none of the acquisitions {listing(known)}")
+        missing = [k for k in known if k not in prices]
+        if missing:
+            raise ValueError(f"{path} has no price for {missing[0]!r}; every acquisition of {wanted!r} needs one")
         prices = {k: prices[k] for k in known}
-    return {str(k): _price(v, str(k), path) for k, v in prices.items()}
+    return {str(k): _check_price(v, str(k), path) for k, v in prices.items()}
 
 
-def _price(value: Any, name: str, path: Path) -> float:
+def _check_price(value: Any, name: str, path: Path) -> float:
     if value is None:
-        raise ValueError(f"{path} gives no price for {name!r} (null); fill it in, or drop that feature")
+        raise ValueError(f"{path} has no price for {name!r} (null); add one, or drop that feature")
     try:
         price = float(value) if not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
         price = math.nan
     if not math.isfinite(price) or price < 0:
-        raise ValueError(f"{path} must give {name!r} a price that is a number from 0 on, got {value!r}")
+        raise ValueError(f"{path} must have a number of at least 0 as the price of {name!r}, got {value!r}")
     return price
 
 
-def _from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], bool]:
-    """Prices, and whether they are an entry of a file for several data sets."""
+def _prices_from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], bool]:
+    """Prices by name, and whether they are an entry of a file for several data sets."""
     content = read_json(path)
     if not isinstance(content, dict) or not content:
         raise ValueError(f"{path} must map names to prices, or data sets to their prices")
@@ -104,7 +104,7 @@ def _from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], bool]:
     if wanted is None and len(content) == 1:
         wanted = next(iter(content))
     if wanted is None:
-        raise ValueError(f"{path} has prices of several data sets; choose one with dataset=...: {listing(content)}")
+        raise ValueError(f"{path} has prices of several data sets; select one with dataset=...: {listing(content)}")
     entry = content.get(wanted)
     if entry is None:
         raise ValueError(f"{path} has no prices of {wanted!r}; it has those of {listing(content)}")
@@ -114,23 +114,23 @@ def _from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], bool]:
     return costs, True
 
 
-def _from_csv(path: Path) -> tuple[dict[str, Any], bool]:
-    check_file(path)
+def _prices_from_csv(path: Path) -> tuple[dict[str, Any], bool]:
+    """Prices by name; never an entry of a file for several data sets."""
+    text = read_text(path)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except (csv.Error, UnicodeDecodeError) as error:
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
+    except csv.Error as error:
         raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
     if any(len(row) != 2 for row in rows):
         raise ValueError(f"{path} must have two columns, name and price, in every line")
     if rows and not _is_number(rows[0][1]):
         rows = rows[1:]
     if not rows:
-        raise ValueError(f"{path} holds no prices")
+        raise ValueError(f"{path} has no prices")
     prices: dict[str, Any] = {}
     for name, price in rows:
         if name in prices:
-            raise ValueError(f"{path} prices {name!r} twice; keep one line")
+            raise ValueError(f"{path} has two prices for {name!r}; remove one line")
         prices[name] = price.strip() or None
     return prices, False
 

@@ -1,4 +1,4 @@
-"""The Markov decision process: compiled rules (``kernels``), their options (``options``), checked (``Rules``)."""
+"""The Markov decision process: compiled functions (``kernels``), options (``options``) and checked ``Rules``."""
 
 from fsgym.rules.kernels import MISSING, NO_BUDGET, OPEN, TAKEN, Costs, State, Tables
 from fsgym.rules.options import RuleOptions

@@ -1,19 +1,19 @@
-"""The whole Markov decision process: what may be done, what it does, what it costs.
+"""The Markov decision process in compiled functions: legal actions, transitions and prices.
 
 A state is (x, z) (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012, section 3.1). Actions 0..J-1 acquire;
-action J + k answers class k and ends the episode. Answering is always legal. An acquisition j is legal while
+action J + k answers class k and ends the episode. Answering is always legal. An acquisition j is legal if
 
-* it has not been made, and can be had for this datum (at least one of its features is not NaN),
-* fewer than ``budget`` acquisitions were made, and its price keeps what is spent within ``budget_cost``,
-* all its prerequisites were acquired,
-* it is related to what was acquired, where unrelated acquisitions are forbidden (the first is free to choose).
+* it has not been made, and is available for this row (at least one of its features is not NaN),
+* fewer than ``budget`` acquisitions have been made, and the total price including j is at most ``budget_cost``,
+* all its prerequisites have been acquired,
+* it is related to earlier acquisitions, if unrelated ones are forbidden (the first acquisition may be any).
 
-It costs ``lam * costs[j]``, or ``lam * unrelated_costs[j]`` when it is not related to what was acquired.
-The reward is minus the price, and minus ``error_costs[answer, truth]`` for the answer; so the return of an
-episode is minus the regularised loss of its datum (equations 2, 5, 6 and 8).
+It costs ``lam * costs[j]`` if it is related to earlier acquisitions or there is no relation, ``lam *
+unrelated_costs[j]`` otherwise. The reward is minus this cost, or minus ``error_costs[answer, true class]`` for an
+answer; so the return of an episode is minus the regularised loss of its row (equations 2, 5, 6 and 8).
 
-The compiled functions below are these rules, for state ``e`` of a batch; environments, evaluation and learners all
-call them. ``fsgym.rules.rules`` holds their parameters, checked, and applies them to batches.
+Each function works on state ``e`` of a batch, under the tables ``t``. Environments, evaluation and learners all call
+these functions. ``fsgym.rules.rules`` checks the parameters and applies the functions to batches.
 """
 
 from __future__ import annotations
@@ -24,48 +24,48 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-OPEN, TAKEN, MISSING = 0, 1, 2
+OPEN, TAKEN, MISSING = 0, 1, 2  # status of an acquisition
 NO_BUDGET = np.iinfo(np.int64).max
 
 
 class Tables(NamedTuple):
-    """What the compiled rules read. J acquisitions; lists of lists are stored flat, with the first index of each."""
+    """The parameters of compiled functions. J acquisitions; lists of lists are stored flat, with the start of each."""
 
     member: NDArray[np.int32]  # features, acquisition by acquisition
     member_first: NDArray[np.int32]  # (J + 1,)
-    costs: NDArray[np.float64]  # (J,) price when related
-    unrelated: NDArray[np.float64]  # (J,) price when not
-    neighbour: NDArray[np.int32]  # those that become related to something when j is acquired
+    costs: NDArray[np.float64]  # (J,) prices, in the unit of ``costs``
+    unrelated: NDArray[np.float64]  # (J,) prices of acquisitions that are not related to earlier ones
+    neighbour: NDArray[np.int32]  # the acquisitions that are related to j
     neighbour_first: NDArray[np.int32]  # (J + 1,)
     need: NDArray[np.int32]  # prerequisites
     need_first: NDArray[np.int32]  # (J + 1,)
-    relational: bool
-    all_related: bool  # related to all that was acquired, or to any of it
-    empty_is_related: bool
+    relational: bool  # there is a relation
+    all_related: bool  # an acquisition must be related to all earlier ones, else to any
+    empty_is_related: bool  # the first acquisition counts as related
     forbid: bool  # unrelated acquisitions are illegal
-    independent: bool  # an acquisition changes the price and legality of no other, but for the count
+    independent: bool  # no acquisition changes the price or legality of another, except through ``budget``
     budget: int
     budget_cost: float
 
 
 class Costs(NamedTuple):
-    """What rewards are made of, beside prices."""
+    """The parameters of rewards, except prices."""
 
-    lam: float  # of one unit of ``costs``, in units of the error costs
-    error_costs: NDArray[np.float64]  # (n_classes, n_classes), of the answer and the truth
-    costliest: NDArray[np.int64]  # (n_classes,) the answer that costs most, for each true class
+    lam: float  # exchange rate: one unit of ``costs`` in units of the error costs
+    error_costs: NDArray[np.float64]  # (n_classes, n_classes), by answer and true class
+    costliest: NDArray[np.int64]  # (n_classes,) the costliest answer for each true class
 
 
 class State(NamedTuple):
-    """States of ``size`` episodes, side by side. J acquisitions; written by the compiled rules.
+    """States of ``size`` episodes with J acquisitions, written by the compiled functions.
 
     Attributes
     ----------
-    legal : int8 (size, width), 1 for each legal action; what follows the acquisitions is always legal
-    status : int8 (size, J), OPEN, TAKEN or MISSING; independent rules leave what was taken OPEN
-    touching : int32 (size, J), how many of the acquisitions made each acquisition is related to
+    legal : int8 (size, width), 1 for each legal action; actions after the acquisitions are always legal
+    status : int8 (size, J), OPEN, TAKEN or MISSING; under independent rules it stays OPEN when taken
+    touching : int32 (size, J), the number of acquisitions made to which each acquisition is related
     n_taken : int64 (size,), number of acquisitions made
-    spent : float64 (size,), what they cost, in the unit of ``costs``
+    spent : float64 (size,), their total price, in the unit of ``costs``
     """
 
     legal: NDArray[np.int8]
@@ -76,7 +76,7 @@ class State(NamedTuple):
 
     @classmethod
     def blank(cls, size: int, n_acquisitions: int, width: int) -> State:
-        """Room for ``size`` states with ``width`` actions, or more where a kernel wants longer rows."""
+        """Zeros for ``size`` states; ``width`` is the number of actions, or more if a kernel needs longer rows."""
         return cls(
             np.zeros((size, width), np.int8),
             np.zeros((size, n_acquisitions), np.int8),
@@ -88,7 +88,7 @@ class State(NamedTuple):
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def is_related(t, state, e, j):
-    """Whether j is related to what was acquired."""
+    """Whether acquisition j is related to those made."""
     if state.n_taken[e] == 0:
         return t.empty_is_related
     if t.all_related:
@@ -98,7 +98,7 @@ def is_related(t, state, e, j):
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def price(t, state, e, j):
-    """What acquisition j costs now, in the unit of ``costs``."""
+    """The current price of acquisition j, in the unit of ``costs``."""
     if t.independent or not t.relational or is_related(t, state, e, j):
         return t.costs[j]
     return t.unrelated[j]
@@ -121,7 +121,7 @@ def is_legal(t, state, e, j):
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def acquire(t, state, e, j):
-    """Make acquisition j: bring the state up to date, what is legal included; return the price paid."""
+    """Make acquisition j: update the state, including ``legal``; return the price paid."""
     paid = price(t, state, e, j)
     state.n_taken[e] += 1
     state.spent[e] += paid
@@ -146,7 +146,7 @@ def _mark_taken(t, state, e, j):
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def start(t, state, e, X, row):
-    """Put state e at the beginning of an episode with the datum ``X[row]``."""
+    """Set state e to the start of an episode on ``X[row]``."""
     state.n_taken[e] = 0
     state.spent[e] = 0.0
     for j in range(t.costs.size):
@@ -159,8 +159,8 @@ def start(t, state, e, X, row):
 
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
-def place(t, state, e, taken, spent):
-    """Put state e where the acquisitions ``taken`` (bool, J) were made for ``spent``, and nothing is missing."""
+def set_acquired(t, state, e, taken, spent):
+    """Set state e to the acquisitions ``taken`` (bool, J) at the total price ``spent``, with no value missing."""
     state.n_taken[e] = 0
     state.spent[e] = spent
     for j in range(t.costs.size):
@@ -183,7 +183,7 @@ def _mark_legal(t, state, e):
 
 @njit(cache=True, nogil=True, forceinline=True, _nrt=False)
 def copy_state(t, state, source, target):
-    """Make state ``target`` equal to state ``source``, as far as the rules ``t`` read it."""
+    """Copy state ``source`` to state ``target``, as far as the rules ``t`` read it."""
     state.n_taken[target] = state.n_taken[source]
     state.spent[target] = state.spent[source]
     for a in range(state.legal.shape[1]):
@@ -195,8 +195,8 @@ def copy_state(t, state, source, target):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _price_sets(t, state, X, wanted, paid, admissible):
-    """Greedily cheapest order of each row's acquisitions, in state 0; see ``Rules.price_sets``."""
+def price_sets_greedily(t, state, X, wanted, paid, admissible):
+    """Compiled loop of ``Rules.price_sets``, which uses state 0 for all rows."""
     for i in range(len(X)):
         start(t, state, 0, X, i)
         while True:

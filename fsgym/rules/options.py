@@ -1,4 +1,4 @@
-"""The options of ``fsgym.Rules``, described once: estimators, ``compare`` and the command line take them from here."""
+"""The options of ``fsgym.Rules``, described once for estimators, ``compare`` and the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCALARS: tuple[Form, ...] = ("number", "count", "flag", "word")
 
 
 class RuleOptionsButLam(TypedDict, total=False):
-    """The options of ``Rules``, for functions that name ``lam`` themselves."""
+    """The options of ``Rules``, for functions that have a parameter ``lam`` of their own."""
 
     groups: Any
     costs: Any
@@ -30,7 +30,7 @@ class RuleOptionsButLam(TypedDict, total=False):
 
 
 class RuleOptions(RuleOptionsButLam, total=False):
-    """The options of ``Rules``, for functions that hand them on."""
+    """The options of ``Rules``, for functions that pass them on."""
 
     lam: float
 
@@ -41,13 +41,13 @@ class RuleOption(NamedTuple):
     Attributes
     ----------
     name : str
-    default : its value where it is not given
+    default : its default value
     form : str
-        How it is given: a "number", a "count" (whole number), a "flag" (bool), a "word" (one of ``words``); "prices"
-        of the acquisitions (or one of ``words``); "pairs" of acquisitions, or which acquisition "needs" which (both are
-        matrices (J, J) in ``Rules``); the costs of "errors", (c, c); "groups" of features.
+        The kind of its value: a "number", a "count" (whole number), a "flag" (bool) or a "word" (one of ``words``);
+        "prices" of the acquisitions (or one of ``words``); "pairs" of related acquisitions, or which acquisition
+        "needs" which (both are matrices (J, J) in ``Rules``); costs of "errors", a matrix (c, c); "groups" of features.
     help : str, a sentence for the command line
-    words : tuple of str
+    words : tuple of str, the words that it may be
     """
 
     name: str
@@ -58,22 +58,30 @@ class RuleOption(NamedTuple):
 
 
 OPTIONS = (  # in the order of ``Rules``
-    RuleOption("lam", 0.01, "number", "Price of one unit of costs, in units of the error costs."),
-    RuleOption("groups", None, "groups", "What is acquired together."),
+    RuleOption("lam", 0.01, "number", "Exchange rate: the price of one unit of costs, in units of the error costs."),
+    RuleOption("groups", None, "groups", "Features that are acquired together."),
     RuleOption("costs", None, "prices", "Prices of the acquisitions."),
-    RuleOption("unrelated_costs", None, "prices", "Prices of what is not related to what was acquired.", ("forbid",)),
-    RuleOption("related", None, "pairs", "Acquisitions that belong together; needs unrelated costs."),
-    RuleOption("relation", "any", "word", "Related to any, or to all, of what was acquired.", ("any", "all")),
-    RuleOption("empty_is_related", True, "flag", "Whether the first acquisition has the price of related ones."),
-    RuleOption("error_costs", None, "errors", "Costs of answers."),
-    RuleOption("budget", None, "count", "Most acquisitions for a row."),
-    RuleOption("budget_cost", None, "number", "Highest total price for a row, in units of costs."),
-    RuleOption("prerequisites", None, "needs", "What must be acquired before an acquisition."),
+    RuleOption(
+        "unrelated_costs", None, "prices", "Prices of acquisitions that are not related to earlier ones.", ("forbid",)
+    ),
+    RuleOption("related", None, "pairs", "Pairs of related acquisitions; needs unrelated costs."),
+    RuleOption(
+        "relation",
+        "any",
+        "word",
+        "Whether an acquisition must be related to any, or to all, of the earlier ones.",
+        ("any", "all"),
+    ),
+    RuleOption("empty_is_related", True, "flag", "Whether the first acquisition counts as related."),
+    RuleOption("error_costs", None, "errors", "Costs of each answer for each true class."),
+    RuleOption("budget", None, "count", "Largest number of acquisitions for a row."),
+    RuleOption("budget_cost", None, "number", "Largest total price for a row, in units of costs."),
+    RuleOption("prerequisites", None, "needs", "Acquisitions that must come before an acquisition."),
     RuleOption(
         "missing",
         "unavailable",
         "word",
-        "Whether an empty cell is unavailable, or an error.",
+        "Whether an empty cell is an unavailable value or an error.",
         ("unavailable", "error"),
     ),
 )
@@ -81,16 +89,16 @@ OPTIONS = (  # in the order of ``Rules``
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def not_named_by(function: Callable[..., Any]) -> tuple[RuleOption, ...]:
-    """The options that a function has no parameter for: those that its ``**options`` may hold."""
+def unnamed_options(function: Callable[..., Any]) -> tuple[RuleOption, ...]:
+    """The options that are not parameters of a function, so that its ``**options`` may hold them."""
     named = inspect.signature(function).parameters
     return tuple(option for option in OPTIONS if option.name not in named)
 
 
 def takes_rule_options(function: Function) -> Function:
-    """Let ``**options`` of a function be the options of ``Rules`` that it does not name itself.
+    """Decorator: ``**options`` of a function are the options of ``Rules`` that are not among its parameters.
 
-    Its signature shows them with their defaults, and any other keyword is a TypeError with a suggestion.
+    The signature shows them with their defaults; any other keyword raises TypeError with a suggestion.
 
     Examples
     --------
@@ -109,7 +117,7 @@ def takes_rule_options(function: Function) -> Function:
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     shared = [
         inspect.Parameter(o.name, inspect.Parameter.KEYWORD_ONLY, default=o.default, annotation=hints[o.name])
-        for o in not_named_by(function)
+        for o in unnamed_options(function)
     ]
     known = [p.name for p in (*own, *shared)]
 

@@ -1,4 +1,4 @@
-"""The parameters of the decision process, checked; and its functions on batches."""
+"""``Rules``: the checked parameters of the decision process, and its functions on batches."""
 
 from __future__ import annotations
 
@@ -9,62 +9,62 @@ from typing import Any, Literal, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import brief, number, partition, price_list
+from fsgym.checks import brief, check_groups, check_number, check_prices
 from fsgym.dataset import Dataset
 from fsgym.rules.checks import (
-    acquisition_budget,
-    acquisition_names,
-    error_cost_matrix,
-    flat,
-    one_of,
-    purse,
+    check_acquisition_names,
+    check_bool,
+    check_budget,
+    check_budget_cost,
+    check_choice,
+    check_error_costs,
+    check_relation,
+    check_sizes,
+    check_unrelated_costs,
+    ragged_to_flat,
     refuse_cycles,
-    refuse_overflow,
-    sizes,
-    truth,
-    unrelated_prices,
-    zero_one,
 )
-from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, _price_sets, price
+from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily
 from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
 
 
 class Rules:
-    """The parameters of the decision process, checked, and its functions on batches.
+    """The checked parameters of the decision process, and its functions on batches.
 
-    Every variant of Dulac-Arnold et al. (2012, section 4) is a choice of these parameters, and all combine.
+    Every variant of Dulac-Arnold et al. (2012, section 4) is a choice of these parameters; all can be combined.
 
     Parameters
     ----------
     n_features, n_classes : int
         Size of the data.
     lam : float, default 0.01
-        Price of one unit of ``costs``, in units of the error costs (the paper's lambda).
-    groups : sequence of sequences of int, or one group number a feature, optional
-        What each acquisition reveals; groups partition the features (eq. 8). Default: one feature each.
+        Exchange rate between cost and errors: the price of one unit of ``costs`` in units of ``error_costs`` (the
+        paper's lambda). With 0.01, a hundred units of cost weigh as much as one error.
+    groups : sequence of sequences of int, or one group number per feature, optional
+        The features that each acquisition reveals; groups partition the features (eq. 8). Default: one feature each.
     costs : float, array-like of shape (n_acquisitions,), or mapping name -> price, default 1
         Price of each acquisition, >= 0 (the paper's xi, eq. 6, with ``lam=1``).
     unrelated_costs : like costs, or "forbid", optional
-        Price of an acquisition that is not related to what was acquired (the paper's gamma, section 4.2.5);
-        "forbid" makes it illegal. Needs ``related``.
+        Price of an acquisition that is not related to earlier ones (the paper's gamma, section 4.2.5); "forbid" makes
+        it illegal. Needs ``related``.
     related : array-like of shape (n_acquisitions, n_acquisitions), optional
         ``related[j, i]``: j is related to i.
     relation : {"any", "all"}, default "any"
-        Related to any, or to all, of what was acquired.
+        Whether an acquisition must be related to any, or to all, of the earlier ones.
     empty_is_related : bool, default True
-        Whether the first acquisition costs ``costs`` or ``unrelated_costs``.
+        Whether the first acquisition costs ``costs`` (True) or ``unrelated_costs`` (False).
     error_costs : array-like of shape (n_classes, n_classes), optional
-        ``error_costs[answer, truth]``; may be negative. Default: 1 for a wrong answer, 0 for a right one.
+        ``error_costs[answer, true class]``; may be negative. Default: 1 for a wrong answer, 0 for a correct one.
     budget : int, optional
-        Largest number of acquisitions, >= 0 (eq. 5).
+        Largest number of acquisitions for a row, >= 0 (eq. 5).
     budget_cost : float, optional
-        Largest total price, in the unit of ``costs``. Sums are compared with a relative tolerance of 1e-9.
+        Largest total price for a row, in the unit of ``costs``, compared with a relative tolerance of 1e-9.
     prerequisites : array-like of shape (n_acquisitions, n_acquisitions), optional
-        ``prerequisites[j, i]``: j can be acquired only after i. No cycles.
+        ``prerequisites[j, i]``: j can be acquired only after i. Cycles are an error.
     missing : {"unavailable", "error"}, default "unavailable"
-        Whether NaN means that a value cannot be had for a datum, or is refused.
+        Whether NaN marks a value that is not available for a row, or is an error.
     names : sequence of str, optional
-        Names of the acquisitions, for messages and for mappings.
+        Names of the acquisitions, for messages and for prices given by name.
 
     Raises
     ------
@@ -119,48 +119,50 @@ class Rules:
         missing: Literal["unavailable", "error"] = "unavailable",
         names: Sequence[str] | None = None,
     ) -> None:
-        self.n_features, self.n_classes = sizes(n_features, n_classes)
-        self.lam = number(lam, "lam", 0.0)
+        self.n_features, self.n_classes = check_sizes(n_features, n_classes)
+        self.lam = check_number(lam, "lam", 0.0)
         members = range(self.n_features) if groups is None else groups
-        self.groups = tuple(tuple(sorted(g)) for g in partition(members, self.n_features))
+        self.groups = tuple(tuple(sorted(g)) for g in check_groups(members, self.n_features))
         J = self.n_acquisitions = len(self.groups)
-        self.names = acquisition_names(names, J, "x{}" if groups is None else "group {}")
-        self.costs = price_list(1.0 if costs is None else costs, self.names)
-        self.related = zero_one(related, J, "related")
-        self.relation = one_of(relation, "relation", "any", "all")
-        self.missing = one_of(missing, "missing", "unavailable", "error")
-        self.empty_is_related = truth(empty_is_related, "empty_is_related")
-        self.unrelated_costs = unrelated_prices(unrelated_costs, related, self.costs, self.names)
+        self.names = check_acquisition_names(names, J, "x{}" if groups is None else "group {}")
+        self.costs = check_prices(1.0 if costs is None else costs, self.names)
+        self.related = check_relation(related, J, "related")
+        self.relation = check_choice(relation, "relation", "any", "all")
+        self.missing = check_choice(missing, "missing", "unavailable", "error")
+        self.empty_is_related = check_bool(empty_is_related, "empty_is_related")
+        self.unrelated_costs = check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
         self.forbids_unrelated = isinstance(unrelated_costs, str)
-        self.error_costs = error_cost_matrix(error_costs, self.n_classes)
-        self.prerequisites = zero_one(prerequisites, J, "prerequisites")
+        self.error_costs = check_error_costs(error_costs, self.n_classes)
+        self.prerequisites = check_relation(prerequisites, J, "prerequisites")
         if self.prerequisites is not None:
             refuse_cycles(self.prerequisites, self.names)
-        self.budget, self.budget_cost = acquisition_budget(budget), purse(budget_cost)
-        refuse_overflow(self.lam, self.costs, self.unrelated_costs, self.error_costs)
+        self.budget, self.budget_cost = check_budget(budget), check_budget_cost(budget_cost)
+        if not np.isfinite(self.largest_loss()):
+            raise ValueError("lam, costs and error_costs are too large to be added up; divide them by a common factor")
         for array in (self.costs, self.unrelated_costs, self.error_costs, self.related, self.prerequisites):
             if array is not None:
                 array.flags.writeable = False
         self.tables = self._tables()
         if self.budget_cost is not None:
-            self._refuse_empty_purse(self.budget_cost)
+            self._refuse_useless_budget(self.budget_cost)
 
-    def _refuse_empty_purse(self, budget_cost: float) -> None:
-        nothing_yet = State.blank(1, self.n_acquisitions, self.n_actions)
+    def _refuse_useless_budget(self, budget_cost: float) -> None:
+        """ValueError where ``budget_cost`` does not allow any first acquisition."""
+        empty = self.blank_state()
         free = np.arange(self.n_acquisitions)
         if self.prerequisites is not None:
             free = np.flatnonzero(~self.prerequisites.any(axis=1))
-        cheapest = min(price(self.tables, nothing_yet, 0, j) for j in free)
+        cheapest = min(price(self.tables, empty, 0, j) for j in free)
         if cheapest > self.tables.budget_cost:
             raise ValueError(
                 f"budget_cost {budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
-                "nothing could be acquired; raise it, or say budget=0"
+                "nothing could be acquired; increase it, or use budget=0"
             )
 
     @classmethod
     @takes_rule_options
     def for_dataset(cls, dataset: Dataset, **options: Unpack[RuleOptions]) -> Self:
-        """Rules of the right size for ``dataset``, with its groups and costs where ``options`` gives none."""
+        """Rules for ``dataset``, with its groups and costs where ``options`` has none."""
         if not isinstance(dataset, Dataset):
             raise TypeError(f"dataset must be a Dataset, got {brief(dataset)}")
         names: Sequence[str] | None = dataset.acquisition_names
@@ -175,19 +177,20 @@ class Rules:
         return rules
 
     def check(self, dataset: Dataset) -> None:
-        """Raise ValueError where these rules are not made for ``dataset``."""
+        """Raise ValueError where ``dataset`` has another size, or missing values that these rules do not allow."""
         if (dataset.n_features, dataset.n_classes) != (self.n_features, self.n_classes):
             raise ValueError(
-                f"the rules are for {self.n_features} features and {self.n_classes} classes, "
+                f"the rules are for {self.n_features} features and {self.n_classes} classes, but "
                 f"{dataset.name!r} has {dataset.n_features} and {dataset.n_classes}"
             )
         if self.missing == "error" and np.isnan(dataset.X).any():
-            raise ValueError(f"{dataset.name!r} has missing values and missing='error' refuses them")
+            raise ValueError(f"{dataset.name!r} has missing values, which missing='error' does not allow")
 
     def options(self) -> RuleOptions:
-        """The options that make the same rules again, but for the names of the acquisitions.
+        """The options that recreate these rules, except the names of the acquisitions.
 
-        Arrays are plain lists, and None stands for the default, so that they can be parameters of an estimator.
+        Arrays become lists, and default groups and costs become None, so that the options can be parameters of an
+        estimator.
 
         Examples
         --------
@@ -203,13 +206,13 @@ class Rules:
             options["groups"] = None
         if (self.costs == 1).all():
             options["costs"] = None
-        if (self.error_costs == error_cost_matrix(None, self.n_classes)).all():
+        if (self.error_costs == check_error_costs(None, self.n_classes)).all():
             options["error_costs"] = None
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in options.items()}
         return cast(RuleOptions, plain)
 
     def _given(self) -> dict[str, Any]:
-        """Each option in the form in which it is checked, defaults included."""
+        """Each option as an argument of ``Rules``, including defaults."""
         given = {option.name: getattr(self, option.name) for option in OPTIONS}
         given["groups"] = [list(members) for members in self.groups]
         if self.forbids_unrelated:
@@ -219,7 +222,7 @@ class Rules:
         return given
 
     def state(self) -> tuple[dict[str, NDArray], str]:
-        """Arrays and a JSON text from which ``from_state`` makes the same rules again."""
+        """Arrays and a JSON text from which ``from_state`` recreates the rules."""
         given = self._given()
         arrays: dict[str, NDArray] = {"groups": np.empty(self.n_features, np.int64)}
         for j, members in enumerate(given.pop("groups")):
@@ -234,12 +237,12 @@ class Rules:
         return arrays, json.dumps(plain)
 
     def fingerprint_parts(self) -> list[object]:
-        """What the rules consist of, for ``fsgym.runner.fingerprint``."""
+        """All that identifies the rules, for ``fsgym.runner.fingerprint``."""
         return [*self.state()]
 
     @classmethod
     def from_state(cls, arrays: Mapping[str, NDArray], text: str) -> Self:
-        """Rules from what ``state`` gave; raises ValueError or TypeError where that is damaged."""
+        """Rules from the arrays and text of ``state``; raises ValueError where they are damaged."""
         try:
             return cls(**(json.loads(text) | dict(arrays)))
         except (TypeError, ValueError) as error:
@@ -252,33 +255,46 @@ class Rules:
         return self
 
     def __repr__(self) -> str:
-        said = [f"{self.n_acquisitions} acquisitions", f"{self.n_classes} classes", f"lam={self.lam:g}"]
-        said += ["groups"] if self.n_acquisitions != self.n_features else []
-        said += ["costs"] if (self.costs != 1).any() else []
-        said += [f"related={self.relation!r}"] if self.related is not None else []
-        said += ["error_costs"] if (self.error_costs != error_cost_matrix(None, self.n_classes)).any() else []
-        said += [f"budget={self.budget}"] if self.budget is not None else []
-        said += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
-        said += ["prerequisites"] if self.prerequisites is not None else []
-        return f"Rules({', '.join(said)})"
+        parts = [f"{self.n_acquisitions} acquisitions", f"{self.n_classes} classes", f"lam={self.lam:g}"]
+        parts += ["groups"] if self.n_acquisitions != self.n_features else []
+        parts += ["costs"] if (self.costs != 1).any() else []
+        parts += [f"related={self.relation!r}"] if self.related is not None else []
+        parts += ["error_costs"] if (self.error_costs != check_error_costs(None, self.n_classes)).any() else []
+        parts += [f"budget={self.budget}"] if self.budget is not None else []
+        parts += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
+        parts += ["prerequisites"] if self.prerequisites is not None else []
+        return f"Rules({', '.join(parts)})"
 
     @property
     def n_actions(self) -> int:
         """Acquisitions and answers: J + c."""
         return self.n_acquisitions + self.n_classes
 
-    @property
-    def order_free(self) -> bool:
-        """Whether the price of a set of acquisitions does not depend on their order."""
-        return not self.tables.relational
+    def blank_state(self, size: int = 1) -> State:
+        """Zeroed states of ``size`` episodes, for the compiled functions."""
+        return State.blank(size, self.n_acquisitions, self.n_actions)
+
+    def largest_loss(self) -> float:
+        """The largest loss that an episode could have, with all acquisitions and the costliest answer."""
+        with np.errstate(over="ignore"):
+            prices = np.maximum(self.costs, self.unrelated_costs)
+            return float(prices.sum() * self.lam + np.abs(self.error_costs).max())
+
+    def check_largest_loss(self, limit: float) -> None:
+        """ValueError where an episode could have a larger loss than a learner's arithmetic can represent."""
+        if self.largest_loss() > limit:
+            raise ValueError(
+                f"prices and error costs must not add up to more than {limit:g} in one episode, got "
+                f"{self.largest_loss():g}; use a larger unit"
+            )
 
     def _tables(self) -> Tables:
-        member, member_first = flat(self.groups)
+        member, member_first = ragged_to_flat(self.groups)
         J = self.n_acquisitions
         related = np.zeros((J, J), bool) if self.related is None else self.related
         prerequisites = np.zeros((J, J), bool) if self.prerequisites is None else self.prerequisites
-        neighbour, neighbour_first = flat([np.flatnonzero(column) for column in related.T])
-        need, need_first = flat([np.flatnonzero(row) for row in prerequisites])
+        neighbour, neighbour_first = ragged_to_flat([np.flatnonzero(column) for column in related.T])
+        need, need_first = ragged_to_flat([np.flatnonzero(row) for row in prerequisites])
         limit = np.inf if self.budget_cost is None else self.budget_cost * (1 + 1e-9)
         return Tables(
             member,
@@ -299,15 +315,15 @@ class Rules:
         )
 
     def reward_costs(self) -> Costs:
-        """What compiled code makes rewards of, beside prices."""
+        """The parameters of rewards for compiled code, except prices."""
         return Costs(self.lam, self.error_costs, self.costliest_answers(np.arange(self.n_classes)))
 
-    def costliest_answers(self, truths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The class whose answer costs most, for each true class: what an illegal action is booked as."""
-        return self.error_costs.argmax(axis=0)[truths]
+    def costliest_answers(self, true_classes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The costliest answer for each true class, int64: the outcome of an illegal action."""
+        return self.error_costs.argmax(axis=0)[true_classes]
 
     def acquisitions_of(self, acquired: ArrayLike) -> NDArray[np.bool_]:
-        """Acquisitions, bool (n_samples, J), needed to know the features ``acquired``, bool (n_samples, n_features)."""
+        """The acquisitions, bool (n_samples, J), that reveal the features ``acquired`` (n_samples, n_features)."""
         acquired = np.asarray(acquired, dtype=bool)
         if self.n_acquisitions == self.n_features:
             return acquired[:, [g[0] for g in self.groups]]
@@ -316,23 +332,23 @@ class Rules:
     def price_sets(
         self, wanted: ArrayLike, X: NDArray[np.float32] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """What sets of acquisitions cost, for methods that look at a set of features in no order.
+        """Total price of sets of acquisitions, for methods that use a set of features in no order.
 
-        Prerequisites are bought too, what cannot be had for a datum is not. Where the price depends on the order,
-        the cheapest legal acquisition is made next, and where none is legal the cheapest; the lowest number wins
-        a tie.
+        Prerequisites are paid for as well; acquisitions that are not available for a row are not. If the price depends
+        on the order, the cheapest legal acquisition comes next, or the cheapest if none is legal; ties go to the lowest
+        index.
 
         Parameters
         ----------
         wanted : bool array of shape (n_samples, n_acquisitions)
         X : float32 array of shape (n_samples, n_features), optional
-            The data; only which values are missing is read.
+            The data; only which values are missing matters. By default none is.
 
         Returns
         -------
         spent : float64 (n_samples,), in the unit of ``costs``
-        admissible : bool (n_samples,), whether these rules allow it (budgets, forbidden acquisitions)
-        taken : bool (n_samples, n_acquisitions), what is bought
+        admissible : bool (n_samples,), whether the rules allow the set (budgets, forbidden acquisitions)
+        taken : bool (n_samples, n_acquisitions), the acquisitions paid for
         """
         wanted = np.array(wanted, dtype=bool)
         if wanted.ndim != 2 or wanted.shape[1] != self.n_acquisitions:
@@ -354,6 +370,5 @@ class Rules:
             counts = wanted.sum(axis=1)
             return wanted @ self.costs, counts <= self.tables.budget, wanted
         paid, admissible = np.zeros(len(wanted)), np.ones(len(wanted), bool)
-        state = State.blank(1, self.n_acquisitions, self.n_actions)
-        _price_sets(self.tables, state, np.asarray(X, np.float32), wanted, paid, admissible)
+        price_sets_greedily(self.tables, self.blank_state(), np.asarray(X, np.float32), wanted, paid, admissible)
         return paid, admissible, wanted

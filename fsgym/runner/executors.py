@@ -13,10 +13,9 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
-from fsgym.checks import one_line
+from fsgym.checks import check_n_jobs, one_line
 from fsgym.extras import require
 from fsgym.runner.fingerprint import fingerprint
 from fsgym.runner.store import first_version_mismatch, installed_versions
@@ -44,8 +43,7 @@ def check_backend(backend: Any, scheduler: Any, n_jobs: Any) -> None:
         raise ValueError(
             "backend 'dask' needs scheduler, the address of a running Dask scheduler such as 'tcp://10.0.0.1:8786'"
         )
-    if n_jobs is not None and (not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be a number of processes, or -1 for one per core, got {n_jobs!r}")
+    check_n_jobs(n_jobs)
 
 
 def run_all(tasks: Sequence[Task], *, n_jobs: int | None, backend: str, scheduler: str | None) -> NumberedResults:

@@ -1,4 +1,4 @@
-"""Compiled parts that agents and baselines share: binned tables, histogram trees, forests.
+"""Compiled trees that agents and baselines share: binned tables, histogram trees, forests.
 
 >>> import numpy as np
 >>> from fsgym.trees import TreeGrower, bin_table

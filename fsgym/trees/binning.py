@@ -1,4 +1,4 @@
-"""Tables of numbers as bins of one byte: exact where a column has few values, quantiles where it has many."""
+"""Tables of numbers as bins of one byte: one bin per value in columns of few values, quantiles otherwise."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from joblib import Parallel, delayed
 from numba import njit
 from numpy.typing import NDArray
 
-LANES = 4  # columns in a word: one gather serves four histograms
-MOST = 256  # bins that a byte can tell apart
-MOSTLY = 0.75  # share of rows from which a word is worth skipping: a test that fails costs more than a sum
+COLUMNS_PER_WORD = 4  # of one byte each: a kernel reads the bins of four columns with one word
+BYTE_VALUES = 256  # the largest number of bins
+USUAL_SHARE = 0.75  # share of rows from which skipping a word pays, as a failed test costs more than a sum
 
 
 @dataclass(frozen=True, eq=False)
 class BinnedTable:
-    """A table whose values are bins.
+    """A table of bins.
 
     Attributes
     ----------
     words : ndarray of shape (n_blocks, n_samples), uint32
-        The bins of four neighbouring columns in a word, the first column in the lowest byte; missing columns are 0.
+        The bins of four adjacent columns, the first column in the lowest byte; bytes after the last column are 0.
     first : ndarray of shape (4 n_blocks + 1,), uint64
-        Where the bins of each column begin in a histogram of all columns.
+        The position of each column's first bin in a histogram of all columns.
     usual : ndarray of shape (n_blocks,), uint64
-        The word that most rows have, which kernels skip; 2^32, which is no word, where it is not that of most.
-    thresholds : tuple of ndarray, float64, one a column
-        Ascending; x is in bin k where k thresholds are below it, so that ``x <= thresholds[k]`` is ``bin <= k``.
+        The word that most rows have, which kernels skip; 2^32, which no word equals, if it is not frequent enough.
+    thresholds : tuple of ndarray, float64, one per column
+        Ascending; x is in bin k if k thresholds are below it, so that ``x <= thresholds[k]`` means ``bin <= k``.
 
     Notes
     -----
-    It takes a byte a value. While it is made, four columns at a time are float64 in each thread.
+    Memory is one byte per value; while binning, each thread also holds four columns as float64.
     """
 
     words: NDArray[np.uint32]
@@ -51,123 +51,125 @@ class BinnedTable:
 
     @property
     def codes(self) -> NDArray[np.uint8]:
-        """The same bytes as uint8 of shape (n_blocks, n_samples, 4)."""
-        return self.words.view(np.uint8).reshape(*self.words.shape, LANES)
-
-    def column(self, feature: int) -> NDArray[np.uint8]:
-        """The bins of one column, uint8 (n_samples,)."""
-        return self.codes[feature // LANES, :, feature % LANES]
+        """The bins as uint8 (n_blocks, n_samples, 4), a view of ``words``: column j is ``codes[j // 4, :, j % 4]``."""
+        return self.words.view(np.uint8).reshape(*self.words.shape, COLUMNS_PER_WORD)
 
     def encode(self, X: Any, n_jobs: int = 1, rows: NDArray[np.int64] | None = None) -> BinnedTable:
-        """Other rows ``X`` (n, n_features), or those of its ``rows``, in the same bins."""
+        """Other data ``X`` (n, n_features), or only its ``rows``, in the same bins."""
         X = X.tocsc() if sp.issparse(X) else X
-        words = _words(X, rows)
-        _each_block(lambda b: _encode(_columns(X, b, rows), self.thresholds[LANES * b :], words[b]), len(words), n_jobs)
+        words = _empty_words(X, rows)
+
+        def encode_block(b: int) -> None:
+            _encode_columns(_dense_columns(X, b, rows), self.thresholds[COLUMNS_PER_WORD * b :], words[b])
+
+        _run_blocks(encode_block, len(words), n_jobs)
         return BinnedTable(words, self.first, self.usual, self.thresholds)
 
 
 def bin_table(X: Any, max_bin: int = 255, n_jobs: int = 1, rows: NDArray[np.int64] | None = None) -> BinnedTable:
-    """The bins of ``X`` (n_samples, n_features): finite numbers, an array or a SciPy sparse matrix; or of its ``rows``.
+    """The binned table of ``X`` (n_samples, n_features), an array or SciPy sparse matrix of finite numbers.
 
-    A column of at most ``max_bin`` (2 to 256) values has a bin for each; a larger one has ``max_bin`` bins of about as
-    many rows each, a value that fills more than one bin standing alone. Thresholds are halfway between values.
-    All rows are looked at, so that nothing is random. ``n_jobs`` threads; the result does not depend on it.
+    With ``rows``, only these rows. A column of at most ``max_bin`` (2 to 256) distinct values gets a bin for each; any
+    other gets ``max_bin`` bins of about equally many rows, where a value that would fill more than one bin has a bin
+    of its own. Thresholds are halfway between values. All rows are used, so that nothing is random. ``n_jobs`` is the
+    number of threads; the result does not depend on it.
 
     >>> import numpy as np
     >>> table = bin_table(np.array([[3.0, 1.0], [5.0, 1.0], [3.0, 2.0]]))
-    >>> [t.tolist() for t in table.thresholds], table.column(0).tolist()
+    >>> [t.tolist() for t in table.thresholds], table.codes[0, :, 0].tolist()
     ([[4.0], [1.5]], [0, 1, 0])
     """
     X = X.tocsc() if sp.issparse(X) else X
-    rows = None if rows is not None and np.array_equal(rows, np.arange(X.shape[0])) else rows  # spares a copy
-    words = _words(X, rows)
-    found: list[Any] = [None] * X.shape[1]
+    rows = None if rows is not None and np.array_equal(rows, np.arange(X.shape[0])) else rows  # avoids a copy
+    words = _empty_words(X, rows)
+    thresholds: list[Any] = [None] * X.shape[1]
     usual = np.empty(len(words), dtype=np.uint64)
 
-    def one(b: int) -> None:
-        columns = _columns(X, b, rows)
-        found[LANES * b : LANES * b + len(columns)] = [_thresholds(column, max_bin) for column in columns]
-        _encode(columns, found[LANES * b :], words[b])
-        usual[b] = _usual(words[b])
+    def bin_block(b: int) -> None:
+        columns = _dense_columns(X, b, rows)
+        start = COLUMNS_PER_WORD * b
+        thresholds[start : start + len(columns)] = [_thresholds(column, max_bin) for column in columns]
+        _encode_columns(columns, thresholds[start:], words[b])
+        usual[b] = _usual_word(words[b])
 
-    _each_block(one, len(words), n_jobs)
-    sizes = np.ones(LANES * len(words), dtype=np.int64)
-    sizes[: len(found)] += [len(t) for t in found]
+    _run_blocks(bin_block, len(words), n_jobs)
+    sizes = np.ones(COLUMNS_PER_WORD * len(words), dtype=np.int64)
+    sizes[: len(thresholds)] += [len(t) for t in thresholds]
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64)
-    return BinnedTable(words, first, usual, tuple(found))
+    return BinnedTable(words, first, usual, tuple(thresholds))
 
 
-def _words(X: Any, rows: Any) -> NDArray[np.uint32]:
-    return np.zeros((-(-X.shape[1] // LANES), X.shape[0] if rows is None else len(rows)), dtype=np.uint32)
+def _empty_words(X: Any, rows: Any) -> NDArray[np.uint32]:
+    return np.zeros((-(-X.shape[1] // COLUMNS_PER_WORD), X.shape[0] if rows is None else len(rows)), dtype=np.uint32)
 
 
-def _each_block(work: Any, n_blocks: int, n_jobs: int) -> None:
+def _run_blocks(work: Any, n_blocks: int, n_jobs: int) -> None:
     Parallel(n_jobs=n_jobs, backend="threading")(delayed(work)(b) for b in range(n_blocks))
 
 
-def _columns(X: Any, block: int, rows: Any) -> NDArray[np.float64]:
-    """Up to four columns as rows, float64, dense."""
-    part = X[:, LANES * block : LANES * (block + 1)]
+def _dense_columns(X: Any, block: int, rows: Any) -> NDArray[np.float64]:
+    """The columns of a block as dense rows, float64 (up to 4, n_samples)."""
+    part = X[:, COLUMNS_PER_WORD * block : COLUMNS_PER_WORD * (block + 1)]
     part = part.toarray() if sp.issparse(part) else part
     return np.array((part if rows is None else part[rows]).T, dtype=np.float64, order="C")
 
 
-def _usual(words: NDArray[np.uint32]) -> int:
-    """The word of the most frequent bins, where at least three rows of four have it; 2^32 elsewhere."""
-    lanes = words.view(np.uint8).reshape(-1, LANES).T
+def _usual_word(words: NDArray[np.uint32]) -> int:
+    """The word of each column's most frequent bin, if at least three in four rows have it, else 2^32."""
+    lanes = words.view(np.uint8).reshape(-1, COLUMNS_PER_WORD).T
     word = int(np.array([np.bincount(lane).argmax() for lane in lanes], dtype=np.uint8).view(np.uint32)[0])
-    return word if np.count_nonzero(words == word) >= MOSTLY * len(words) else 2**32
+    return word if np.count_nonzero(words == word) >= USUAL_SHARE * len(words) else 2**32
 
 
 def _thresholds(column: NDArray[np.float64], max_bin: int) -> NDArray[np.float64]:
-    found = np.empty(max_bin)
-    return found[: _cut(np.sort(column), max_bin, found)].copy()
+    buffer = np.empty(max_bin)
+    return buffer[: _write_thresholds(np.sort(column), max_bin, buffer)].copy()
 
 
-def _encode(columns: NDArray[np.float64], thresholds: Any, words: NDArray[np.uint32]) -> None:
-    codes = words.view(np.uint8).reshape(-1, LANES)
+def _encode_columns(columns: NDArray[np.float64], thresholds: Any, words: NDArray[np.uint32]) -> None:
+    codes = words.view(np.uint8).reshape(-1, COLUMNS_PER_WORD)
     for lane, (column, known) in enumerate(zip(columns, thresholds)):
-        _place(column, np.append(known, np.full(MOST - len(known), np.inf)), len(known), codes, lane)
+        _assign_bins(column, np.append(known, np.full(BYTE_VALUES - len(known), np.inf)), len(known), codes, lane)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _cut(ordered, max_bin, thresholds):
-    """Write thresholds of ascending values, return how many.
+def _write_thresholds(ordered, max_bin, thresholds):
+    """Write the thresholds of ascending values; return their number.
 
-    A value that fills a bin by itself has one; the others share what is left, each bin its part of the rows left.
+    A value with enough rows for a bin has a bin of its own; the other bins share the remaining rows equally.
     """
-    n, distinct, bins, rows, begun = len(ordered), 0, max_bin, len(ordered), 0
+    n, distinct, bins, rows, start = len(ordered), 0, max_bin, len(ordered), 0
     for i in range(1, n + 1):
         if i == n or ordered[i] > ordered[i - 1]:
             distinct += 1
-            if (i - begun) * max_bin >= n:
-                bins, rows = bins - 1, rows - (i - begun)
-            begun = i
-    found, begun, lonely = 0, 0, _fills(ordered, 0, max_bin)
+            if (i - start) * max_bin >= n:
+                bins, rows = bins - 1, rows - (i - start)
+            start = i
+    n_thresholds, start, frequent = 0, 0, _fills_a_bin(ordered, 0, max_bin)
     for i in range(1, n):
         low, high = ordered[i - 1], ordered[i]
         if high > low:
-            ends, lonely = lonely, _fills(ordered, i, max_bin)
-            shared = not ends and ((lonely and bins > 0) or (i - begun) * bins >= rows)
-            if found < max_bin - 1 and (distinct <= max_bin or ends or shared):
+            ends, frequent = frequent, _fills_a_bin(ordered, i, max_bin)
+            shared = not ends and ((frequent and bins > 0) or (i - start) * bins >= rows)
+            if n_thresholds < max_bin - 1 and (distinct <= max_bin or ends or shared):
                 if shared:
-                    bins, rows = bins - 1, rows - (i - begun)
+                    bins, rows = bins - 1, rows - (i - start)
                 middle = 0.5 * low + 0.5 * high
-                thresholds[found] = middle if low <= middle < high else low
-                found, begun = found + 1, i
-    return found
+                thresholds[n_thresholds] = middle if low <= middle < high else low
+                n_thresholds, start = n_thresholds + 1, i
+    return n_thresholds
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _fills(ordered, i, max_bin):
-    """Whether the value that begins at i has as many rows as a bin should have."""
+def _fills_a_bin(ordered, i, max_bin):
+    """Whether the value that starts at position i has enough rows for a bin of its own."""
     last = i + (len(ordered) + max_bin - 1) // max_bin - 1
     return last < len(ordered) and ordered[last] == ordered[i]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _place(column, thresholds, n_thresholds, codes, lane):
-    """The number of thresholds below each value, by bisection without branches; ``thresholds`` ends with infinities."""
+def _assign_bins(column, thresholds, n_thresholds, codes, lane):
+    """Write each value's number of smaller thresholds, by branchless bisection; ``thresholds`` ends with infinities."""
     top = 1
     while top <= n_thresholds:
         top *= 2

@@ -1,7 +1,7 @@
-"""Boosted trees of fixed depth for small tables: all rounds in one compiled call, rows left out are scored as it goes.
+"""Boosted trees of fixed depth for small tables: all rounds in one compiled call, which also scores held-out rows.
 
-``TreeGrower`` grows one tree of any shape on a large table, best leaf first and in threads. Here thousands of small
-models are wanted, each from some hundred rows and few columns, and the call of a function costs more than a tree.
+``TreeGrower`` grows one tree of any shape on a large table, best leaf first and in threads. This module is for
+thousands of small models, each of some hundred rows and few columns, where a function call costs more than a tree.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-MOST_BINS = 24
+MOST_BINS = 24  # of a column
 
 
 class SmallForest(NamedTuple):
@@ -21,11 +21,11 @@ class SmallForest(NamedTuple):
     Attributes
     ----------
     feature : ndarray of shape (n_trees, 2^depth - 1), int32
-        Row of ``codes``, 0 where nothing is asked and all go left.
+        Row of ``codes``; 0 in a node without a cut, where all rows go left.
     cut : ndarray of shape (n_trees, 2^depth - 1), uint8
         A row goes left where ``code <= cut``.
     value : ndarray of shape (n_trees, 2^depth), float64
-        Of the leaves; tree t belongs to output t modulo the number of outputs.
+        Values of the leaves; tree t belongs to output t modulo the number of outputs.
     """
 
     feature: NDArray[np.int32]
@@ -39,13 +39,13 @@ class Growth(NamedTuple):
     Attributes
     ----------
     depth : int
-        Questions on each path.
+        Number of cuts on each path.
     rate : float
-        Shrinkage of a tree.
+        Learning rate: the factor of each tree's values.
     least : float
-        Least weight of a leaf.
+        Smallest weight of the rows of a leaf.
     l2 : float
-        What is added to the sum of hessians of a leaf.
+        Added to the sum of hessians of a leaf.
     """
 
     depth: int
@@ -55,25 +55,25 @@ class Growth(NamedTuple):
 
 
 class _Sample(NamedTuple):
-    """The rows that are learnt from, as ``boost`` takes them, but ``codes`` (n_samples, n_features) by row."""
+    """The training rows: arguments of ``boost``, with ``codes`` as (n_samples, n_features)."""
 
     codes: NDArray[np.uint8]
     n_bins: NDArray[np.int64]
     y: NDArray[np.int64]
     weight: NDArray[np.float64]
-    drawn: NDArray[np.bool_]
+    sampled: NDArray[np.bool_]
 
 
 class _Buffers(NamedTuple):
-    """What is overwritten with each tree; two levels of nodes are held, that of depth k in place k modulo 2.
+    """Arrays that each tree overwrites; two levels of nodes are stored, level k at index k modulo 2.
 
     Attributes
     ----------
     statistics : ndarray of shape (n_samples, 4), float64
-        Gradient, hessian, weight and 1 of each row.
-    shares : ndarray of shape (n_samples, n_outputs), float64
+        Gradient, hessian, weight and 1 for each row.
+    probabilities : ndarray of shape (n_samples, n_outputs), float64
     order : ndarray of shape (2, n_samples), int64
-        Rows node by node, and what is moved meanwhile.
+        Rows node by node, and a buffer for moving them.
     first : ndarray of shape (2, 2^depth + 1), int64
         The rows of node v of a level are ``order[0, first[v]:first[v + 1]]``.
     histogram : ndarray of shape (2, n_nodes, k, 24, 4), float64
@@ -81,7 +81,7 @@ class _Buffers(NamedTuple):
     """
 
     statistics: NDArray[np.float64]
-    shares: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
     order: NDArray[np.int64]
     first: NDArray[np.int64]
     histogram: NDArray[np.float64]
@@ -94,7 +94,7 @@ def boost(
     weight: NDArray[np.float64],
     scores: NDArray[np.float64],
     columns: NDArray[np.int64],
-    drawn: NDArray[np.bool_],
+    sampled: NDArray[np.bool_],
     growth: Growth,
 ) -> SmallForest:
     """Newton boosting of the log loss, each tree from some of the rows (Friedman, 2001 and 2002).
@@ -104,19 +104,19 @@ def boost(
     Parameters
     ----------
     codes : ndarray of shape (n_features, n_samples), uint8, below 24
-        Bins, a row of the array a feature.
+        Bins, one row per feature.
     y : ndarray of shape (n_samples,), int64
         Classes 0, 1, ...
     rows : ndarray of int64
-        The rows that are learnt from.
+        The training rows.
     weight : ndarray of shape (n_samples,), float64
     scores : ndarray of shape (n_samples, n_outputs), float64
-        Where scores begin, one output for two classes (log-odds of the second), else one a class. They become those of
-        all rows, those left out too.
+        Initial scores: one output for two classes (log-odds of the second), else one per class. The trees are added to
+        them in place, for all rows including held-out ones.
     columns : ndarray of shape (n_trees, k), int64
-        The features that each tree may ask for.
-    drawn : ndarray of shape (n_rounds, n_samples), bool
-        The rows that the trees of each round are grown on, of those in ``rows``; their leaves are added to all scores.
+        The features that each tree may use.
+    sampled : ndarray of shape (n_rounds, n_samples), bool
+        The rows on which the trees of each round are grown, among ``rows``; the trees are added to all scores.
     growth : Growth
 
     Examples
@@ -139,45 +139,45 @@ def boost(
     left_out = np.ones(codes.shape[1], bool)
     left_out[rows] = False
     rest = np.flatnonzero(left_out)
-    by_row = np.ascontiguousarray(codes.T)
-    learnt, others = scores[rows], scores[rest]
+    codes_by_row = np.ascontiguousarray(codes.T)
+    inside, outside = scores[rows], scores[rest]
     n_bins = codes.max(axis=1, initial=0).astype(np.int64) + 1
-    sample = _Sample(by_row[rows], n_bins, y[rows], weight[rows], drawn.take(rows, axis=1))
+    sample = _Sample(codes_by_row[rows], n_bins, y[rows], weight[rows], sampled.take(rows, axis=1))
     buffers = _Buffers(
         np.empty((n, 4)),
-        np.empty(learnt.shape),
+        np.empty(inside.shape),
         np.empty((2, n), np.int64),
         np.empty((2, n_nodes + 2), np.int64),
         np.empty((2, 2 ** max(growth.depth - 1, 0), k, MOST_BINS, 4)),
     )
-    _boost(sample, learnt, columns, growth, forest, buffers)
-    _score(by_row[rest], forest, others)
-    scores[rows], scores[rest] = learnt, others
+    _boost_trees(sample, inside, columns, growth, forest, buffers)
+    _add_forest(codes_by_row[rest], forest, outside)
+    scores[rows], scores[rest] = inside, outside
     return forest
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _boost(sample, scores, columns, growth, forest, buffers):
+def _boost_trees(sample, scores, columns, growth, forest, buffers):
     n_outputs, depth = scores.shape[1], growth.depth
     statistics, first, histogram = buffers.statistics, buffers.first, buffers.histogram
     for t in range(len(columns)):
         k = t % n_outputs
         feature, cut, value = forest.feature[t], forest.cut[t], forest.value[t]
         if k == 0:
-            _shares(scores, buffers.shares)
+            _write_probabilities(scores, buffers.probabilities)
         n = _differentiate(sample, t // n_outputs, k, buffers)
         first[0, 0], first[0, 1] = 0, n
-        _count(sample, columns[t], buffers, 0, n, histogram[0, 0])
+        _sum_by_bin(sample, columns[t], buffers, 0, n, histogram[0, 0])
         for level in range(depth):
             old, new = level % 2, 1 - level % 2
             for v in range(2**level):
                 node, begin, end = 2**level - 1 + v, first[old, v], first[old, v + 1]
                 if end > begin:
-                    _best_cut(histogram[old, v], sample.n_bins, columns[t], growth, feature, cut, node)
-                middle = _divide(sample.codes, feature[node], cut[node], buffers.order, begin, end)
+                    _find_best_cut(histogram[old, v], sample.n_bins, columns[t], growth, feature, cut, node)
+                middle = _split_rows(sample.codes, feature[node], cut[node], buffers.order, begin, end)
                 first[new, 2 * v], first[new, 2 * v + 1], first[new, 2 * v + 2] = begin, middle, end
                 if level + 1 < depth and end > begin:
-                    _count_both(sample, columns[t], buffers, old, v)
+                    _sum_children(sample, columns[t], buffers, old, v)
         leaves = first[depth % 2]
         for v in range(len(value)):
             g, h = 0.0, 0.0
@@ -185,19 +185,19 @@ def _boost(sample, scores, columns, growth, forest, buffers):
                 g += statistics[buffers.order[0, r], 0]
                 h += statistics[buffers.order[0, r], 1]
             value[v] = growth.rate * g / (h + growth.l2)
-        _add(sample.codes, feature, cut, value, scores[:, k])
+        _add_tree(sample.codes, feature, cut, value, scores[:, k])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _differentiate(sample, turn, k, buffers):
-    """Gradients and hessians of output k for the rows drawn in this round, in their order; return how many they are."""
-    statistics, n_outputs, n = buffers.statistics, buffers.shares.shape[1], 0
+    """Write gradients and hessians of output k for the rows sampled in this round; return the number of these rows."""
+    statistics, n_outputs, n = buffers.statistics, buffers.probabilities.shape[1], 0
     for i in range(len(sample.y)):
-        if not sample.drawn[turn, i]:
+        if not sample.sampled[turn, i]:
             continue
-        p, weight = buffers.shares[i, k], sample.weight[i]
-        truth = 1.0 if sample.y[i] == (1 if n_outputs == 1 else k) else 0.0
-        statistics[i, 0] = weight * (truth - p)
+        p, weight = buffers.probabilities[i, k], sample.weight[i]
+        target = 1.0 if sample.y[i] == (1 if n_outputs == 1 else k) else 0.0
+        statistics[i, 0] = weight * (target - p)
         statistics[i, 1] = weight * max(p * (1.0 - p), 1e-6)
         statistics[i, 2] = weight
         statistics[i, 3] = 1.0
@@ -207,15 +207,15 @@ def _differentiate(sample, turn, k, buffers):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _score(codes, forest, scores):
-    """Add the trees to the scores of rows."""
+def _add_forest(codes, forest, scores):
+    """Add the trees to ``scores`` (n_rows, n_outputs)."""
     for t in range(len(forest.feature)):
-        _add(codes, forest.feature[t], forest.cut[t], forest.value[t], scores[:, t % scores.shape[1]])
+        _add_tree(codes, forest.feature[t], forest.cut[t], forest.value[t], scores[:, t % scores.shape[1]])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _add(codes, feature, cut, value, scores):
-    """Add a tree to the scores of rows."""
+def _add_tree(codes, feature, cut, value, scores):
+    """Add one tree to ``scores`` (n_rows,)."""
     n_nodes = len(feature)
     for i in range(len(scores)):
         v = 0
@@ -225,8 +225,8 @@ def _add(codes, feature, cut, value, scores):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _divide(codes, feature, cut, order, begin, end):
-    """Bring the rows that go left before those that go right, each in their order; return where the latter begin."""
+def _split_rows(codes, feature, cut, order, begin, end):
+    """Move the rows that go left before those that go right, both in their old order; return the first right index."""
     left, right = begin, 0
     for r in range(begin, end):
         i = order[0, r]
@@ -242,8 +242,8 @@ def _divide(codes, feature, cut, order, begin, end):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _count(sample, columns, buffers, begin, end, histogram):
-    """Sums of gradients, hessians, weights and ones of some rows by column and bin."""
+def _sum_by_bin(sample, columns, buffers, begin, end, histogram):
+    """Sums of gradients, hessians, weights and ones of rows ``begin`` to ``end`` by column and bin."""
     codes, n_bins, order, statistics = sample.codes, sample.n_bins, buffers.order[0], buffers.statistics
     for f in range(len(columns)):
         histogram[f, : n_bins[columns[f]]] = 0.0
@@ -259,8 +259,8 @@ def _count(sample, columns, buffers, begin, end, histogram):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _count_both(sample, columns, buffers, old, v):
-    """The sums of both children of node v in level ``old``: the smaller one is counted, the other is what remains."""
+def _sum_children(sample, columns, buffers, old, v):
+    """Sums of both children of node v in level ``old``: the smaller child is summed, the other is the difference."""
     first, parent = buffers.first[1 - old], buffers.histogram[old, v]
     begin, middle, end = first[2 * v], first[2 * v + 1], first[2 * v + 2]
     small, large = buffers.histogram[1 - old, 2 * v], buffers.histogram[1 - old, 2 * v + 1]
@@ -268,7 +268,7 @@ def _count_both(sample, columns, buffers, old, v):
         small, large, begin = large, small, middle
     else:
         end = middle
-    _count(sample, columns, buffers, begin, end, small)
+    _sum_by_bin(sample, columns, buffers, begin, end, small)
     for f in range(len(columns)):
         for b in range(sample.n_bins[columns[f]]):
             for s in range(4):
@@ -276,25 +276,25 @@ def _count_both(sample, columns, buffers, old, v):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _shares(scores, shares):
-    """Probabilities of the outputs."""
+def _write_probabilities(scores, probabilities):
+    """Write the probability of each output for each row: logistic of one score, softmax of several."""
     for i in range(len(scores)):
         if scores.shape[1] == 1:
-            shares[i, 0] = 1.0 / (1.0 + np.exp(-scores[i, 0]))
+            probabilities[i, 0] = 1.0 / (1.0 + np.exp(-scores[i, 0]))
             continue
         top, total = scores[i, 0], 0.0
         for k in range(scores.shape[1]):
             top = max(top, scores[i, k])
         for k in range(scores.shape[1]):
-            shares[i, k] = np.exp(scores[i, k] - top)
-            total += shares[i, k]
+            probabilities[i, k] = np.exp(scores[i, k] - top)
+            total += probabilities[i, k]
         for k in range(scores.shape[1]):
-            shares[i, k] /= total
+            probabilities[i, k] /= total
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _best_cut(histogram, n_bins, columns, growth, feature, cut, v):
-    """The cut that takes most off the loss, to second order; the first of equals."""
+def _find_best_cut(histogram, n_bins, columns, growth, feature, cut, v):
+    """Write the cut that reduces the second-order loss most; of equal cuts the first."""
     least, l2 = growth.least, growth.l2
     G, H, W = 0.0, 0.0, 0.0
     for b in range(n_bins[columns[0]]):

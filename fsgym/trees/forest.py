@@ -1,4 +1,4 @@
-"""Sums of trees: scores of rows, and which columns decide them."""
+"""Sums of trees: scores of rows, and the columns used on their paths."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fsgym.trees.binning import BinnedTable
-from fsgym.trees.tree import KINDS, Tree
+from fsgym.trees.tree import NODE_DTYPES, Tree
 
 
 class Forest(NamedTuple):
-    """Trees one after the other in flat arrays; tree t is nodes ``roots[t]`` to ``roots[t + 1]``.
+    """Trees in concatenated arrays; the nodes of tree t are ``roots[t]`` to ``roots[t + 1]``.
 
     Attributes
     ----------
     feature, left, right : ndarray of shape (n_nodes,), int32
-        As in ``Tree``, children counted from the first node of the first tree.
+        As in ``Tree``, with children numbered from the first node of the first tree.
     threshold, value : ndarray of shape (n_nodes,), float64
     roots : ndarray of shape (n_trees + 1,), int64
     """
@@ -33,9 +33,9 @@ class Forest(NamedTuple):
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> Forest:
-        """The trees, in their order; none is a forest whose scores are 0."""
+        """The forest of the trees, in their order; without trees, all scores are 0."""
         roots = np.concatenate([[0], np.cumsum([len(t.feature) for t in trees], dtype=np.int64)]).astype(np.int64)
-        empty = tuple(np.zeros(0, dtype=k) for k in KINDS)
+        empty = tuple(np.zeros(0, dtype=k) for k in NODE_DTYPES)
         f, thr, _, left, right, value = (np.concatenate(v) for v in zip(empty, *trees))
         shift = np.repeat(roots[:-1], np.diff(roots)).astype(np.int32)
         inner = f >= 0
@@ -47,30 +47,30 @@ class Forest(NamedTuple):
 
     @property
     def features(self) -> NDArray[np.int64]:
-        """The columns that some node asks for, ascending."""
+        """The columns that any node uses, ascending."""
         return np.unique(self.feature[self.feature >= 0]).astype(np.int64)
 
     def take(self, columns: NDArray[np.int64]) -> Forest:
-        """The same forest on the table of these columns only; ``columns`` are ascending and hold ``features``."""
-        place = np.where(self.feature >= 0, np.searchsorted(columns, self.feature), -1).astype(np.int32)
-        return Forest(place, self.threshold, self.left, self.right, self.value, self.roots)
+        """The same forest for a table of these columns only; ``columns`` are ascending and include ``features``."""
+        feature = np.where(self.feature >= 0, np.searchsorted(columns, self.feature), -1).astype(np.int32)
+        return Forest(feature, self.threshold, self.left, self.right, self.value, self.roots)
 
     def add_to(self, scores: NDArray[np.float64], X: NDArray[np.float64], first: int = 0, last: int | None = None):
         """Add trees ``first`` to ``last``, in their order, to ``scores`` (n_samples, n_outputs): tree t to output
         t modulo n_outputs. ``X`` is (n_samples, n_features), float64."""
         last = self.n_trees if last is None else last
-        _score(np.ascontiguousarray(X, dtype=np.float64), self, first, last, scores)
+        _score_rows(np.ascontiguousarray(X, dtype=np.float64), self, first, last, scores)
 
     def used(self, X: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Which columns the paths of each row ask for, bool (n_samples, n_features)."""
+        """The columns used on the paths of each row, bool (n_samples, n_features)."""
         used = np.zeros(X.shape, dtype=np.bool_)
         self.mark(used, X)
         return used
 
     def mark(self, used: NDArray[np.bool_], X: NDArray[np.float64], first: int = 0, last: int | None = None) -> None:
-        """Set ``used`` (n_samples, n_features) where the paths through trees ``first`` to ``last`` ask for a column."""
+        """Set ``used`` (n_samples, n_features) for the columns on the paths through trees ``first`` to ``last``."""
         last = self.n_trees if last is None else last
-        _mark(np.ascontiguousarray(X, dtype=np.float64), self, first, last, used)
+        _mark_used(np.ascontiguousarray(X, dtype=np.float64), self, first, last, used)
 
 
 def add_binned(tree: Tree, table: BinnedTable, scores: NDArray[np.float64]) -> None:
@@ -89,7 +89,7 @@ def _score_binned(codes, tree, scores):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _score(X, forest, first, last, scores):
+def _score_rows(X, forest, first, last, scores):
     feature, threshold, left, right, value = forest.feature, forest.threshold, forest.left, forest.right, forest.value
     for i in range(X.shape[0]):
         for t in range(first, last):
@@ -100,7 +100,7 @@ def _score(X, forest, first, last, scores):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _mark(X, forest, first, last, used):
+def _mark_used(X, forest, first, last, used):
     feature, threshold, left, right = forest.feature, forest.threshold, forest.left, forest.right
     for i in range(X.shape[0]):
         for t in range(first, last):

@@ -1,7 +1,7 @@
-"""Histograms of gradients over binned columns, the best cut of each column, and the rows of a split in order.
+"""Kernels of tree growing: gradient histograms, the best cut of each column, and the order of rows after a split.
 
 A bin holds (sum of gradients, rows) where every hessian is 1, else (sum of gradients, sum of hessians, rows, 0). Rows
-are added in the order of their leaf, so that the sums of a column do not depend on which thread makes them.
+are added in the order of their leaf, so that the sums of a column do not depend on the thread that computes them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Bins(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows in the order of their leaf, with what they weigh.
+    """Rows in the order of their leaves, with gradients and hessians.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Rows(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """The rows ``order[start:stop]`` and where their sums and cuts are written.
+    """A leaf with the rows ``order[start:stop]``, and the arrays for its sums and cuts.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Leaf(NamedTuple):
         Sums of gradients and of hessians, and the number of rows.
     histogram : ndarray of shape (n_bins, 2 or 4), float64
     gain : ndarray of shape (n_features,), float64
-        Half of what the best cut of each column takes off the squared error.
+        Half of the reduction of the squared error by the best cut of each column.
     cut : ndarray of shape (n_features,), int64
         The bin of that cut, -1 where there is none.
     """
@@ -72,14 +72,14 @@ class Leaf(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a cut must meet: rows on each side, an addition to every sum of hessians, and the noise of gains."""
+    """Limits of cuts: fewest rows on each side, ``l2`` added to sums of hessians, and rounding error of gains."""
 
     least: float
     l2: float
     noise: float
 
 
-def _added(context, builder, signature, arguments, increments: Any) -> Any:
+def _vector_add(context, builder, signature, arguments, increments: Any) -> Any:
     """Add a vector of doubles to the bin ``arguments[1]`` of the histogram ``arguments[0]`` in one instruction."""
     vector = ir.VectorType(ir.DoubleType(), len(increments))
     histogram = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -93,26 +93,26 @@ def _added(context, builder, signature, arguments, increments: Any) -> Any:
 
 
 @intrinsic
-def _add(typingctx, histogram, k, gradient):
+def _add_to_bin(typingctx, histogram, k, gradient):
     def code(context, builder, signature, arguments):
-        return _added(context, builder, signature, arguments, (arguments[2], 1.0))
+        return _vector_add(context, builder, signature, arguments, (arguments[2], 1.0))
 
     return types.void(histogram, k, gradient), code
 
 
 @intrinsic
-def _add_weighted(typingctx, histogram, k, gradient, hessian):
+def _add_weighted_to_bin(typingctx, histogram, k, gradient, hessian):
     def code(context, builder, signature, arguments):
-        return _added(context, builder, signature, arguments, (arguments[2], arguments[3], 1.0, 0.0))
+        return _vector_add(context, builder, signature, arguments, (arguments[2], arguments[3], 1.0, 0.0))
 
     return types.void(histogram, k, gradient, hessian), code
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _fill(bins, rows, leaf, b):
+def _fill_unweighted(bins, rows, leaf, b):
     """Add the rows of a leaf to its histograms of the four columns of block b.
 
-    Rows with the usual word are not looked at: what is missing in the end is theirs.
+    Rows with the usual word are skipped; their sums are the differences from the leaf's totals.
     """
     words, first, histogram, total = bins.words, bins.first, leaf.histogram, leaf.total
     order, gradient = rows.order[leaf.start : leaf.stop], rows.gradient[leaf.start : leaf.stop]
@@ -125,13 +125,13 @@ def _fill(bins, rows, leaf, b):
             if skipped != _NO_WORD:
                 seen += g
                 n_seen += 1
-            _add(histogram, o0 + (word & _BYTE), g)
+            _add_to_bin(histogram, o0 + (word & _BYTE), g)
             word >>= _SHIFT
-            _add(histogram, o1 + (word & _BYTE), g)
+            _add_to_bin(histogram, o1 + (word & _BYTE), g)
             word >>= _SHIFT
-            _add(histogram, o2 + (word & _BYTE), g)
+            _add_to_bin(histogram, o2 + (word & _BYTE), g)
             word >>= _SHIFT
-            _add(histogram, o3 + (word & _BYTE), g)
+            _add_to_bin(histogram, o3 + (word & _BYTE), g)
     if skipped != _NO_WORD:
         for lane in range(4):
             k = first[f + lane] + ((skipped >> np.uint64(8 * lane)) & _BYTE)
@@ -141,6 +141,7 @@ def _fill(bins, rows, leaf, b):
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _fill_weighted(bins, rows, leaf, b):
+    """As ``_fill_unweighted``, for rows with hessians."""
     words, first, histogram, total = bins.words, bins.first, leaf.histogram, leaf.total
     order, gradient = rows.order[leaf.start : leaf.stop], rows.gradient[leaf.start : leaf.stop]
     hessian = rows.hessian[leaf.start : leaf.stop]
@@ -154,13 +155,13 @@ def _fill_weighted(bins, rows, leaf, b):
                 seen += g
                 h_seen += h
                 n_seen += 1
-            _add_weighted(histogram, o0 + (word & _BYTE), g, h)
+            _add_weighted_to_bin(histogram, o0 + (word & _BYTE), g, h)
             word >>= _SHIFT
-            _add_weighted(histogram, o1 + (word & _BYTE), g, h)
+            _add_weighted_to_bin(histogram, o1 + (word & _BYTE), g, h)
             word >>= _SHIFT
-            _add_weighted(histogram, o2 + (word & _BYTE), g, h)
+            _add_weighted_to_bin(histogram, o2 + (word & _BYTE), g, h)
             word >>= _SHIFT
-            _add_weighted(histogram, o3 + (word & _BYTE), g, h)
+            _add_weighted_to_bin(histogram, o3 + (word & _BYTE), g, h)
     if skipped != _NO_WORD:
         for lane in range(4):
             k = first[f + lane] + ((skipped >> np.uint64(8 * lane)) & _BYTE)
@@ -170,10 +171,11 @@ def _fill_weighted(bins, rows, leaf, b):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _search(leaf, lo, hi, limits, f):
-    """The best cut of the column f, whose bins are lo .. hi: half of what it takes off the squared error, and its bin.
+def _find_column_cut(leaf, lo, hi, limits, f):
+    """Write the best cut of column f, with bins lo .. hi: half of its reduction of squared error, and its bin.
 
-    Both sides hold ``least`` rows. Of cuts that differ by ``noise`` at most, the lowest; a gain within it is none.
+    Both sides have at least ``least`` rows. Of cuts whose gains differ by at most ``noise`` the lowest is chosen; a
+    gain up to ``noise`` counts as none.
     """
     histogram, least, l2, noise = leaf.histogram, limits.least, limits.l2, limits.noise
     rows = histogram.shape[1] - 2 if histogram.shape[1] == 4 else 1
@@ -199,48 +201,48 @@ def _search(leaf, lo, hi, limits, f):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _count(bins, rows, leaf, b):
+def _fill_histogram(bins, rows, leaf, b):
     """The histograms of a leaf for the columns of block b."""
     leaf.histogram[np.int64(bins.first[4 * b]) : np.int64(bins.first[4 * b + 4])] = 0.0
     if len(rows.hessian):
         _fill_weighted(bins, rows, leaf, b)
     else:
-        _fill(bins, rows, leaf, b)
+        _fill_unweighted(bins, rows, leaf, b)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def root(bins, rows, low, high, leaf, limits):
-    """Histogram and best cuts of the leaf of all rows, for the columns of blocks low .. high."""
+def search_root(bins, rows, low, high, leaf, limits):
+    """Histograms and best cuts of the leaf of all rows, for the columns of blocks low .. high."""
     first = bins.first
     for b in range(low, high):
-        _count(bins, rows, leaf, b)
+        _fill_histogram(bins, rows, leaf, b)
         for f in range(4 * b, min(4 * b + 4, len(leaf.gain))):
-            _search(leaf, np.int64(first[f]), np.int64(first[f + 1]), limits, f)
+            _find_column_cut(leaf, np.int64(first[f]), np.int64(first[f + 1]), limits, f)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def children(bins, rows, low, high, small, large, limits):
-    """Histograms and best cuts of two siblings: the smaller one's rows are added up, the other is the difference.
+def search_children(bins, rows, low, high, small, large, limits):
+    """Histograms and best cuts of two siblings; only the smaller one's rows are summed.
 
-    The histogram of ``large`` is the parent's, which becomes the sibling's.
+    On entry, the histogram of ``large`` is the parent's; the smaller sibling's is subtracted from it.
     """
     first = bins.first
     for b in range(low, high):
-        _count(bins, rows, small, b)
+        _fill_histogram(bins, rows, small, b)
         for k in range(np.int64(first[4 * b]), np.int64(first[4 * b + 4])):
             for c in range(small.histogram.shape[1]):
                 large.histogram[k, c] -= small.histogram[k, c]
         for f in range(4 * b, min(4 * b + 4, len(small.gain))):
             lo, hi = np.int64(first[f]), np.int64(first[f + 1])
-            _search(small, lo, hi, limits, f)
-            _search(large, lo, hi, limits, f)
+            _find_column_cut(small, lo, hi, limits, f)
+            _find_column_cut(large, lo, hi, limits, f)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def partition(codes, feature, cut, rows, start, stop, spare, totals):
-    """Rows whose bin is at most ``cut`` first, each side in its old order; return how many they are.
+def partition_rows(codes, feature, cut, rows, start, stop, spare, totals):
+    """Move rows whose bin is at most ``cut`` to the front, both sides in their old order; return their number.
 
-    ``spare`` is a buffer like ``rows``. ``totals`` (2, 3) becomes the sums of both sides, as in ``Leaf``.
+    ``spare`` is a buffer like ``rows``. The sums of both sides are written to ``totals`` (2, 3), as in ``Leaf``.
     """
     order, gradient, hessian = rows.order, rows.gradient, rows.hessian
     b, lane, weighted = feature // 4, feature % 4, len(hessian) > 0
@@ -259,13 +261,13 @@ def partition(codes, feature, cut, rows, start, stop, spare, totals):
         order[left + i], gradient[left + i] = spare.order[i], spare.gradient[i]
         if weighted:
             hessian[left + i] = spare.hessian[i]
-    _sum(gradient, hessian, start, left, totals[0])
-    _sum(gradient, hessian, left, stop, totals[1])
+    _sum_range(gradient, hessian, start, left, totals[0])
+    _sum_range(gradient, hessian, left, stop, totals[1])
     return left - start
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _sum(gradient, hessian, start, stop, total):
+def _sum_range(gradient, hessian, start, stop, total):
     g, h = 0.0, 0.0
     for i in range(start, stop):
         g += gradient[i]
@@ -275,19 +277,19 @@ def _sum(gradient, hessian, start, stop, total):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def begin(rows, total):
-    """All rows in their order, and their sums; return what is noise among gains: 1e-12 of the largest gain possible."""
+def start_tree(rows, total):
+    """Set all rows in their order, write their sums; return the noise of gains: 1e-12 of the largest possible gain."""
     order, gradient, hessian = rows.order, rows.gradient, rows.hessian
     most = 0.0
     for i in range(len(order)):
         order[i] = i
         most += gradient[i] * gradient[i] / (hessian[i] if len(hessian) else 1.0)
-    _sum(gradient, hessian, 0, len(order), total)
+    _sum_range(gradient, hessian, 0, len(order), total)
     return 1e-12 * most
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def spread(order, starts, values, out):
+def add_leaf_values(order, starts, values, out):
     """Add ``values[k]`` to ``out`` for the rows ``order[starts[k]:starts[k + 1]]``."""
     for k in range(len(values)):
         for i in range(starts[k], starts[k + 1]):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
-from fsgym.methods import find_method, load_class, planned_with
+from fsgym.methods import find_method, load_class, supported_options
 from fsgym.rules import Rules
 
 FIT_AND_EVALUATE = "fsgym_studies.common.cell:fit_and_evaluate"  # as a task names it
@@ -55,7 +55,7 @@ def fit_and_evaluate(
     train, test = (data, test) if test is not None else parts_of(data, part)
     entry = find_method(method)
     cls = load_class(entry)
-    estimator = cls(**entry.preset, **params, **(planned_with(cls, rules) if entry.prices else {}))
+    estimator = cls(**entry.preset, **params, **(supported_options(cls, rules) if entry.prices else {}))
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     with warnings.catch_warnings(record=True) as caught:

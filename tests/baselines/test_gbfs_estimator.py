@@ -295,7 +295,7 @@ WITH_INF[2, 2] = -np.inf
         ({}, X3, Y3, np.zeros(8), "non-zero"),
         ({}, X3, Y3, np.array([1.0, 0] * 4), "at least two classes"),
         ({"mu": -1.0}, X3, Y3, None, "'mu' parameter"),
-        ({"n_jobs": 0}, X3, Y3, None, "n_jobs must not be 0"),
+        ({"n_jobs": 0}, X3, Y3, None, "n_jobs must be"),
         ({"mu": np.nan}, X3, Y3, None, "'mu' parameter"),
         ({"mu_rel": np.nan}, X3, Y3, None, "'mu_rel' parameter"),
         ({"max_depth": 0}, X3, Y3, None, "'max_depth' parameter"),

@@ -1,4 +1,4 @@
-"""The table: what it keeps, what it hands out, and one sentence for every bad input."""
+"""The data set: stored values, derived data sets, and one sentence for every bad input."""
 
 import copy
 import dataclasses
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fsgym import Dataset, Scaling
-from fsgym.checks import partition, price_list
+from fsgym.checks import check_groups, check_prices
 from support.refusals import one_sentence
 
 X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0], [2.0, np.nan, 5.0], [4.0, 2.0, 5.0]])
@@ -90,16 +90,16 @@ def test_split_of_a_part_that_lacks_a_class():
     assert train.n_classes == test.n_classes == 3
 
 
-def test_partition_from_lists_and_from_numbers():
-    assert partition([[2, 0], [1]], 3) == ((2, 0), (1,))
-    assert partition(np.array([1, 0, 1]), 3) == ((1,), (0, 2))
-    assert partition([np.array([0]), np.array([1, 2])], 3) == ((0,), (1, 2))
+def test_groups_from_lists_and_from_numbers():
+    assert check_groups([[2, 0], [1]], 3) == ((2, 0), (1,))
+    assert check_groups(np.array([1, 0, 1]), 3) == ((1,), (0, 2))
+    assert check_groups([np.array([0]), np.array([1, 2])], 3) == ((0,), (1, 2))
 
 
-def test_price_list_from_scalar_array_and_names():
-    assert price_list(2, ["a", "b"]).tolist() == [2.0, 2.0]
-    assert price_list([1, 3], ["a", "b"]).tolist() == [1.0, 3.0]
-    assert price_list({"b": 1, "a": 4}, ["a", "b"]).tolist() == [4.0, 1.0]
+def test_prices_from_scalar_array_and_names():
+    assert check_prices(2, ["a", "b"]).tolist() == [2.0, 2.0]
+    assert check_prices([1, 3], ["a", "b"]).tolist() == [1.0, 3.0]
+    assert check_prices({"b": 1, "a": 4}, ["a", "b"]).tolist() == [4.0, 1.0]
 
 
 BAD = [
@@ -112,7 +112,7 @@ BAD = [
     ({"X": [[np.inf, 1, 1]] * 4}, ValueError, "finite"),
     ({"X": [[1e300, 1, 1]] * 4}, ValueError, "finite"),
     ({"y": ["a"] * 4}, ValueError, "two classes"),
-    ({"y": ["a", "b"]}, ValueError, "one label a row"),
+    ({"y": ["a", "b"]}, ValueError, "one label per row"),
     ({"y": [0, 1, np.nan, 1]}, ValueError, "NaN"),
     ({"y": ["a", None, "b", "a"]}, ValueError, "missing"),
     ({"y": np.array([1, "a", 2, 3], dtype=object)}, TypeError, "sorted"),
@@ -149,7 +149,7 @@ BAD = [
     ({"image_shape": 3}, TypeError, "two integers"),
     ({"bounds": [0, 1, 2]}, TypeError, "two arrays"),
     ({"bounds": ([0, 0], [1, 1])}, ValueError, r"shape \(3,\)"),
-    ({"bounds": ([0, 0, 9], [1, 1, 1])}, ValueError, "not above"),
+    ({"bounds": ([0, 0, 9], [1, 1, 1])}, ValueError, "at most the largest"),
 ]
 
 
@@ -309,7 +309,7 @@ def test_every_parameter_survives_rows_scaling_and_pickles():
         ({"nam": "x"}, TypeError, "unexpected keyword argument 'nam'"),
         ({"y": ["a", "d", "b"]}, ValueError, "'?d'?, which is not among the classes"),
         ({"X": np.ones((3, 5))}, ValueError, "feature_names must name 5"),
-        ({"X": np.ones((2, 4))}, ValueError, "one label a row"),
+        ({"X": np.ones((2, 4))}, ValueError, "one label per row"),
         ({"classes": ["a", "b"]}, ValueError, "'?c'?, which is not"),
         ({"group_names": None, "groups": 3}, TypeError, "groups must be lists"),
     ],

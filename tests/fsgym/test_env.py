@@ -1,4 +1,4 @@
-"""The single environment: framework checks, hand-worked episodes, what the return is, and what is not told."""
+"""The single environment: framework checks, hand-worked episodes, the return, and that nothing leaks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from fsgym import Dataset, DatumWiseEnv, Rules
 from fsgym.registration import VARIANTS as IDS
 from support.problems import DATA, ERRORS, C, N
-from support.reference import Twin
+from support.reference import ReferenceEpisode
 
 END = {"prediction", "label", "correct", "n_acquired", "acquisition_cost", "error_cost"}
 
@@ -28,23 +28,23 @@ def make(data: Dataset, options: dict, **kwargs) -> DatumWiseEnv:
     return DatumWiseEnv(data, Rules.for_dataset(data, **options), **kwargs)
 
 
-def bytes_of(told) -> bytes:
+def bytes_of(returned) -> bytes:
     """Everything in what reset or step returned, as bytes."""
-    if isinstance(told, dict):
-        return b"".join(key.encode() + bytes_of(told[key]) for key in sorted(told))
-    if isinstance(told, (tuple, list)):
-        return b"".join(bytes_of(v) for v in told)
-    return told.tobytes() if isinstance(told, np.ndarray) else repr(told).encode()
+    if isinstance(returned, dict):
+        return b"".join(key.encode() + bytes_of(returned[key]) for key in sorted(returned))
+    if isinstance(returned, (tuple, list)):
+        return b"".join(bytes_of(v) for v in returned)
+    return returned.tobytes() if isinstance(returned, np.ndarray) else repr(returned).encode()
 
 
 def play(env, row: int | None, rng: np.random.Generator, legal: bool, seed: int | None = None):
-    """All that a random policy is told in an episode, and its actions."""
-    told, actions = [env.reset(seed=seed, options=None if row is None else {"index": row})], []
-    while len(told) == 1 or not told[-1][2]:
-        mask = told[-1][-1]["action_mask"] if legal else np.ones(env.action_space.n)
+    """All that reset and step return to a random policy in one episode, and its actions."""
+    returned, actions = [env.reset(seed=seed, options=None if row is None else {"index": row})], []
+    while len(returned) == 1 or not returned[-1][2]:
+        mask = returned[-1][-1]["action_mask"] if legal else np.ones(env.action_space.n)
         actions.append(int(rng.choice(np.flatnonzero(mask))))
-        told.append(env.step(actions[-1]))
-    return told, actions
+        returned.append(env.step(actions[-1]))
+    return returned, actions
 
 
 @pytest.mark.parametrize("prefix", ["", "fsgym:"])
@@ -156,33 +156,34 @@ def test_observations_and_info_by_hand():
 def test_the_return_is_minus_the_loss(data, options, legal):
     env, rng = make(data, options), np.random.default_rng(5)
     for row in range(data.n_samples):
-        told, actions = play(env, row, rng, legal)
-        info = told[-1][-1]
-        twin = Twin(data.X[row], int(data.y[row]), C, options)
+        returned, actions = play(env, row, rng, legal)
+        info = returned[-1][-1]
+        twin = ReferenceEpisode(data.X[row], int(data.y[row]), C, options)
         for action in actions:
             twin.step(action)
-        loss = twin.error_cost(twin.answer) + twin.lam * twin.spent
-        assert sum(t[1] for t in told[1:]) == pytest.approx(-loss)
+        loss = twin.process.error_cost(twin.answer, twin.true_class) + twin.process.lam * twin.spent
+        assert sum(t[1] for t in returned[1:]) == pytest.approx(-loss)
         assert info["acquisition_cost"] + info["error_cost"] == pytest.approx(loss)
-        assert (info["prediction"], info["label"], info["n_acquired"]) == (twin.answer, twin.truth, len(twin.taken))
-        assert info["correct"] == (twin.answer == twin.truth)
-        if twin.budget is not None:
-            assert info["n_acquired"] <= twin.budget
-        if twin.purse is not None:
-            assert info["spent"] <= twin.purse * (1 + 1e-9)
+        assert (info["prediction"], info["label"]) == (twin.answer, twin.true_class)
+        assert info["n_acquired"] == len(twin.order)
+        assert info["correct"] == (twin.answer == twin.true_class)
+        if twin.process.budget is not None:
+            assert info["n_acquired"] <= twin.process.budget
+        if twin.process.budget_cost is not None:
+            assert info["spent"] <= twin.process.budget_cost * (1 + 1e-9)
         if legal:
-            assert actions[-1] >= twin.J  # over the mask nothing is forfeited
-        for observation, *_ in told:
+            assert actions[-1] >= twin.process.n_acquisitions  # over the mask nothing is forfeited
+        for observation, *_ in returned:
             assert env.observation_space.contains(observation)
 
 
-def test_what_was_not_paid_for_is_not_told(data, options):
-    """Other values where nobody looked, and other labels: every byte before the end is the same."""
+def test_values_and_labels_do_not_leak_before_they_are_due(data, options):
+    """With other values where nothing was acquired, and other labels, every byte before the end is the same."""
     rng = np.random.default_rng(6)
     for row in range(10):
         for legal in (True, False):
-            told, actions = play(make(data, options), row, np.random.default_rng(row), legal)
-            known = told[-1][0][:N] > 0.5
+            returned, actions = play(make(data, options), row, np.random.default_rng(row), legal)
+            known = returned[-1][0][:N] > 0.5
             X, y = data.X.copy(), data.y.copy()
             X[row, ~known] = rng.normal(size=(~known).sum())
             others = np.arange(len(X)) != row
@@ -192,31 +193,33 @@ def test_what_was_not_paid_for_is_not_told(data, options):
             bounds = np.full(N, -9), np.full(N, 9)
             corrupted = Dataset(X, y, classes=range(C), bounds=bounds)
             again, _ = play(make(corrupted, options), row, np.random.default_rng(row), legal)
-            assert [bytes_of(t) for t in told[:-1]] == [bytes_of(t) for t in again[:-1]]
-            assert told[-1][0].tobytes() == again[-1][0].tobytes()
-            assert not END & {key for t in told[:-1] for key in t[-1]}
+            assert [bytes_of(t) for t in returned[:-1]] == [bytes_of(t) for t in again[:-1]]
+            assert returned[-1][0].tobytes() == again[-1][0].tobytes()
+            assert not END & {key for t in returned[:-1] for key in t[-1]}
             if actions[-1] >= Rules.for_dataset(data, **options).n_acquisitions:
-                assert told[-1][-1]["prediction"] == again[-1][-1]["prediction"]
+                assert returned[-1][-1]["prediction"] == again[-1][-1]["prediction"]
 
 
 def test_same_seed_same_bytes(data, options):
     runs = []
     for _ in range(2):
         env, rng = make(data, options), np.random.default_rng(7)
-        told = [play(env, None, rng, legal=False, seed=11)[0]] + [play(env, None, rng, legal=True)[0] for _ in range(5)]
-        runs.append(bytes_of(told))
+        returned = [play(env, None, rng, legal=False, seed=11)[0]] + [
+            play(env, None, rng, legal=True)[0] for _ in range(5)
+        ]
+        runs.append(bytes_of(returned))
     assert runs[0] == runs[1]
 
 
 def test_returned_arrays_are_fresh(options):
     env = make(DATA["complete"], options)
-    told, _ = play(env, 0, np.random.default_rng(1), legal=True)
-    kept = bytes_of(told)
-    for observation, *_, info in told:
+    returned, _ = play(env, 0, np.random.default_rng(1), legal=True)
+    before = bytes_of(returned)
+    for observation, *_, info in returned:
         observation += 7
         info["action_mask"][:] = 9
     again, _ = play(env, 0, np.random.default_rng(1), legal=True)
-    assert bytes_of(again) == kept
+    assert bytes_of(again) == before
 
 
 @pytest.mark.parametrize(
@@ -236,7 +239,7 @@ def test_a_copy_goes_its_own_way(duplicate):
 def test_strict_mode_raises_before_anything_is_done():
     env = make(TINY, PRICED, illegal_action="raise")
     env.reset(options={"index": 1})
-    with pytest.raises(ValueError, match=r"action 1 \(c\) has no value for this datum; choose one that info"):
+    with pytest.raises(ValueError, match=r"action 1 \(c\) has no value in this row; choose one that info"):
         env.step(1)
     env.step(0)
     with pytest.raises(ValueError, match=r"action 0 \(b\) is already acquired"):
@@ -268,7 +271,7 @@ def test_bad_actions(action):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"options": {"index": 2}}, r"options\['index'\] must be 0 to 1, got 2"),
         ({"options": {"index": -1}}, "must be 0 to 1"),
@@ -283,20 +286,20 @@ def test_bad_actions(action):
         ({"seed": "a"}, "seed must be an int"),
     ],
 )
-def test_bad_resets(arguments, said):
-    with pytest.raises((ValueError, TypeError), match=said):
+def test_bad_resets(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
         make(TINY, PRICED).reset(**arguments)
 
 
 def test_bad_construction():
-    for arguments, said in [
+    for arguments, message in [
         ({"render_mode": "human"}, "render_mode must be"),
         ({"render_mode": []}, "render_mode must be"),
         ({"illegal_action": "ignore"}, "illegal_action must be"),
         ({"illegal_action": {}}, "illegal_action must be"),
         ({"rules": {"lam": 1}}, "rules must be Rules"),
     ]:
-        with pytest.raises((ValueError, TypeError), match=said):
+        with pytest.raises((ValueError, TypeError), match=message):
             DatumWiseEnv(TINY, **arguments)
     with pytest.raises(TypeError, match="dataset must be a Dataset"):
         DatumWiseEnv("wine")
@@ -335,7 +338,7 @@ def test_junk_gets_one_sentence(action, index):
 def test_draws_are_uniform():
     env = make(DATA["complete"], {})
     env.reset(seed=0)
-    drawn = [env.reset() and int(env._episode.index[0]) for _ in range(4000)]
-    counts = np.bincount(drawn, minlength=40)
+    rows = [env.reset() and int(env._episode.index[0]) for _ in range(4000)]
+    counts = np.bincount(rows, minlength=40)
     assert counts.min() > 50
     assert counts.max() < 160

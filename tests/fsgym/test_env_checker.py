@@ -1,4 +1,4 @@
-"""The checker of vector environments finds each fault that it is there to find."""
+"""The checker of vector environments reports each kind of fault."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEXT, SAME, DISABLED = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, Autores
 
 
 class Broken(DatumWiseVectorEnv):
-    """A vector environment of which ``spoil`` changes what a step returns."""
+    """A vector environment whose ``spoil`` changes the values that a step returns."""
 
     def __init__(self, spoil, mode=NEXT):
         super().__init__(DATA, Rules.for_dataset(DATA, lam=0.1), 4, autoreset_mode=mode)
@@ -27,7 +27,7 @@ class Broken(DatumWiseVectorEnv):
 
 
 def ended(change):
-    """Spoil only steps in which an episode ends, given infos and which have ended."""
+    """Change only steps in which an episode ends; ``change`` takes infos and the mask of ended episodes."""
 
     def spoil(envs, observations, rewards, terminated, truncated, infos):
         if terminated.any():
@@ -97,14 +97,18 @@ FAULTS = {
     "mask of the ends": (
         ended(lambda infos, t: infos.update(_correct=~t)),
         NEXT,
-        r"\['_correct'\] must be the episodes that ended",
+        r"\['_correct'\] must mark the episodes that ended",
     ),
     "prediction": (
         ended(lambda infos, t: infos.update(prediction=infos["prediction"] + np.arange(4))),
         NEXT,
         "the class that",
     ),
-    "correct": (ended(lambda infos, t: flip(infos["correct"], t.argmax())), NEXT, "where prediction and label agree"),
+    "correct": (
+        ended(lambda infos, t: flip(infos["correct"], t.argmax())),
+        NEXT,
+        "where prediction and label are equal",
+    ),
     "error cost": (ended(lambda infos, t: infos.update(error_cost=infos["error_cost"] + t)), NEXT, "-error_cost"),
     "error cost of another": (
         ended(lambda infos, t: infos.update(error_cost=infos["error_cost"] + ~t)),
@@ -119,15 +123,15 @@ FAULTS = {
     "new episode in the old one's place": (
         lambda envs, o, r, t, u, i: o[:, :4].__setitem__(t, 1.0),
         SAME,
-        "must begin with nothing known",
+        "must start with no value known",
     ),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_faults_of_steps_are_found(name):
-    spoil, mode, said = FAULTS[name]
-    with pytest.raises(AssertionError, match=said) as caught:
+    spoil, mode, message = FAULTS[name]
+    with pytest.raises(AssertionError, match=message) as caught:
         check_vector_env(Broken(spoil, mode))
     assert "\n" not in str(caught.value)
 
@@ -143,7 +147,7 @@ class Unseeded(Broken):
 
 
 class Eager(Broken):
-    """Begins ended episodes by itself where it should not."""
+    """Restarts ended episodes although autoreset is disabled."""
 
     def step(self, actions):
         if self._n_ended:
@@ -152,7 +156,7 @@ class Eager(Broken):
 
 
 class Forgetful(Broken):
-    """Begins all episodes anew where it should begin some."""
+    """Restarts all episodes where a mask selects some."""
 
     def reset(self, *, seed=None, options=None):
         returned = super().reset(seed=seed)
@@ -162,7 +166,7 @@ class Forgetful(Broken):
 
 
 class Unmarked(Broken):
-    """Does not report which episodes it has begun."""
+    """Does not report which episodes were reset."""
 
     def reset(self, *, seed=None, options=None):
         observations, infos = super().reset(seed=seed, options=options)
@@ -171,16 +175,16 @@ class Unmarked(Broken):
 
 
 @pytest.mark.parametrize(
-    ("kind", "mode", "said"),
+    ("kind", "mode", "message"),
     [
-        (Unseeded, NEXT, "must repeat all that follows"),
+        (Unseeded, NEXT, "must return the same values"),
         (Eager, DISABLED, "must raise ResetNeeded"),
-        (Forgetful, DISABLED, "must leave alone"),
-        (Unmarked, DISABLED, r"must be options\['reset_mask'\]"),
+        (Forgetful, DISABLED, "outside its reset_mask"),
+        (Unmarked, DISABLED, r"must equal options\['reset_mask'\]"),
     ],
 )
-def test_faults_of_resets_are_found(kind, mode, said):
-    with pytest.raises(AssertionError, match=said):
+def test_faults_of_resets_are_found(kind, mode, message):
+    with pytest.raises(AssertionError, match=message):
         check_vector_env(kind(lambda *returned: None, mode))
 
 

@@ -1,4 +1,4 @@
-"""Methods and variants from outside: registered by a call or by an entry point, then known everywhere by name."""
+"""Methods and variants of other projects: registered by a call or an entry point, then known by name everywhere."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from support.problems import PRICES, make_data
 
 @pytest.fixture
 def registry():
-    """What is registered in a test is forgotten after it."""
+    """Undo all registrations of a test after it."""
     known, ids = dict(METHODS), set(gym.registry)
     yield METHODS
     METHODS.clear()
@@ -80,7 +80,7 @@ class Bare(ClassifierMixin, BaseEstimator):
 
 
 class Odd(TopFeatures):
-    """Its settings are no parameters."""
+    """Its settings are not parameters of its class."""
 
     def sparsity_grid(self, X, y):
         return [(1,), (2,)]
@@ -89,8 +89,8 @@ class Odd(TopFeatures):
 @pytest.mark.parametrize(
     ("cls", "prices", "sentence"),
     [
-        (Bare, False, r"mine must have sparsity_grid\(X, y\) -> list of dict, .*; Bare has neither"),
-        (Bare, True, "mine plans with prices, but Bare has no parameter lam"),
+        (Bare, False, r"mine must have sparsity_grid\(X, y\) -> list of dict, .*; Bare has no sparsity_grid"),
+        (Bare, True, "mine has prices=True, but Bare has no parameter lam"),
         (Odd, False, r"sparsity_grid of Odd must return a list of dicts of its parameters, got \[\(1,\), \(2,\)\]"),
     ],
 )
@@ -160,11 +160,11 @@ def test_an_entry_point_is_loaded_only_when_its_name_is_asked_for(distribution):
 def test_the_command_line_knows_methods_of_other_distributions(distribution, tmp_path):
     place = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [sys.executable, "-m", "fsgym", "compare", "wine", "--methods", "record,top", "--splits", "1"]
-    said = subprocess.run(
+    message = subprocess.run(
         [*command, "--jobs", "2", "--out", str(tmp_path / "out")], capture_output=True, text=True, env=place
     )
-    assert said.returncode == 0, said.stderr
-    assert "At lambda 0.01, A record has the lowest loss" in said.stdout
+    assert message.returncode == 0, message.stderr
+    assert "At lambda 0.01, A record has the lowest loss" in message.stdout
     assert Path(tmp_path, "out", "results.csv").read_text().count("\nwine,0,top") == 5
 
 

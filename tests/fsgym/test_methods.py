@@ -1,4 +1,4 @@
-"""What holds of every method in the table: scikit-learn's contract, honesty, one seed and the same answers."""
+"""Tests of every method in the table: scikit-learn's contract, honest usage, reproducible answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ METHODS = OWN | {
 PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 
-def made(name: str) -> Any:
+def make_estimator(name: str) -> Any:
     model = load_class(METHODS[name])(**METHODS[name].preset)
     known = model.get_params()
     return model.set_params(**{k: v for k, v in QUICK.items() if k in known}, **NETWORKS.get(name, {}))
@@ -57,17 +57,17 @@ def wine():
     return X.iloc[::2, :6], y[::2]
 
 
-@parametrize_with_checks([made(name) for name in METHODS])
+@parametrize_with_checks([make_estimator(name) for name in METHODS])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
 @pytest.mark.parametrize("table", ["dependent", "wide"])
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.filterwarnings("ignore::UserWarning")  # that nothing is kept, or not all that was asked for reached
-def test_what_is_not_used_is_not_looked_at(name, table):
+@pytest.mark.filterwarnings("ignore::UserWarning")  # no feature selected, or fewer than requested
+def test_answers_depend_on_used_values_only(name, table):
     X, y = (v[:100] for v in TABLES[table])
-    model, whole = made(name), []
+    model, whole = make_estimator(name), []
     for setting in settings_of(model, name, X, y):
         used = honest_usage(clone(model).set_params(**setting).fit(X, y), X, largest=3e38)
         whole.append(used.all())
@@ -77,18 +77,18 @@ def test_what_is_not_used_is_not_looked_at(name, table):
 @pytest.mark.parametrize("name", METHODS)
 def test_names_come_from_pandas_and_must_return(name, wine):
     X, y = wine
-    model = made(name).fit(X, y)
+    model = make_estimator(name).fit(X, y)
     assert list(model.feature_names_in_) == list(X.columns)
     assert model.features_used(X).shape == X.shape
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X.rename(columns={"alcohol": "spirit"}))
     words = pd.Series(np.array(["red", "white", "rose"])[y])
-    assert set(made(name).fit(X, words).predict(X)) <= {"red", "white", "rose"}
+    assert set(make_estimator(name).fit(X, words).predict(X)) <= {"red", "white", "rose"}
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_seed_fixes_everything(name, wine):
-    first, second = (made(name).fit(*wine) for _ in range(2))
+    first, second = (make_estimator(name).fit(*wine) for _ in range(2))
     np.testing.assert_array_equal(first.features_used(wine[0]), second.features_used(wine[0]))
     np.testing.assert_array_equal(first.predict(wine[0]), second.predict(wine[0]))
 
@@ -96,7 +96,7 @@ def test_a_seed_fixes_everything(name, wine):
 @pytest.mark.parametrize("name", PLAIN)
 def test_sparsity_grid_is_a_handful_of_settings_and_changes_nothing(name):
     for X, y in TABLES.values():
-        model = made(name)
+        model = make_estimator(name)
         before = model.get_params()
         grid = model.sparsity_grid(X, y)
         assert 4 <= len(grid) <= 12
@@ -109,7 +109,7 @@ def test_sparsity_grid_is_a_handful_of_settings_and_changes_nothing(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_one_class_is_refused_in_a_sentence(name):
-    X, model = np.arange(12.0).reshape(6, 2), made(name)
+    X, model = np.arange(12.0).reshape(6, 2), make_estimator(name)
     for call in (model.fit, *([] if METHODS[name].prices else [model.sparsity_grid])):
         with pytest.raises(ValueError, match=r"at least two classes, got (1|one) class .*a"):
             call(X, ["a"] * 6)
@@ -124,7 +124,7 @@ def test_one_class_is_refused_in_a_sentence(name):
 def test_any_finite_table_can_be_learnt(name, data):
     X = data.draw(arrays(np.float64, (8, 3), elements=st.floats(allow_nan=False, allow_infinity=False)))
     y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
-    model = made(name)
+    model = make_estimator(name)
     grid = model.sparsity_grid(X, y)
     model.set_params(**grid[len(grid) // 2]).fit(X, y)
     used, answers = model.features_used(X), model.predict(X)

@@ -1,4 +1,4 @@
-"""What a person is shown: lines of text, and pictures."""
+"""Rendering: lines of text, and images."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules
-from fsgym.render import RIGHT, UNKNOWN, WAITING, WRONG
+from fsgym.render import CORRECT, UNANSWERED, UNKNOWN, WRONG
 
 DATA = Dataset(
     [[-1.0, 0.0, 1.0], [0.5, np.nan, 0.25]], ["ill", "well"], feature_names=["age", "pulse", "weight"], name="clinic",
@@ -24,19 +24,19 @@ def lines(row: int, *actions: int) -> list[str]:
     return env.render().splitlines()
 
 
-def test_ansi_right():
+def test_ansi_of_a_correct_answer():
     assert lines(0, 2, 0, 3) == [
-        "datum 0 of clinic: may ask age, pulse, weight",
-        "ask weight: 1, price 0.3; may ask age, pulse",
-        "ask age: -1, price 0.1; may ask pulse",
-        "answer ill: right, error cost 0; spent 4",
+        "row 0 of clinic: may acquire age, pulse, weight",
+        "acquire weight: 1, price 0.3; may acquire age, pulse",
+        "acquire age: -1, price 0.1; may acquire pulse",
+        "answer ill: correct, error cost 0; spent 4",
     ]
 
 
 def test_ansi_wrong_missing_and_forfeit():
     assert lines(1, 0, 1) == [
-        "datum 1 of clinic: may ask age, weight",
-        "ask age: 0.5, price 0.1; may ask weight",
+        "row 1 of clinic: may acquire age, weight",
+        "acquire age: 0.5, price 0.1; may acquire weight",
         "illegal action 1 (pulse); answer ill: wrong, it is well, error cost 1; spent 1",
     ]
     env = DatumWiseEnv(DATA, GROUPED, render_mode="ansi")
@@ -45,17 +45,17 @@ def test_ansi_wrong_missing_and_forfeit():
     env.step(0)
     env.step(2)
     assert env.render().splitlines()[1:] == [
-        "ask group 1: missing, 0.25, price 0.1; may ask group 0",
-        "ask group 0: 0.5, price 0.1; nothing left to ask",
+        "acquire group 1: missing, 0.25, price 0.1; may acquire group 0",
+        "acquire group 0: 0.5, price 0.1; no acquisition left",
         "answer ill: wrong, it is well, error cost 3; spent 2",
     ]
 
 
-def test_many_left_are_counted():
+def test_long_lists_of_acquisitions_end_with_a_count():
     wide = Dataset(np.zeros((2, 20)), [0, 1])
     env = DatumWiseEnv(wide, render_mode="ansi")
     env.reset(options={"index": 0})
-    assert env.render() == "datum 0 of data: may ask x0, x1, x2, x3, x4, x5 and 14 more\n"
+    assert env.render() == "row 0 of data: may acquire x0, x1, x2, x3, x4, x5 and 14 more\n"
 
 
 def cell(picture: np.ndarray, row: int, column: int, columns: int) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def test_grid():
     blank = env.render()
     assert (blank.dtype, blank.ndim, blank.shape[2]) == (np.uint8, 3, 3)
     assert cell(blank, 0, 0, 2) == UNKNOWN
-    assert tuple(blank[-1, 0]) == WAITING
+    assert tuple(blank[-1, 0]) == UNANSWERED
     env.step(0)
     env.step(2)
     shown = env.render()
@@ -78,8 +78,8 @@ def test_grid():
     assert (blue, unknown, red) == ((33, 102, 172), UNKNOWN, (178, 24, 43))
     env.step(3)
     answered = env.render()
-    assert tuple(answered[-1, 0]) == RIGHT
-    assert tuple(answered[-1, -1]) == WAITING
+    assert tuple(answered[-1, 0]) == CORRECT
+    assert tuple(answered[-1, -1]) == UNANSWERED
     env.reset(options={"index": 0})
     assert np.array_equal(env.render(), blank)
     env.step(4)
@@ -104,11 +104,11 @@ def test_vector():
     envs.reset(options={"index": 0})
     envs.step(np.array([0, 3, 4]))
     pictures = envs.render()
-    assert [tuple(p[-1, 0]) for p in pictures] == [WAITING, RIGHT, WAITING]
+    assert [tuple(p[-1, 0]) for p in pictures] == [UNANSWERED, CORRECT, UNANSWERED]
     assert tuple(pictures[2][-1, -1]) == WRONG
     assert len({p.shape for p in pictures}) == 1
     envs.step(np.array([1, 3, 4]))
-    assert {tuple(p[-1, k]) for p in envs.render() for k in (0, -1)} == {WAITING}
+    assert {tuple(p[-1, k]) for p in envs.render() for k in (0, -1)} == {UNANSWERED}
     assert DatumWiseVectorEnv(DATA, RULES, 2).render() is None
 
 

@@ -1,4 +1,4 @@
-"""Linear algebra in one thread: blocks that overlap, in several Python threads, and what is left behind."""
+"""Linear algebra in one thread: overlapping blocks, several Python threads, and limits restored afterwards."""
 
 import os
 import threading
@@ -59,5 +59,5 @@ def test_libraries_that_are_loaded_meanwhile_read_the_environment(monkeypatch):
 
 
 def test_zero_threads_are_refused():
-    with pytest.raises(ValueError, match="n_jobs must not be 0"):
+    with pytest.raises(ValueError, match="other than 0"):
         n_threads(0)

@@ -1,4 +1,4 @@
-"""The vector environment: the public checker, and Gymnasium's SyncVectorEnv of the single one as the yardstick."""
+"""The vector environment: the public checker, and comparison with Gymnasium's SyncVectorEnv of single ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make(data: Dataset, options: dict, mode=AutoresetMode.NEXT_STEP, size: int =
     return DatumWiseVectorEnv(data, Rules.for_dataset(data, **options), size, autoreset_mode=mode, **kwargs)
 
 
-class Told(DatumWiseEnv):
+class QueuedEnv(DatumWiseEnv):
     """A single environment that plays rows from a queue, shared by all of a vector's."""
 
     def __init__(self, queue, *args):
@@ -39,7 +39,7 @@ def sync(data: Dataset, options: dict, mode: AutoresetMode, seed: int) -> SyncVe
     """Gymnasium's vector of single environments, on the rows that the native one draws with ``seed``."""
     rules, generator = Rules.for_dataset(data, **options), gym.utils.seeding.np_random(seed)[0]
     queue = (int(v) for _ in range(99) for v in generator.integers(data.n_samples, size=512))
-    return SyncVectorEnv([lambda: Told(queue, data, rules) for _ in range(SIZE)], autoreset_mode=mode)
+    return SyncVectorEnv([lambda: QueuedEnv(queue, data, rules) for _ in range(SIZE)], autoreset_mode=mode)
 
 
 def same(ours, theirs, where: str = "") -> None:
@@ -73,27 +73,30 @@ def random_actions(masks: np.ndarray, rng: np.random.Generator, legal: bool) -> 
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
 def test_as_gymnasiums_own(data, options, mode):
     ours, theirs, rng = make(data, options, mode), sync(data, options, mode, 42), np.random.default_rng(0)
-    told, told2 = ours.reset(seed=42), theirs.reset(seed=42)
-    same(told, told2)
+    returned, returned2 = ours.reset(seed=42), theirs.reset(seed=42)
+    same(returned, returned2)
     for k in range(40):
         actions = random_actions(ours.action_masks(), rng, legal=k % 3 > 0)
-        told, told2 = ours.step(actions), theirs.step(actions)
-        same(told, told2)
-        if mode is AutoresetMode.DISABLED and told[2].any():
-            same(ours.reset(options={"reset_mask": told[2]}), theirs.reset(options={"reset_mask": told[2].copy()}))
+        returned, returned2 = ours.step(actions), theirs.step(actions)
+        same(returned, returned2)
+        if mode is AutoresetMode.DISABLED and returned[2].any():
+            same(
+                ours.reset(options={"reset_mask": returned[2]}),
+                theirs.reset(options={"reset_mask": returned[2].copy()}),
+            )
     assert ours.metadata["autoreset_mode"] is theirs.metadata["autoreset_mode"] is mode
     assert (ours.observation_space, ours.action_space) == (theirs.observation_space, theirs.action_space)
 
 
-def bytes_of_tree(told) -> bytes:
+def bytes_of_tree(returned) -> bytes:
     """As ``bytes_of``, and into arrays of objects."""
-    if isinstance(told, np.ndarray) and told.dtype == object:
-        return b"".join(bytes_of_tree(v) for v in told)
-    if isinstance(told, dict):
-        return b"".join(key.encode() + bytes_of_tree(told[key]) for key in sorted(told))
-    if isinstance(told, (tuple, list)):
-        return b"".join(bytes_of_tree(v) for v in told)
-    return bytes_of(told)
+    if isinstance(returned, np.ndarray) and returned.dtype == object:
+        return b"".join(bytes_of_tree(v) for v in returned)
+    if isinstance(returned, dict):
+        return b"".join(key.encode() + bytes_of_tree(returned[key]) for key in sorted(returned))
+    if isinstance(returned, (tuple, list)):
+        return b"".join(bytes_of_tree(v) for v in returned)
+    return bytes_of(returned)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
@@ -138,28 +141,28 @@ def test_same_trajectories_as_the_single_one(data, options):
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda m: m.name)
-def test_what_was_not_paid_for_is_not_told(data, options, mode):
-    """Corrupt all values and labels (what is missing stays so) and reveal nothing: every byte is the same."""
+def test_values_and_labels_do_not_leak_before_they_are_due(data, options, mode):
+    """With all values and labels changed (missing ones stay missing), bytes are the same until values are acquired."""
     rng = np.random.default_rng(4)
     X = np.where(np.isnan(data.X), np.nan, rng.normal(size=data.X.shape))
     other = Dataset(X, (data.y + 1) % C, classes=range(C), bounds=(np.full(N, -9), np.full(N, 9)))
     envs, others = make(data, options, mode), make(other, options, mode)
-    told, told2 = envs.reset(seed=1), others.reset(seed=1)
-    assert bytes_of_tree(told) == bytes_of_tree(told2)
+    returned, returned2 = envs.reset(seed=1), others.reset(seed=1)
+    assert bytes_of_tree(returned) == bytes_of_tree(returned2)
     for _ in range(6):
         actions = random_actions(envs.action_masks(), rng, legal=True)
-        told, told2 = envs.step(actions), others.step(actions)
+        returned, returned2 = envs.step(actions), others.step(actions)
         z = slice(None), slice(0, N)
-        assert told[0][z].tobytes() == told2[0][z].tobytes()
-        known = told[0][z] > 0.5
-        assert not told[0][:, N:][~known].any()
+        assert returned[0][z].tobytes() == returned2[0][z].tobytes()
+        known = returned[0][z] > 0.5
+        assert not returned[0][:, N:][~known].any()
         for key in ("action_mask", "_action_mask", "spent", "_spent"):
-            assert told[-1][key].tobytes() == told2[-1][key].tobytes()
-        going = ~told[2]
-        assert np.array_equal(told[1][going], told2[1][going])
-        if mode is AutoresetMode.DISABLED and told[2].any():
+            assert returned[-1][key].tobytes() == returned2[-1][key].tobytes()
+        going = ~returned[2]
+        assert np.array_equal(returned[1][going], returned2[1][going])
+        if mode is AutoresetMode.DISABLED and returned[2].any():
             for e in (envs, others):
-                e.reset(options={"reset_mask": told[2]})
+                e.reset(options={"reset_mask": returned[2]})
 
 
 def test_arrays_are_fresh():
@@ -168,14 +171,14 @@ def test_arrays_are_fresh():
     plan = [rng.integers(N + C, size=SIZE) for _ in range(30)]
     for spoil in (False, True):
         envs.reset(seed=2)
-        kept = []
+        before = []
         for actions in plan:
-            told = envs.step(actions)
-            kept.append(bytes_of_tree(told))
+            returned = envs.step(actions)
+            before.append(bytes_of_tree(returned))
             if spoil:
-                for array in [*told[:4], *told[4].values()]:
+                for array in [*returned[:4], *returned[4].values()]:
                     array[:] = 1
-        runs.append(kept)
+        runs.append(before)
     assert runs[0] == runs[1]
 
 
@@ -235,14 +238,14 @@ def test_strict_mode_raises_before_anything_is_done():
     envs = make(DATA["complete"], VARIANTS["base"], illegal_action="raise")
     envs.reset(seed=0)
     envs.step(np.array([0, N, 1, 1, 1]))
-    kept = envs.action_masks()
+    before = envs.action_masks()
     with pytest.raises(ValueError, match=r"action 1 \(b\) is already acquired"):
         envs.step(np.array([1, 1, 0, 1, 0]))
-    assert np.array_equal(envs.action_masks(), kept)
+    assert np.array_equal(envs.action_masks(), before)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"options": {"index": [0, 1]}}, r"options\['index'\]"),
         ({"options": {"index": [0, 1, 2, 3, 40]}}, "must be 0 to 39"),
@@ -256,16 +259,16 @@ def test_strict_mode_raises_before_anything_is_done():
         ({"seed": -5}, "seed must be an int"),
     ],
 )
-def test_bad_resets(arguments, said):
+def test_bad_resets(arguments, message):
     envs = make(DATA["complete"], {})
     envs.reset(seed=0)
-    with pytest.raises((ValueError, TypeError), match=said):
+    with pytest.raises((ValueError, TypeError), match=message):
         envs.reset(**arguments)
 
 
 def test_bad_construction():
     data = DATA["complete"]
-    for arguments, said in [
+    for arguments, message in [
         ({"num_envs": 0}, "num_envs must be"),
         ({"num_envs": 2.0}, "num_envs must be"),
         ({"num_envs": "a"}, "num_envs must be"),
@@ -275,7 +278,7 @@ def test_bad_construction():
         ({"illegal_action": None}, "illegal_action must be"),
         ({"rules": 3}, "rules must be Rules"),
     ]:
-        with pytest.raises((ValueError, TypeError), match=said):
+        with pytest.raises((ValueError, TypeError), match=message):
             DatumWiseVectorEnv(data, **arguments)
     envs = make(data, {})
     with pytest.raises(ResetNeeded):

@@ -21,7 +21,7 @@ from fsgym_studies.dwsm.multiclass import claims as multiclass_claims
 from fsgym_studies.dwsm.multiclass import study as dwsm_multiclass
 from fsgym_studies.dwsm.relational import claims as relational_claims
 from fsgym_studies.dwsm.relational import tables as relational_tables
-from support.made_up import by_text, claims_of, line, stand_in
+from support.synthetic_results import by_text, claims_of, line, stand_in
 
 
 def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):

@@ -29,7 +29,7 @@ from fsgym_studies.gbfs.tables import (
     SPAM,
     USPS,
 )
-from support.made_up import by_text
+from support.synthetic_results import by_text
 
 BREAST = load_dataset("breast_cancer")
 PART = {"share": 0.6, "seed": 1}

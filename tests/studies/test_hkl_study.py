@@ -12,7 +12,7 @@ from fsgym_studies.hkl import cell as hkl_cell
 from fsgym_studies.hkl import claims as hkl_claims
 from fsgym_studies.hkl import printed as hkl_printed
 from fsgym_studies.hkl import study as hkl
-from support.made_up import by_text, line
+from support.synthetic_results import by_text, line
 
 
 def either(n=80, d=8, seed=0):

@@ -25,7 +25,7 @@ from fsgym_studies.lattice_vs_peers.cell import (
     STATIC_METHOD,
 )
 from fsgym_studies.lattice_vs_peers.tables import LATTICE_TITLE, METHOD_TITLES
-from support.made_up import by_text, stand_in
+from support.synthetic_results import by_text, stand_in
 
 PART = {"share": 0.7, "seed": 1}
 PRICES = [0.01, 0.6]

@@ -16,7 +16,7 @@ from fsgym_studies.lufe import cell as lufe_cell
 from fsgym_studies.lufe import claims as lufe_claims
 from fsgym_studies.lufe import study as lufe
 from fsgym_studies.lufe import tables as lufe_tables
-from support.made_up import by_text, stand_in
+from support.synthetic_results import by_text, stand_in
 
 
 def documents(n=60, d=40, seed=0):

@@ -218,7 +218,7 @@ def test_mistakes_are_one_sentence(capsys, tmp_path):
         (["tinny"], "unknown study 'tinny'; did you mean 'tiny'?"),
         (["no-data"], "study 'no-data' needs the data sets moon_rocks, which"),
         (["tiny", "--backend", "dask"], "scheduler"),
-        (["tiny", "--data-dir", tmp_path / "nowhere"], "must name a folder"),
+        (["tiny", "--data-dir", tmp_path / "nowhere"], "must name an existing folder"),
     ):
         code, _, error = call(capsys, "reproduce", *arguments, "--out", tmp_path / "out")
         assert code == 2

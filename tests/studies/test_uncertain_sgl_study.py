@@ -28,7 +28,7 @@ from fsgym_studies.uncertain_sgl.printed import (
     UNIFORM,
     max_lasso_ratio,
 )
-from support.made_up import by_text
+from support.synthetic_results import by_text
 
 WDBC = load_dataset("breast_cancer", "train").rows(np.arange(120))
 PART = {"folds": 4, "fold": 1, "seed": 0}

@@ -1,4 +1,4 @@
-"""Tables of real and made data on which methods are fitted, and the check that a method is honest on them."""
+"""Tables of real and generated data for fitting methods, and the check that a method reports its usage honestly."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLES = tables()
 
 
 def honest_usage(model: Any, X: np.ndarray, *, largest: float = 1e300) -> np.ndarray:
-    """What a fitted method uses of each row, after values that it does not use were changed and changed nothing."""
+    """The features that a fitted method uses, checked: changing values that it does not use changes no answer."""
     used, answers, rng = model.features_used(X), model.predict(X), np.random.default_rng(0)
     assert used.shape == X.shape
     assert used.dtype == bool

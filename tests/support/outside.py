@@ -1,4 +1,4 @@
-"""A method as somebody outside of this project writes one: it knows nothing of fsgym but ``features_used``."""
+"""A method as another project may write it: all it has of fsgym is the method ``features_used``."""
 
 from __future__ import annotations
 

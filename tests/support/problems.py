@@ -1,4 +1,4 @@
-"""What many tests run on: small data sets, one table of rules, the folder of data sets."""
+"""Inputs of many tests: small data sets, a table of rules, the folder of data sets."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""The decision process and RCPI's steps once more, in plain Python: slow, literal, and sharing no code with them."""
+"""RCPI's steps in plain Python, on the reference process, and the rules that the tests of agents run under."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 
 from fsgym import Dataset, Rules
+from support.reference import ReferenceProcess
 
 N_FEATURES, N_CLASSES = 6, 3
 PAIRS = [[0, 3], [1], [2, 5, 4]]
@@ -43,82 +42,53 @@ VARIANTS: dict[str, dict] = {
 }  # fmt: skip
 
 
+def options_of(variant: str) -> dict:
+    """The options of the rules of ``problem(variant)``."""
+    return {"lam": 0.05, **VARIANTS[variant]}
+
+
 def problem(variant: str, missing: bool, n: int = 40, seed: int = 0) -> tuple[Dataset, Rules]:
-    """A small random data set and the rules of a variant; with ``missing``, a third of the values cannot be had."""
+    """A small random data set and the rules of a variant; with ``missing``, a third of the values is missing."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (n, N_FEATURES)).astype(np.float32)
     if missing:
         X[rng.random(X.shape) < 1 / 3] = np.nan
     dataset = Dataset(X, rng.permutation(np.arange(n) % N_CLASSES))
-    return dataset, Rules.for_dataset(dataset, **{"lam": 0.05, **VARIANTS[variant]})
+    return dataset, Rules.for_dataset(dataset, **options_of(variant))
 
 
-class Twin:
-    """One datum at a time, a state being its row and the acquisitions in the order made."""
+class RCPITwin(ReferenceProcess):
+    """RCPI's greedy policy and its returns, one row at a time, on the reference process."""
 
-    def __init__(self, dataset: Dataset, rules: Rules) -> None:
-        self.X, self.y, self.r = dataset.X, dataset.y, rules
-
-    def known(self, row: int, order: Iterable[int]) -> np.ndarray:
-        z = np.zeros(self.r.n_features, bool)
-        for j in order:
-            for i in self.r.groups[j]:
-                z[i] = not np.isnan(self.X[row, i])
-        return z
-
-    def related(self, j: int, order: list[int]) -> bool:
-        if self.r.related is None:
-            return True
-        if not order:
-            return self.r.empty_is_related
-        return (any if self.r.relation == "any" else all)(self.r.related[j, i] for i in order)
-
-    def price(self, j: int, order: list[int]) -> float:
-        return float((self.r.costs if self.related(j, order) else self.r.unrelated_costs)[j])
-
-    def spent(self, order: list[int]) -> float:
-        return sum(self.price(j, order[:k]) for k, j in enumerate(order))
-
-    def may(self, j: int, row: int, order: list[int]) -> bool:
-        r = self.r
-        if j in order or all(np.isnan(self.X[row, i]) for i in r.groups[j]):
-            return False
-        if r.budget is not None and len(order) >= r.budget:
-            return False
-        if r.budget_cost is not None and self.spent(order) + self.price(j, order) > r.budget_cost + 1e-6:
-            return False
-        if r.prerequisites is not None and not all(i in order for i in np.flatnonzero(r.prerequisites[j])):
-            return False
-        return not (r.forbids_unrelated and order and not self.related(j, order))
-
-    def legal(self, row: int, order: list[int]) -> np.ndarray:
-        """bool (n_actions,)"""
-        return np.array([self.may(j, row, order) for j in range(self.r.n_acquisitions)] + [True] * self.r.n_classes)
+    def __init__(self, dataset: Dataset, options: dict) -> None:
+        super().__init__(dataset.n_features, dataset.n_classes, options)
+        self.X, self.y = dataset.X, dataset.y
 
     def scores(self, row: int, order: list[int], values: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
         """<theta_a, [1, z, mu]> of all actions, float64 (n_actions,), from W (n_features, 2, n_actions)."""
-        z = self.known(row, order)
+        z = np.array(self.known(order, self.X[row]))
         mu = np.where(z, values[row], 0).astype(np.float64)
         return b + z @ W[:, 0].astype(np.float64) + mu @ W[:, 1].astype(np.float64)
 
     def finish(self, row: int, order: list[int], values, W, b) -> tuple[float, list[int], int]:
         """Follow the greedy policy to the end: the return from ``order`` on, the whole order, the answer."""
-        total, order, J = 0.0, list(order), self.r.n_acquisitions
+        total, order = 0.0, list(order)
         while True:
-            scores = np.where(self.legal(row, order), self.scores(row, order, values, W, b), -np.inf)
+            scores = np.where(self.mask(order, self.X[row]), self.scores(row, order, values, W, b), -np.inf)
             action = int(scores.argmax())
-            if action >= J:
-                return total - self.r.error_costs[action - J, self.y[row]], order, action - J
-            total -= self.r.lam * self.price(action, order)
+            if action >= self.n_acquisitions:
+                answer = action - self.n_acquisitions
+                return total - self.error_cost(answer, self.y[row]), order, answer
+            total -= self.lam * self.price(action, order)
             order.append(action)
 
     def returns(self, row: int, order: list[int], values, W, b) -> np.ndarray:
         """R(x, z, a) of each acquisition, NaN where it is not legal."""
-        result = np.full(self.r.n_acquisitions, np.nan)
-        for j in range(self.r.n_acquisitions):
-            if self.may(j, row, order):
+        result = np.full(self.n_acquisitions, np.nan)
+        for j in range(self.n_acquisitions):
+            if self.is_legal(j, order, self.X[row]):
                 rest, _, _ = self.finish(row, [*order, j], values, W, b)
-                result[j] = rest - self.r.lam * self.price(j, order)
+                result[j] = rest - self.lam * self.price(j, order)
         return result
 
 

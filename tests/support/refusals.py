@@ -1,4 +1,4 @@
-"""How a mistake must be told."""
+"""Checks that mistakes are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def one_sentence(error: BaseException) -> bool:
 
 
 def refused(kind, match, *arguments, call=load_dataset, **options):
-    """The call fails with one sentence that matches."""
+    """Assert that the call fails with one sentence that matches."""
     with pytest.raises(kind, match=match) as caught:
         call(*arguments, **options)
     assert one_sentence(caught.value), caught.value

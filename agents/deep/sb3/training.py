@@ -23,7 +23,7 @@ from torch.distributions import Distribution
 from agents.deep.algorithms import ALGORITHMS, Algorithm, find_algorithm
 from agents.deep.network import MAX_ABS_Z_SCORE, NetworkPolicy
 from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards
-from fsgym.checks import brief, is_whole
+from fsgym.checks import brief, is_integer
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv, rules_for
 from fsgym.vector_env import DatumWiseVectorEnv
@@ -141,7 +141,7 @@ def trained(
     The same seed gives the same arrays.
     """
     steps = find_settings(algorithm).total_timesteps if total_timesteps is None else total_timesteps
-    if not is_whole(steps) or steps < 1:
+    if not is_integer(steps) or steps < 1:
         raise ValueError(f"total_timesteps must be a whole number, 1 or more, got {brief(steps)}")
     if isinstance(options, Mapping) and "policy_kwargs" in options:
         raise ValueError("options must not contain policy_kwargs, since hidden defines the network; use hidden")

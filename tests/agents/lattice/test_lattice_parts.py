@@ -20,7 +20,8 @@ from agents.lattice.sweep import SweepPolicy
 from agents.parallel import run_serially
 from fsgym import Dataset, Rules
 from fsgym.trees.boosting import Growth, boost
-from support.rcpi_twin import VARIANTS, Twin, problem
+from support.rcpi_twin import VARIANTS, options_of, problem
+from support.reference import ReferenceProcess
 
 
 def training_data(X, y, seed=0, n_folds=3) -> TrainingData:
@@ -168,7 +169,8 @@ def test_pairs_and_triples_that_are_informative_only_together_are_found():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_legal_acquisitions_and_prices_agree_with_the_twin(variant):
     dataset, rules = problem(variant, False)
-    moves, twin = Moves(rules), Twin(dataset, rules)
+    moves = Moves(rules)
+    twin = ReferenceProcess(dataset.n_features, dataset.n_classes, options_of(variant))
     queue, visited = [()], set()
     while queue:
         order = queue.pop()
@@ -177,17 +179,17 @@ def test_legal_acquisitions_and_prices_agree_with_the_twin(variant):
             continue
         visited.add(z)
         legal, prices = moves.at(z)
-        if rules.order_free or rules.budget_cost is None:  # else what was spent depends on the order
-            np.testing.assert_array_equal(legal, twin.legal(0, list(order))[: rules.n_acquisitions])
+        if rules.related is None or rules.budget_cost is None:  # else what was spent depends on the order
+            np.testing.assert_array_equal(legal, twin.mask(order)[: rules.n_acquisitions])
         for j in np.flatnonzero(legal).tolist():
-            assert prices[j] == pytest.approx(rules.lam * twin.price(j, list(order)))
+            assert prices[j] == pytest.approx(rules.lam * twin.price(j, order))
             queue.append((*order, j))
     for j in range(rules.n_acquisitions):
         path = moves.path((), j)
         if path is not None:
-            price = sum(twin.price(k, list(path[0][:i])) for i, k in enumerate(path[0]))
+            price = twin.spent(path[0])
             assert path[1] == pytest.approx(rules.lam * price)
-            assert all(twin.may(k, 0, list(path[0][:i])) for i, k in enumerate(path[0]))
+            assert all(twin.is_legal(k, path[0][:i]) for i, k in enumerate(path[0]))
 
 
 def test_a_path_includes_a_related_acquisition_that_makes_its_end_cheaper():

@@ -13,7 +13,7 @@ from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
 from fsgym import Dataset, DatumWiseEnv, Rules, Scaling, evaluate
-from support.rcpi_twin import VARIANTS, Twin, problem, ridge_scores
+from support.rcpi_twin import VARIANTS, RCPITwin, options_of, problem, ridge_scores
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS)
 with_missing = pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
@@ -43,7 +43,7 @@ def rollouts(states, dataset, values, mixture, rules, per_trajectory=False, n_ro
 @every_variant
 def test_returns_and_legal_sets_of_a_greedy_policy_agree_with_the_twin(variant, missing):
     dataset, rules = problem(variant, missing)
-    values, twin = Scaling.fit(dataset.X).apply(dataset.X), Twin(dataset, rules)
+    values, twin = Scaling.fit(dataset.X).apply(dataset.X), RCPITwin(dataset, options_of(variant))
     states = sample_states(dataset.X, rules, 300, seed=1)
     lengths = set()
     for seed in range(2):
@@ -151,13 +151,13 @@ def test_several_rollouts_are_averaged_and_streams_do_not_repeat():
 )
 def test_scores_agree_with_one_plain_ridge_regression_per_action(variant, n_states, missing):
     dataset, rules = problem(variant, missing, n=60)
-    values, twin = Scaling.fit(dataset.X).apply(dataset.X), Twin(dataset, rules)
+    values, twin = Scaling.fit(dataset.X).apply(dataset.X), RCPITwin(dataset, options_of(variant))
     states = sample_states(dataset.X, rules, n_states, seed=8)
     orders = [states.order[s, : states.lengths[s]].tolist() for s in range(n_states)]
-    legal = np.array([twin.legal(r, o)[: rules.n_acquisitions] for r, o in zip(states.rows, orders)])
+    legal = np.array([twin.mask(o, dataset.X[r])[: rules.n_acquisitions] for r, o in zip(states.rows, orders)])
     returns = np.where(legal, np.random.default_rng(0).normal(size=legal.shape), 0).astype(np.float32)
     weights, intercepts = fit_scores(states, values, dataset.y, returns, legal, rules, ridge=1e-3, run=run_serially)
-    z = np.array([twin.known(r, o) for r, o in zip(states.rows, orders)])
+    z = np.array([twin.known(o, dataset.X[r]) for r, o in zip(states.rows, orders)])
     mu = np.where(z, np.nan_to_num(values[states.rows]), 0)
     Phi = np.column_stack([np.ones(n_states), z, mu]).astype(np.float64)
     answers = -rules.error_costs[:, dataset.y[states.rows]].T
@@ -221,12 +221,12 @@ def test_with_a_budget_the_number_of_acquisitions_is_uniform(options):
 @every_variant
 def test_sampled_orders_are_legal_and_agree_with_the_sets(variant, missing):
     dataset, rules = problem(variant, missing)
-    twin = Twin(dataset, rules)
+    twin = RCPITwin(dataset, options_of(variant))
     states = sample_states(dataset.X, rules, 300, seed=9)
     for s in range(300):
         order = states.order[s, : states.lengths[s]].tolist()
         for k, j in enumerate(order):
-            assert twin.may(j, states.rows[s], order[:k])
+            assert twin.is_legal(j, order[:k], dataset.X[states.rows[s]])
         assert set(order) == set(np.flatnonzero(states.taken[s]))
     assert states.lengths.max() >= 2
 
@@ -235,7 +235,7 @@ def test_sampled_orders_are_legal_and_agree_with_the_sets(variant, missing):
 @every_variant
 def test_inference_and_the_environment_agree_with_the_twin(variant, missing):
     dataset, rules = problem(variant, missing, n=60)
-    twin, scaling, lengths = Twin(dataset, rules), Scaling.fit(dataset.X), []
+    twin, scaling, lengths = RCPITwin(dataset, options_of(variant)), Scaling.fit(dataset.X), []
     agent = RCPI(DatumWiseEnv(dataset, rules))
     for seed in (3, 4, 5):
         W, b = random_scores(rules, seed)
@@ -251,7 +251,7 @@ def test_inference_and_the_environment_agree_with_the_twin(variant, missing):
             _, order, answer = twin.finish(row, [], scaling.apply(dataset.X), W, b)
             assert done.order[row, : done.lengths[row]].tolist() == order
             assert done.answers[row] == answer
-            np.testing.assert_array_equal(done.acquired[row], twin.known(row, order))
+            np.testing.assert_array_equal(done.acquired[row], twin.known(order, dataset.X[row]))
         lengths += done.lengths.tolist()
     assert max(lengths) >= 2
 
@@ -261,11 +261,11 @@ def test_legal_actions_follow_from_the_mask_except_for_order_dependent_prices(va
     dataset, rules = problem(variant, missing=False)
     states = sample_states(dataset.X, rules, 200, seed=10)
     ordered = rules.budget_cost is not None and rules.related is not None
-    loose = Rules.for_dataset(dataset, **{**VARIANTS[variant], "budget_cost": None}) if ordered else rules
-    twin = Twin(dataset, loose)
+    options = options_of(variant) | ({"budget_cost": None} if ordered else {})
+    twin = RCPITwin(dataset, options)
     orders = [states.order[s, : states.lengths[s]].tolist() for s in range(200)]
-    expected = np.array([twin.legal(r, o) for r, o in zip(states.rows, orders)])
-    legal = legal_from(np.array([twin.known(r, o) for r, o in zip(states.rows, orders)]), rules)
+    expected = np.array([twin.mask(o, dataset.X[r]) for r, o in zip(states.rows, orders)])
+    legal = legal_from(np.array([twin.known(o, dataset.X[r]) for r, o in zip(states.rows, orders)]), rules)
     np.testing.assert_array_equal(legal & expected, legal)
     if ordered:  # the cheapest order is assumed
         assert legal[:, : rules.n_acquisitions].any()

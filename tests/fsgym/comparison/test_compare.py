@@ -352,4 +352,4 @@ def test_a_package_of_the_same_name_is_reported(tmp_path, monkeypatch):
     assert import_conflict("stand_in") is None
     monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("other_package",))
     with pytest.raises(ImportError, match="is not the one"):
-        load_class(METHODS["cart"]._replace(where="other_package:Tree"))
+        load_class(METHODS["cart"]._replace(estimator="other_package:Tree"))

@@ -1,4 +1,4 @@
-"""A folder of data sets: parts, .npz files, the manifest, and what is damaged."""
+"""A folder of data sets: parts, npz files, the manifest, and damaged files."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ def test_folder_without_manifest(tmp_path, mixed):
 def test_two_files_of_one_name(tmp_path):
     for suffix in (".csv", ".csv.gz"):
         (tmp_path / f"d{suffix}").write_bytes(b"a,target\n1,x\n")
-    refused(ValueError, "'d' could be any of", "d", data_dir=tmp_path)
+    refused(ValueError, "'d' is ambiguous", "d", data_dir=tmp_path)
 
 
 def make_npz(path, **arrays):
@@ -132,7 +132,7 @@ def test_damaged_npz_names_the_file(tmp_path, kind, capsys):
     assert "unpickled" not in capsys.readouterr().out
 
 
-def test_too_big_a_table_is_refused_before_it_is_made(tmp_path):
+def test_a_table_that_is_too_large_is_refused_before_memory_is_allocated(tmp_path):
     damaged_npz("huge", tmp_path / "big.npz")
     refused(ValueError, r"big.npz is 2 x 1000000000, which needs 8.0 GB", tmp_path / "big.npz")
 
@@ -178,7 +178,7 @@ def test_manifest_is_checked(tmp_path):
         ({"class_counts": {"0": 2, "1": 1}}, ValueError, "class_counts"),
         ({"files": [{"file": "d.csv", "sha256": "0" * 64}]}, ValueError, "d.csv is damaged or was changed"),
         ({"files": [{"file": "e.csv"}]}, FileNotFoundError, "no file .*e.csv"),
-        ({"files": [{"file": "../d.csv"}]}, ValueError, "not a file in that folder"),
+        ({"files": [{"file": "../d.csv"}]}, ValueError, "not in that folder"),
         ({"files": []}, ValueError, "MANIFEST.json is damaged"),
         ({"files": 3}, ValueError, "MANIFEST.json is damaged"),
     ],

@@ -1,4 +1,4 @@
-"""Data sets by name: the embedded ones, those of a folder that is there, and names that nothing answers to."""
+"""Data sets by name: embedded ones, those of a folder, and unknown names."""
 
 import json
 import subprocess
@@ -16,11 +16,11 @@ from support.refusals import refused
 
 
 @pytest.mark.parametrize("name", EMBEDDED)
-def test_embedded_sets_are_as_announced(name):
+def test_embedded_sets_have_the_declared_shape(name):
     data = load_dataset(name)
-    told = EMBEDDED[name]
-    assert (data.n_samples, data.n_features, data.n_classes) == told[:3]
-    assert data.image_shape == told.image_shape
+    expected = EMBEDDED[name]
+    assert (data.n_samples, data.n_features, data.n_classes) == expected[:3]
+    assert data.image_shape == expected.image_shape
     assert data.groups is None
     assert data.name == name
 
@@ -46,7 +46,7 @@ def test_random_parts_are_stratified_disjoint_and_keep_the_bounds():
     assert load_dataset("wine", "train", train_share=0.5).n_samples == 89
 
 
-def test_names_that_nothing_answers_to(no_folder):
+def test_unknown_names(no_folder):
     refused(ValueError, "unknown data set 'adlt'; did you mean 'adult'", "adlt")
     refused(ValueError, "did you mean 'heart_statlog'", "heart")
     refused(ValueError, "did you mean 'wine'", "Wine")
@@ -62,10 +62,10 @@ def test_names_that_nothing_answers_to(no_folder):
     refused(ValueError, "no feature 'x' to drop", "wine", drop=["x"])
 
 
-def test_a_folder_that_is_none(monkeypatch, tmp_path):
-    refused(NotADirectoryError, "data_dir must name a folder", "sonar", data_dir=tmp_path / "none")
+def test_a_folder_that_does_not_exist(monkeypatch, tmp_path):
+    refused(NotADirectoryError, "data_dir must name an existing folder", "sonar", data_dir=tmp_path / "none")
     monkeypatch.setenv("FSGYM_DATA", str(tmp_path / "none"))
-    refused(NotADirectoryError, "FSGYM_DATA must name a folder", "sonar")
+    refused(NotADirectoryError, "FSGYM_DATA must name an existing folder", "sonar")
     assert load_dataset("wine").n_samples == 178
 
 

@@ -1,4 +1,4 @@
-"""Data sets of OpenML, from answers kept in files, and what happens when they or the network are bad."""
+"""Data sets from OpenML, with answers stored in files; damaged answers and network failures."""
 
 import gzip
 import hashlib
@@ -35,11 +35,11 @@ def openml(monkeypatch, tmp_path, no_folder):
         "data/99901": "description",
         "data/list/data_name/tiny_fever": "search",
     }
-    asked = []
+    urls = []
 
     def urlopen(request, *_, **__):
         url = request.full_url
-        asked.append(url)
+        urls.append(url)
         key = "data" if "/download/" in url else next((v for k, v in ends.items() if k in url), None)
         if key is None:
             raise HTTPError(url, 412, "Precondition Failed", Message(), io.BytesIO(b""))
@@ -51,7 +51,7 @@ def openml(monkeypatch, tmp_path, no_folder):
     monkeypatch.setattr(module, "urlopen", urlopen)
     monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "cache"))
-    answers["asked"] = asked
+    answers["urls"] = urls
     return answers
 
 
@@ -69,10 +69,10 @@ def test_openml_by_table(openml, monkeypatch):
     assert np.bincount(data.y).tolist() == [5, 7]
     assert np.isnan(data.X).sum(axis=0).tolist() == [1, 1, 1, 1, 1]
     np.testing.assert_allclose(data.X[1], [39.1, 1, 0, 1, 0], rtol=1e-6)
-    assert all("data_name" not in url for url in openml["asked"])
-    before = len(openml["asked"])
+    assert all("data_name" not in url for url in openml["urls"])
+    before = len(openml["urls"])
     assert load_dataset("tiny_fever", "train").n_samples == 8
-    assert len(openml["asked"]) == before, "the second time comes from the cache on disk"
+    assert len(openml["urls"]) == before, "the second time comes from the cache on disk"
 
 
 @pytest.mark.parametrize("name", ["openml:tiny_fever", "openml:99901"])
@@ -106,12 +106,12 @@ def test_openml_sparse_set(openml):
         {"data_set_description": {**old, "format": "Sparse_ARFF", "md5_checksum": digest}}
     )
     columns = json.loads(openml["features"])["data_features"]["feature"]
-    kept = [
+    features = [
         {**columns[0], "name": "a"},
         {**columns[0], "name": "b", "index": "1"},
         {**columns[4], "index": "2"},
     ]
-    openml["features"] = json.dumps({"data_features": {"feature": kept}})
+    openml["features"] = json.dumps({"data_features": {"feature": features}})
     data = load_dataset("openml:99901")
     assert data.X.tolist() == [[2.5, 0], [0, 1], [0, 0]]
     assert data.classes[data.y].tolist() == ["y", "n", "y"]
@@ -135,7 +135,7 @@ def test_no_network_says_what_to_do(openml, monkeypatch, failure):
 def test_openml_server_error(openml, monkeypatch):
     register(monkeypatch)
     openml["description"] = HTTPError("https://x", 503, "Unavailable", Message(), io.BytesIO(b""))
-    refused(OSError, "it answered 503", "tiny_fever")
+    refused(OSError, "HTTP status 503", "tiny_fever")
 
 
 @pytest.mark.parametrize(
@@ -165,4 +165,4 @@ def test_no_such_set_or_column_on_openml(openml):
 def test_a_local_file_comes_before_openml(openml, tmp_path):
     (tmp_path / "sonar.csv").write_text("a,target\n1,x\n2,y\n")
     assert load_dataset("sonar", data_dir=tmp_path).n_samples == 2
-    assert openml["asked"] == []
+    assert openml["urls"] == []

@@ -1,4 +1,4 @@
-"""The options of ``Rules`` are described once, and every place that takes them takes all of them from there."""
+"""The options of ``Rules`` are described once, and every function that takes them takes all of them."""
 
 from __future__ import annotations
 

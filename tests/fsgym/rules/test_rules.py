@@ -1,4 +1,4 @@
-"""The compiled rules against their plain twin, identities, and prices of sets."""
+"""The compiled rules compared with the reference process, identities, and prices of sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fsgym import Dataset, Rules
 from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Tables
 from support.problems import CHAIN, DATA, LINE, PRICES, VARIANTS, C, N
-from support.reference import Twin
+from support.reference import ReferenceEpisode, ReferenceProcess
 
 
 def walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tuple]:
@@ -26,24 +26,24 @@ def walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tup
     episodes.begin(np.zeros(1, np.int64), np.array([row]))
     reward, ended, outcomes = np.zeros(1), np.zeros(1, bool), EpisodeOutcomes.blank(1)
     state = episodes.state
-    told = [(state.legal[0].tolist(), 0.0, 0.0, episodes.observation[0].tolist())]
+    steps = [(state.legal[0].tolist(), 0.0, 0.0, episodes.observation[0].tolist())]
     for action in actions:
         episodes.step(np.array([action]), reward, ended, outcomes)
-        told.append((state.legal[0].tolist(), state.spent[0], reward[0], episodes.observation[0].tolist()))
+        steps.append((state.legal[0].tolist(), state.spent[0], reward[0], episodes.observation[0].tolist()))
         if ended[0]:
             break
-    return told
+    return steps
 
 
 def twin_walk(data: Dataset, options: dict, row: int, actions: list[int]) -> list[tuple]:
-    twin = Twin(data.X[row], int(data.y[row]), data.n_classes, options)
-    told = [(twin.mask(), 0.0, 0.0, twin.observation())]
+    twin = ReferenceEpisode(data.X[row], int(data.y[row]), data.n_classes, options)
+    steps = [(twin.mask(), 0.0, 0.0, twin.observation())]
     for action in actions:
         reward = twin.step(action)
-        told.append((twin.mask(), twin.spent, reward, twin.observation()))
+        steps.append((twin.mask(), twin.spent, reward, twin.observation()))
         if twin.answer is not None:
             break
-    return told
+    return steps
 
 
 def same(one: list[tuple], other: list[tuple]) -> None:
@@ -57,11 +57,11 @@ def same(one: list[tuple], other: list[tuple]) -> None:
 
 def legal_first(data: Dataset, options: dict, row: int, rng: np.random.Generator) -> list[int]:
     """Random legal acquisitions in the twin, as many as it allows, then an answer."""
-    twin, actions = Twin(data.X[row], 0, data.n_classes, options), []
-    while (left := np.flatnonzero(twin.mask()[: twin.J])).size and rng.random() < 0.9:
+    twin, actions = ReferenceEpisode(data.X[row], 0, data.n_classes, options), []
+    while (left := np.flatnonzero(twin.mask()[: twin.process.n_acquisitions])).size and rng.random() < 0.9:
         actions.append(int(rng.choice(left)))
         twin.step(actions[-1])
-    return [*actions, twin.J + int(rng.integers(data.n_classes))]
+    return [*actions, twin.process.n_acquisitions + int(rng.integers(data.n_classes))]
 
 
 def test_compiled_rules_are_the_twin(data, options):
@@ -78,8 +78,8 @@ def test_compiled_rules_are_the_twin(data, options):
 def any_rules(draw):
     """Options of ``Rules`` on N features, C classes."""
     numbers = draw(st.lists(st.integers(0, 3), min_size=N, max_size=N))
-    kept = sorted(set(numbers))
-    groups = draw(st.sampled_from([None, [[i for i in range(N) if numbers[i] == k] for k in kept]]))
+    numbers_used = sorted(set(numbers))
+    groups = draw(st.sampled_from([None, [[i for i in range(N) if numbers[i] == k] for k in numbers_used]]))
     J = N if groups is None else len(groups)
     price = st.integers(0, 12).map(lambda v: v / 4)
     matrix = st.lists(st.lists(st.integers(0, 1), min_size=J, max_size=J), min_size=J, max_size=J)
@@ -97,7 +97,7 @@ def any_rules(draw):
         options["relation"] = draw(st.sampled_from(["any", "all"]))
         options["empty_is_related"] = draw(st.booleans())
     if draw(st.booleans()):
-        full = draw(matrix)  # an order of the acquisitions, kept, makes cycles impossible
+        full = draw(matrix)  # entries below the diagonal only, so that there is no cycle
         options["prerequisites"] = [[full[j][i] if i < j else 0 for i in range(J)] for j in range(J)]
     if draw(st.booleans()):
         options["budget_cost"] = draw(st.sampled_from([3.0, 4.5, 7.0]))
@@ -123,7 +123,7 @@ def test_any_compiled_rules_are_the_twin(options, name, seed):
 
 IDENTITIES = {
     "infinite budget": ({}, {"budget": N}),
-    "infinite purse": ({"costs": PRICES}, {"costs": PRICES, "budget_cost": 1e9}),
+    "infinite budget_cost": ({"costs": PRICES}, {"costs": PRICES, "budget_cost": 1e9}),
     "immense budget": ({}, {"budget": 10**30}),
     "groups of one": ({}, {"groups": [[i] for i in range(N)]}),
     "numbered groups of one": ({}, {"groups": list(range(N))}),
@@ -156,14 +156,9 @@ def test_identities(name, data):
             assert spent == spent2 or name == "scale"
 
 
-def in_order(data: Dataset, options: dict, row: int, order) -> tuple[float, bool]:
-    """What the twin pays for acquisitions in this order, and whether each was legal."""
-    twin, allowed = Twin(data.X[row], 0, C, options), True
-    for j in order:
-        allowed &= twin.is_legal(j)
-        twin.spent += twin.price(j)
-        twin.taken.append(j)
-    return twin.spent, allowed
+def in_order(twin: ReferenceProcess, x: np.ndarray, order: tuple[int, ...]) -> tuple[float, bool]:
+    """What the reference pays for acquisitions in this order, and whether each is legal."""
+    return twin.spent(order), all(twin.is_legal(j, order[:k], x) for k, j in enumerate(order))
 
 
 def test_price_sets_against_all_orders(data, options):
@@ -172,16 +167,17 @@ def test_price_sets_against_all_orders(data, options):
     rows = rng.integers(data.n_samples, size=12)
     wanted = rng.random((12, J)) < 0.5
     wanted[:, 4:] = False  # 24 orders are enough
+    twin = ReferenceProcess(N, C, options)
     spent, admissible, taken = rules.price_sets(wanted, data.X[rows])
     for i, row in enumerate(rows):
         bought = np.flatnonzero(taken[i])
-        can = [j for j in range(J) if Twin(data.X[row], 0, C, options).available(j)]
+        can = [j for j in range(J) if twin.is_available(j, data.X[row])]
         assert set(bought) >= set(np.flatnonzero(wanted[i])) & set(can)
         assert set(bought) <= set(can)
-        found = [in_order(data, options, row, order) for order in itertools.permutations(bought)]
+        found = [in_order(twin, data.X[row], order) for order in itertools.permutations(bought)]
         prices = [p for p, _ in found]
         assert min(prices) - 1e-9 <= spent[i] <= max(prices) + 1e-9
-        if rules.order_free:
+        if rules.related is None:
             assert spent[i] == pytest.approx(prices[0])
             assert admissible[i] == any(ok for _, ok in found)
         else:  # a greedy order is one of the orders
@@ -193,19 +189,19 @@ def test_price_sets_is_greedy_and_steps_agree(data, options):
     rng, J = np.random.default_rng(4), rules.n_acquisitions
     wanted = rng.random((data.n_samples, J)) < 0.4
     spent, admissible, taken = rules.price_sets(wanted, data.X)
+    twin = ReferenceProcess(N, C, options)
     for row in range(data.n_samples):
-        twin, left, allowed = Twin(data.X[row], 0, C, options), set(np.flatnonzero(taken[row])), True
+        x, order, left, allowed = data.X[row], [], set(np.flatnonzero(taken[row]).tolist()), True
         while left:  # the cheapest of the legal, else the cheapest
-            j = min(left, key=lambda j: (not twin.is_legal(j), twin.price(j), j))
-            allowed &= twin.is_legal(j)
-            twin.spent += twin.price(j)
-            twin.taken.append(j)
+            j = min(left, key=lambda j: (not twin.is_legal(j, order, x), twin.price(j, order), j))
+            allowed &= twin.is_legal(j, order, x)
+            order.append(j)
             left.remove(j)
-        assert spent[row] == pytest.approx(twin.spent)
+        assert spent[row] == pytest.approx(twin.spent(order))
         assert admissible[row] == allowed
         if allowed:
-            told = walk(data, options, row, [*twin.taken, J])
-            assert told[-1][1] == pytest.approx(spent[row])
+            steps = walk(data, options, row, [*order, J])
+            assert steps[-1][1] == pytest.approx(spent[row])
 
 
 def test_prerequisites_are_bought_too():
@@ -251,12 +247,12 @@ def test_round_trips(options):
 def masks_of(seed: int) -> bytes:
     """A random walk under rules that use all of the compiled code."""
     rng = np.random.default_rng(seed)
-    data, told = DATA["missing"], []
+    data, steps = DATA["missing"], []
     for options in (VARIANTS["base"], VARIANTS["everything"], VARIANTS["panel with a needle"]):
         for row in range(20):
             actions = rng.integers(3 if "groups" in options else N, size=4).tolist()
-            told.append(walk(data, options, row, actions))
-    return repr(told).encode()
+            steps.append(walk(data, options, row, actions))
+    return repr(steps).encode()
 
 
 def test_a_forked_worker_and_two_threads():

@@ -1,4 +1,4 @@
-"""What the rules refuse, and in which words."""
+"""Arguments that the rules refuse, and the messages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from support.problems import DATA, ERRORS, LINE, RELATED, C, N
 @pytest.mark.parametrize(
     "text", ["", "{", "3", "[]", "null", '{"n_features": 6}', '{"n_features": "a", "n_classes": 2}']
 )
-def test_a_damaged_state_is_said_to_be(text):
+def test_a_damaged_state_is_reported(text):
     with pytest.raises(ValueError, match="damaged"):
         Rules.from_state(Rules(N, C).state()[0], text)
 
 
 @pytest.mark.parametrize("name", ["costs", "groups", "error_costs"])
 @pytest.mark.parametrize("bad", [np.full(3, np.nan), np.array(["x"]), np.zeros((0, 2)), np.array(None)])
-def test_damaged_arrays_are_said_to_be(name, bad):
+def test_damaged_arrays_are_reported(name, bad):
     arrays, text = Rules(N, C).state()
     with pytest.raises((ValueError, TypeError), match="damaged"):
         Rules.from_state(arrays | {name: bad}, text)
@@ -39,7 +39,7 @@ REFUSED = [
     ({"lam": np.nan}, "lam must be finite"),
     ({"lam": "0.1"}, "lam must be a number"),
     ({"lam": 10**400}, "lam must be a number"),
-    ({"lam": 1e300, "costs": 1e300}, "small enough"),
+    ({"lam": 1e300, "costs": 1e300}, "too large to be added up"),
     ({"groups": [[0, 1], [1, 2, 3, 4, 5]]}, "must not overlap, but feature 1"),
     ({"groups": [[0, 1], [2, 3, 4]]}, "must cover every feature, but feature 5"),
     ({"groups": [[0, 1], [], [2, 3, 4, 5]]}, "group 1 is empty"),
@@ -76,9 +76,11 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("options", "said"), REFUSED, ids=[f"{i} {','.join(o)}" for i, (o, _) in enumerate(REFUSED)])
-def test_refused_in_a_sentence(options, said):
-    with pytest.raises((ValueError, TypeError), match=said) as caught:
+@pytest.mark.parametrize(
+    ("options", "message"), REFUSED, ids=[f"{i} {','.join(o)}" for i, (o, _) in enumerate(REFUSED)]
+)
+def test_refused_in_a_sentence(options, message):
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
         Rules(N, C, **options)
     assert "\n" not in str(caught.value)
 
@@ -92,7 +94,7 @@ def test_refused_sizes(size):
 def test_data_that_do_not_fit():
     with pytest.raises(ValueError, match="the rules are for 5 features"):
         Episodes(DATA["complete"], Rules(5, C), 1)
-    with pytest.raises(ValueError, match="missing='error' refuses"):
+    with pytest.raises(ValueError, match="missing='error'"):
         Rules.for_dataset(DATA["missing"], missing="error")
     with pytest.raises(TypeError, match="dataset must be a Dataset"):
         Rules.for_dataset("wine")
@@ -140,24 +142,24 @@ def test_junk_gets_one_sentence(junk, with_relation):
         )
 
 
-def test_errors_are_said_with_the_reason():
+def test_errors_contain_the_reason():
     data = DATA["missing"]
     episodes = Episodes(data, Rules.for_dataset(data, budget=1, error_costs=ERRORS), 2)
     episodes.begin(np.arange(2), np.array([0, 2]))
     out = np.zeros(2), np.zeros(2, bool), EpisodeOutcomes.blank(2)
     first = int(np.flatnonzero(episodes.state.legal[1])[0])
-    for actions, said in (
+    for actions, message in (
         [[0, N], "action 0 \\(a\\) has no value"],
         [[N, N + C], "action must be 0 to 8"],
         [[-1, N], "got -1"],
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             episodes.step(np.array(actions), *out, strict=True)
         assert episodes.active.all()
     episodes.step(np.array([N, first]), *out, strict=True)
-    for action, said in (
+    for action, message in (
         (first, "already acquired"),
         (int(np.flatnonzero(episodes.state.status[1] == 0)[-1]), "not allowed now"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             episodes.step(np.array([N, action]), *out, strict=True)

@@ -1,4 +1,4 @@
-"""Bins, histogram trees and forests, as agents and baselines share them, against plain NumPy and scikit-learn."""
+"""Bins, histogram trees and forests compared with plain NumPy and scikit-learn."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ from fsgym.trees import Forest, TreeGrower, add_binned, bin_table, binning
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
 
+def bins_of(table, j):
+    """The bins of column j, uint8 (n_samples,)."""
+    return table.codes[j // 4, :, j % 4]
+
+
 @settings(max_examples=100, deadline=None)
 @given(X=arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 6)), elements=FINITE), most=st.integers(2, 40))
 def test_a_bin_is_how_many_thresholds_are_below(X, most):
@@ -22,7 +27,7 @@ def test_a_bin_is_how_many_thresholds_are_below(X, most):
     for j, thresholds in enumerate(table.thresholds):
         assert len(thresholds) < most
         assert (np.diff(thresholds) > 0).all()
-        np.testing.assert_array_equal(table.column(j), np.searchsorted(thresholds, X[:, j], side="left"))
+        np.testing.assert_array_equal(bins_of(table, j), np.searchsorted(thresholds, X[:, j], side="left"))
         values = np.unique(X[:, j])
         if len(values) <= most:
             assert len(thresholds) == len(values) - 1
@@ -33,20 +38,20 @@ def test_a_bin_is_how_many_thresholds_are_below(X, most):
 @pytest.mark.parametrize("most", [2, 7, 255, 256])
 def test_bins_of_many_values_hold_about_as_many_rows(most):
     x = np.random.default_rng(0).normal(size=(10_000, 1))
-    counts = np.bincount(bin_table(x, most).column(0))
+    counts = np.bincount(bins_of(bin_table(x, most), 0))
     assert len(counts) == most
     assert counts.max() - counts.min() <= 1 + 10_000 // most // 50
 
 
-def test_a_value_of_many_rows_has_a_bin_alone():
+def test_a_frequent_value_has_a_bin_of_its_own():
     rng = np.random.default_rng(0)
     x = np.concatenate([np.zeros(6000), rng.normal(size=4000)])[:, None]
     table = bin_table(x, 16)
-    zero = np.unique(table.column(0)[:6000])
+    zero = np.unique(bins_of(table, 0)[:6000])
     assert zero.size == 1
-    assert (table.column(0) == zero[0]).sum() == 6000
+    assert (bins_of(table, 0) == zero[0]).sum() == 6000
     assert len(table.thresholds[0]) == 15
-    rest = np.delete(np.bincount(table.column(0)), zero[0])
+    rest = np.delete(np.bincount(bins_of(table, 0)), zero[0])
     assert rest.max() < 2 * 4000 / 15
 
 
@@ -108,9 +113,9 @@ def test_without_prices_it_is_a_regression_tree(weights, depth, least):
     forest.add_to(summed, X)
     np.testing.assert_array_equal(summed[:, 0], scores)
     rows, nodes = plain.decision_path(X).nonzero()
-    asked = plain.tree_.feature[nodes]
+    split_columns = plain.tree_.feature[nodes]
     used = np.zeros(X.shape, dtype=bool)
-    used[rows[asked >= 0], asked[asked >= 0]] = True
+    used[rows[split_columns >= 0], split_columns[split_columns >= 0]] = True
     np.testing.assert_array_equal(forest.used(X), used)
 
 
@@ -118,10 +123,10 @@ def test_prices_change_within_a_tree_and_infinity_forbids():
     rng = np.random.default_rng(3)
     X = rng.integers(0, 20, (2000, 5)).astype(float)
     y = (X[:, 0] > 9) + 0.5 * (X[:, 1] > 9) + 0.1 * rng.normal(size=2000)
-    told = []
+    splits = []
 
     def on_split(feature, node, net):
-        told.append((feature, node, net))
+        splits.append((feature, node, net))
         changed = prices[feature] > 0
         prices[feature] = 0.0
         return changed
@@ -131,8 +136,8 @@ def test_prices_change_within_a_tree_and_infinity_forbids():
         gains = grower.gains(y)
         priced = grower.grow(y, None, prices, on_split)
         assert set(priced.feature[priced.feature >= 0]) == {0, 1}
-        assert told[0] == (0, 0, pytest.approx(gains[0] - 30.0))
-        assert len(told) == (priced.feature >= 0).sum()
+        assert splits[0] == (0, 0, pytest.approx(gains[0] - 30.0))
+        assert len(splits) == (priced.feature >= 0).sum()
         forbidden = grower.grow(y, None, np.array([np.inf, 0, 0, 0, 0]))
         assert 0 not in forbidden.feature
         assert 1 in forbidden.feature
@@ -169,9 +174,9 @@ def test_a_forest_on_its_own_columns_is_the_same():
     forest.take(forest.features).add_to(part, X[:, forest.features])
     np.testing.assert_array_equal(whole, part)
     for k, tree in enumerate(trees):
-        alone = np.zeros((500, 1))
-        Forest.of([tree]).add_to(alone, X)
-        np.testing.assert_array_equal(alone[:, 0], whole[:, k])
+        scores = np.zeros((500, 1))
+        Forest.of([tree]).add_to(scores, X)
+        np.testing.assert_array_equal(scores[:, 0], whole[:, k])
     used = forest.used(X)
     np.testing.assert_array_equal(np.flatnonzero(used.any(axis=0)), forest.features)
     twice = np.zeros(X.shape, dtype=bool)
@@ -181,19 +186,19 @@ def test_a_forest_on_its_own_columns_is_the_same():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_what_most_rows_have_is_skipped_and_counted(weighted, monkeypatch):
+def test_the_usual_word_is_skipped_and_counted(weighted, monkeypatch):
     rng = np.random.default_rng(6)
     codes = rng.integers(0, 24, (4000, 2))
     X = np.hstack([np.eye(24)[codes[:, 0]], np.eye(24)[codes[:, 1]], rng.normal(size=(4000, 3))])
     y = (codes[:, 0] < 6) + 0.5 * (codes[:, 1] == 5) + X[:, -1] + 0.1 * rng.normal(size=4000)
-    w, made = rng.uniform(0.5, 2.0, 4000) if weighted else None, []
-    for share in (binning.MOSTLY, 2.0):
-        monkeypatch.setattr(binning, "MOSTLY", share)
+    w, results = rng.uniform(0.5, 2.0, 4000) if weighted else None, []
+    for share in (binning.USUAL_SHARE, 2.0):
+        monkeypatch.setattr(binning, "USUAL_SHARE", share)
         table = bin_table(X)
         assert (table.usual < 2**32).any() == (share < 1)
         with TreeGrower(table, max_depth=5, min_samples_leaf=10) as grower:
-            made.append((grower.gains(y, w), grower.grow(y, w)))
-    (gains, tree), (plain_gains, plain_tree) = made
+            results.append((grower.gains(y, w), grower.grow(y, w)))
+    (gains, tree), (plain_gains, plain_tree) = results
     np.testing.assert_allclose(gains, plain_gains, rtol=1e-10, atol=1e-10)
     for ours, plain in zip(tree, plain_tree):
         np.testing.assert_allclose(ours, plain, rtol=1e-10)

@@ -1,4 +1,4 @@
-"""What the tests of the studies share: results made up so that claims hold or do not, and stand-ins for data sets."""
+"""Synthetic results for the tests of the studies, in which claims are reproduced or not, and synthetic data sets."""
 
 import json
 
@@ -10,9 +10,9 @@ from fsgym_studies.common.plan import DWSM
 
 
 def by_text(claims, start, *parts):
-    """The one claim that begins so and has these parts."""
-    (found,) = [c for c in claims if c.text.startswith(start) and all(p in c.text for p in parts)]
-    return found
+    """The only claim whose text starts with ``start`` and contains all ``parts``."""
+    (claim,) = [c for c in claims if c.text.startswith(start) and all(p in c.text for p in parts)]
+    return claim
 
 
 def stand_in(source, data_dir=None):
@@ -21,7 +21,7 @@ def stand_in(source, data_dir=None):
 
 
 def line(dataset, method, points, split=0, share=0.5, chance=0.55, **more):
-    """Cells of a method: one a point (sparsity, accuracy)."""
+    """Cells of a method, one per point (sparsity, accuracy)."""
     return [
         {
             "dataset": dataset, "share": share, "split": split, "method": method, "setting": k,
