@@ -1,7 +1,7 @@
-"""Print what the structure of the code is held to; leave with 1 where a limit is broken.
+"""Check circles of imports, sizes of files and functions, and names; exit with status 1 if a limit is exceeded.
 
-Arrows between packages are held by ``lint-imports``; here are circles and sizes. Public entry points and
-constructors may have more parameters than other functions, since users call them by keyword.
+``lint-imports`` checks the directions of imports between packages. Public entry points and constructors may have more
+parameters than other functions, because users call them by keyword.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -27,6 +28,22 @@ ENTRY_POINTS = {
     "fsgym.cli.main:reproduce",
     "fsgym.cli.models:train",
 }
+
+# Module-level names that more than one module defines, each with its reason; at most 20.
+SHARED_NAMES = {
+    "__all__": "Python's own",
+    "STUDY": "interface of a study: its declaration",
+    "plan": "interface of a study: its cells",
+    "protocol": "interface of a study: what was run, in words",
+    "conclude": "interface of a study: from the table of cells to its conclusion",
+    "claims": "interface of a study: its claims",
+    "notes": "interface of a study: remarks below its claims",
+    "compare": "the command `fsgym compare` calls the function",
+    "evaluate": "the command `fsgym evaluate` calls the function",
+    "reproduce": "the command `fsgym reproduce` calls the function",
+}
+# Words that say nothing about what they name; as parts of identifiers, too.
+VAGUE_WORDS = {"told", "crew", "purse", "strange", "foreign", "face", "kept", "made"}
 
 
 def python_files() -> list[Path]:
@@ -101,6 +118,40 @@ def holds_numbers(path: Path, line: int) -> bool:
     return numbers >= 8
 
 
+def defined_names(path: Path) -> set[str]:
+    """Names of the functions, classes and variables that a module defines at its top level."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return names
+
+
+def names_defined_twice(files: list[Path]) -> dict[str, list[str]]:
+    """The modules that define a name, for each name that several define."""
+    modules = defaultdict(list)
+    for f in files:
+        for name in defined_names(f):
+            modules[name].append(module_of(f))
+    return {name: found for name, found in sorted(modules.items()) if len(found) > 1}
+
+
+def identifiers(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and name of each variable, attribute, function, class, parameter and keyword in a file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        for field in ("id", "attr", "name", "arg", "asname"):
+            if isinstance(name := getattr(node, field, None), str):
+                yield getattr(node, "lineno", 1), name
+
+
+def words(identifier: str) -> set[str]:
+    """The lower-case words of an identifier in snake_case or CamelCase."""
+    return {w.lower() for w in re.split(r"_|(?<=[a-z])(?=[A-Z])", identifier)}
+
+
 def main() -> int:
     files = python_files()
     ours = [f for f in files if f.relative_to(ROOT).parts[0] in PACKAGES]
@@ -118,6 +169,13 @@ def main() -> int:
         for number, line in enumerate(f.read_text().splitlines(), 1):
             if re.search(r"# fmt: (skip|off)", line) and f != Path(__file__) and not holds_numbers(f, number):
                 skipped.append(f"{f.relative_to(ROOT)}:{number}")
+    twice = names_defined_twice(ours)
+    vague = {
+        f"{f.relative_to(ROOT)}:{line} {name}"
+        for f in files
+        for line, name in identifiers(f)
+        if words(name) & VAGUE_WORDS
+    }
     found = circles(ours)
     faults = {
         "circles of files": [" -> ".join(c) for c in found],
@@ -127,6 +185,11 @@ def main() -> int:
             f"{n} {name}" for n, name in sorted(long) if name not in LONG
         ],
         "formatter switched off but for tables of numbers": skipped,
+        "names defined in several modules without a reason": [
+            f"{name}: {', '.join(modules)}" for name, modules in twice.items() if name not in SHARED_NAMES
+        ],
+        "reasons for names that are defined once": sorted(SHARED_NAMES.keys() - twice.keys()),
+        "vague words in identifiers": sorted(vague),
     }
     for title, listed in faults.items():
         print(f"{title}: {len(listed)}", *(f"  {entry}" for entry in listed), sep="\n")
@@ -134,7 +197,10 @@ def main() -> int:
     for n, name in sorted(long):
         if name in LONG:
             print(f"  {n} {name}: {LONG[name]}")
-    return int(any(faults.values()))
+    print(f"names defined in several modules, with their reason: {len(SHARED_NAMES)} (at most 20)")
+    for name, reason in SHARED_NAMES.items():
+        print(f"  {name} in {len(twice.get(name, ()))} modules: {reason}")
+    return int(any(faults.values()) or len(SHARED_NAMES) > 20)
 
 
 if __name__ == "__main__":

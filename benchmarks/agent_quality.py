@@ -21,7 +21,7 @@ from stable_baselines3 import DQN
 
 import fsgym
 from agents import RCPI, DatumWiseClassifier, SB3Classifier
-from agents.deep.sb3 import SETTINGS, alone, make_model, training
+from agents.deep.sb3 import SETTINGS, make_model, training, training_context
 from fsgym import Dataset, Rules
 from fsgym.registration import VARIANTS
 from fsgym_studies.common.render import replace_section
@@ -45,7 +45,7 @@ def plain(env: gym.Env, seed: int):
     ours = training.SETTINGS
     try:
         training.SETTINGS = {**ours, "dqn": SETTINGS["dqn"]._replace(algorithm=DQN)}
-        with alone():
+        with training_context():
             return make_model("dqn", env, seed=seed).learn(SETTINGS["dqn"].total_timesteps)
     finally:
         training.SETTINGS = ours
@@ -83,7 +83,7 @@ def on_task(agent: str, name: str) -> float:
     if agent == "rcpi":
         model = RCPI(env, random_state=0).learn()
     else:
-        with alone():
+        with training_context():
             model = make_model(agent, env, seed=0).learn(SETTINGS[agent].total_timesteps)
     return fsgym.evaluate(model, gym.make(name, split="test")).loss
 

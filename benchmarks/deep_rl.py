@@ -15,7 +15,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor
 
 import fsgym  # noqa: F401  registers the ids
-from agents.deep.sb3 import DatumWiseVecEnv, alone
+from agents.deep.sb3 import DatumWiseVecEnv, training_context
 
 NUM_ENVS, STEPS, ROUNDS, LEAST = 256, 65_536, 5, 1.4
 # Few passes over large batches, as one sets it to train fast; with more passes the environment matters less.
@@ -41,7 +41,7 @@ def rate(make) -> float:
 
 def main() -> int:
     native().reset()  # compiles
-    with alone():  # as this package trains: one thread, no checks of distributions; for both
+    with training_context():  # as this package trains: one thread, no checks of distributions; for both
         pairs = np.array([[rate(native), rate(dummy)] for _ in range(ROUNDS)])
     ours, theirs = np.median(pairs, axis=0)
     ratio = float(np.median(pairs[:, 0] / pairs[:, 1]))

@@ -12,7 +12,7 @@ from pathlib import Path
 import gymnasium as gym
 
 import fsgym
-from agents.deep.sb3 import SETTINGS, alone, make_model
+from agents.deep.sb3 import SETTINGS, make_model, training_context
 from fsgym.registration import VARIANTS
 
 
@@ -33,7 +33,7 @@ def evaluation_callback(unseen: gym.Env, every: int) -> Callable[[dict, dict], b
 def train(algorithm: str, name: str, log: Path, steps: int, progress_bar: bool) -> fsgym.Evaluation:
     """Train on one task, log, save the weights, evaluate."""
     unseen = gym.make(f"fsgym:{name}", split="test")
-    with alone():  # in one thread: more do not help networks as small as these
+    with training_context():  # in one thread: more do not help networks as small as these
         model = make_model(algorithm, gym.make(f"fsgym:{name}"), options={"tensorboard_log": str(log)}, seed=0)
         callback = evaluation_callback(unseen, every=max(steps // 20, 1))
         model.learn(steps, callback=callback, tb_log_name=f"{algorithm}_{name}", progress_bar=progress_bar)

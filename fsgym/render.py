@@ -25,7 +25,7 @@ def describe_step(episodes: Episodes, action: int, cost: float, outcomes: Episod
     """One step of a single episode: the acquisition, its value and price, and what is still legal; or the answer."""
     rules, data = episodes.rules, episodes.dataset
     if outcomes is None:
-        values = ", ".join(_value_text(episodes, i) for i in rules.groups[action])
+        values = ", ".join(_observed_text(episodes, i) for i in rules.groups[action])
         return f"acquire {rules.names[action]}: {values}, price {cost:g}; {_describe_legal(episodes)}"
     answer, true_class = int(outcomes.prediction[0]), int(outcomes.label[0])
     forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
@@ -34,7 +34,7 @@ def describe_step(episodes: Episodes, action: int, cost: float, outcomes: Episod
     return f"{forfeited}answer {data.classes[answer]}: {verdict}, error cost {cost:g}; spent {spent:g}"
 
 
-def _value_text(episodes: Episodes, i: int) -> str:
+def _observed_text(episodes: Episodes, i: int) -> str:
     n = episodes.dataset.n_features
     return f"{episodes.observation[0, n + i]:g}" if episodes.observation[0, i] else "missing"
 

@@ -50,8 +50,8 @@ def test_types_are_shipped(package):
 
 def test_importing_loads_nothing_heavy():
     heavy = ("torch", "stable_baselines3", "lightgbm", "matplotlib", "pandas", "jinja2", "typer", "rich")
-    told = subprocess.run([sys.executable, "-c", f"HEAVY = {heavy}{SPY}"], capture_output=True, text=True, check=True)
-    assert told.stdout.split("\n") == ["", ""]
+    done = subprocess.run([sys.executable, "-c", f"HEAVY = {heavy}{SPY}"], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["", ""]
 
 
 def test_a_kernel_is_compiled_by_nobody_at_import():

@@ -22,7 +22,10 @@ from agents.lattice.sweep import ADAPTIVE, STOP
 from fsgym.rules import Rules
 from fsgym.trees.boosting import MOST_BINS
 
-N_SPLITS = {1, *(2**trees.depth - 1 for trees in (TREES_BINARY, TREES_MULTICLASS))}  # of each tree; 1 without trees
+N_TREE_SPLITS = {
+    1,
+    *(2**trees.depth - 1 for trees in (TREES_BINARY, TREES_MULTICLASS)),
+}  # of each tree; 1 without trees
 INTEGER_ARRAYS = {
     "n_bins",
     "feature",
@@ -119,7 +122,7 @@ def _check_shapes(plan: Plan, n_subsets: int, rules: Rules) -> None:
     """All arrays have the shapes and dtypes of a plan, and are finite."""
     n, c, n_trees = rules.n_features, rules.n_classes, len(plan.split_place)
     n_splits = plan.split_place.shape[1] if plan.split_place.ndim == 2 else 0
-    _require_consistent(n_subsets >= 1 and n_splits in N_SPLITS, "trees")
+    _require_consistent(n_subsets >= 1 and n_splits in N_TREE_SPLITS, "trees")
     shapes = {
         "mean": (n,),
         "inverse_std": (n,),

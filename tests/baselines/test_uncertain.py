@@ -118,7 +118,7 @@ def test_real_draws_are_only_scaled_and_widths_are_informative():
 # -- masks
 
 
-def test_mask_counts_and_transform_on_a_mask_made_by_hand():
+def test_mask_counts_and_transform_on_a_given_mask():
     X, y = CANCER[0][:, :4], CANCER[1]
     model = UncertainSGLSelector(s=3, random_state=0).fit(X, y)
     draws = np.asarray(model.expander_.transform(X))

@@ -5,7 +5,7 @@ from fsgym.extras import require
 require("rl", "agents.deep.sb3")
 
 from agents.deep.sb3.dqn import MaskedDQN, MaskedReplayBuffer  # noqa: E402
-from agents.deep.sb3.training import SETTINGS, Settings, alone, make_model, rebuilt, trained  # noqa: E402
+from agents.deep.sb3.training import SETTINGS, Settings, make_model, rebuilt, trained, training_context  # noqa: E402
 from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards  # noqa: E402
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "MaskedReplayBuffer",
     "ScaledRewards",
     "Settings",
-    "alone",
     "make_model",
     "rebuilt",
     "trained",
+    "training_context",
 ]

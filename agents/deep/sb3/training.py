@@ -145,7 +145,7 @@ def trained(
         raise ValueError(f"total_timesteps must be a whole number, 1 or more, got {brief(steps)}")
     if isinstance(options, Mapping) and "policy_kwargs" in options:
         raise ValueError("options must not contain policy_kwargs, since hidden defines the network; use hidden")
-    with alone():
+    with training_context():
         model = make_model(algorithm, env, num_envs=num_envs, hidden=hidden, options=options, seed=seed)
         model.learn(int(steps), progress_bar=progress_bar)
     state = model.policy.state_dict().items()
@@ -164,7 +164,7 @@ def rebuilt(policy: NetworkPolicy) -> Any:
             np.full(rules.n_features, MAX_ABS_Z_SCORE),
         ),
     )
-    with alone():
+    with training_context():
         model = make_model(policy.algorithm, DatumWiseEnv(placeholder, rules), hidden=policy.hidden)
     names = model.policy.state_dict()
     model.policy.load_state_dict(
@@ -174,7 +174,7 @@ def rebuilt(policy: NetworkPolicy) -> Any:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def training_context() -> Iterator[None]:
     """Hold the lock for training in this process, with PyTorch in one thread and without its checks of distributions.
 
     The checks take a sixth of the training time, and refuse masked probabilities whose sum is not 1 due to rounding.

@@ -74,7 +74,7 @@ def test_names_in_the_data_are_escaped(report):
     assert "fsgym compare '<p>'" in text
 
 
-def test_report_says_how_it_was_made(report):
+def test_report_says_where_it_comes_from(report):
     folder, results = report
     _, text = read(folder / "report.html")
     for part in (f"fsgym {fsgym.__version__}", f"numpy {np.__version__}", "Seed 0", "python 3.", "gymnasium", "numba"):
