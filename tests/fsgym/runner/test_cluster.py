@@ -18,6 +18,7 @@ from fsgym import compare
 from fsgym.runner import Task, run_tasks
 from fsgym.runner import executors as crew
 
+pytestmark = pytest.mark.cluster
 DATA = fsgym.load_dataset("wine")
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([*(p for p in sys.path if p)])}
 
@@ -74,6 +75,7 @@ def test_compare_on_dask_returns_the_same_table(tmp_path, dask):
     pd.testing.assert_frame_equal(here, there, check_exact=True)
 
 
+@pytest.mark.slow  # a worker that dies, too: test_a_cell_that_kills_its_worker_of_dask_fails_alone
 def test_a_worker_of_dask_killed_in_the_middle_loses_nothing(tmp_path, dask):
     log = tmp_path / "log"
     log.write_text("")
