@@ -15,6 +15,7 @@ import fsgym
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, compare, evaluate, summarise
 from fsgym.comparison import cell as runner
+from fsgym.comparison import report
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, with_groups
 from fsgym.methods import METHODS, find_method, import_conflict, load_class
 
@@ -256,6 +257,7 @@ def test_a_method_that_kills_its_process_is_recorded_and_the_others_go_on(tmp_pa
 
 
 def test_a_folder_keeps_fits_apart_by_all_that_decides_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "draw", lambda *_: [])
     original, seen = runner.run_cell, []
 
     def counted(**cell):
