@@ -118,6 +118,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         >>> from sklearn.datasets import load_wine
         >>> from agents import LatticeClassifier
         >>> X, y = load_wine(return_X_y=True)
+        >>> X = X[:, [0, 6, 9]]
         >>> estimate = LatticeClassifier(lam=0.05, random_state=0).estimate_loss(X, y, cv=3)
         >>> bool(0.1 < estimate.loss < 0.3), bool(estimate.standard_error < 0.03)
         (True, True)

@@ -185,7 +185,8 @@ def _require(condition: bool, message: str) -> None:
 
 def _require_array(value: Any, name: str, kind: type, shape: tuple[int, ...]) -> None:
     fits = isinstance(value, np.ndarray) and value.dtype == kind and value.shape == shape
-    _require(fits, f"{name} must be an array of {kind.__name__} and shape {shape}, got {brief(value)}")
+    if not fits:
+        raise AssertionError(f"{name} must be an array of {kind.__name__} and shape {shape}, got {brief(value)}")
 
 
 def _arrays(returned: Any) -> Iterator[NDArray]:

@@ -44,6 +44,17 @@ def mixed(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def one_torch_thread():
+    """Networks as small as those of the tests train ten times slower where threads of Torch wait for each other."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture
 def file(tmp_path):
     """A good model file: (path, bytes, header as a dict, arrays)."""

@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
+from sklearn.base import clone
 
-from agents import RCPI, DatumWiseClassifier, model_file
+from agents import RCPI, DatumWiseClassifier, LatticeClassifier, SB3Classifier, load_classifier, model_file
+from support.deep_training import short_training
 from support.model_files import REFUSED, agent_of, assert_refused, changed, corrupted
+from support.problems import one_decides
 
 
 def test_every_truncation_is_refused(file):
@@ -51,6 +54,44 @@ def test_random_bytes_are_refused(tmp_path_factory, data, size):
     path = tmp_path_factory.getbasetemp() / "noise"
     path.write_bytes(data if size is None else struct.pack("<Q", size) + data)
     assert_refused(path)
+
+
+KINDS = {
+    "linear": DatumWiseClassifier(n_iterations=1, random_state=0),
+    "lattice": LatticeClassifier(lam=0.05, budget=1, random_state=0),
+    "network": SB3Classifier(hidden=(4,), random_state=0, **short_training("maskable_ppo")),
+}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model(request, tmp_path_factory):
+    """A table, and a good file of a classifier that was fitted to it."""
+    X, y = one_decides(40, 4)
+    path = tmp_path_factory.mktemp("damage") / "model"
+    clone(KINDS[request.param]).fit(X, y).save(path)
+    return X, path
+
+
+DAMAGE = st.tuples(st.integers(0, 20_000), st.integers(0, 16), st.binary(max_size=16))  # where, bytes out, bytes in
+
+
+@settings(max_examples=40, deadline=None)
+@given(damages=st.lists(DAMAGE, min_size=1, max_size=3))
+def test_a_damaged_file_is_refused_or_answers_with_a_class(model, damages):
+    X, path = model
+    content = bytearray(path.read_bytes())
+    for place, out, into in damages:
+        start = place % len(content)
+        content[start : start + out] = into
+    bad = path.with_name("bad")
+    bad.write_bytes(content)
+    try:
+        with np.errstate(all="ignore"):
+            answers = load_classifier(bad).predict(X)
+    except REFUSED:
+        assert_refused(bad, load=lambda path: load_classifier(path).predict(X))
+    else:
+        assert len(answers) == len(X)
 
 
 class Bomb:

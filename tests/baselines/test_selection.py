@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
@@ -104,11 +106,12 @@ def test_a_column_without_a_split_is_not_used():
 
 
 def plain_mrmr(bins, y, k):
+    relevance = cache(lambda j: mutual_info_score(bins[:, j], y))
+    redundancy = cache(lambda j, i: mutual_info_score(bins[:, j], bins[:, i]))
     chosen = []
     for _ in range(k):
         score = {
-            j: mutual_info_score(bins[:, j], y)
-            - (np.mean([mutual_info_score(bins[:, j], bins[:, i]) for i in chosen]) if chosen else 0.0)
+            j: relevance(j) - (np.mean([redundancy(j, i) for i in chosen]) if chosen else 0.0)
             for j in range(bins.shape[1])
             if j not in chosen
         }

@@ -24,8 +24,8 @@ from support.outside import TopFeatures
 QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
 NETWORKS: dict[str, dict[str, Any]] = {
     "maskable_ppo": {
-        "total_timesteps": 768, "num_envs": 32,
-        "options": {"n_steps": 4, "batch_size": 128, "learning_rate": 1e-2, "ent_coef": 0.0},
+        "total_timesteps": 1024, "num_envs": 64,
+        "options": {"n_steps": 4, "batch_size": 256, "n_epochs": 5, "learning_rate": 2e-2, "ent_coef": 0.0},
     },
     "dqn": {
         "total_timesteps": 200, "num_envs": 8, "options": {"learning_starts": 50, "target_update_interval": 8}

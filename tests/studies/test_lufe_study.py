@@ -95,7 +95,10 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
     for number in range(8):
         for selector in ("RFE", "ANOVA"):
             for K, inner in ((300, "nested"), (500, "nested"), (300, "outer")):
-                spread = {n: 0.001 * ((number + i) % 3 - 1) for i, n in enumerate(sorted(offsets | shares))}
+                spread = {  # no two of the same size: Wilcoxon's test of ties tries all signs
+                    n: 0.001 * ((number + i) % 3 - 1) + 1e-8 * number * (i + 1)
+                    for i, n in enumerate(sorted(offsets | shares))
+                }
                 figures = {n: 0.75 + v + (spread[n] if n != "LUFe" else 0.0) for n, v in (offsets | shares).items()}
                 rows.append(
                     {

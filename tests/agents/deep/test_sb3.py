@@ -21,6 +21,8 @@ from support.problems import VARIANTS as RULES
 from support.problems import make_data
 from support.rcpi_twin import problem
 
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
+
 
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("name", RULES)
@@ -126,7 +128,7 @@ def test_no_illegal_action_is_ever_tried_in_training(algorithm, variant):
     settings = SETTINGS[algorithm]
     options = {**settings.options, **SHORT_TRAININGS[algorithm]["options"]}
     model = settings.algorithm("MlpPolicy", VecMonitor(venv), device="cpu", seed=0, **options)
-    assert model.learn(800).num_timesteps >= 800
+    assert model.learn(400).num_timesteps >= 400
 
 
 def test_plain_deep_q_learning_does_try_illegal_actions():
@@ -196,7 +198,7 @@ def test_exploration_samples_legal_actions_uniformly():
     assert legal[greedy]
 
 
-@pytest.mark.parametrize(("algorithm", "steps"), [("maskable_ppo", 30_000), ("dqn", 20_000)])
+@pytest.mark.parametrize(("algorithm", "steps"), [("maskable_ppo", 20_000), ("dqn", 20_000)])
 def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
     X, y = one_informative_feature()
     model = SB3Classifier(0.1, algorithm=algorithm, total_timesteps=steps, random_state=0).fit(X, y)
@@ -205,5 +207,5 @@ def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
     assert used[:, 0].mean() > 0.95
     assert used[:, 1:].mean() < 0.02
     assert model.score(X_test, y_test) > 0.95
-    expensive = clone(model).set_params(lam=10.0, total_timesteps=8000).fit(X, y)
+    expensive = clone(model).set_params(lam=10.0, total_timesteps=4000).fit(X, y)
     assert not expensive.features_used(X_test).any()

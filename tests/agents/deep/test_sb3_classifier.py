@@ -1,4 +1,4 @@
-"""Deep agents as classifiers: the contract of scikit-learn, honesty, model files with the same bytes."""
+"""Deep agents as classifiers: honesty, model files with the same bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import torch
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import NetworkPolicy, SB3Classifier, model_file
 from agents.deep import ALGORITHMS
@@ -25,16 +24,7 @@ from fsgym.registration import VARIANTS as IDS
 from support.deep_training import SHORT_TRAININGS, one_informative_feature, short_classifier, short_training
 from support.rcpi_twin import VARIANTS, problem
 
-CONTRACT_TRAINING = {
-    "total_timesteps": 768,
-    "num_envs": 32,
-    "options": {"n_steps": 4, "batch_size": 128, "learning_rate": 1e-2, "ent_coef": 0.0},
-}
-
-
-@parametrize_with_checks([short_classifier(**CONTRACT_TRAINING), short_classifier("dqn")])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
+pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -17,6 +17,7 @@ import fsgym
 from fsgym import compare
 from fsgym.runner import Task, executors, run_tasks
 
+pytestmark = pytest.mark.cluster
 DATA = fsgym.load_dataset("wine")
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([*(p for p in sys.path if p)])}
 
@@ -73,6 +74,7 @@ def test_compare_on_dask_returns_the_same_table(tmp_path, dask):
     pd.testing.assert_frame_equal(here, on_cluster, check_exact=True)
 
 
+@pytest.mark.slow  # a worker that dies, too: test_only_the_task_that_kills_its_dask_worker_fails
 def test_the_tasks_of_a_killed_dask_worker_are_run_again(tmp_path, dask):
     log = tmp_path / "log"
     log.write_text("")
