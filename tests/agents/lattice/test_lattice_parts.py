@@ -181,6 +181,7 @@ def test_what_is_legal_at_a_subset_is_what_the_twin_says(variant):
         for j in np.flatnonzero(legal).tolist():
             assert prices[j] == pytest.approx(rules.lam * twin.price(j, list(order)))
             waiting.append((*order, j))
+    assert len(seen) > rules.n_acquisitions
     for j in range(rules.n_acquisitions):
         way = moves.path((), j)
         if way is not None:
