@@ -184,6 +184,7 @@ def test_legal_acquisitions_and_prices_agree_with_the_twin(variant):
         for j in np.flatnonzero(legal).tolist():
             assert prices[j] == pytest.approx(rules.lam * twin.price(j, order))
             queue.append((*order, j))
+    assert len(visited) > rules.n_acquisitions
     for j in range(rules.n_acquisitions):
         path = moves.path((), j)
         if path is not None:
