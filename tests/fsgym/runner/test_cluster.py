@@ -105,22 +105,16 @@ def test_only_the_task_that_kills_its_dask_worker_fails(tmp_path, dask):
 
 
 def test_a_task_that_dask_abandons_is_reported_and_not_awaited_forever(tmp_path, dask, cluster):
+    # Ctrl-C is ignored as in `nohup fsgym compare ... &`: nothing may depend on a signal.
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     cluster.scheduler.allowed_failures, before = 0, cluster.scheduler.allowed_failures
     try:
         arguments = {"log": str(tmp_path / "log"), "kills": [1]}
         run = run_tasks([Task("support.study_cells:deadly", {"seed": k, **arguments}) for k in range(3)], None, **dask)
     finally:
         cluster.scheduler.allowed_failures = before
+        signal.signal(signal.SIGINT, handler)
     assert [e is None for e in run.errors] == [True, False, True], run.errors
-
-
-def test_an_abandoned_task_ends_its_run_where_ctrl_c_is_ignored(tmp_path, dask, cluster):
-    # As in `nohup fsgym compare ... &`: nothing may depend on a signal.
-    old_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        test_a_task_that_dask_abandons_is_reported_and_not_awaited_forever(tmp_path, dask, cluster)
-    finally:
-        signal.signal(signal.SIGINT, old_handler)
 
 
 def test_a_lost_scheduler_ends_the_run_with_one_sentence(tmp_path):
