@@ -257,7 +257,7 @@ def test_a_method_that_kills_its_process_is_recorded_and_the_others_are_fitted(t
 
 
 def test_a_stored_fit_is_reused_only_for_equal_arguments(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda *_: [])
+    monkeypatch.setattr(report, "draw_pictures", lambda *_: [])
     original, seen = cells.run_cell, []
 
     def counted(**cell):
