@@ -135,15 +135,15 @@ def protocol(full: bool) -> str:
     return (
         f"The claims below are our own. {sets}; {PEER_SPLITS[full]} random stratified splits with "
         f"{PEER_TRAIN_SHARE:.0%} of the rows for training. A feature costs lam = {prices}, an error costs 1, and the "
-        "loss is the mean over the test rows of these costs. "
-        "The lattice agent (agents.LatticeClassifier), RCPI (2012) and MaskablePPO have their default settings. "
-        f"MaskablePPO is trained separately at each price, and only on {deep}{first}. For the other methods all "
-        "settings are chosen at each price, by the loss on stratified inner folds of the training part (five for up to "
-        "1,000 rows, otherwise three). CART: strength of cost-complexity pruning, and fewest rows in a leaf. CEGB "
-        "(cost-efficient gradient boosting with a price for each acquired value): penalty, and number (up to 80), "
-        "learning rate and depth of the trees. Static selection: number of features that mRMR ranks first, and C of a "
-        "logistic regression on them. A cell is one method on one split at all prices, or the separate fits of the "
-        "lattice at each price, by which its training time is measured."
+        "loss is the mean over the test rows of these costs. The lattice agent (agents.LatticeClassifier), RCPI "
+        "(Dulac-Arnold et al., 2012) and MaskablePPO have their default settings. MaskablePPO is trained separately "
+        f"at each price, and only on {deep}{first}. For the other methods all settings are chosen at each price, by "
+        "the loss on stratified inner folds of the training part (five for up to 1,000 rows, otherwise three). CART: "
+        "strength of cost-complexity pruning, and fewest rows in a leaf. CEGB (cost-efficient gradient boosting with "
+        "a price for each acquired value): penalty, and number (up to 80), learning rate and depth of the trees. "
+        "Static selection: number of features that mRMR ranks first, and C of a logistic regression on them. A cell "
+        "is one method on one split at all prices, or the separate fits of the lattice at each price, by which its "
+        "training time is measured."
     )
 
 

@@ -139,7 +139,8 @@ def protocol(full: bool) -> str:
         "selected anew in each inner fold (nested), or once before on the whole training part, as the paper seems to "
         "have done (outer). Differences are in points of accuracy: mean ± standard error over data sets, then "
         "wins/ties/losses; in the column of the paper, mean and wins. A classifier is better than another if the mean "
-        "difference, over both K, is more than two standard errors above 0."
+        "difference, over both K, is more than two standard errors above 0. A cell is one selection of features on "
+        "one training part, with all classifiers that are compared on it."
     )
 
 

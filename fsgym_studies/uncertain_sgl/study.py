@@ -204,12 +204,12 @@ def protocol(full: bool) -> str:
         "selection, and FS (ratio < 0.9) the best one with a ratio below 0.9. Categories are codes, missing values "
         "become the mean of the training part, and features are scaled to [0, 100] on the training part, the range to "
         "which the printed penalties belong. The sparse group LASSO of eq. 7, with the penalties lambda1 of single "
-        "weights and lambda2 of groups, is evaluated after 100 accelerated steps from zero, which the tables of the "
-        "paper suggest, and at its minimum (duality gap of at most 1e-8 of half the squared norm of the targets). "
-        "Then an intersection kernel SVM with C = 1 is trained on the selected sub-features. We run all settings "
-        f"printed in the paper, and a grid: the paper's 12 pairs of penalties (lambda1, lambda2) with {samplings}. A "
-        f"setting of the grid is chosen as in the paper (best on the test folds), or on {GRID_INNER_FOLDS} inner folds "
-        "of each training part (nested)."
+        "weights and lambda2 of groups, is evaluated after 100 accelerated proximal gradient steps from zero, which "
+        "the tables of the paper suggest, and at its minimum (duality gap of at most 1e-8 of half the squared norm of "
+        "the targets). Then an intersection kernel SVM with C = 1 is trained on the selected sub-features. We run all "
+        "settings printed in the paper, and a grid: the paper's 12 pairs of penalties (lambda1, lambda2) with "
+        f"{samplings}. A setting of the grid is chosen as in the paper (best on the test folds), or on "
+        f"{GRID_INNER_FOLDS} inner folds of each training part (nested)."
     )
 
 
