@@ -12,19 +12,20 @@ import pandas as pd
 from fsgym.comparison.report import Picture
 from fsgym.runner.task import Task
 
-RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed"}
+RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed"}  # of a paper's claim
+OWN_RESULT_WORDS = {True: "confirmed", False: "not confirmed", None: "not assessed"}  # of a claim of our own
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, the number it prints, ours, and whether we reproduced it.
+    """A statement of a paper, the number it prints, ours, and whether we reproduced it; or a statement of our own.
 
     Attributes
     ----------
     text : str, the statement and, in parentheses, the criterion by which it is assessed
     paper : str, the number in the paper; "" for a claim of our own
     ours : str, the number in our runs
-    reproduced : bool, or None where cells that the criterion needs are missing
+    reproduced : bool, whether our runs meet the criterion; None where cells that it needs are missing
     """
 
     text: str
@@ -34,7 +35,7 @@ class Claim:
 
     @property
     def result(self) -> str:
-        return RESULT_WORDS[self.reproduced]
+        return (RESULT_WORDS if self.paper else OWN_RESULT_WORDS)[self.reproduced]
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,16 @@ class Conclusion:
     shown: Sequence[str] = ()
 
     def summary(self) -> str:
-        """How many claims are reproduced, in words.
+        """How many claims are reproduced, or confirmed if no claim is a paper's, in words.
 
-        >>> Conclusion("", [Claim("", "", "", True), Claim("", "", "", None)]).summary()
+        >>> Conclusion("", [Claim("", ".9", "0.91", True), Claim("", ".8", "", None)]).summary()
         '1 of 1 claims reproduced; 1 not assessed'
+        >>> Conclusion("", [Claim("", "", "0.91", True)]).summary()
+        '1 of 1 claims confirmed'
         """
         assessed = [c for c in self.claims if c.reproduced is not None]
-        text = f"{sum(c.reproduced is True for c in assessed)} of {len(assessed)} claims reproduced"
+        word = RESULT_WORDS[True] if any(c.paper for c in self.claims) else OWN_RESULT_WORDS[True]
+        text = f"{sum(c.reproduced is True for c in assessed)} of {len(assessed)} claims {word}"
         rest = len(self.claims) - len(assessed)
         return f"{text}; {rest} not assessed" if rest else text
 

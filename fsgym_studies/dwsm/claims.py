@@ -34,7 +34,7 @@ def reaches_printed(
     ours = "; ".join(f"{share:.0%}: {with_interval(m)}" for share, m in means.items() if m.count)
     best = max((m.mean for m in means.values() if m.count), default=float("nan"))
     return Claim(
-        f"{text} (to within {tolerance:g}, at the best share of training data)",
+        f"{text} (at most {tolerance:g} below the printed one, at the best share of training data)",
         f"{printed:g}",
         ours or DASH,
         best >= printed - tolerance if ours else None,

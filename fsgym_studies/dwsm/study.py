@@ -29,6 +29,10 @@ DWSM_REFERENCE = """\
   doi     = {10.1007/s10994-012-5306-7}
 }
 """
+DWSM_PAPER = (
+    "Dulac-Arnold et al. (2012), whose datum-wise sparse model (DWSM) is trained by rollouts classification policy "
+    "iteration (RCPI)"
+)
 # Categories are columns of codes, as in the LIBSVM files that the paper used (Table 4).
 CANCER, CANCER_ID = "breast cancer", "breast cancer with id"
 BINARY_SETS = (

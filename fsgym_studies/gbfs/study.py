@@ -20,6 +20,7 @@ from fsgym_studies.gbfs.tables import (
     FEATURE_COUNTS,
     GBFS,
     GBFS_BAGS,
+    GBFS_BAGS_TITLE,
     GROUP_LASSO,
     HSIC,
     KDD,
@@ -195,17 +196,22 @@ def protocol(full: bool) -> str:
     splits = " or ".join(map(str, sorted(set(SMALL_SET_SPLITS[full].values()))))
     rate = "0.1, at most 2,000 iterations and 2, 3 or 4" if full else "0.4, at most 250 iterations and 3"
     return (
-        "Test error against the number of selected features. spambase, pcmac and uspst (the 2,007 test digits of usps, "
-        "even against odd) in random splits with 80 % of the rows for training; isolet (1,560 of its rows for training "
-        "and 1,559 for testing, the letters A to M against N to Z), mnist (3 against 8) and adult (a9a) in their "
-        "official parts; kddcup99, the 10 % file with one-hot categories, 80 % for training, since its test part is "
-        f"not available. The study uses {used} and {splits} splits of the small sets. {GBFS} with mu = mu_max / 2 to "
-        f"mu_max / 1024 (on kddcup99 mu_max / 4 to mu_max / 2^20), rate {rate} levels of splits; a fifth of the "
-        "training rows chooses the number of iterations, then the model is fitted to all of them. "
-        f"{RFFS} with {FOREST_TREES[full]} fully grown trees, trained again on the features that rank first. {L1LR} "
-        f"at 18 penalties. {HSIC} (in blocks of 20 rows) and {MRMR} with an RBF-SVM. Colon in {COLON_SPLITS[full]} "
-        f"splits, its genes in {N_BAGS} bags by k-means on the training rows. Between settings a curve is linear in "
-        "the number of features. How labels are grouped into two classes is our choice."
+        f"We repeat sections 5.1 to 5.4 of Xu et al. (2014), Gradient boosted feature selection ({GBFS}): test error "
+        "against the number of selected features. spambase, pcmac and uspst (the 2,007 test digits of usps, even "
+        "against odd) in random splits with 80 % of the rows for training; isolet (1,560 of its rows for training and "
+        "1,559 for testing, the letters A to M against N to Z), mnist (3 against 8) and adult (a9a) with their "
+        "official training/test split; kddcup99, the 10 % file with one-hot categories, 80 % for training, since its "
+        f"test part is not available. We use {used} and {splits} splits of the small sets (spambase, uspst and pcmac). "
+        f"{GBFS} with the penalty mu of a new feature from mu_max / 2 to mu_max / 1024 (on kddcup99 mu_max / 4 to "
+        f"mu_max / 2^20; at mu_max no feature is selected), learning rate {rate} levels of splits; the number of "
+        f"iterations is chosen on a fifth of the training rows, then the model is fitted to all of them. {RFFS} "
+        f"(random forest feature selection) with {FOREST_TREES[full]} fully grown trees, trained again on the features "
+        f"that rank first. {L1LR} (L1-regularised logistic regression) at 18 penalties. {HSIC} (in blocks of 20 rows) "
+        f"and {MRMR} with an RBF-SVM. Colon in {COLON_SPLITS[full]} splits, its genes in {N_BAGS} groups (bags) by "
+        f"k-means on the training rows; {GBFS_BAGS_TITLE} and {GROUP_LASSO} know these bags. In the synthetic example "
+        f"with three features, {SYNTHETIC_DRAWS[full]} draws, x1 and x2 determine the class, and x3 is a linear "
+        "combination of them. Between settings a curve is linear in the number of features. How labels are grouped "
+        "into two classes is our choice."
     )
 
 

@@ -156,22 +156,25 @@ def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> C
 def protocol(full: bool) -> str:
     shuffled = f"{HKL_FOLD_REPEATS[full]} times" if full else "once"
     return (
-        f"{HKL_FOLDS} stratified folds, shuffled {shuffled}; MONK and 20 newsgroups in their official parts. Rows with "
-        "a missing value are left out. All approaches use the same Boolean features, built on each training part: one "
-        "column per level of a category, two for each of at most four thresholds of a number (colon: one threshold). "
-        "Every setting is chosen by three folds within the training part. The disjunctions are trained with the "
-        "default stopping rule, which certifies nothing, and have at most three literals where there are more than 60 "
-        "Boolean features. L2-SVM has a Gaussian kernel, since a linear one cannot reach the printed 100 % on MONK-1. "
-        "Selections choose 2 to 50 % of the Boolean features. 20 newsgroups: words that occur in at least "
-        f"{MIN_WORD_TEXTS} training posts, header lines removed; lymphoma: the largest of nine classes against the "
-        "rest (46 of 96), discretised. The paper does not say how features are made Boolean, and gives no settings "
-        "and, for microarrays, no splits."
+        "We repeat Tables 1 to 5 of a paper that trains max-margin classifiers on disjunctions of Boolean features by "
+        f"hierarchical kernel learning (HKL). {HKL_FOLDS} stratified folds, shuffled {shuffled}; MONK and 20 "
+        "newsgroups with their official training/test split. Rows with a missing value are left out. All approaches "
+        "use the same Boolean features, built on each training part: one column for each level of a categorical "
+        "feature, and for a numeric feature two columns (above, not above) for each of at most four thresholds (one "
+        "threshold on colon). Each setting is chosen on three folds within the training part. The disjunctions are "
+        "trained with the default stopping rule, which does not guarantee that the solution is optimal. A "
+        "disjunction, also called a rule, joins Boolean features by 'or': at most three of them where there are more "
+        "than 60. L2-SVM has a Gaussian kernel, because a linear one cannot reach the printed 100 % on MONK-1; L1-SVM "
+        "is linear. The feature-selection methods keep 2 to 50 % of the Boolean features. 20 newsgroups: words that "
+        f"occur in at least {MIN_WORD_TEXTS} training posts, header lines removed. Lymphoma: the largest of nine "
+        "classes against the rest (46 of 96), discretised. The paper does not say how features are made Boolean, and "
+        "gives no settings and, for microarrays, no splits."
     )
 
 
 STUDY = Study(
     "hkl",
-    "Disjunctions by hierarchical kernel learning",
+    "HKL: disjunctions by hierarchical kernel learning (Tables 1 to 5)",
     HKL_REFERENCE,
     (3.8, 90.0),
     tuple(entry.source.name for entry in STUDY_DATASETS),

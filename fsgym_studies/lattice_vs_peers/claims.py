@@ -40,9 +40,10 @@ def peer_claim(losses: pd.DataFrame, peer: str) -> Claim:
         if pair is not None:
             pairs[lam] = pair
     complete = bool(pairs) and len(pairs) == losses["lam"].nunique()
-    data_sets = f" (mean over {max(p.sets for p in pairs.values())} data sets)" if pairs else ""
+    data_sets = f"over {max(p.sets for p in pairs.values())} data sets " if pairs else ""
     return Claim(
-        f"The lattice loses less than {peer} at every price{data_sets}",
+        f"The lattice loses less than {peer} at every price (mean difference {data_sets}below 0 at each price; ± one "
+        "standard error over data sets)",
         "",
         ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or DASH,
         all(p.mean < 0 for p in pairs.values()) if complete else None,
@@ -57,11 +58,11 @@ def best_peer_claim(losses: pd.DataFrame) -> Claim:
     ours = DASH
     if len(pairs):
         error = standard_error(difference.groupby(pairs["dataset"]).mean())
-        share = f"less at {less} of {len(pairs)} ({less / len(pairs):.0%}), the same at {equal}, more at {more}"
+        share = f"less for {less} of {len(pairs)} ({less / len(pairs):.0%}), the same for {equal}, more for {more}"
         ours = f"{share}; mean difference {difference.mean():+.4f} ± {error:.4f}"
     return Claim(
         "The lattice loses less than the best peer, which is chosen for each data set and price by its loss on the "
-        f"same test rows (at {BEST_PEER_SHARE:.0%} of the data sets and prices or more)",
+        f"same test rows (for at least {BEST_PEER_SHARE:.0%} of the combinations of data set and price)",
         "",
         ours,
         less >= BEST_PEER_SHARE * len(pairs) if len(pairs) else None,

@@ -32,6 +32,7 @@ from fsgym_studies.lattice_vs_peers.tables import (
     training_time_table,
 )
 
+OLD_BREAST_CANCER = "breast cancer of 1992"
 COMPARED_SETS = (
     Source("breast_cancer", "breast cancer"),
     Source("wine", "wine"),
@@ -39,7 +40,7 @@ COMPARED_SETS = (
     Source("pima_diabetes", "diabetes"),
     Source("ionosphere", "ionosphere"),
     Source("sonar", "sonar"),
-    Source("breast_cancer_wisconsin_683", "breast cancer of 1992", drop=("id",)),
+    Source("breast_cancer_wisconsin_683", OLD_BREAST_CANCER, drop=("id",)),
     Source("australian", "australian"),
     Source("german_credit_numeric", "german credit"),
     Source("vehicle", "vehicle"),
@@ -123,19 +124,26 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 
 
 def protocol(full: bool) -> str:
-    sets = "Fourteen data sets" if full else f"{', '.join(QUICK_SETS).capitalize()}"
+    sets = (
+        "Fourteen data sets (breast cancer is the diagnostic Wisconsin data set with 30 features, and "
+        f"{OLD_BREAST_CANCER} the older Wisconsin data set with 9 features)"
+        if full
+        else f"{', '.join(QUICK_SETS).capitalize()}"
+    )
     prices, deep = (", ".join(words) for words in ((f"{p:g}" for p in FEATURE_PRICES), DEEP_SETS[full]))
     first = "" if DEEP_SPLITS[full] == PEER_SPLITS[full] else f" (in {DEEP_SPLITS[full]} split)"
     return (
-        f"{sets}; {PEER_SPLITS[full]} random stratified splits with {PEER_TRAIN_SHARE:.0%} of the rows for training. A "
-        f"feature costs lam = {prices}, an error costs 1, and the loss is the mean over the test rows of these costs. "
-        "The lattice agent (agents.LatticeClassifier), RCPI (2012) and MaskablePPO have their default settings. "
-        f"MaskablePPO is trained separately at each price, and only on {deep}{first}. For the other methods all "
-        "settings are chosen at each price, by the loss on stratified inner folds of the training part (five for up to "
-        "1,000 rows, otherwise three). CART: strength of cost-complexity pruning, and fewest rows in a leaf. CEGB "
-        "(cost-efficient gradient boosting with a price for each acquired value): penalty, and number (up to 80), "
-        "learning rate and depth of the trees. Static selection: number of features that mRMR ranks first, and C of a "
-        "logistic regression on them."
+        f"The claims below are our own. {sets}; {PEER_SPLITS[full]} random stratified splits with "
+        f"{PEER_TRAIN_SHARE:.0%} of the rows for training. A feature costs lam = {prices}, an error costs 1, and the "
+        "loss is the mean over the test rows of these costs. The lattice agent (agents.LatticeClassifier), RCPI "
+        "(Dulac-Arnold et al., 2012) and MaskablePPO have their default settings. MaskablePPO is trained separately "
+        f"at each price, and only on {deep}{first}. For the other methods all settings are chosen at each price, by "
+        "the loss on stratified inner folds of the training part (five for up to 1,000 rows, otherwise three). CART: "
+        "strength of cost-complexity pruning, and fewest rows in a leaf. CEGB (cost-efficient gradient boosting with "
+        "a price for each acquired value): penalty, and number (up to 80), learning rate and depth of the trees. "
+        "Static selection: number of features that mRMR ranks first, and C of a logistic regression on them. A cell "
+        "is one method on one split at all prices, or the separate fits of the lattice at each price, by which its "
+        "training time is measured."
     )
 
 

@@ -139,8 +139,9 @@ def best_peer_table(losses: pd.DataFrame) -> Table:
             row[f"{pair.lam:g}"] = f"{pair.ours:.3f} {_sign(pair.ours, pair.best)} {pair.best:.3f} {pair.peer}"
         rows.append(row)
     caption = (
-        "Mean loss over the splits of the lattice, and of the peer with the lowest mean loss on the same test rows at "
-        "that price. This choice of a peer is optimistic for the peers, because it uses the test rows."
+        "Each entry compares the mean loss of the lattice (left) with that of the best peer (right); means are over "
+        "the splits. The best peer is the one with the lowest mean loss on the same test rows at that price. This "
+        "choice favours the peers, because nobody could make it without the test rows."
     )
     return Table("losses", "The lattice and the best peer, by data set and price", caption, pd.DataFrame(rows))
 
@@ -171,8 +172,9 @@ def difference_table(losses: pd.DataFrame) -> Table:
                 )
     caption = (
         "Mean loss of the lattice minus that of the peer, over the data sets and splits that both have; below 0 the "
-        "lattice is better. Standard errors are over the pairs (data set, price, split) and over the means of the data "
-        "sets."
+        "lattice is better. Each combination of data set, price and split gives one pair of losses. Standard errors "
+        "(s.e.) are computed over these pairs, and over the mean differences of the data sets. Lower on: data sets on "
+        "which the lattice has the lower mean loss."
     )
     return Table("differences", "Paired differences", caption, pd.DataFrame(rows))
 
@@ -203,9 +205,10 @@ def training_time_table(table: pd.DataFrame) -> Table:
             }
         rows.append(row | {f"{m}, all prices": format_number(float(s), 1) for m, s in own.items()})
     caption = (
-        "Processor seconds in one thread: a fit of the lattice at one price (mean and maximum over the prices on the "
-        "first split), and the training of each method at all prices together, including the choice of its settings "
-        "(mean over splits). They differ from run to run."
+        "Processor seconds in one thread: a separate fit of the lattice at one price (mean and maximum over the prices "
+        "on the first split), and the training of each method at all prices together, including the choice of its "
+        "settings (mean over splits). The lattice shares work between prices, so all prices together take less time "
+        "than separate fits. Times differ from run to run."
     )
     return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(DASH))
 

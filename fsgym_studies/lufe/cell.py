@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 COMPARE_ARMS_CALL = "fsgym_studies.lufe.cell:compare_arms"
 SELECTION, LUFE, ALL_FEATURES, RANDOM, IDENTITY = "selection", "LUFe", "ALL", "random", "identity"
-WEIGHT_FOLDS = 5  # stratified inner folds that choose the weights of each classifier
+PENALTY_FOLDS = 5  # stratified inner folds that choose the penalties of each classifier
 IndexArray = NDArray[np.int64]
 
 
 def lufe_at_share(t: float) -> str:
-    """Name of LUFe whose slacks see only the best share ``t`` of the unselected features."""
+    """Name of LUFe with only the best share ``t`` of the unselected features."""
     return LUFE if t == 1.0 else f"LUFe {t:.0%}"
 
 
@@ -33,7 +33,7 @@ def augmented_at_share(t: float) -> str:
 
 
 class Role(NamedTuple):
-    """The features that a classifier predicts from, and those that explain its slacks (None: a plain SVM)."""
+    """The features that a classifier predicts from, and those that model its slack variables (None: a plain SVM)."""
 
     columns: IndexArray
     view: SampleTable
@@ -62,16 +62,16 @@ def compare_arms(
     selector : {"rfe", "anova"}
     n_selected : int, number of features to select
     inner : {"nested", "outer"}
-        Whether features are selected anew in each of the five inner folds that choose the weights, or once before,
+        Whether features are selected anew in each of the five inner folds that choose the penalties, or once before,
         on the whole training part.
-    shares : float in (0, 1), best shares of the unselected features that explain the slacks or join the selected ones
+    shares : float in (0, 1), best shares of the unselected features that model the slacks or join the selected ones
     controls : bool, whether LUFe is also run with random and identity features in place of the unselected ones
 
     Returns
     -------
     dict
         Accuracy by classifier; n_train, n_test; n_features, the number of words in the training documents; ``tied``,
-        how many of the 49 pairs of weights of LUFe are equally the best on the inner folds.
+        how many of the 49 pairs of penalties of LUFe are equally the best on the inner folds.
     """
     from fsgym.threads import one_blas_thread
 
@@ -119,13 +119,13 @@ class ClassifierComparison:
     seed: int
 
     def accuracies(self, train: IndexArray, test: IndexArray) -> tuple[dict[str, float], int]:
-        """Accuracy on ``test`` of each classifier at its best weights on the inner folds; and LUFe's tied pairs."""
+        """Accuracy on ``test`` of each classifier at its best penalties on the inner folds; and LUFe's tied pairs."""
         from sklearn.model_selection import StratifiedKFold
 
         from baselines.lufe.search import INNER_TOL, PAPER_WEIGHTS, best_weight_pair
 
         order = self.order(train)
-        splitter = StratifiedKFold(WEIGHT_FOLDS, shuffle=True, random_state=self.seed)
+        splitter = StratifiedKFold(PENALTY_FOLDS, shuffle=True, random_state=self.seed)
         inner: list[dict[str, NDArray]] = []
         for fit_index, validation_index in splitter.split(train, self.codes[train]):
             rows, validation = train[fit_index], train[validation_index]

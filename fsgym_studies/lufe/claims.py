@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from fsgym_studies.common.render import DASH
@@ -31,8 +33,8 @@ def claims(table: pd.DataFrame) -> list[Claim]:
     assessed = []
     for s in COMPARED_SELECTORS:
         lufe, selection = ([PRINTED_TABLE1[s, K, name] for K in SELECTION_SIZES] for name in (LUFE, SELECTION))
-        over_selection = "; ".join(p.over_selection for p in lufe)
-        over_all, selection_over_all = ("; ".join(p.over_all for p in rows) for rows in (lufe, selection))
+        over_selection = by_selection_size([p.over_selection for p in lufe])
+        over_all, selection_over_all = (by_selection_size([p.over_all for p in rows]) for rows in (lufe, selection))
         random = "37 of 49" if s == "RFE" else NOT_IN_PAPER
         assessed += [
             better_claim(f"LUFe-{s} is better than {s} alone", nested, s, LUFE, SELECTION, over_selection),
@@ -41,7 +43,7 @@ def claims(table: pd.DataFrame) -> list[Claim]:
             better_claim(f"LUFe-{s} is better than ALL", nested, s, LUFE, ALL_FEATURES, over_all),
             better_claim(f"{s} is better than ALL", nested, s, SELECTION, ALL_FEATURES, selection_over_all),
             better_claim(
-                f"LUFe-{s} is better than {s} if features are selected before the weights are chosen (outer)",
+                f"LUFe-{s} is better than {s} if features are selected before the penalties are chosen (outer)",
                 outer,
                 s,
                 LUFE,
@@ -55,6 +57,11 @@ def claims(table: pd.DataFrame) -> list[Claim]:
         better_claim(random_text, nested, "RFE", RANDOM, SELECTION, "small improvements"),
         *share_claims(nested),
     ]
+
+
+def by_selection_size(texts: Sequence[str]) -> str:
+    """Texts for both sizes of the selection, each with its K."""
+    return "; ".join(f"K = {K}: {text}" for K, text in zip(SELECTION_SIZES, texts, strict=True))
 
 
 def better_claim(text: str, accuracies: pd.DataFrame, selector: str, first: str, second: str, paper: str) -> Claim:
@@ -81,21 +88,23 @@ def share_claims(accuracies: pd.DataFrame) -> list[Claim]:
     ordered = sorted(against, key=lambda p: p.mean)
     return [
         Claim(
-            "LUFe-RFE improves as its slacks see more of the unselected features (with all of them better than "
-            "with the best 10 %)",
+            "LUFe-RFE improves as its model of the slack variables uses more of the unselected features (K = "
+            f"{SELECTION_SIZES[0]}; with all of them better than with the best 10 %)",
             "Fig. 3",
             f"{over_least.text}: {over_least.word}",
             None if over_least.word == DASH else over_least.word == "better",
         ),
         Claim(
-            f"The improvement levels out from 70 % on (70 % within {LITTLE_DIFFERENCE:g} points of all)",
+            "The improvement levels out at 70 % of the unselected features (with all of them within "
+            f"{LITTLE_DIFFERENCE:g} points of the accuracy with 70 %)",
             "little difference",
             over_most.text,
             None if over_most.word == DASH else abs(over_most.mean) <= LITTLE_DIFFERENCE,
         ),
         Claim(
             "LUFe-RFE is better than RFE-augmented, a plain SVM on the selected features and the same share of the "
-            "others, at every share",
+            "unselected ones, at every share (K = "
+            f"{SELECTION_SIZES[0]})",
             "41 of 49 at every share",
             f"better at {n_better} of {len(against)} shares, differences of {ordered[0].mean:+.2f} to "
             f"{ordered[-1].mean:+.2f}"
@@ -137,7 +146,8 @@ def summary_note(accuracies: pd.DataFrame, s: str) -> str:
     elif selection.word == "better":
         without_features = compare_classifiers(accuracies, s, IDENTITY, SELECTION).mean
         reason = (
-            f"Slacks that see no feature improve accuracy by {without_features:+.2f} points; the further improvement "
-            "by unselected features cannot be distinguished from 0"
+            "The identity control, whose model of the slack variables uses no feature, improves accuracy by "
+            f"{without_features:+.2f} points; the further improvement by unselected features cannot be distinguished "
+            "from 0"
         )
     return f"LUFe-{s} is {words[0]}, {words[1]} and {words[2]}. {reason}."

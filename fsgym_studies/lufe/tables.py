@@ -183,7 +183,7 @@ def share_table(shares: pd.DataFrame) -> Table:
     """The differences of experiment 3 as text."""
     frame = shares.map(lambda v: v.text if isinstance(v, PairedDifference) else f"{v:.0%}")
     caption = (
-        "LUFe-RFE-300 whose slacks see the best share t of the unselected features, compared with RFE-300, ALL, and a "
+        "LUFe-RFE-300 with the best share t of the unselected features, compared with RFE-300, ALL, and a "
         "plain SVM on the selected features and the same share of the others (RFE-augmented, which is ALL at 100 %): "
         "mean difference in points ± standard error, wins/ties/losses."
     )
@@ -191,7 +191,7 @@ def share_table(shares: pd.DataFrame) -> Table:
 
 
 def inner_table(table: pd.DataFrame) -> Table:
-    """Results by where features are selected for the choice of weights: in each inner fold, or once before."""
+    """Results by where features are selected for the choice of penalties: in each inner fold, or once before."""
     rows = []
     cells = table.reindex(columns=list(dict.fromkeys(["inner", "selector", "K", "tied", *table.columns])))
     for inner in (NESTED_SELECTION, OUTER_SELECTION):
@@ -210,10 +210,10 @@ def inner_table(table: pd.DataFrame) -> Table:
             )
     caption = (
         "nested: features are selected anew in each of the five inner folds; outer: once on all training documents, "
-        "before the weights are chosen, as the paper seems to have done. Accuracies are in percent. Last column: how "
-        "many of the 49 pairs of LUFe's weights are equally the best, mean over the cells."
+        "before the penalties are chosen, as the paper seems to have done. Accuracies are in percent. Last column: how "
+        "many of the 49 pairs of LUFe's penalties are equally the best, mean over the cells."
     )
-    return Table("inner", "How weights are chosen", caption, pd.DataFrame(rows))
+    return Table("inner", "How penalties are chosen", caption, pd.DataFrame(rows))
 
 
 def error_picture(accuracies: pd.DataFrame, selector: str, number_of: int) -> Picture:

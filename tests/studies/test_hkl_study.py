@@ -106,7 +106,7 @@ def test_claims_of_disjunctions(lead, n_rules, reproduced):
         assert claim.reproduced is reproduced
     sparse = [c for c in claims if c.text.startswith("Tables 4 and 5")]
     assert len(sparse) == 8
-    assert {c.reproduced for c in sparse if "accuracy of" in c.text} == {reproduced}
+    assert {c.reproduced for c in sparse if ": accuracy of" in c.text} == {reproduced}
     assert by_text(claims, "Tables 4 and 5, colon: rules").reproduced is reproduced
     assert by_text(claims, "Tables 4 and 5, Wisconsin: rules").reproduced is True  # below the share of all features
     conclusion = hkl.conclude([], table, False)
@@ -126,7 +126,7 @@ def test_no_claim_is_assessed_when_its_data_set_is_missing():
 
 
 def test_the_significance_counts_are_recomputed_from_the_printed_table():
-    machine = {c.text.split("with ")[1][:6]: c for c in hkl_claims.printed_test_claims()}
+    machine = {c.text.split("followed by ")[1][:6]: c for c in hkl_claims.printed_test_claims()}
     assert set(machine) == {"L2-SVM", "L1-SVM"}
     assert [c.paper for c in machine.values()] == ["10", "15"]
     from scipy.stats import wilcoxon

@@ -150,19 +150,19 @@ def test_claims_that_are_reproduced():
     claims = claims_of(invented_cells())
     assert len(claims) == 5 + 1 + 2
     assert all(c.reproduced for c in claims)
-    cart = by_text(claims, "The lattice loses less than CART at every price (mean over 3 data sets)")
+    cart = by_text(claims, "The lattice loses less than CART at every price", "over 3 data sets")
     losses = lattice_tables.losses_by_price(invented_cells(), lattice_vs_peers.FEATURE_PRICES)
     pair = lattice_tables.loss_difference(losses, "CART", 0.01)
     assert pair is not None
     assert f"0.01: {pair.text}" in cart.ours
     best = by_text(claims, "The lattice loses less than the best peer")
-    assert best.ours.startswith("less at 15 of 15 (100%), the same at 0, more at 0; mean difference -0.02")
+    assert best.ours.startswith("less for 15 of 15 (100%), the same for 0, more for 0; mean difference -0.02")
 
 
 def test_claims_that_are_not_reproduced():
     claims = claims_of(invented_cells(lead=-0.05, seconds=10.5))
     assert not any(c.reproduced for c in claims)
-    assert by_text(claims, "The lattice loses less than the best peer").ours.startswith("less at 0 of 15 (0%)")
+    assert by_text(claims, "The lattice loses less than the best peer").ours.startswith("less for 0 of 15 (0%)")
     assert by_text(claims, "A fit of the lattice takes at most 10").ours == "10.5 over 15 fits"
 
 

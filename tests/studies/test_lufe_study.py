@@ -143,7 +143,7 @@ def test_lufe_claims_that_are_not_reproduced():
     assert by_text(claims, "LUFe-RFE improves").reproduced is False
     assert by_text(claims, "LUFe-RFE is better than RFE-augmented").ours.startswith("better at 0 of 10 shares")
     assert (
-        "Slacks that see no feature improve accuracy by +1.99 points"
+        "The identity control, whose model of the slack variables uses no feature, improves accuracy by +1.99 points"
         in lufe_claims.notes(lufe_tables.mean_accuracies(table))[0]
     )
     worse = lufe_claims.notes(lufe_tables.mean_accuracies(lufe_table(selection=0.02, identity=0.0)))

@@ -1,5 +1,8 @@
 """Contracts of all studies: each has a complete declaration, and assesses no claim without results."""
 
+import importlib
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -9,6 +12,7 @@ from fsgym_studies.common.plan import MethodSettings, Sweep, random_splits, requ
 from fsgym_studies.common.study import Claim, Conclusion, StudyCell
 
 WINE = load_dataset("wine")
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -56,6 +60,14 @@ def test_no_study_fails_without_results(name):
     assert all(c.reproduced is None for c in conclusion.claims)
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_page_of_a_study_has_its_title_and_protocol(name):
+    page = (DOCS / ("agents.md" if name == "lattice-vs-peers" else "reproduction.md")).read_text(encoding="utf-8")
+    full = f"`fsgym reproduce {name} --full`" in page
+    protocol = importlib.import_module(STUDIES[name].partition(":")[0]).protocol(full)
+    assert f"\n## {find_study(name).title}\n\n{protocol} " in page
+
+
 def any_task():
     (cell,) = Sweep(WINE, (MethodSettings("tree", "cart", ({},)),), random_splits(0.5, 1), test=WINE).cells()
     return cell.task
@@ -76,6 +88,12 @@ def test_unknown_study():
 
 
 def test_claims_are_counted_in_words():
-    claims = [Claim("", "", "", reproduced) for reproduced in (True, False, None, True)]
+    claims = [Claim("", "0.9", "", reproduced) for reproduced in (True, False, None, True)]
     assert Conclusion("", claims).summary() == "2 of 3 claims reproduced; 1 not assessed"
     assert Conclusion("", claims[:2]).summary() == "1 of 2 claims reproduced"
+
+
+def test_claims_without_a_paper_are_confirmed():
+    claims = [Claim("", "", "", confirmed) for confirmed in (True, False, None)]
+    assert [c.result for c in claims] == ["confirmed", "not confirmed", "not assessed"]
+    assert Conclusion("", claims).summary() == "1 of 2 claims confirmed; 1 not assessed"

@@ -245,7 +245,10 @@ def test_claims_that_are_reproduced():
     assert by_text(claims, "Table 3").reproduced is True
     assert by_text(claims, "Table 3").ours.startswith("9 of 9: Crx 8.9 (8.9), German 16.1 (16.1)")
     assert by_text(claims, "Table 5").ours.endswith("; outside: none")
-    assert by_text(claims, "The weights of the paper are the solution").ours == "36 of 36; after 100 steps 36 of 36"
+    assert (
+        by_text(claims, "The weights of the paper are the solution").ours
+        == "36 of 36 at the minimum, 36 of 36 after 100 steps"
+    )
     assert by_text(claims, "The weights of the paper are the solution").reproduced is True
     assert by_text(claims, "The printed ratios are possible for minima").reproduced is True
     assert by_text(claims, "German, Heart").reproduced is True
@@ -265,7 +268,10 @@ def test_claims_that_are_not_reproduced():
     claims = uncertain_claims.claims(simulated(early=0.7, gain=-0.02, zeros=(0.1, 0.5, 0.3, 0.1)))
     assert by_text(claims, "Table 3").reproduced is False
     assert by_text(claims, "Table 3").ours.startswith("0 of 9: none; outside: Crx 6.2 (8.9)")
-    assert by_text(claims, "The weights of the paper are the solution").ours == "0 of 36; after 100 steps 0 of 36"
+    assert (
+        by_text(claims, "The weights of the paper are the solution").ours
+        == "0 of 36 at the minimum, 0 of 36 after 100 steps"
+    )
     assert by_text(claims, "The weights of the paper are the solution").reproduced is False
     bound = by_text(claims, "The printed ratios are possible for minima")
     assert bound.ours.startswith("34 of 36 are above")  # .3943 and .3946 are not
@@ -293,9 +299,9 @@ def test_notes_on_fewer_steps_and_other_codes():
     other = short[short["dataset"] == "German"].assign(method=tables.KIND_RECODED, dataset="German, codes in order 1")
     steps, german, *_ = uncertain_claims.notes(pd.concat([table, short, other], ignore_index=True))
     assert "Crx gaussian 6.2 and 9.3 (8.9); " in steps
-    assert "of these 18 are within 20%, and 0 of the other 0" in steps
+    assert "of these 18 are within 20% of the printed number, and 0 of the other 0" in steps
     assert "After 20 steps 16 of" in steps
-    assert german.endswith("(printed number in parentheses): 11.3, 16.9 (16.1); 11.3, 17.0 (16.2).")
+    assert "gaussian 11.3 with our codes, 16.9 with four random orders (printed: 16.1); uniform 11.3" in german
     assert len(uncertain_claims.notes(table.iloc[:0])) == 1  # misprints are known without results
 
 

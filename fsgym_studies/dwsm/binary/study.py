@@ -17,6 +17,7 @@ from fsgym_studies.dwsm.study import (
     BINARY_SETS,
     BINARY_TITLES,
     CANCER_WITHOUT_ID,
+    DWSM_PAPER,
     DWSM_PRICES,
     DWSM_REFERENCE,
     DWSM_SETTINGS,
@@ -51,10 +52,10 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 
 def protocol(full: bool) -> str:
     return (
-        "Eight binary data sets (breast cancer with the sample's id among its ten columns, as in the paper, and a "
-        f"second time without it); {splits_text(full)}; "
-        f"{DWSM} (RCPI) at prices {', '.join(f'{p:g}' for p in DWSM_PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
-        "settings each, computed from the first training part."
+        f"We repeat section 6.1 of {DWSM_PAPER}. Eight binary data sets (breast cancer with the sample's id among its "
+        f"ten columns, as in the paper, and a second time without it); {splits_text(full)}. "
+        f"{DWSM} at prices lambda = {', '.join(f'{p:g}' for p in DWSM_PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
+        "settings each, which are computed on the training part of the first split of each share."
     )
 
 

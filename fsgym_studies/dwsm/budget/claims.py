@@ -17,7 +17,7 @@ def claims(accuracies: pd.DataFrame) -> list[Claim]:
     five = known[(known["M"] == 5) & known["sparsity"].between(0.7, 0.9)]
     lead = (five[BUDGET_MODEL] - five[[LARS, L1_SVM]].max(axis=1)).sort_values(ascending=False)
     ours = "; ".join(
-        f"{r['dataset']} at {r['sparsity']:.2f}: {r[BUDGET_MODEL]:.2f} / {r[LARS]:.2f} / {r[L1_SVM]:.2f}"
+        f"{r['dataset']} at sparsity {r['sparsity']:.2f}: {r[BUDGET_MODEL]:.2f} / {r[LARS]:.2f} / {r[L1_SVM]:.2f}"
         for r in five.loc[lead.index].to_dict("records")
     )
     sparse = known[known["M"].isin((2, 5)) & (known["sparsity"] >= 0.7)]
@@ -25,29 +25,29 @@ def claims(accuracies: pd.DataFrame) -> list[Claim]:
     equal, equal_sparse = (f[BUDGET_MODEL] >= f[DWSM] - EQUAL_ACCURACY for f in (known, sparse))
     return [
         Claim(
-            "M = 5 at sparsity .8: budget model .77, LARS .72, L1-SVM .65 (on some data set where M = 5 gives a "
-            "sparsity of .7 to .9, the budget model is at least .05 above both)",
+            "M = 5 at sparsity .8: accuracy .77 of DWSM with a budget, .72 of LARS, .65 of L1-SVM (on some data set "
+            "where M = 5 gives a sparsity of .7 to .9, DWSM with a budget is at least .05 above both)",
             ".77 / .72 / .65",
             ours or "no such data set",
             bool(lead.max() >= 0.05) if len(lead) else None,
         ),
         Claim(
-            "In many cases the model with a budget is at least as accurate as the model without (at equal sparsity, to "
-            f"within {EQUAL_ACCURACY:g}, in at least half of the cases)",
+            "In many cases DWSM with a budget is at least as accurate as DWSM without (at equal sparsity, to within "
+            f"{EQUAL_ACCURACY:g}, in at least half of the combinations of data set and M)",
             "many cases",
             f"{equal.sum()} of {len(equal)}",
             bool(equal.mean() >= 0.5) if len(equal) else None,
         ),
         Claim(
-            "This holds particularly at high sparsity (for M = 2 and 5 and sparsity .7 or more, in a larger share of "
-            "the cases than overall)",
+            "The previous claim applies particularly at high sparsity (for M = 2 and 5 and sparsity .7 or more, in a "
+            "larger share of the combinations than overall)",
             "particularly",
             f"{equal_sparse.sum()} of {len(equal_sparse)}",
             bool(equal_sparse.mean() > equal.mean()) if len(sparse) else None,
         ),
         Claim(
-            "Low budgets are above DWSM and LARS at high sparsity (for M = 2 and 5 and sparsity .7 or more, in at "
-            "least half of the cases)",
+            "DWSM with a low budget is above DWSM without a budget and LARS at high sparsity (for M = 2 and 5 and "
+            "sparsity .7 or more, in at least half of the combinations)",
             "Fig. 7",
             f"{above_both.sum()} of {len(above_both)}",
             bool(above_both.mean() >= 0.5) if len(above_both) else None,

@@ -14,6 +14,7 @@ from fsgym_studies.dwsm.budget.tables import accuracy_at_budgets, budget_table
 from fsgym_studies.dwsm.study import (
     BINARY_SETS,
     BUDGET_MODEL,
+    DWSM_PAPER,
     DWSM_REFERENCE,
     DWSM_SETTINGS,
     cells_over_shares,
@@ -49,9 +50,10 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 
 def protocol(full: bool) -> str:
     return (
-        f"The eight binary data sets; {splits_text(full)}; "
-        f"RCPI with at most M = {', '.join(map(str, BUDGETS))} features at price 0 (M below the number of features), "
-        f"compared with {DWSM} without a budget, {L1_SVM} and {LARS} as in dwsm-binary."
+        f"We repeat section 6.3.1 of {DWSM_PAPER}. The eight binary data sets of section 6.1; {splits_text(full)}. "
+        f"{DWSM} with a budget of at most M = {', '.join(map(str, BUDGETS))} features at price 0 (only M below the "
+        f"number of features), compared with {DWSM} without a budget, {L1_SVM} and {LARS} at the settings of "
+        "dwsm-binary."
     )
 
 

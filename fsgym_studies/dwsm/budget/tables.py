@@ -15,7 +15,7 @@ WITHOUT_BUDGET = (DWSM, LARS, L1_SVM)
 
 
 def accuracy_at_budgets(table: pd.DataFrame) -> pd.DataFrame:
-    """Sparsity and accuracy of the budget model for each data set and M, and the other methods at the same sparsity.
+    """Sparsity and accuracy of DWSM with a budget for each data set and M, and the other methods at equal sparsity.
 
     Returns
     -------
@@ -44,8 +44,8 @@ def budget_table(accuracies: pd.DataFrame) -> Table:
     """The table of ``accuracy_at_budgets``."""
     return Table(
         "budgets",
-        "The budget model and the other methods at equal sparsity",
-        "Accuracy of the budget model, and the height of the other methods' curves at the sparsity that the budget "
-        "model reaches in the same split; means over splits and shares of training data.",
+        "DWSM with a budget and the other methods at equal sparsity",
+        "Accuracy of DWSM with a budget, and the height of the other methods' curves at the sparsity that it reaches "
+        "in the same split; means over splits and shares of training data.",
         accuracies.rename(columns={"dataset": "data set"}),
     )

@@ -14,7 +14,7 @@ from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.cost.claims import claims, notes
 from fsgym_studies.dwsm.cost.printed import TABLE_6
 from fsgym_studies.dwsm.cost.tables import TITLE, cost_picture, cost_table, error_cost_label
-from fsgym_studies.dwsm.study import BASELINES, DWSM_REFERENCE
+from fsgym_studies.dwsm.study import BASELINES, DWSM_PAPER, DWSM_REFERENCE
 
 PIMA = Source("pima_diabetes", TITLE)
 CORRECT_ANSWER_COST = -50.0  # not printed; follows from the printed costs and accuracies, see ``protocol``
@@ -64,12 +64,13 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 def protocol(full: bool) -> str:
     correct, params, repeats = CORRECT_ANSWER_COST, COST_RCPI_PARAMS, COST_FOLD_REPEATS[full]
     return (
-        f"Pima diabetes (768 rows, 8 features); five stratified folds, repeated {repeats} times; prices of "
-        f"the tests from Turney (1995); a correct answer costs {correct:g}, a wrong one 400 or 800. The {correct:g} is "
-        "not printed, but it agrees with Table 6: the answers cost .76 x -50 + .24 x 400 = 58, which leaves 16 of the "
-        "printed 74 for tests, and .75 x -50 + .25 x 800 = 162.5, which leaves 18.5 of 181. RCPI with "
-        f"{params['n_iterations']} iterations of {params['states_per_sample']} states per row; the policy of the "
-        "mixture is sampled anew at each decision, as in the paper."
+        f"We repeat section 6.3.2 of {DWSM_PAPER}. Pima diabetes (768 rows, 8 features); five stratified folds, "
+        f"repeated {repeats} times. The features are medical tests with the prices of Turney (1995); a correct answer "
+        f"costs {correct:g}, a wrong one 400 or 800. The {correct:g} is not printed, but it agrees with Table 6: the "
+        "answers cost .76 x -50 + .24 x 400 = 58, which leaves 16 of the printed 74 for tests, and .75 x -50 + .25 x "
+        f"800 = 162.5, which leaves 18.5 of 181. RCPI has {params['n_iterations']} iterations of "
+        f"{params['states_per_sample']} states per row. It learns a mixture of policies, of which one is sampled anew "
+        "at each decision, as in the paper."
     )
 
 

@@ -10,7 +10,7 @@ from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.multiclass.claims import MULTICLASS_TITLES, claims
-from fsgym_studies.dwsm.study import DWSM_REFERENCE, cells_over_shares, splits_text
+from fsgym_studies.dwsm.study import DWSM_PAPER, DWSM_REFERENCE, cells_over_shares, splits_text
 from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, settings_table, wins_table
 
 MULTICLASS_SETS = tuple(Source(name, name) for name in MULTICLASS_TITLES)
@@ -42,10 +42,10 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 
 def protocol(full: bool) -> str:
     return (
-        f"Segment, vehicle, vowel (990 rows; the paper prints 1,000) and wine; {splits_text(full)}; "
-        f"{DWSM} (RCPI) at prices {', '.join(f'{p:g}' for p in MULTICLASS_PRICES)}; "
-        f"one-vs-rest {L1_SVM}, where a feature counts as used if any of the classifiers uses it; {CART}, which this "
-        "section of the paper does not have."
+        f"We repeat section 6.2 of {DWSM_PAPER}. Segment, vehicle, vowel (990 rows; the paper prints 1,000) and wine; "
+        f"{splits_text(full)}. {DWSM} at prices lambda = {', '.join(f'{p:g}' for p in MULTICLASS_PRICES)}; one-vs-rest "
+        f"{L1_SVM}, where a feature counts as used if any of the classifiers uses it; {CART}, which this section of "
+        "the paper does not have."
     )
 
 

@@ -22,7 +22,7 @@ from fsgym_studies.dwsm.relational.tables import (
     layout,
     results_table,
 )
-from fsgym_studies.dwsm.study import DWSM_REFERENCE
+from fsgym_studies.dwsm.study import DWSM_PAPER, DWSM_REFERENCE
 
 MNIST_TRAIN, MNIST_TEST = Source("mnist", "MNIST", split="train"), Source("mnist", "MNIST", split="test")
 # Quick and full studies:
@@ -62,10 +62,11 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 def protocol(full: bool) -> str:
     prices, params = " and ".join(f"{r:g} / {u:g}" for r, u in BLOCK_PRICES), MNIST_RCPI_PARAMS[full]
     return (
-        f"MNIST in {GRID_SIDE} x {GRID_SIDE} blocks of {BLOCK_SIDE} x {BLOCK_SIDE} pixels; {MNIST_TRAIN_ROWS[full]} "
-        "training images and the 10,000 test images. A block that shares an edge with an acquired block is cheaper; "
-        f"prices of related / unrelated blocks: {prices} (the paper does not print its prices). RCPI with "
-        f"{params['n_iterations']} iterations of {params['states_per_sample']} states per image."
+        f"We repeat Fig. 8 of {DWSM_PAPER}. MNIST in {GRID_SIDE} x {GRID_SIDE} blocks of {BLOCK_SIDE} x {BLOCK_SIDE} "
+        f"pixels; {MNIST_TRAIN_ROWS[full]:,} training images and the 10,000 test images. A block is related to the "
+        "acquired blocks if it shares an edge with one of them, and is then cheaper; prices of related / unrelated "
+        f"blocks: {prices} (the paper does not print its prices). The claims are assessed at the second pair of "
+        f"prices. RCPI has {params['n_iterations']} iterations of {params['states_per_sample']} states per image."
     )
 
 
