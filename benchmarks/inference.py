@@ -38,7 +38,7 @@ if __name__ == "__main__":
     W, b = padded(policy.weights, 0)[None], padded(policy.intercepts, EXCLUDED_SCORE)[None]
     w, c = theirs.coef_[0].astype(np.float32), np.float32(theirs.intercept_[0])
     asked = ours.features_used(data.X).sum(axis=1).mean()
-    print(f"RCPI asks for {asked:.1f} of {data.n_features} features on average")
+    print(f"RCPI acquires {asked:.1f} of {data.n_features} features on average")
     with threadpool_limits(1):
         for name, X, repeats in (("batch", batch, 3), ("one row", row, 300)):
             for kind, mine, other in (

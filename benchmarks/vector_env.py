@@ -94,7 +94,7 @@ def replay(envs, actions: list[np.ndarray]) -> float:
 
 
 def play(env: gym.Env, steps: int) -> float:
-    """CPU seconds a step of a single environment, resets included; asks for ten features, then answers."""
+    """CPU seconds a step of a single environment, resets included; acquires ten features, then answers."""
     env.reset(seed=0)
     step, reset, plan = env.step, env.reset, [*range(10), 30] * (steps // 11)
     begun = time.process_time()

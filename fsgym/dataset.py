@@ -95,7 +95,7 @@ class Dataset:
     Raises
     ------
     ValueError, TypeError
-        In one sentence, when shapes disagree, labels are missing, or groups do not partition the features.
+        If shapes disagree, labels are missing, or groups do not partition the features.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
 
     ## Observation space
     ``Box``, float32, shape (2 n_features,): z (1 where a value is known, else 0), then the values
-    (0 where unknown).
+    (0 where unknown), both in the order of the features.
 
     ## Action space
     ``Discrete(n_acquisitions + n_classes)``: with J acquisitions, actions 0..J-1 acquire and J + k answers class k.

@@ -27,10 +27,10 @@ FINAL_INFOS = (
 def check_vector_env(envs: VectorEnv) -> None:
     """Check a vector environment by stepping it with random legal actions.
 
-    Checks spaces, shapes and dtypes, that returned arrays are fresh, action masks, rewards and infos of ended episodes,
-    the autoreset mode that ``metadata`` declares, and that ``reset(seed=...)`` makes runs reproducible.
-    ``gymnasium.utils.env_checker.check_env`` checks single environments only. Like it, this function raises
-    AssertionError where the environment is at fault, so you can call it in a test.
+    Checks spaces, shapes and dtypes; action masks and rewards; the infos of ended episodes; that returned arrays are
+    new copies, which later steps do not overwrite; the autoreset mode that ``metadata`` declares; and that
+    ``reset(seed=...)`` makes runs reproducible. ``gymnasium.utils.env_checker.check_env`` checks single environments
+    only. Like it, this function raises AssertionError if the environment is at fault, so you can call it in a test.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ def check_vector_env(envs: VectorEnv) -> None:
     Raises
     ------
     AssertionError
-        For the first check that fails, in one sentence.
+        If a check fails; the message is that of the first one.
     TypeError
-        Where ``envs`` is not a vector environment.
+        If ``envs`` is not a vector environment.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class _CheckedRun:
         new = list(_arrays(returned))
         _require(
             not any(np.may_share_memory(one, other) for one in new for other in self.returned),
-            "returned arrays must be fresh, without memory shared with those of the call before",
+            "returned arrays must be new copies, without memory shared with those of the call before",
         )
         self.returned = new
         self.record += _bytes_of(returned)

@@ -44,7 +44,7 @@ class Trajectories:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Result of a policy on a data set under rules.
+    """Result of evaluating a policy on a data set under given rules.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Evaluation:
     )
 
     def figures(self) -> dict[str, float]:
-        """The scalar figures, by name."""
+        """The numbers listed in ``FIGURES``, by name."""
         return {name: getattr(self, name) for name in self.FIGURES}
 
     def __repr__(self) -> str:
@@ -125,7 +125,7 @@ def evaluate(policy: Any, env_or_dataset: Any, rules: Rules | None = None) -> Ev
     Raises
     ------
     TypeError, ValueError
-        Where the policy is none of these, or its features or classes are not those of the data.
+        If the policy is none of these, or its features or classes are not those of the data.
 
     Examples
     --------

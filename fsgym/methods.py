@@ -29,15 +29,16 @@ class Method(NamedTuple):
     estimator : str or class
         ``"module:Class"``, imported when the method is used, or the class itself.
     prices : bool
-        True: it knows prices. It is swept over ``lam`` and gets those rules of the comparison for which it has
-        parameters. Rules without such a parameter are unknown to it, so it may violate them (be inadmissible).
-        False: it knows no prices; its class provides its own settings with ``sparsity_grid(X, y) -> list of dict``.
+        True: it takes prices into account in training. It is trained at several values of its parameter ``lam``, and
+        receives those options of ``Rules`` for which it has parameters. It does not know the other options, so it may
+        violate them (be inadmissible). False: it ignores prices; its class provides its settings with
+        ``sparsity_grid(X, y) -> list of dict``.
     reference : str, its authors and year
     adaptive : bool, whether the features that it uses depend on the values of the case
     uses : str, which features it uses, in a few words
     preset : mapping, parameters of its class that define this method
-    extra : str, the extra that it needs, a key of ``fsgym.extras.EXTRAS``; "" for none
-    kind : str, the kind of the model files that its class writes with ``save``; "" where it writes none
+    extra : str, the optional dependencies that it needs, a key of ``fsgym.extras.EXTRAS``; "" for none
+    kind : str, the kind of the model files that its class writes with ``save``; "" if it writes none
     """
 
     title: str
@@ -215,21 +216,24 @@ def register_method(
     title : str, default: the name
         Its name in tables and figures.
     prices : bool, default False
-        True: it has a parameter ``lam`` and is swept over it; it also gets those options of ``Rules`` for which it has
-        parameters. False: it has ``sparsity_grid(X, y) -> list of dict``, its settings from no feature to all features.
+        True: it has a parameter ``lam`` and is trained at several values of it; it also receives those options of
+        ``Rules`` for which it has parameters. False: it has ``sparsity_grid(X, y) -> list of dict``, which returns its
+        settings, from no feature to all features.
     reference : str
         Its authors and year.
     preset : mapping, optional
         Parameters that are the same in all settings.
     extra : str, optional
-        The extra that it needs, a key of ``fsgym.extras.EXTRAS``.
+        The optional dependencies that it needs, a key of ``fsgym.extras.EXTRAS``.
     kind : str, optional
-        For an agent given as ``"module:Class"``: the kind of its model files. For a class, ``policy_class.kind``.
+        The kind of its model files. Needed only if ``estimator`` is a string; for a class, ``policy_class.kind`` is
+        used.
 
     Raises
     ------
     ValueError, TypeError
-        In one sentence, where the name is taken or the estimator is neither.
+        If the name is invalid or already registered, ``extra`` is unknown, or ``estimator`` is neither such a class nor
+        a string ``"module:Class"``.
 
     Examples
     --------
@@ -285,9 +289,9 @@ def method_names() -> list[str]:
 
 
 def find_method(name: str) -> Method:
-    """The method of that name; ValueError with a suggestion where there is none.
+    """The method of that name; ValueError with a suggestion if there is none.
 
-    A method of another distribution is loaded at its first use; ImportError in one sentence where that fails.
+    A method of another distribution is loaded at its first use; ImportError if that fails.
     """
     if name not in METHODS:
         for point in _entry_points():
@@ -304,7 +308,7 @@ def _entry_points() -> list[EntryPoint]:
 
 
 def _load_entry_point(point: EntryPoint) -> Method:
-    """The method of an entry point: a ``Method``, or a class (which knows prices unless it has ``sparsity_grid``)."""
+    """The method of an entry point: a ``Method``, or a class (with ``prices=True`` unless it has ``sparsity_grid``)."""
     try:
         loaded = point.load()
     except Exception as error:
@@ -319,8 +323,8 @@ def _load_entry_point(point: EntryPoint) -> Method:
 def load_class(method: Method) -> type[Any]:
     """The class of a method, checked for what a comparison needs.
 
-    Raises ImportError in one sentence where another package has the same name or an extra is missing, TypeError where
-    the class has neither ``lam`` nor ``sparsity_grid``.
+    Raises ImportError if another package has the same name or an optional dependency is missing, TypeError if the class
+    has neither ``lam`` nor ``sparsity_grid``.
     """
     if method.extra:
         require(method.extra, method.title)

@@ -136,7 +136,7 @@ def register_variant(
     Raises
     ------
     ValueError, TypeError
-        In one sentence, where the id is taken or malformed, or the options do not fit a given ``Dataset``.
+        If the id is taken or malformed, or the options do not fit a given ``Dataset``.
 
     Examples
     --------

@@ -31,8 +31,9 @@ ACTION_DTYPE = np.dtype(np.int64)  # of actions in the compiled code
 class DatumWiseVectorEnv(VectorEnv):
     """``num_envs`` copies of ``DatumWiseEnv``, stepped together.
 
-    Observations, actions, rewards and info are those of ``DatumWiseEnv`` with a first axis of ``num_envs``;
-    returned arrays are fresh. Info of ended episodes has the form of Gymnasium's vector environments:
+    Observations, actions, rewards and info are those of ``DatumWiseEnv`` with a first axis of ``num_envs``. Returned
+    arrays are new copies, which later steps do not overwrite. Info of ended episodes has the form of Gymnasium's vector
+    environments:
     ``infos["correct"]`` with the mask ``infos["_correct"]``; in same-step mode ``infos["final_obs"]`` and
     ``infos["final_info"]``.
 
@@ -47,8 +48,9 @@ class DatumWiseVectorEnv(VectorEnv):
 
     Notes
     -----
-    ``reset(seed=...)`` takes one int; one generator draws the rows of all episodes, in their order.
-    ``reset(options={"index": rows})`` starts on given rows, one or ``num_envs`` of them.
+    ``reset(seed=...)`` takes one int. All environments share one random generator, which draws a row for each episode
+    in the order in which the episodes start. ``reset(options={"index": rows})`` starts on given rows: one for all
+    environments, or ``num_envs`` of them.
 
     Examples
     --------

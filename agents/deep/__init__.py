@@ -1,4 +1,4 @@
-"""Deep reinforcement learning. Only training (``agents.deep.sb3``) needs the extra ``rl``."""
+"""Deep reinforcement learning. Only training (``agents.deep.sb3``) needs the optional dependencies ``rl``."""
 
 from agents.deep.algorithms import ALGORITHMS
 from agents.deep.classifier import SB3Classifier

@@ -23,22 +23,23 @@ MAX_WIDTH = 65536  # of a hidden layer, far above any that can be trained
 class SB3Classifier(BaseAgentClassifier):
     """A classifier that acquires the features of each row one by one, trained by deep reinforcement learning.
 
-    An algorithm of Stable-Baselines3 is trained on the environment that data and prices define, with values scaled to
-    z-scores. The policy takes the legal action with the largest network output. Training needs the extra ``rl``; a
-    fitted or loaded classifier needs neither PyTorch nor Stable-Baselines3.
+    An algorithm of Stable-Baselines3 is trained on the environment that data and rules define, with values scaled to
+    z-scores. The policy takes the legal action with the largest network output. Training needs the optional
+    dependencies ``rl``; a fitted or loaded classifier needs neither PyTorch nor Stable-Baselines3.
 
     Parameters
     ----------
     lam : float, default 0.01
-        Exchange rate between cost and errors: the price of one unit of ``costs`` in units of ``error_costs``.
+        Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
     algorithm : str, default "maskable_ppo"
         A name in ``agents.deep.ALGORITHMS``: "maskable_ppo" is proximal policy optimisation with masks (Huang and
         Ontañón, 2022), "dqn" is deep Q-learning over legal actions (Mnih et al., 2015; van Hasselt et al., 2016);
-        "ppo" and "a2c" do not use masks and learn from forfeited episodes which actions are legal.
+        "ppo" and "a2c" do not use masks; they learn which actions are legal, as an illegal action ends the episode.
     total_timesteps : int, optional
-        Training steps, rounded up to whole rollouts of all episodes. By default those of ``agents.deep.sb3.SETTINGS``.
+        Number of environment steps, rounded up to a multiple of ``num_envs`` times the rollout length (the option
+        ``n_steps``, or ``train_freq`` for "dqn"). By default that of ``agents.deep.sb3.SETTINGS``.
     num_envs : int, optional
-        Parallel episodes.
+        Number of environments that are stepped together. By default that of ``agents.deep.sb3.SETTINGS``.
     hidden : sequence of int, default (64, 64)
         Widths of the hidden layers.
     options : mapping, optional
@@ -64,7 +65,8 @@ class SB3Classifier(BaseAgentClassifier):
     ValueError, TypeError
         If data or parameters are invalid.
     ImportError
-        By ``fit`` and ``export`` without the extra ``rl``, with the command that installs it.
+        Raised by ``fit`` and ``export`` if the optional dependencies ``rl`` are not installed; the message gives the
+        install command.
 
     References
     ----------

@@ -6,7 +6,7 @@ The parts, in the order of the algorithm:
 - ``moves``, ``nodes``: the lattice, its legal moves with their prices, and the error cost of answering at each subset.
 - ``screening``, ``growth``: which subsets are added to it.
 - ``state_features``, ``sweep``: policy improvement and evaluation in one backward sweep.
-- ``learn``, ``target``: the loop of sweeps and growth, and the search for the price of a target.
+- ``learn``, ``target``: the loop of sweeps and growth, and the search for the ``lam`` of a target.
 - ``plan``, ``inference``, ``policy``, ``classifier``: the trained policy as flat arrays, and the estimator.
 - ``constants``: all numbers with their units and origins.
 """

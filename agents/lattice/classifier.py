@@ -24,35 +24,39 @@ from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 class LatticeClassifier(BaseAgentClassifier):
     """A classifier that acquires the features of each row one by one and has a separate classifier for each subset.
 
-    Policy iteration in the process of Dulac-Arnold, Denoyer, Preux and Gallinari (2012). Like their RCPI, it starts
-    from the policy that answers without acquiring anything and improves it by rollouts. Unlike RCPI, it considers a few
-    hundred subsets of the features only, chosen by the data. Each of them has its own classifier, an ensemble of
-    boosted trees and a logistic regression on hinges that uses exactly these features, with out-of-fold probabilities
-    for the training rows. One backward sweep over the subsets is a rollout of every training row from every subset to
-    the end of the episode. The advantage of going on to a larger subset, compared with answering, is regressed on the
-    class probabilities and acquired values. Decisions depend on the row only where that is better than a fixed
-    decision.
+    Policy iteration for the decision process of Dulac-Arnold, Denoyer, Preux and Gallinari (2012). Like their RCPI, it
+    starts from the policy that answers without acquiring anything and improves it by rollouts. Unlike RCPI, it
+    considers at most 250 subsets of the features, which it selects on the training data. Each of them has its own
+    classifier: an average of two models, boosted trees and a logistic regression on hinge functions ``max(0, x - t)``,
+    that use exactly these features. Training uses out-of-fold probabilities of the training rows. One backward sweep
+    over the subsets gives the same result as rolling out every training row from every subset to the end of its
+    episode. At each subset, a regression on the class probabilities and acquired values predicts the loss of acquiring
+    one more feature minus the loss of answering. A decision depends on the row only where that is better than one fixed
+    decision for all rows.
 
     Parameters
     ----------
     lam : float, default 0.01
-        Exchange rate between cost and errors: the price of one unit of ``costs`` in units of ``error_costs``. Ignored
+        Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``. Ignored
         if a target is given.
     target_cost : float, optional
-        Instead of ``lam``: the largest mean cost of the acquisitions of a row, in the unit of ``costs``.
+        Instead of ``lam``: the upper limit of the mean cost of a row's acquisitions, in the unit of ``costs``.
     target_features : float, optional
-        Instead of ``lam``: the largest mean number of features used per row. The classifier searches for the price
-        whose policy uses as much as possible while the mean over the training rows, out of fold, stays at or below the
-        target; the mean over new rows scatters around that. A target that no price reaches has no effect. The search
-        takes as long as a ``path`` of about ten to fourteen prices.
+        Instead of ``lam``: the upper limit of the mean number of features used per row. For either target, the
+        classifier searches for the value of ``lam`` at which the mean (over the training rows, out of fold) is as large
+        as possible without exceeding the target. On new rows the mean may be slightly above or below. The lowest value
+        that is tried makes all features together cost a thousandth of an error; if its policy stays below the target,
+        that policy is the result. The search takes as long as a ``path`` of about ten to fourteen values.
     kappa : float, default 0.3
-        Standard errors by which a decision that depends on the row has to be better than a fixed one.
+        A row-dependent decision replaces a fixed one only if it is better by more than this many standard errors.
     beta : float from 0 to 1, optional
-        Share of the expected error cost in the training loss, the rest is the realised one. By default 1 up to 600
-        rows, since realised errors of few rows are noisy, otherwise 0.5. A quarter of the expectation is that of the
-        full-feature classifier.
+        Weight of the expected error cost in the training loss; the realised error cost has the weight ``1 - beta``. By
+        default 1 for up to 600 rows, since the realised errors of few rows are noisy, and 0.5 for more. The expected
+        error cost is a weighted mean: 3/4 by the probabilities of the subset's classifier, 1/4 by those of a classifier
+        of all features. The first alone counts for rows with missing values, or if a classifier of all features would
+        take too long to train.
     n_jobs : int, optional
-        Threads, as in scikit-learn. Results do not depend on it.
+        Number of threads, as in scikit-learn. Results do not depend on it.
     random_state : int, numpy Generator or RandomState, optional
     budget, budget_cost, costs, error_costs, groups, ...
         All options of ``fsgym.Rules``, with the same defaults. Prices by name use the column names, or
@@ -64,18 +68,19 @@ class LatticeClassifier(BaseAgentClassifier):
     n_features_in_ : int
     feature_names_in_ : array of str, if ``X`` had column names
     lam_ : float
-        The price that was used: ``lam``, or the one found for the target.
+        The value of lambda that was used: ``lam``, or the one found for the target.
     rules_ : Rules
     policy_ : LatticePolicy
     history_ : list of dict
-        The figures of each sweep: "subsets" in the lattice, "visited" (reachable by the policy), mean "features" used
-        and their mean "cost" in the unit of ``costs``, and "training_loss". The training loss is optimistic, since
-        the subsets were selected on it; ``estimate_loss`` estimates the loss on other data.
+        One entry per sweep: "subsets", the number of subsets in the lattice; "visited", the number of those that the
+        policy can reach; "features" and "cost", the mean number of features used and their mean cost, in the unit of
+        ``costs``; and "training_loss". The training loss is optimistic, since the subsets were selected on it;
+        ``estimate_loss`` estimates the loss on other data. Empty for a loaded classifier.
 
     Raises
     ------
     ValueError, TypeError
-        If data or parameters are invalid.
+        If data or parameters are invalid, or acquisitions that cost nothing already exceed the target.
 
     References
     ----------
@@ -125,16 +130,17 @@ class LatticeClassifier(BaseAgentClassifier):
         return self
 
     def path(self, X: ArrayLike, y: ArrayLike, lams: ArrayLike) -> list[LatticeClassifier]:
-        """Fitted copies of this classifier at the prices ``lams`` (n_prices,), each the same as from its own ``fit``.
+        """Return one fitted copy of this classifier per value in ``lams`` (n_values,).
 
-        The classifiers of the subsets do not depend on the price: each is fitted only once. This classifier itself is
-        not changed.
+        Each copy is identical to one fitted separately with that ``lam`` and the same int ``random_state``. The
+        classifiers of the subsets do not depend on ``lam``, so each of them is fitted only once. This classifier itself
+        is not changed.
         """
         prices = np.asarray(lams)
         if prices.ndim != 1 or not len(prices) or prices.dtype.kind not in "iuf":
-            raise ValueError(f"lams must be a list of at least one check_number, got {brief(lams)}")
+            raise ValueError(f"lams must be a list of at least one number, got {brief(lams)}")
         if check_target(self.target_cost, self.target_features) is not None:
-            raise ValueError("path uses the prices it is given; leave target_cost and target_features out")
+            raise ValueError("path trains at the values in lams; leave target_cost and target_features out")
         models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
         self._fit_all(X, y, models)
         return models

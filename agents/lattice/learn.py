@@ -60,10 +60,7 @@ def learn(
     data : TrainingData
     rules : Rules
     run : TaskRunner
-    kappa : float, standard errors by which an adaptive choice has to be better than a fixed one
-    beta : float, optional
-        Share of the expected error cost in the loss to learn from, the rest is the realised one. By default 1 up to
-        600 rows, since realised errors of few rows are noisy, otherwise 0.5.
+    kappa, beta : float, as in ``LatticeClassifier``
     classifiers : dict subset -> CrossFit, optional
         Classifiers that are already cross-fitted; new ones are added. They depend neither on prices nor error costs.
     """

@@ -30,7 +30,7 @@ class Node:
     features : int64, the features that they reveal
     cross_fit : CrossFit, or None without a classifier
     answer_cost : float64 (n_samples,), or None without a classifier
-        Error cost of answering here, a mixture of the expected and the realised one.
+        Error cost of answering here, a weighted mean of the expected and the realised error cost.
     """
 
     subset: Subset
@@ -46,7 +46,7 @@ class Lattice:
     ----------
     data : TrainingData
     rules : Rules
-    beta : float, share of the expected error cost in ``Node.answer_cost``; the rest is the realised one
+    beta : float, weight of the expected error cost in ``Node.answer_cost``; the realised one has ``1 - beta``
     run : TaskRunner, fits classifiers, possibly in threads
     classifiers : dict subset -> CrossFit, optional
         Classifiers that are already cross-fitted; new ones are added to it.
@@ -188,7 +188,7 @@ class Lattice:
         return children
 
     def _answer_costs(self, proba: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Error cost of answering by ``proba``, float64 (n_samples,): ``beta`` of the expected, the rest realised.
+        """Error cost of answering by ``proba``, float64 (n_samples,): ``beta`` expected + ``(1 - beta)`` realised.
 
         The search picks the subsets with the lowest costs among hundreds. To avoid picking overconfident ones, the
         expected cost is blended with the full-feature classifier's expectation for the same answers.

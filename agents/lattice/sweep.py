@@ -1,7 +1,8 @@
 """Policy improvement and evaluation in one backward sweep over the lattice.
 
 The process has no cycles: when a subset is processed, all larger ones have their final values. One sweep from the
-largest subsets to the empty one is therefore a rollout to the end, of each training row from each subset.
+largest subsets to the empty one therefore gives the same result as rolling out each training row from each subset to
+the end of its episode.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class SweepPolicy:
     previous_arrivals : dict subset -> bool (n_samples,), optional
         Rows that arrived under the previous policy, which weigh most in the choices; by default all rows everywhere.
     kappa : float
-        Standard errors by which an adaptive choice has to be better than a fixed one.
+        An adaptive choice replaces a fixed one only if it is better by more than this many standard errors.
 
     Attributes
     ----------
@@ -81,7 +82,7 @@ class SweepPolicy:
         self.arrivals = self._simulate()
 
     def _choose(self, node: Node, arrived: NDArray[np.bool_]) -> Choice:
-        """The mode and children of lowest weighted loss; an adaptive mode pays ``kappa`` standard errors."""
+        """The mode and children of lowest weighted loss; to that of adaptive ones ``kappa`` standard errors are added."""
         n, answer_cost = len(arrived), node.answer_cost
         weight = np.where(arrived, ARRIVED_WEIGHT, ABSENT_WEIGHT)
         candidates = self.lattice.children(node.subset)

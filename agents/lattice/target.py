@@ -1,4 +1,4 @@
-"""Search for the price ``lam`` at which the policy uses, on average, what a target allows."""
+"""Search for the ``lam`` at which the mean usage of the policy is as large as a target allows."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def check_target(target_cost: Any, target_features: Any) -> UsageTarget | None:
 
 
 def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], TrainingResult]) -> TrainingResult:
-    """Train at several prices, and return the result with the largest mean usage not above the target.
+    """Train at several values of ``lam``, and return the result with the largest mean usage not above the target.
 
-    First the target is bracketed by two prices, then the bracket is bisected on a logarithmic scale. Mean usage is not
-    a continuous function of the price: it jumps where the policy changes, and may rise again at a slightly higher
-    price. Therefore, if the bracket closes on a jump across the target, a few prices above it are tried as well. The
+    First the target is bracketed by two values, then the bracket is bisected on a logarithmic scale. Mean usage is not
+    a continuous function of ``lam``: it jumps where the policy changes, and may rise again at a slightly higher
+    ``lam``. Therefore, if the bracket closes on a jump across the target, a few values above it are tried as well. The
     usage is measured on the training rows, out of fold. It has almost no selection bias, since policies are not
     selected on it within a training.
 
@@ -59,7 +59,7 @@ def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], Tr
     ----------
     target : UsageTarget
     rules : Rules, whose own ``lam`` is not used
-    learn_at : callable, price -> TrainingResult
+    learn_at : callable, lam -> TrainingResult
 
     Raises
     ------
@@ -69,9 +69,9 @@ def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], Tr
     low, high = _price_range(rules)
     lam, usage = _initial_price(target, rules, low, high), 0.0
     best: tuple[float, TrainingResult] | None = None
-    below: float | None = None  # the largest price known to exceed the target
-    above: float | None = None  # the smallest price known not to exceed it
-    n_beyond = 0  # prices tried above a jump
+    below: float | None = None  # the largest lam whose policy is known to exceed the target
+    above: float | None = None  # the smallest lam whose policy is known not to exceed it
+    n_beyond = 0  # values of lam tried above a jump
     for _ in range(MAX_PRICES_TRIED):
         result = learn_at(lam)
         usage = result.policy.usage()[target.quantity]
@@ -110,7 +110,9 @@ def _next_price(below: float | None, above: float | None, lam: float, low: float
 
 
 def _price_range(rules: Rules) -> tuple[float, float]:
-    """The price at which all features together cost a thousandth of an error, and that at which each costs an error."""
+    """The lowest ``lam`` to try, at which all features together cost a thousandth of an error; and the highest one, at
+    which each feature costs at least an error.
+    """
     prices = np.minimum(rules.costs, rules.unrelated_costs)
     error = float(rules.error_costs.max() - rules.error_costs.min())
     total = float(np.maximum(rules.costs, rules.unrelated_costs).sum())
@@ -120,7 +122,7 @@ def _price_range(rules: Rules) -> tuple[float, float]:
 
 
 def _initial_price(target: UsageTarget, rules: Rules, low: float, high: float) -> float:
-    """The price at which the target costs a twentieth of an error; the lowest one if the target allows everything."""
+    """The ``lam`` at which the target costs a twentieth of an error; the lowest one if the target allows everything."""
     mean_price = float(rules.costs.mean()) * rules.n_acquisitions / rules.n_features
     unit = 1.0 if target.quantity == "cost" else mean_price
     if target.limit * unit >= rules.costs.sum():

@@ -14,7 +14,7 @@ from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 class DatumWiseClassifier(BaseAgentClassifier):
-    """A classifier that acquires the features of each row one by one and stops when the next is not worth its price.
+    """A classifier that acquires the features of each row one by one, until another one is not worth its price.
 
     Trained by Rollouts Classification Policy Iteration (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012), see
     ``agents.RCPI``.
@@ -22,7 +22,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
     Parameters
     ----------
     lam : float, default 0.01
-        Exchange rate between cost and errors: the price of one unit of ``costs`` in units of ``error_costs``.
+        Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
     n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, n_jobs, random_state
         As in ``agents.RCPI``.
     budget, budget_cost, costs, error_costs, groups, ...
@@ -36,7 +36,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
     feature_names_in_ : array of str, if ``X`` had column names
     rules_ : Rules
     policy_ : LinearPolicy
-    history_ : list of dict, the figures of each iteration
+    history_ : list of dict, one entry per iteration, see ``RCPI.learn``; empty for a loaded classifier
 
     Raises
     ------

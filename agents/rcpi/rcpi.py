@@ -41,7 +41,7 @@ class RCPI:
     Parameters
     ----------
     env : environment of this package
-        Provides the training data and the rules, also if it is wrapped.
+        Provides the training data and the rules; it may be wrapped.
     n_iterations : int, default 10
         Number of policy iterations. In the paper, results are stable after 4 or 5.
     states_per_sample : float, default 10
@@ -51,22 +51,22 @@ class RCPI:
     ridge : float from 1e-6, default 1e-3
         Penalty of each regression, multiplied by its number of rows; intercepts are not penalised.
     mixture : {"trajectory", "decision"}, default "trajectory"
-        When a policy of the mixture is sampled: once per rollout, or at each decision as in the paper. If it is sampled
-        at each decision, the uniform policy takes part in nearly every long rollout, so that acquisitions seem
-        expensive. On data with thirty or more features this setting uses more features, ends with a higher loss and
+        When a policy is drawn from the mixture in a rollout. "trajectory": once per rollout. "decision": at each
+        decision, as in the paper. The uniform policy then takes part in nearly every long rollout, so that acquisitions
+        seem expensive. On data with thirty or more features "decision" uses more features, ends with a higher loss and
         is slower.
     n_rollouts : int, default 1
-        Rollouts averaged for one return.
+        Number of rollouts whose mean estimates one return.
     select : {"best", "last"}, default "best"
-        The policy to return: the one with the lowest training loss, including the policy that answers without
-        acquiring anything, or the last one as in the paper. The training loss is no estimate of the loss on other
-        data.
+        The policy to return. "best": the one with the lowest training loss; the policy that answers without acquiring
+        anything is also a candidate. "last": the policy of the last iteration, as in the paper. The training loss is
+        no estimate of the loss on other data.
     patience : int, optional
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.
     tol : float, default 1e-4
     n_jobs : int, optional
-        Threads, as in scikit-learn. Results do not depend on it.
+        Number of threads, as in scikit-learn. Results do not depend on it.
     random_state : int, numpy Generator or RandomState, optional
 
     Attributes
@@ -74,7 +74,7 @@ class RCPI:
     policy : LinearPolicy or None
         The trained policy; after an interrupted ``learn``, the best one so far.
     history : list of dict
-        The figures passed to the callback, one dict per iteration.
+        One entry per iteration: the dict that ``learn`` passes to its callback.
 
     Raises
     ------

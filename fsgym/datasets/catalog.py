@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
-    """All data sets that ``load_dataset`` knows by name, one row each, in the order of lookup.
+    """List all data sets that ``load_dataset`` knows by name, one row each, in the order of lookup.
 
     No data set is loaded: the rows come from the manifest of the local folder and from built-in tables.
 
@@ -33,13 +33,13 @@ def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
     DataFrame
         Columns ``name``, ``source`` (embedded, folder, openml), ``n_samples``, ``n_features`` (before
         one-hot encoding), ``n_classes``, ``categorical`` (number of categorical columns), ``groups`` (0: each feature
-        is an acquisition of its own), ``missing`` (number of cells), ``official_split`` (bool), ``image`` (such as
+        is an acquisition of its own), ``missing`` (number of missing values), ``official_split`` (bool), ``image`` (such as
         28x28); <NA> where loading would be necessary.
 
     Raises
     ------
     OSError, ValueError
-        In one sentence, when the folder does not exist or its manifest is damaged.
+        If the folder does not exist or its manifest is damaged.
 
     Examples
     --------

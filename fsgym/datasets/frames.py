@@ -1,4 +1,4 @@
-"""From a pandas table to a data set: labels, numbers, one-hot categories and groups."""
+"""From a pandas table to a data set: labels, numbers, one-hot encoded categorical columns, and groups."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ def encode(
     name: str,
     what: str,
 ) -> Dataset:
-    """A data set of the columns: numbers unchanged, categories one-hot encoded with one group per column.
+    """A data set of the columns: numbers unchanged, categorical columns one-hot encoded into one group each.
 
-    A category of two levels becomes a single 0/1 column, any other a column per level. A missing cell is NaN in all
-    columns of its group. With ``one_hot=False`` a category becomes one column of codes 0, 1, ... in the order of its
-    sorted levels. Without categories there are no groups.
+    A categorical column with two levels becomes a single 0/1 column, any other one column per level. A missing value is
+    NaN in all columns of the group. With ``one_hot=False`` a categorical column becomes one column of codes 0, 1, ...
+    in the order of its sorted levels. Without categorical columns there are no groups.
 
     Parameters
     ----------
     frame : DataFrame of shape (n_samples, n_columns)
     labels : array of shape (n_samples,)
-    categorical : names of columns of numbers that are categories
+    categorical : names of columns of numbers that are treated as categorical
     one_hot : bool
     name : str, of the data set
     what : str, the source, for messages

@@ -35,16 +35,16 @@ def load_dataset(
     train_share: float = 0.7,
     seed: int | None = 0,
 ) -> Dataset:
-    """A data set by its name, by the path of a file, or from OpenML.
+    """Load a data set by its name, by the path of a file, or from OpenML.
 
     A name is looked up among the embedded sets (``breast_cancer``, ``wine``, ``digits``), then as a path,
     then in the local folder, then among the OpenML sets known by name; ``openml:NAME`` and
     ``openml:NUMBER`` are always loaded from OpenML. ``list_datasets()`` shows all names.
 
-    Text columns, and those that a manifest lists, are categories. They are one-hot encoded, with one group per
-    original column, so that one acquisition reveals the whole category; a category of two levels is a single 0/1
-    column. Numbers are unchanged. Without categories there are no groups. A missing cell is NaN in all
-    columns of its category. All values are float32 and unscaled.
+    Text columns, and those listed in a manifest, are treated as categorical. A categorical column is one-hot encoded
+    into one group, so that one acquisition reveals its value; with two levels it becomes a single 0/1 column. A missing
+    value is NaN in all columns of the group. Other columns are numbers and stay unchanged; each is a group of its own,
+    and without categorical columns there are no groups. All values are float32 and unscaled.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def load_dataset(
         are missing, and in columns of numbers also ``?``, ``NA``, ``nan``, ``null``), or ``.npz`` with ``X`` and
         ``y``.
     split : {"all", "train", "test"}
-        The official parts if the data set has them, else a stratified random split. Each part has the columns,
-        classes and bounds of the whole data set.
+        "train" and "test" are the official parts if the data set has them, otherwise those of a stratified random
+        split. Each part has the columns, classes and bounds of the whole data set.
     data_dir : path, optional
         A folder with a ``MANIFEST.json``, or of plain ``NAME.csv`` files; by default that of the
         environment variable ``FSGYM_DATA``.
@@ -64,7 +64,7 @@ def load_dataset(
     drop : sequence of str, optional
         Columns (or groups) to leave out, such as identifiers.
     one_hot : bool
-        False: a category is one column of codes 0, 1, ..., and there are no groups.
+        False: a categorical column becomes one column of codes 0, 1, ..., and there are no groups.
     train_share : float
         Share of the rows in the training part, if there are no official parts.
     seed : int or None
@@ -77,11 +77,11 @@ def load_dataset(
     Raises
     ------
     ValueError, TypeError
-        In one sentence: unknown name (with a suggestion), no such column, a column that looks like an
-        identifier, a damaged file (never unpickled), or a shape or class sizes other than in the manifest or the
-        built-in table.
+        If the name is unknown (with a suggestion), a column does not exist or looks like an identifier, the file is
+        damaged (it is never unpickled), or its shape or class sizes differ from those in the manifest or the built-in
+        table.
     OSError
-        In one sentence: no such file or folder, or OpenML cannot be reached.
+        If the file or folder does not exist, or OpenML cannot be reached.
 
     Examples
     --------

@@ -21,7 +21,7 @@ def load_costs(
     *,
     data_dir: str | os.PathLike | None = None,
 ) -> dict[str, float]:
-    """Prices by name, as ``Dataset(costs=...)`` and ``Rules(costs=...)`` take them.
+    """Load prices by name from a file, as ``Dataset(costs=...)`` and ``Rules(costs=...)`` take them.
 
     Parameters
     ----------
@@ -30,8 +30,9 @@ def load_costs(
         and price, with or without a header line. Or the name of a data set, to be looked up in the ``costs.json`` of
         the local folder.
     dataset : str or Dataset, optional
-        The entry to use from a file that covers several data sets. For a ``Dataset``, every acquisition must have a
-        price; other prices are ignored in such an entry, but are an error in a plain list of prices.
+        The data set whose entry is used, if the file covers several data sets. If a ``Dataset`` is given, each of its
+        acquisitions must have a price. Prices of unknown names are ignored in a file that covers several data sets,
+        but are an error in a file with a single list.
     data_dir : path, optional
         The local folder; by default that of the environment variable ``FSGYM_DATA``.
 
@@ -43,8 +44,7 @@ def load_costs(
     Raises
     ------
     ValueError, TypeError, OSError
-        In one sentence: no such file or entry, a damaged file, a price that is missing, negative or
-        not finite.
+        If the file or the entry does not exist, the file is damaged, or a price is missing, negative or not finite.
 
     Examples
     --------

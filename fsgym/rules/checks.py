@@ -1,4 +1,4 @@
-"""Checks of the options of ``fsgym.Rules``: each returns its option in one form, or raises with one sentence."""
+"""Checks of the options of ``fsgym.Rules``: each returns its option in one form, or raises."""
 
 from __future__ import annotations
 

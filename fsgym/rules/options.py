@@ -58,30 +58,34 @@ class RuleOption(NamedTuple):
 
 
 OPTIONS = (  # in the order of ``Rules``
-    RuleOption("lam", 0.01, "number", "Exchange rate: the price of one unit of costs, in units of the error costs."),
+    RuleOption("lam", 0.01, "number", "Exchange rate (lambda): the value of one unit of costs, in units of error cost."),
     RuleOption("groups", None, "groups", "Features that are acquired together."),
     RuleOption("costs", None, "prices", "Prices of the acquisitions."),
     RuleOption(
-        "unrelated_costs", None, "prices", "Prices of acquisitions that are not related to earlier ones.", ("forbid",)
+        "unrelated_costs",
+        None,
+        "prices",
+        "Prices of acquisitions that --related does not link to earlier ones; forbid makes such acquisitions illegal.",
+        ("forbid",),
     ),
-    RuleOption("related", None, "pairs", "Pairs of related acquisitions; needs unrelated costs."),
+    RuleOption("related", None, "pairs", "Acquisitions that are declared related; requires --unrelated-costs."),
     RuleOption(
         "relation",
         "any",
         "word",
-        "Whether an acquisition must be related to any, or to all, of the earlier ones.",
+        "Whether an acquisition counts as related if --related links it to any, or only if to all, of the earlier ones.",
         ("any", "all"),
     ),
     RuleOption("empty_is_related", True, "flag", "Whether the first acquisition counts as related."),
     RuleOption("error_costs", None, "errors", "Costs of each answer for each true class."),
     RuleOption("budget", None, "count", "Largest number of acquisitions for a row."),
     RuleOption("budget_cost", None, "number", "Largest total price for a row, in units of costs."),
-    RuleOption("prerequisites", None, "needs", "Acquisitions that must come before an acquisition."),
+    RuleOption("prerequisites", None, "needs", "For each acquisition, those that must be made before it."),
     RuleOption(
         "missing",
         "unavailable",
         "word",
-        "Whether an empty cell is an unavailable value or an error.",
+        "Whether an empty cell means that the value is unavailable, or is an error.",
         ("unavailable", "error"),
     ),
 )

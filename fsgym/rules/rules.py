@@ -1,4 +1,4 @@
-"""``Rules``: the checked parameters of the decision process, and its functions on batches."""
+"""``Rules``: the validated parameters of the decision process."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_option
 
 
 class Rules:
-    """The checked parameters of the decision process, and its functions on batches.
+    """Validated parameters of the decision process, with methods that price sets of acquisitions for batches of rows.
 
-    Every variant of Dulac-Arnold et al. (2012, section 4) is a choice of these parameters; all can be combined.
+    Each variant of Dulac-Arnold et al. (2012, section 4) is a choice of these parameters; all can be combined.
 
     Parameters
     ----------
     n_features, n_classes : int
-        Size of the data.
+        Numbers of features and classes of the data.
     lam : float, default 0.01
-        Exchange rate between cost and errors: the price of one unit of ``costs`` in units of ``error_costs`` (the
+        Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs`` (the
         paper's lambda). With 0.01, a hundred units of cost weigh as much as one error.
     groups : sequence of sequences of int, or one group number per feature, optional
         The features that each acquisition reveals; groups partition the features (eq. 8). Default: one feature each.
@@ -46,11 +46,12 @@ class Rules:
         Price of each acquisition, >= 0 (the paper's xi, eq. 6, with ``lam=1``).
     unrelated_costs : like costs, or "forbid", optional
         Price of an acquisition that is not related to earlier ones (the paper's gamma, section 4.2.5); "forbid" makes
-        it illegal. Needs ``related``.
+        it illegal. Requires ``related``.
     related : array-like of shape (n_acquisitions, n_acquisitions), optional
-        ``related[j, i]``: j is related to i.
+        ``related[j, i]`` is True if acquisition j counts as related once i has been made: its price is then
+        ``costs[j]``, otherwise ``unrelated_costs[j]``. The matrix need not be symmetric. Requires ``unrelated_costs``.
     relation : {"any", "all"}, default "any"
-        Whether an acquisition must be related to any, or to all, of the earlier ones.
+        Whether an acquisition counts as related if it is related to any, or only if to all, of the earlier ones.
     empty_is_related : bool, default True
         Whether the first acquisition costs ``costs`` (True) or ``unrelated_costs`` (False).
     error_costs : array-like of shape (n_classes, n_classes), optional
@@ -69,7 +70,7 @@ class Rules:
     Raises
     ------
     ValueError, TypeError
-        In one sentence.
+        If a parameter is invalid.
 
     Examples
     --------

@@ -77,11 +77,11 @@ def make_model(
     ----------
     algorithm : str
         A name in ``agents.deep.ALGORITHMS``. "maskable_ppo" and "dqn" (``MaskedDQN``) choose among legal actions; "ppo"
-        and "a2c" do not use masks and learn from forfeited episodes which actions are legal.
+        and "a2c" do not use masks; they learn which actions are legal, as an illegal action ends the episode.
     env : environment of this package
-        Provides the data set and the rules, also if it is wrapped.
+        Provides the data set and the rules; it may be wrapped.
     num_envs : int, optional
-        Parallel episodes; by default those of ``SETTINGS``.
+        Number of environments that are stepped together; by default that of ``SETTINGS``.
     hidden : sequence of int, default (64, 64)
         Widths of the hidden layers.
     options : mapping, optional
