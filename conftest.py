@@ -1,6 +1,6 @@
-"""Where the data sets are known to be there, a test that is skipped for want of them is a failure.
+"""Test setup: skipped tests that fail, the order of the tests, and the Hypothesis profile ``fuzz``.
 
-And the order of the tests, and how many examples the tests of Hypothesis run under the profile ``fuzz``.
+If ``FSGYM_REQUIRE_DATA`` says that the data sets are available, a test that is skipped because one is missing fails.
 """
 
 import os
@@ -9,10 +9,10 @@ import re
 import hypothesis
 import pytest
 
-FUZZ = 15  # times as many examples as a test names: pytest -m hypothesis --hypothesis-profile=fuzz
+FUZZ = 15  # factor on the examples of each test: pytest -m hypothesis --hypothesis-profile=fuzz
 hypothesis.settings.register_profile("fuzz", deadline=None, print_blob=True)
-# What two processes begin with, a half each: the first compiles the kernels of the agents and the environments, the
-# second those of the baselines, and neither compiles what the other does. The rest needs the kernels of both.
+# Two test processes start with one half each. So the first compiles the kernels of agents and environments, the second
+# those of the baselines, and no kernel is compiled twice. The tests in ``REST`` need the kernels of both.
 ORDER = ("tests/agents/", "tests/fsgym/", "tests/baselines/", "")
 REST = ("tests/fsgym/cli/", "tests/fsgym/comparison/", "tests/fsgym/test_methods.py", "tests/fsgym/test_extensions.py")
 

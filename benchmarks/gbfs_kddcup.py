@@ -1,9 +1,9 @@
 """Gradient boosted feature selection on the 494,021 connections of KDD Cup 1999 (10 %): normal or not, one-hot codes.
 
 A bag for each of the 41 measurements, so that a categorical one is paid for once. Each fifth row is for testing.
-Prints CPU seconds per iteration and, for comparison, LightGBM's with the same depth, bins and gradients: ours follows the rows
-that are held out as well, and only skips over what LightGBM bundles, the columns of a one-hot code. Leaves with
-status 1 where 1000 iterations take more than ten minutes of the processor, or the process, reading included, needs 2
+Prints CPU seconds per iteration and, for comparison, LightGBM's with the same depth, bins and gradients. Ours also
+follows the held-out rows, and skips the columns of a one-hot code, which LightGBM bundles. Exits with
+status 1 if 1000 iterations take more than ten minutes of the processor, or the process, reading included, needs 2
 GiB. Needs the extra ``cegb``, and ``FSGYM_DATA`` naming a folder with the data.
 """
 
