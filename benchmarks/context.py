@@ -142,7 +142,8 @@ correctly with probability {100 * P_CORRECT:.0f} %, and the features of the othe
 context is uninformative about the class.
 
 The best policy acquires the context first. If features are cheap, it then acquires two features of the informative
-block, and the third one if these two disagree. If features are more expensive, it acquires only one.
+block, and the third one if these two disagree. If features are more expensive, it acquires the context and only one
+feature of the informative block, and at even higher prices nothing.
 
 A greedy policy that looks one feature ahead acquires the feature that reduces the expected error most, as long as the
 reduction exceeds the price. It never acquires the context first, because the context alone does not reduce the expected

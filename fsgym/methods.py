@@ -59,7 +59,7 @@ METHODS: dict[str, Method] = {
         True,
         "after Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
         True,
-        "the features that its policy acquires; one classifier per subset of features",
+        "the features that its policy acquires",
         kind="lattice",
     ),
     "rcpi": Method(
@@ -130,7 +130,7 @@ METHODS: dict[str, Method] = {
         False,
         "Xu, Huang, Weinberger and Zheng (2014)",
         True,
-        "the features on the case's paths through boosted trees, trained with a one-time price per feature",
+        "the features on the case's paths through boosted trees, trained with a penalty on the first use of each feature",
     ),
     "lufe": Method(
         "LUFe",
@@ -144,7 +144,7 @@ METHODS: dict[str, Method] = {
         "baselines:UncertainHIKClassifier",
         False,
         "Xie and Xu (2013)",
-        uses="the features with at least one selected sub-feature",
+        uses="the features of which at least one derived column is selected",
     ),
     "hkl": Method(
         "HKL disjunctions",
