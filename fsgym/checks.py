@@ -1,4 +1,4 @@
-"""Checks and conversions of what users pass in; every error is a message of one sentence."""
+"""Checks and conversions of what users pass in; error messages show what was expected and what was passed."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ class Episodes:
         return self.observation[:, : self.dataset.n_features] > 0.5
 
     def explain_illegal(self, action: int, episode: int) -> str:
-        """An error message of one sentence: why the action is illegal, or out of range, in this episode."""
+        """An error message: why the action is illegal, or out of range, in this episode."""
         rules = self.rules
         if not 0 <= action < rules.n_actions:
             return (

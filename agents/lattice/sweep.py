@@ -82,7 +82,7 @@ class SweepPolicy:
         self.arrivals = self._simulate()
 
     def _choose(self, node: Node, arrived: NDArray[np.bool_]) -> Choice:
-        """The mode and children of lowest weighted loss; to that of adaptive ones ``kappa`` standard errors are added."""
+        """The mode and children of lowest weighted loss, where adaptive modes have ``kappa`` standard errors more."""
         n, answer_cost = len(arrived), node.answer_cost
         weight = np.where(arrived, ARRIVED_WEIGHT, ABSENT_WEIGHT)
         candidates = self.lattice.children(node.subset)

@@ -14,7 +14,7 @@ from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 class DatumWiseClassifier(BaseAgentClassifier):
-    """A classifier that acquires the features of each row one by one, until another one is not worth its price.
+    """A classifier that acquires the features of each row one by one and stops when the next one is not worth it.
 
     Trained by Rollouts Classification Policy Iteration (Dulac-Arnold, Denoyer, Preux and Gallinari, 2012), see
     ``agents.RCPI``.

@@ -60,7 +60,7 @@ class RCPI:
     select : {"best", "last"}, default "best"
         The policy to return. "best": the one with the lowest training loss; the policy that answers without acquiring
         anything is also a candidate. "last": the policy of the last iteration, as in the paper. The training loss is
-        no estimate of the loss on other data.
+        optimistic: on other data the loss is usually higher.
     patience : int, optional
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.

@@ -76,7 +76,10 @@ def read_prices(text: str, dataset: Dataset, data_dir: Path | None = None) -> fl
 
 
 def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
-    """Which acquisitions are related, symmetric bool (J, J), from a CSV matrix of 0 and 1 or a JSON list of pairs."""
+    """Which acquisitions are related, bool (J, J), from a CSV matrix of 0 and 1 or a JSON list of pairs.
+
+    Entry (i, j) says that acquisition i is related to j. Pairs count in both directions, a matrix is used as it is.
+    """
     if path.suffix != ".json":
         return _read_zero_one(path, dataset)
     pairs = read_json(path)

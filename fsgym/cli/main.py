@@ -54,9 +54,10 @@ def compare(
     lam: Annotated[
         list[str] | None,
         typer.Option(
-            help="Exchange rate: how many units of error cost one unit of cost is worth. Price-aware methods are "
-            "trained, and the loss is reported, at each value; separate several by commas. Default: 0,.001,.003,.01,"
-            ".02,.03,.05,.1,.15,.2,.3 divided by the mean cost, or 0,.03,.1,.3,1,3,10 with --error-costs.",
+            help="Exchange rate (lambda): the value of one unit of --costs, in units of error cost. Price-aware "
+            "methods are trained, and the loss is reported, at each value; separate several by commas. Default: 0, "
+            ".001, .003, .01, .02, .03, .05, .1, .15, .2, .3, divided by the mean cost; or 0, .03, .1, .3, 1, 3, 10 if "
+            "--error-costs is given.",
             show_default=False,
         ),
     ] = None,
@@ -68,8 +69,12 @@ def compare(
         Path | None,
         typer.Option(help="Folder for results.csv, report.html and figures; default: fsgym-results/NAME."),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes, -1: one per core. The result does not depend on it.")] = -1,
-    backend: Annotated[str, typer.Option(help="loky: this machine; dask or ray: a running cluster.")] = "loky",
+    jobs: Annotated[
+        int, typer.Option(help="Number of processes, -1 for one per core. The result does not depend on it.")
+    ] = -1,
+    backend: Annotated[
+        str, typer.Option(help="Where to run: loky on this machine, dask or ray on a running cluster.")
+    ] = "loky",
     scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")] = None,
     **rules: Any,
 ) -> None:
@@ -112,23 +117,31 @@ def compare(
 @app.command()
 def reproduce(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="The study; without a name, all are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Name of the study; without it, all studies are listed.")] = None,
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="The whole protocol of the paper, or a few of its splits.")
+        bool, typer.Option("--full/--quick", help="The whole protocol of the study, or a smaller version of it.")
     ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report, tables and figures; default: fsgym-results/NAME.")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes, -1: one per core. The result does not depend on it.")] = -1,
-    backend: Annotated[str, typer.Option(help="loky: this machine; dask or ray: a running cluster.")] = "loky",
+    jobs: Annotated[
+        int, typer.Option(help="Number of processes, -1 for one per core. The result does not depend on it.")
+    ] = -1,
+    backend: Annotated[
+        str, typer.Option(help="Where to run: loky on this machine, dask or ray on a running cluster.")
+    ] = "loky",
     scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")] = None,
     data_dir: options.DataDirOption = None,
     doc: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Markdown file in which to replace the section of the study."),
+        typer.Option(
+            metavar="FILE",
+            help="Markdown file to write the study's section into: an existing section is overwritten with the "
+            "new results, otherwise it is appended. Pictures go into the same folder.",
+        ),
     ] = None,
 ) -> None:
-    """Reproduce a study of a paper: its claims compared with our results.
+    """Rerun the experiments of a paper and compare its claims with our results.
 
     Rerun an interrupted command to resume it.
     """
@@ -197,7 +210,7 @@ def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | No
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit with 0, 1 (something failed), 2 (invalid input) or 130 (Ctrl-C).
 
-    Errors are reported in one sentence on stderr, never with a traceback.
+    Errors are reported in one line on stderr, without a traceback.
     """
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 SplitOption = Annotated[
     str,
-    typer.Option(help="train, test or all: the official parts, otherwise a random split of 70 % and 30 % with seed 0."),
+    typer.Option(
+        help="Part of the data to use: train, test or all. Uses the data set's official split if it has one, otherwise "
+        "a random 70/30 split with seed 0."
+    ),
 ]
 
 
@@ -45,18 +48,24 @@ def train(
     data: options.DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="MODEL", help="File for the model.")],
     agent: Annotated[
-        str, typer.Option(help=f"One of {', '.join(agent_names())}. The deep agents need the extra rl.")
+        str,
+        typer.Option(
+            help=options.escape_brackets(
+                f"One of {', '.join(agent_names())}. maskable_ppo and dqn need the optional dependencies: "
+                "pip install 'fsgym[rl]'."
+            )
+        ),
     ] = DEFAULT_AGENT,
     lam: Annotated[
         float | None,
         typer.Option(
-            help="Exchange rate: how many units of error cost one unit of cost is worth. "
-            "Default: .01, with --error-costs 1."
+            help="Exchange rate (lambda): the value of one unit of --costs, in units of error cost. "
+            "Default: 0.01, or 1 if --error-costs is given."
         ),
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(help="Length of the training: iterations of rcpi, environment steps of the deep agents."),
+        typer.Option(help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn."),
     ] = None,
     split: SplitOption = "train",
     target: options.TargetOption = None,
@@ -94,7 +103,7 @@ def train(
     seconds = time.perf_counter() - start
     model.save(output)
     _print_figures(
-        f"{method.title}, trained in {seconds:.1f} s, on its training rows",
+        f"{method.title}, trained in {seconds:.1f} s, evaluated on its training rows",
         evaluate(model.policy_, dataset, model.rules_),
     )
     print(f"Model: {output}    Evaluate it on test rows: fsgym evaluate {output} {data}")

@@ -51,7 +51,8 @@ FORMS: dict[Form, Argument] = {
     "pairs": Argument(
         Path | None,
         "FILE",
-        "JSON list of pairs of names, or a CSV matrix of 0 and 1 with names in its first row and column.",
+        "JSON list of pairs of names, in either order; or a CSV matrix with names in its first row and column: 1 "
+        "where the acquisition of the row is related to that of the column, otherwise 0.",
     ),
     "needs": Argument(
         Path | None,

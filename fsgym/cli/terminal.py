@@ -45,7 +45,7 @@ def show_comparison(results: pd.DataFrame) -> None:
     ):
         out.print(table, "")
     out.print(
-        "Lambda is the exchange rate: the error cost that one unit of cost is worth.",
+        "Lambda is the exchange rate: the value of one unit of cost, in units of error cost.",
         style="dim",
     )
     out.print("The last two tables use settings chosen on the validation parts, never on test data.", style="dim")

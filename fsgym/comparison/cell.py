@@ -25,7 +25,7 @@ N_EXAMPLES = 6  # test rows that the report shows of each method
 # The functions of the tasks, by name: they enter the keys of stored results.
 CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
 
-CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned, or its error in one sentence
+CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned, or its error message
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def run_cell(
 ) -> dict[str, Any]:
     """Fit a setting twice and evaluate it: on the validation part and on the test part.
 
-    The validation figures are those of a fit on the rest of the training part, the test figures those of a fit on the
+    Validation figures are measured after a fit on the other rows of the training part, test figures after a fit on the
     whole training part. A policy that is already ``fitted`` is only evaluated.
 
     Returns
@@ -191,11 +191,11 @@ def run_path(
     train_share: float,
     split_seed: int,
 ) -> dict[str, Any]:
-    """Do as ``run_cell`` for each price, with a method whose ``path`` shares work between prices.
+    """Do as ``run_cell`` for each value of ``lam``, with a method whose ``path`` shares work between them.
 
     Returns
     -------
-    dict with ``cells``: a list of what ``run_cell`` returns, one per price
+    dict with ``cells``: a list of what ``run_cell`` returns, one per value of ``lam``
     """
     protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
 

@@ -68,23 +68,25 @@ def compare(
         value of a mapping is one of three things: such a name; a scikit-learn classifier with ``features_used``, or a
         list of them (its settings), which are cloned and fitted; or a policy that is already trained (a
         Stable-Baselines3 model, a callable ``(observations, action_masks) -> actions``, an agent), which is only
-        evaluated. A trained policy sees the values of ``dataset``, so they must be scaled as in its training, and test
-        rows may be among the rows that it was trained on.
+        evaluated. A trained policy sees the values of ``dataset``, so they must be scaled as in its training. Caution:
+        it may have been trained on some of the test rows, which makes its results optimistic.
     splits : int, default 5
-        Random stratified splits into training and test part; split k is ``dataset.split(train_share, seed + k)``.
+        Number of random stratified splits into training and test part; split k is
+        ``dataset.split(train_share, seed + k)``.
     train_share : float, default 0.5
+        Share of the rows in the training part.
     lam : float or sequence of float, optional
-        The exchange rate between cost and errors: the price of one unit of ``costs``, in units of the error costs.
+        The exchange rate between cost and errors: the value of one unit of ``costs``, in units of the error costs.
         Price-aware methods are trained at each of these values, and the loss is reported at each. By default 0, .001,
         .003, .01, .02, .03, .05, .1, .15, .2, .3 (divided by the mean of ``costs``), with the loss reported at .01, .05
         and .1 (divided likewise). With ``error_costs``, costs and errors have the same unit: the default is then 0,
         .03, .1, .3, 1, 3, 10, and the loss is reported at 1.
     within : sequence of numbers, default (1, 2, 3, 5, 10)
-        Largest mean numbers of features (of acquisitions, where features come in groups) for which ``summarise`` and
-        the report show the best accuracy.
+        Upper limits k of the mean number of features used (or of acquisitions, if features are grouped). For each
+        limit, ``summarise`` and the report show the test accuracy of the setting with the best validation accuracy.
     seed : int, default 0
     n_jobs : int, default 1
-        Processes, -1 for one per core. The result does not depend on it.
+        Number of processes, -1 for one per core. The result does not depend on it.
     backend : {"loky", "dask", "ray"}, default "loky"
         Processes on this machine, or all workers of a running cluster. The result does not depend on it.
     scheduler : str, optional
@@ -98,34 +100,37 @@ def compare(
     command : str, optional
         The command that the report names as its origin.
     budget, budget_cost, costs, error_costs, groups, ...
-        All options of ``Rules``, with the same defaults; ``groups`` may also map names to feature names. They price
-        every method, and are passed to the methods that plan with prices. A method that breaks a rule is not corrected
-        but shown as inadmissible (``admissible`` < 1).
+        All options of ``Rules``, with the same defaults; ``groups`` may also map names to feature names. They are used
+        to compute the costs of every method, and are also passed to the methods by name that take prices into account
+        in training. Estimators that you pass are not changed. A method that breaks a rule is not corrected but shown as
+        inadmissible (``admissible`` < 1).
 
     Returns
     -------
     DataFrame
-        One row per (split, method, setting), with ``params`` as JSON. All ``Evaluation.FIGURES`` are those of a fit on
-        the whole training part, on the test part; each ``validation_FIGURE`` is that of a fit on three quarters of the
-        training part, on its remaining quarter. ``price`` is the lam of ``acquisition_cost`` and ``loss`` (at another
-        lam the loss is ``error_cost + lam * spent``); ``error`` says why a cell has no figures; ``warning`` is the
-        first warning of its fits.
+        One row per (split, method, setting), with ``params`` as JSON. The columns in ``Evaluation.FIGURES`` are
+        measured on the test part, after a fit on the whole training part. The columns ``validation_*`` are measured on
+        one quarter of the training part, after a fit on the other three quarters. Column ``price`` holds the value of
+        lambda with which ``acquisition_cost`` and ``loss`` were computed (with another one, the loss is ``error_cost +
+        lam * spent``). ``error`` gives the reason if the fit of this row failed, ``warning`` the first warning of its
+        fits.
 
     Raises
     ------
     ValueError, TypeError, OSError, ImportError
-        In one sentence, before any fit.
+        If an argument is invalid, data or a folder cannot be used, or an optional dependency is missing; before any
+        fit.
     KeyboardInterrupt
         On Ctrl-C, after all finished rows have been written to ``out``.
 
     Notes
     -----
-    A folder belongs to one version of fsgym and of the numerical libraries; another version refuses it in one sentence.
-    Policies that are already trained are evaluated by every call, in this process.
+    An ``out`` folder can be resumed only with the same versions of fsgym and the numerical libraries; otherwise
+    ValueError is raised. Policies that are already trained are evaluated by every call, in this process.
 
-    A method without prices gets its settings from its own ``sparsity_grid`` on the first training part. Where the data
-    have missing values, a method that does not accept them sees the mean of its training part instead; nothing is
-    paid for a missing value.
+    The settings of a method that ignores prices come from its ``sparsity_grid`` on the first training part. If the data
+    have missing values, a method that does not accept NaN gets the mean of the column over its training rows instead.
+    No method pays for a missing value.
 
     Examples
     --------
@@ -180,7 +185,7 @@ def compare(
 
 
 def _check_within(within: Any) -> tuple[float, ...]:
-    """The numbers of features as a tuple; TypeError or ValueError in one sentence."""
+    """The limits as a tuple; TypeError or ValueError if they are invalid."""
     try:
         limits = tuple(v if isinstance(v, int) else float(v) for v in within)
     except (TypeError, ValueError):
@@ -191,7 +196,7 @@ def _check_within(within: Any) -> tuple[float, ...]:
 
 
 def writable_folder(out: str | os.PathLike) -> Path:
-    """The folder as a path, created if it does not exist; OSError in one sentence if it is not writable."""
+    """The folder as a path, created if it does not exist; OSError if it is not writable."""
     folder = Path(out)
     probe = folder / ".fsgym-probe"
     try:
@@ -204,7 +209,7 @@ def writable_folder(out: str | os.PathLike) -> Path:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a text file, or leave the existing one unchanged and raise OSError in one sentence."""
+    """Write a text file, or leave the existing one unchanged and raise OSError."""
     part = path.with_name(path.name + ".part")
     try:
         part.write_text(text, encoding="utf-8", newline="")

@@ -65,11 +65,11 @@ def curves(
     chance: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Accuracy against sparsity: one point per setting, bars of one standard deviation over the splits (Figs. 2 and 3).
+    """Accuracy against sparsity: one point per setting, with error bars over the splits (Figs. 2 and 3).
 
     Parameters
     ----------
-    settings : DataFrame, ``Summary.settings``
+    settings : DataFrame, ``Summary.settings``; error bars are plus and minus the standard deviations in it
     titles : mapping method -> title, in the order of the legend
     x, y : str, names of the figures on the axes
     x_label : str
@@ -129,7 +129,7 @@ def panels(
 def price_against_sparsity(
     settings: pd.DataFrame, titles: Mapping[str, str], ax: Axes | None = None, unit: str = "errors"
 ) -> Axes:
-    """Sparsity of price-aware methods at each price (Fig. 5); ``settings`` needs a column ``lam``, NaN for others."""
+    """Sparsity of price-aware methods at each ``lam`` (Fig. 5); ``settings`` needs a column ``lam``, NaN for others."""
     ax = _axes(ax)
     for name, style in method_styles(list(titles)).items():
         points = settings[(settings["method"] == name) & settings["lam"].notna()].sort_values("lam")
@@ -145,7 +145,7 @@ def price_against_sparsity(
         separated = _separated_ticks(ticks)
         ax.set_xticks(separated, [f"{v:g}" for v in separated])
         ax.minorticks_off()
-    ax.set(xlabel=f"lambda (price of one unit of cost, in {unit})", ylabel="sparsity", ylim=(-0.03, 1.03))
+    ax.set(xlabel=f"lambda (value of one unit of cost, in {unit})", ylabel="sparsity", ylim=(-0.03, 1.03))
     ax.legend(loc="best")
     return ax
 

@@ -1,4 +1,4 @@
-"""The protocol of a comparison: splits of the data, methods with their settings, and prices."""
+"""The protocol of a comparison: splits of the data, methods with their settings, and values of lambda."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Protocol:
     """Everything that the result of a comparison depends on, apart from the methods.
 
     Split ``k`` is ``dataset.split(train_share, seed + k)``; a quarter of its training part is the validation part.
-    ``sweep`` holds the prices at which price-aware methods are trained, ``reported`` those at which the loss is
-    reported.
+    ``sweep`` holds the values of ``lam`` at which price-aware methods are trained, ``reported`` those at which the loss
+    is reported.
     """
 
     dataset: Dataset
@@ -116,7 +116,7 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
 def make_protocol(
     dataset: Dataset, *, splits: Any, train_share: float, seed: Any, lam: Any, options: RuleOptionsButLam
 ) -> Protocol:
-    """Check the arguments of ``compare`` and build the protocol; ValueError or TypeError in one sentence."""
+    """Check the arguments of ``compare`` and build the protocol; ValueError or TypeError if one is invalid."""
     if not isinstance(splits, int | np.integer) or isinstance(splits, bool) or splits < 1:
         raise ValueError(f"splits must be a whole number of at least 1, got {splits!r}")
     if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or not 0 <= seed < 2**31:
@@ -134,16 +134,16 @@ def make_protocol(
 
 
 def prices_of(lam: Any, rules: Rules, has_error_costs: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The prices at which price-aware methods are trained, and those at which the loss is reported.
+    """The values of ``lam`` at which price-aware methods are trained, and those at which the loss is reported.
 
-    Prices that the user gives serve for both. By default, with error costs, costs and errors have one unit, so the loss
-    is reported at 1. Without them the prices are those of the paper, divided by the mean of ``costs``: an acquisition
-    of average cost then has the price of a feature in the paper.
+    Values that the user gives serve for both. By default, with error costs, costs and errors have one unit, so the loss
+    is reported at 1. Without error costs the values are those of the paper, divided by the mean of ``costs``: an
+    acquisition of average cost is then worth as much as a feature in the paper.
     """
     if lam is not None:
         given: list[Any] = list(lam) if np.iterable(lam) and not isinstance(lam, str) else [lam]
         if not given:
-            raise ValueError("lam must hold at least one price")
+            raise ValueError("lam must hold at least one number")
         try:
             values = sorted({float(v) for v in given})
         except (TypeError, ValueError):
@@ -190,7 +190,7 @@ def _group_columns(dataset: Dataset, group: str, names: Any) -> list[int]:
 def compared_methods(methods: Any, protocol: Protocol) -> tuple[ComparedMethod, ...]:
     """The methods with their settings, from names or a mapping name -> name, estimator, list of estimators or policy.
 
-    Raises ValueError or TypeError, in one sentence, for an unknown name or an object that cannot be compared.
+    Raises ValueError or TypeError for an unknown name or an object that cannot be compared.
     """
     if isinstance(methods, str):
         methods = (methods,)
@@ -213,7 +213,7 @@ def compared_methods(methods: Any, protocol: Protocol) -> tuple[ComparedMethod, 
 
 
 def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
-    """A method of ``METHODS`` with the settings that it is swept over."""
+    """A method of ``METHODS`` with the settings at which it is fitted."""
     method = find_method(key)
     cls = load_class(method)
     if method.prices:
@@ -227,7 +227,7 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
 
 
 def _sparsity_grid(estimator: Any, protocol: Protocol) -> list[dict[str, Any]]:
-    """The settings of a method without prices: its ``sparsity_grid`` on the first training part, for all splits."""
+    """The settings of a method that ignores prices, for all splits: ``sparsity_grid`` on the first training part."""
     train = protocol.parts(0).train
     X = train.X
     if np.isnan(X).any():

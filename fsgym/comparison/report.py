@@ -81,8 +81,8 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 def _error_bar_caption(comparison: Comparison) -> str:
     splits = comparison.protocol.splits
     if splits == 1:
-        return "One split only."
-    return f"Means over {splits} splits; bars are one standard deviation, in both directions."
+        return "Results of a single split, so there are no error bars."
+    return f"Means over {splits} splits; error bars show plus and minus one standard deviation."
 
 
 def _curve_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
@@ -107,8 +107,10 @@ def _usage_pictures(comparison: Comparison) -> list[Picture]:
     listed = [f"{titles[n]} {settings_text(c['params'])} ({c['used']:.1f})" for n, c in chosen.items()]
     first = titles[next(iter(chosen))]
     caption = (
-        f"Of each method, the setting closest in sparsity to the best one of {first}; in brackets the mean "
-        f"{protocol.unit} used: {', '.join(listed)}. All splits are pooled."
+        f"The figure shows one setting of each method. That of {first} has the lowest mean validation loss at lambda "
+        f"{_number_text(protocol.reported[0])} among its settings that use any features; that of each other method is "
+        "the closest to it in sparsity (1 minus the mean share of features used). The mean number of "
+        f"{protocol.unit} used is given in brackets: {', '.join(listed)}. Test rows of all splits are pooled."
     )
     counts = figures.used_counts({n: c["histogram"] for n, c in chosen.items()}, titles, protocol.unit)
     counts.set_title(f"Number of {protocol.unit} used")
@@ -116,7 +118,7 @@ def _usage_pictures(comparison: Comparison) -> list[Picture]:
     shares = figures.used_features(usages, protocol.rules.names, titles, protocol.unit)
     return [
         Picture("histogram", f"How many {protocol.unit} are used", caption, png_of(counts)),
-        Picture("usage", f"Which {protocol.unit} are used", "The same settings.", png_of(shares)),
+        Picture("usage", f"Which {protocol.unit} are used", "Same settings as in the previous figure.", png_of(shares)),
     ]
 
 

@@ -50,16 +50,16 @@ def summarise(
     lam: Sequence[float] | None = None,
     counted: str | None = None,
 ) -> Summary:
-    """Summarise what ``compare`` returned; settings are chosen by validation figures, never on test data.
+    """Summarise what ``compare`` returned; settings are chosen on validation data, never on test data.
 
     Parameters
     ----------
     results : DataFrame
         What ``compare`` returned, or its ``results.csv`` read again.
     within : sequence of numbers, optional
-        Largest mean numbers of features; by default those given to ``compare``, otherwise 1, 2, 3, 5, 10.
+        Upper limits k of the mean number of features; by default those given to ``compare``, otherwise 1, 2, 3, 5, 10.
     lam : sequence of float, optional
-        Prices at which the loss is reported; by default those of ``compare``, otherwise .01, .05, .1.
+        Values of lambda at which the loss is reported; by default those of ``compare``, otherwise .01, .05, .1.
     counted : {"n_features", "n_acquisitions"}, optional
         What ``within`` counts; by default as in ``compare``, otherwise features.
 
@@ -99,7 +99,7 @@ def summarise(
 
 
 def best_in_words(summary: Summary, titles: Mapping[str, str], counted: str = "n_features") -> str:
-    """One or two sentences: the method with the smallest loss at the first reported price, and the second best.
+    """One or two sentences: the method with the smallest loss at the first reported ``lam``, and the second best.
 
     Only methods that respect the rules on every test row are considered; the text is empty if there is none.
 
@@ -131,7 +131,7 @@ def best_in_words(summary: Summary, titles: Mapping[str, str], counted: str = "n
 
 
 def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:
-    """The loss on the validation part at the price ``lam`` of one unit of cost."""
+    """The loss on the validation part, computed with this ``lam``."""
     return rows["validation_error_cost"] + lam * rows["validation_spent"]
 
 

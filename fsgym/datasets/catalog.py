@@ -33,8 +33,8 @@ def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
     DataFrame
         Columns ``name``, ``source`` (embedded, folder, openml), ``n_samples``, ``n_features`` (before
         one-hot encoding), ``n_classes``, ``categorical`` (number of categorical columns), ``groups`` (0: each feature
-        is an acquisition of its own), ``missing`` (number of missing values), ``official_split`` (bool), ``image`` (such as
-        28x28); <NA> where loading would be necessary.
+        is an acquisition of its own), ``missing`` (number of missing values), ``official_split`` (bool), ``image``
+        (such as 28x28); <NA> if it is unknown without loading the data set.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Reading CSV, JSON and npz files; every error is one sentence that names the file."""
+"""Reading CSV, JSON and npz files; every error message names the file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False)
     Raises
     ------
     ValueError, OSError
-        In one sentence that names the file.
+        If the file cannot be read; the message names it.
     """
     import pandas as pd
 

@@ -58,7 +58,7 @@ class RuleOption(NamedTuple):
 
 
 OPTIONS = (  # in the order of ``Rules``
-    RuleOption("lam", 0.01, "number", "Exchange rate (lambda): the value of one unit of costs, in units of error cost."),
+    RuleOption("lam", 0.01, "number", "Exchange rate (lambda): the value of one unit of cost, in units of error cost."),
     RuleOption("groups", None, "groups", "Features that are acquired together."),
     RuleOption("costs", None, "prices", "Prices of the acquisitions."),
     RuleOption(
@@ -73,7 +73,7 @@ OPTIONS = (  # in the order of ``Rules``
         "relation",
         "any",
         "word",
-        "Whether an acquisition counts as related if --related links it to any, or only if to all, of the earlier ones.",
+        "Whether an acquisition counts as related if it is related to any, or only if to all, of the earlier ones.",
         ("any", "all"),
     ),
     RuleOption("empty_is_related", True, "flag", "Whether the first acquisition counts as related."),

@@ -26,7 +26,7 @@ class Run:
     results : list of dict or None
         In the order of the tasks; None for a task that failed or was not run.
     errors : list of str or None
-        In the order of the tasks; one sentence for a task that failed in this run.
+        In the order of the tasks; the error message for a task that failed in this run.
     timings : DataFrame
         Columns key, cpu_seconds, wall_seconds, peak_mib; one row per task that was run, in this run or before.
     interrupted : bool
@@ -76,8 +76,8 @@ def run_tasks(
     Raises
     ------
     ValueError, TypeError, OSError, ImportError
-        In one sentence: for invalid arguments, a store that cannot be used or written, or an unreachable cluster. All
-        results that were finished before stay in the store.
+        If an argument is invalid, the store cannot be used or written, or the cluster cannot be reached. All results
+        that were finished before stay in the store.
 
     Notes
     -----

@@ -198,8 +198,8 @@ class Store:
 def open_store(path: Path) -> Iterator[Store]:
     """Open a store, and rewrite and close it at the end.
 
-    Raises OSError or ValueError, in one sentence, where the file cannot be used. However the run ends, all results
-    that were put before stay in the file.
+    Raises OSError or ValueError if the file cannot be used. However the run ends, all results that were put before stay
+    in the file.
     """
     store: Store | None = None
     try:

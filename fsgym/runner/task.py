@@ -44,7 +44,7 @@ class Task:
 
 
 class TaskResult(NamedTuple):
-    """The JSON text of a task's result, or its error in one sentence; and the time and memory that it took.
+    """The JSON text of a task's result, or its error message; and the time and memory that it took.
 
     ``peak_mib`` is the peak resident memory of the process while the task ran, in MiB.
     """

@@ -85,7 +85,7 @@ FAULTS = {
         NEXT,
         "begins an episode must be 0|must be -error_cost",
     ),
-    "stale observations": (lambda envs, o, r, t, u, i: [envs._episodes.observation, r, t, u, i], NEXT, "must be fresh"),
+    "stale observations": (lambda envs, o, r, t, u, i: [envs._episodes.observation, r, t, u, i], NEXT, "memory shared"),
     "mask None": (put("action_mask", None), NEXT, "must be an array"),
     "end without an end": (
         lambda envs, o, r, t, u, i: i.setdefault("label", t * 0) is None,

@@ -1,4 +1,4 @@
-"""Training with Stable-Baselines3, which needs the extra ``rl``."""
+"""Training with Stable-Baselines3, which needs the optional dependencies ``rl``."""
 
 from fsgym.extras import require
 

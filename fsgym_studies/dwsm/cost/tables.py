@@ -47,8 +47,8 @@ def cost_table(table: pd.DataFrame) -> Table:
         "costs",
         "Mean cost of a decision",
         "Prices of the acquired tests plus the cost of the answer, mean over the folds with a 95 % bootstrap interval. "
-        "Methods other than DWSM ignore prices; each has the setting that is cheapest on the test folds, which is "
-        "optimistic.",
+        "Methods other than DWSM ignore prices; for each of them the setting with the lowest mean cost on the test "
+        "folds is shown, which is optimistic.",
         cheapest(table),
     )
 
@@ -69,5 +69,8 @@ def cost_picture(table: pd.DataFrame) -> Picture:
             figures.curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests", ax=panel)
             panel.set(title=f"error cost {error:g}", ylabel="mean cost of the answers")
         png = png_of(figure)
-    caption = "Means over the folds; bars: one standard deviation. Down and to the left is better."
+    caption = (
+        "Means over the folds; error bars show plus and minus one standard deviation. Better methods are further down "
+        "and to the left."
+    )
     return Picture("costs", "Price of the tests and cost of the answers", caption, png)
