@@ -185,8 +185,8 @@ def bag_claims(table: pd.DataFrame) -> list[Claim]:
             f"{COLON}: {GBFS_BAGS_TITLE} selects features of one bag only (at its best setting; at most 1.5 bags per "
             "split)",
             "one bag",
-            f"{own.bags:.1f} bags, {own.features:.0f} features; {own.fewest_bags:.1f} bags at the setting "
-            f"with the fewest, where the error is {own.error_at_fewest:.3f}",
+            f"at the best setting {own.bags:.1f} bags and {own.features:.0f} features; at the setting with the fewest "
+            f"bags {own.fewest_bags:.1f} bags, where the error is {own.error_at_fewest:.3f}",
             own.bags <= 1.5,
         ),
         Claim(

@@ -208,10 +208,10 @@ def protocol(full: bool) -> str:
         f"(random forest feature selection) with {FOREST_TREES[full]} fully grown trees, trained again on the features "
         f"that rank first. {L1LR} (L1-regularised logistic regression) at 18 penalties. {HSIC} (in blocks of 20 rows) "
         f"and {MRMR} with an RBF-SVM. Colon in {COLON_SPLITS[full]} splits, its genes in {N_BAGS} groups (bags) by "
-        f"k-means on the training rows; {GBFS_BAGS_TITLE} and {GROUP_LASSO} know these bags. In the synthetic example "
-        f"with three features, {SYNTHETIC_DRAWS[full]} draws, x1 and x2 determine the class, and x3 is a linear "
-        "combination of them. Between settings a curve is linear in the number of features. How labels are grouped "
-        "into two classes is our choice."
+        f"k-means on the training rows; {GBFS_BAGS_TITLE} and {GROUP_LASSO} know these bags. The synthetic example "
+        f"has three features and is drawn {SYNTHETIC_DRAWS[full]} times: x1 and x2 determine the class, and x3 is a "
+        "linear combination of them. Between settings a curve is linear in the number of features. How labels are "
+        "grouped into two classes is our choice."
     )
 
 

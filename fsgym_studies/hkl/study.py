@@ -163,12 +163,12 @@ def protocol(full: bool) -> str:
         "feature, and for a numeric feature two columns (above, not above) for each of at most four thresholds (one "
         "threshold on colon). Each setting is chosen on three folds within the training part. The disjunctions are "
         "trained with the default stopping rule, which does not guarantee that the solution is optimal. A "
-        "disjunction, also called a rule, joins Boolean features by 'or': at most three of them where there are more "
-        "than 60. L2-SVM has a Gaussian kernel, because a linear one cannot reach the printed 100 % on MONK-1; L1-SVM "
-        "is linear. The feature-selection methods keep 2 to 50 % of the Boolean features. 20 newsgroups: words that "
-        f"occur in at least {MIN_WORD_TEXTS} training posts, header lines removed. Lymphoma: the largest of nine "
-        "classes against the rest (46 of 96), discretised. The paper does not say how features are made Boolean, and "
-        "gives no settings and, for microarrays, no splits."
+        "disjunction, also called a rule, joins Boolean features by 'or'. On data sets with more than 60 Boolean "
+        "features, a disjunction joins at most three. L2-SVM has a Gaussian kernel, because a linear one cannot reach "
+        "the printed 100 % on MONK-1; L1-SVM is linear. The feature-selection methods keep 2 to 50 % of the Boolean "
+        f"features. 20 newsgroups: words that occur in at least {MIN_WORD_TEXTS} training posts, header lines removed. "
+        "Lymphoma: the largest of nine classes against the rest (46 of 96), discretised. The paper does not say how "
+        "features are made Boolean, and gives no settings and, for microarrays, no splits."
     )
 
 

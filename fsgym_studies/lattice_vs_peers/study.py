@@ -134,16 +134,17 @@ def protocol(full: bool) -> str:
     first = "" if DEEP_SPLITS[full] == PEER_SPLITS[full] else f" (in {DEEP_SPLITS[full]} split)"
     return (
         f"The claims below are our own. {sets}; {PEER_SPLITS[full]} random stratified splits with "
-        f"{PEER_TRAIN_SHARE:.0%} of the rows for training. A feature costs lam = {prices}, an error costs 1, and the "
-        "loss is the mean over the test rows of these costs. The lattice agent (agents.LatticeClassifier), RCPI "
-        "(Dulac-Arnold et al., 2012) and MaskablePPO have their default settings. MaskablePPO is trained separately "
-        f"at each price, and only on {deep}{first}. For the other methods all settings are chosen at each price, by "
-        "the loss on stratified inner folds of the training part (five for up to 1,000 rows, otherwise three). CART: "
-        "strength of cost-complexity pruning, and fewest rows in a leaf. CEGB (cost-efficient gradient boosting with "
-        "a price for each acquired value): penalty, and number (up to 80), learning rate and depth of the trees. "
+        f"{PEER_TRAIN_SHARE:.0%} of the rows for training. Every feature has the price lam = {prices}; an error costs "
+        "1, and the loss is the mean over the test rows of these costs. The lattice agent (agents.LatticeClassifier) "
+        "is policy iteration on a lattice of feature subsets, each with a classifier of its own. This "
+        "agent, RCPI (Dulac-Arnold et al., 2012) and MaskablePPO have their default settings. MaskablePPO is trained "
+        f"separately at each lam, and only on {deep}{first}. For the other methods all settings are chosen at each "
+        "lam, by the loss on stratified inner folds of the training part (five for up to 1,000 rows, otherwise three). "
+        "CART: strength of cost-complexity pruning, and fewest rows in a leaf. CEGB (cost-efficient gradient boosting "
+        "with a price for each acquired value): penalty, and number (up to 80), learning rate and depth of the trees. "
         "Static selection: number of features that mRMR ranks first, and C of a logistic regression on them. A cell "
-        "is one method on one split at all prices, or the separate fits of the lattice at each price, by which its "
-        "training time is measured."
+        "is one method trained on one split at all values of lam. Additional cells fit the lattice separately at each "
+        "lam, only to measure the time of a single fit."
     )
 
 

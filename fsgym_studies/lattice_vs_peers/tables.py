@@ -140,10 +140,10 @@ def best_peer_table(losses: pd.DataFrame) -> Table:
         rows.append(row)
     caption = (
         "Each entry compares the mean loss of the lattice (left) with that of the best peer (right); means are over "
-        "the splits. The best peer is the one with the lowest mean loss on the same test rows at that price. This "
+        "the splits. The best peer is the one with the lowest mean loss on the same test rows at that lam. This "
         "choice favours the peers, because nobody could make it without the test rows."
     )
-    return Table("losses", "The lattice and the best peer, by data set and price", caption, pd.DataFrame(rows))
+    return Table("losses", "The lattice and the best peer, by data set and lam", caption, pd.DataFrame(rows))
 
 
 def _sign(ours: float, theirs: float) -> str:
@@ -172,7 +172,7 @@ def difference_table(losses: pd.DataFrame) -> Table:
                 )
     caption = (
         "Mean loss of the lattice minus that of the peer, over the data sets and splits that both have; below 0 the "
-        "lattice is better. Each combination of data set, price and split gives one pair of losses. Standard errors "
+        "lattice is better. Each combination of data set, lam and split gives one pair of losses. Standard errors "
         "(s.e.) are computed over these pairs, and over the mean differences of the data sets. Lower on: data sets on "
         "which the lattice has the lower mean loss."
     )
@@ -205,10 +205,10 @@ def training_time_table(table: pd.DataFrame) -> Table:
             }
         rows.append(row | {f"{m}, all prices": format_number(float(s), 1) for m, s in own.items()})
     caption = (
-        "Processor seconds in one thread: a separate fit of the lattice at one price (mean and maximum over the prices "
-        "on the first split), and the training of each method at all prices together, including the choice of its "
-        "settings (mean over splits). The lattice shares work between prices, so all prices together take less time "
-        "than separate fits. Times differ from run to run."
+        "Processor seconds in one thread: a separate fit of the lattice at one lam (mean and maximum over the values "
+        "of lam on the first split), and the training of each method at all values of lam together (all prices), "
+        "including the choice of its settings (mean over splits). The lattice shares work between the values of lam, "
+        "so all of them together take less time than separate fits. Times differ from run to run."
     )
     return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(DASH))
 
@@ -249,9 +249,9 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
         right.legend(loc="best")
         png = png_of(figure)
     caption = (
-        "Left: mean loss of each peer minus that of the lattice over the data sets of the peer; bars: one standard "
-        "error over data sets; above the line the peer loses more. Right: means over the "
-        f"{own['dataset'].nunique()} data sets that all methods have ({', '.join(own['dataset'].unique())}), one point "
-        "per price; up and to the left is better."
+        "Left: mean loss of each peer minus that of the lattice (the opposite sign to the tables), over the data sets "
+        "on which the peer was run; bars: one standard error over data sets; above the line the peer has the higher "
+        f"loss. Right: means over the {own['dataset'].nunique()} data sets that all methods have "
+        f"({', '.join(own['dataset'].unique())}), one point per value of lam; up and to the left is better."
     )
     return Picture("losses", "Loss by price, and accuracy by features", caption, png)

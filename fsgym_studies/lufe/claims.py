@@ -121,8 +121,9 @@ def notes(accuracies: pd.DataFrame) -> list[str]:
         summary_note(accuracies, s) for s in COMPARED_SELECTORS if len(accuracy_by_dataset(accuracies, s, LUFE))
     ]
     sentences.append(
-        "The samples from one corpus overlap and are tested on the same documents. Standard errors therefore describe "
-        "other samples from these corpora, not other corpora. The report also lists each corpus separately."
+        "The samples from one corpus overlap and are tested on the same documents. Standard errors therefore show how "
+        "much the results would vary over further samples from these corpora, but not over other corpora. The report "
+        "also lists each corpus separately."
     )
     techtc = [c for c in accuracies["corpus"].unique() if c not in CORPORA]
     sentences.append(

@@ -120,16 +120,16 @@ def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> C
 
 def protocol(full: bool) -> str:
     folds = (
-        "each of ten stratified folds is left out, ten times"
+        "ten stratified folds, ten times. Nine folds are used for training, in turn; the remaining fold"
         if full
-        else "the first of ten stratified folds is left out"
+        else "ten stratified folds. Nine are used for training; the first fold"
     )
     return (
         "We repeat section 4 of Taylor et al. (2016), Learning using unselected features (LUFe). The paper uses 49 "
         f"sets of TechTC-300, which are not available. Instead we draw {CORPUS_SAMPLES[full]} samples of {SAMPLE_SIZE} "
         "documents, about as many as such a set has, from each of news20 (atheism against religion), pcmac, basehock "
-        f"and relathe; each sample is a data set. Of a sample, {folds}; the other nine folds are for training, and all "
-        "other documents of the corpus are for testing. Features are logarithms of word counts, and documents are "
+        f"and relathe; each sample is a data set. Each sample is divided into {folds} and all documents of the corpus "
+        "that are not in the sample are used for testing. Features are logarithms of word counts, and documents are "
         "scaled to norm 1. ALL is a linear SVM on all features. RFE and ANOVA are linear SVMs on the K = 300 or 500 "
         "features that RFE or ANOVA selects on the training part. LUFe trains on the same features and models the "
         "slack variables of the SVM as a linear function of the unselected features, which it does not need for "

@@ -108,7 +108,7 @@ def usage_claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[Claim]:
             ),
             Claim(
                 "Breast cancer with id at sparsity .5: DWSM makes almost all of its errors after acquiring all 10 "
-                "features (at least .8 of them)",
+                "features (at least .8 of the errors)",
                 "almost all",
                 f"{after_all:.2f} of {wrong.sum():.0f} errors",
                 None if after_all != after_all else bool(after_all >= 0.8),

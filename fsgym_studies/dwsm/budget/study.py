@@ -52,8 +52,8 @@ def protocol(full: bool) -> str:
     return (
         f"We repeat section 6.3.1 of {DWSM_PAPER}. The eight binary data sets of section 6.1; {splits_text(full)}. "
         f"{DWSM} with a budget of at most M = {', '.join(map(str, BUDGETS))} features at price 0 (only M below the "
-        f"number of features), compared with {DWSM} without a budget, {L1_SVM} and {LARS} at the settings of "
-        "dwsm-binary."
+        f"number of features), compared with {L1_SVM}, {LARS} and {DWSM} without a budget, all at the settings "
+        "of dwsm-binary."
     )
 
 

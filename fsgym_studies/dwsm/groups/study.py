@@ -82,14 +82,15 @@ def protocol(full: bool) -> str:
     iterations = (
         "10 iterations of 10 states per row"
         if full
-        else "5 iterations of 2 states per row, because the regression on 3,300 columns takes most of the time"
+        else "only 5 iterations of 2 states per row, because regressions on about 3,300 columns are slow"
     )
     return (
         f"We repeat Table 7 of {DWSM_PAPER}. Adult as 123 binary columns in its {ADULT_GROUPS} groups, with its "
         f"official training/test split and {rows} training rows; sonar in {' and '.join(map(str, SONAR_GROUPS))} "
-        f"random groups, {SONAR_SPLITS[full]} splits with half of the rows for training; pcmac (1,943 texts, 3,289 "
-        f"word counts) in 10 random groups instead of Gisette, {PCMAC_SPLITS[full]} "
-        f"split{'s' if PCMAC_SPLITS[full] > 1 else ''} with half of the rows for training, RCPI with {iterations}. "
+        f"random groups, {SONAR_SPLITS[full]} splits with half of the rows for training. Gisette is replaced by pcmac "
+        f"(1,943 texts, 3,289 word counts) in 10 random groups, {PCMAC_SPLITS[full]} "
+        f"split{'s' if PCMAC_SPLITS[full] > 1 else ''} with half of the rows for training. On pcmac RCPI has "
+        f"{iterations}. "
         f"{LARS}, which computes the LASSO, ignores the groups; a group counts as acquired if any of its features is "
         "used."
     )

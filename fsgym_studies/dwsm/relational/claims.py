@@ -13,16 +13,24 @@ from fsgym_studies.dwsm.relational.tables import BLOCK_PRICES, block_name, block
 
 CENTRAL_BLOCKS = (5, 6, 9, 10)  # of the 4 x 4 blocks, counted by rows from 0
 FIGURE_8_CLAIMS = (
-    ("The 1 is identified quickly: of all digits it takes the fewest blocks", "just two blocks"),
+    (
+        "The 1 is identified quickly: of all digits it takes the fewest blocks (means over the correctly classified "
+        "images of each digit)",
+        "just two blocks",
+    ),
     (
         "The blocks acquired for a 1 are the central ones (the two most frequent are among the central four; ours: "
         "share of the correctly classified images that acquire them)",
         "the two central ones",
     ),
-    ("The 1 takes few other blocks (at most 4 blocks on average; prices are ours)", "just two"),
-    ("The 5 is a complex digit: of all digits it takes the most blocks", "a more complex digit"),
     (
-        "For the 5 nearly all blocks tend to be acquired (at least 12 of 16 on average; prices are ours)",
+        "The 1 takes few blocks besides the two central ones (at most 4 blocks including these two, mean as above; "
+        "prices are ours)",
+        "just two",
+    ),
+    ("The 5 is a complex digit: of all digits it takes the most blocks (means as above)", "a more complex digit"),
+    (
+        "For the 5 nearly all blocks tend to be acquired (at least 12 of 16, mean as above; prices are ours)",
         "all possible blocks",
     ),
 )
@@ -44,8 +52,8 @@ def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[Claim]:
             " and ".join(f"{block_name(b)} ({usage[one, b]:.2f})" for b in most),
             set(most.tolist()) <= set(CENTRAL_BLOCKS),
         ),
-        (f"{total[one]:.1f}", bool(total[one] <= 4)),
+        (f"{total[one]:.1f} blocks", bool(total[one] <= 4)),
         (by_digit, bool(np.nanargmax(total) == five)),
-        (f"{total[five]:.1f}", bool(total[five] >= 12)),
+        (f"{total[five]:.1f} blocks", bool(total[five] >= 12)),
     )
     return [Claim(*statement, *result) for statement, result in zip(FIGURE_8_CLAIMS, results, strict=True)]
