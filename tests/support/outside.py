@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 class TopFeatures(ClassifierMixin, BaseEstimator):
-    """Logistic regression on the k features of the largest F statistic; with none, the most frequent class."""
+    """Logistic regression on the k features with the largest F statistics; the most frequent class if k is 0."""
 
     def __init__(self, k=2):
         self.k = k
 
     def fit(self, X, y):
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = self._validated(X, y)
         check_classification_targets(y)
         self.classes_, counts = np.unique(y, return_counts=True)
         if len(self.classes_) < 2:
@@ -34,6 +34,10 @@ class TopFeatures(ClassifierMixin, BaseEstimator):
             self.model_ = LogisticRegression().fit(self._scaled(X), y)
         return self
 
+    def _validated(self, *table, reset=True):
+        with np.errstate(all="ignore"):  # scikit-learn looks for infinity in a sum, which may overflow
+            return validate_data(self, *table, dtype=np.float64, reset=reset)
+
     def _scaled(self, X):
         with np.errstate(over="ignore"):
             part = np.clip(X[:, self.columns_] / self.size_[self.columns_], -1e6, 1e6)
@@ -41,11 +45,11 @@ class TopFeatures(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         check_is_fitted(self, "columns_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._validated(X, reset=False)
         return self.model_.predict(self._scaled(X)) if len(self.columns_) else np.full(len(X), self.largest_)
 
     def features_used(self, X):
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._validated(X, reset=False)
         used = np.zeros(X.shape, bool)
         used[:, self.columns_] = True
         return used
