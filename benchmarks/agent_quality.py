@@ -117,7 +117,8 @@ and in evaluation.
 
 ### The five tasks
 
-Loss on the test rows after training on the training rows with seed 0; smaller is better. Each task has its own unit.
+Loss on the test rows after training on the training rows with seed 0; smaller is better. The tasks
+have different prices and error costs, so compare losses only within a row.
 "No features" is the best prediction without acquiring anything.
 
 | task | no features | RCPI | MaskablePPO | masked DQN |

@@ -130,7 +130,7 @@ METHODS: dict[str, Method] = {
         False,
         "Xu, Huang, Weinberger and Zheng (2014)",
         True,
-        "the features on its paths through boosted trees, trained with a penalty on the first use of each feature",
+        "the features on the case's paths through boosted trees; training penalises the first use of each feature",
     ),
     "lufe": Method(
         "LUFe",

@@ -191,7 +191,8 @@ def bag_claims(table: pd.DataFrame) -> list[Claim]:
         ),
         Claim(
             f"{COLON}: {GBFS_BAGS_TITLE} and {RFFS} have lower errors than {L1LR}, {HSIC} and {GROUP_LASSO} (each at "
-            "its best setting; we allow both an error that is up to .01 above the lowest of these three)",
+            "its best setting; the error of each of the first two is at most .01 above the lowest error of the other "
+            "three)",
             "lowest",
             listed,
             max(own.error, best[RFFS].error) <= min(b.error for m, b in others.items() if m != RFFS) + 0.01,

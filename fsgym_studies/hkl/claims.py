@@ -90,7 +90,7 @@ def comparison_claims(means: pd.DataFrame) -> list[Claim]:
         text, significant = wilcoxon_comparison(ours, rows[other].to_dict())
         assessed.append(
             Claim(
-                f"Feature selection by chi2 or information gain is significantly worse: {other} (same test)",
+                f"The disjunctions are significantly better than feature selection by {other} (same test)",
                 "significantly worse; its Table 1 leaves these accuracies out",
                 text,
                 significant,
@@ -154,8 +154,9 @@ def selection_size_claims(table: pd.DataFrame) -> list[Claim]:
         )
         assessed.append(
             Claim(
-                f"Tables 4 and 5, {dataset}: rules as a share of the Boolean features (below the share of features of "
-                f"the best {other}, which is printed as {other_share:g} at an accuracy of {other_accuracy:.2f} %)",
+                f"Tables 4 and 5, {dataset}: the number of rules, divided by the number of Boolean features, is below "
+                f"the share of features that the best {other} uses (printed: {other_share:g} at an accuracy of "
+                f"{other_accuracy:.2f} %)",
                 f"{share:g}",
                 f"{own_share:.4f}" if known else DASH,
                 bool(own_share < other_share) if known else None,
@@ -167,11 +168,11 @@ def selection_size_claims(table: pd.DataFrame) -> list[Claim]:
 def notes(table: pd.DataFrame) -> list[str]:
     """Which rows the paper may have used, and where all approaches differ from the printed ones."""
     sentences = [
-        "Rows of the paper: their number can be inferred from its accuracies. Most of those in Table 1 are multiples "
+        "The paper's accuracies show how many rows it used. Most accuracies in Table 1 are multiples "
         "of 1/276 on breast cancer, 1/80 on hepatitis and 1/232 on vote; we have 277, 80 and 232 rows without missing "
         "values. On 20 newsgroups most are multiples of 1/569; the official test part has 570 rows in our copy.",
         "Transfusion: always predicting the larger class is correct in 76.2 % of our 748 rows. The paper prints about "
-        "90 % for every method but one, which is not possible on these rows and labels.",
+        "90 % for every method but one, which is implausible on our rows and labels.",
     ]
     accuracies = 100.0 * table.loc[table["dataset"] == NEWSGROUPS, "accuracy"].astype(float)
     if len(accuracies) and accuracies.max() < LOWEST_PRINTED:

@@ -61,8 +61,8 @@ def best_peer_claim(losses: pd.DataFrame) -> Claim:
         share = f"lower for {less} of {len(pairs)} ({less / len(pairs):.0%}), equal for {equal}, higher for {more}"
         ours = f"{share}; mean difference {difference.mean():+.4f} ± {error:.4f}"
     return Claim(
-        "The lattice has a lower mean loss than the best peer, which is chosen for each data set and lam by its loss "
-        f"on the same test rows (for at least {BEST_PEER_SHARE:.0%} of the combinations of data set and lam)",
+        f"For at least {BEST_PEER_SHARE:.0%} of the combinations of data set and lam, the lattice has a lower mean "
+        "loss than the best peer (the peer with the lowest loss on the same test rows)",
         "",
         ours,
         less >= BEST_PEER_SHARE * len(pairs) if len(pairs) else None,

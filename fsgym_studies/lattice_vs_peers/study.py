@@ -124,18 +124,20 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 
 
 def protocol(full: bool) -> str:
-    sets = (
-        "Fourteen data sets (breast cancer is the diagnostic Wisconsin data set with 30 features, and "
-        f"{OLD_BREAST_CANCER} the older Wisconsin data set with 9 features)"
+    sets = "fourteen data sets, listed in the tables below," if full else f"the data sets {', '.join(QUICK_SETS)}"
+    names = (
+        f'"Breast cancer" is the diagnostic Wisconsin data set (30 features); "{OLD_BREAST_CANCER}" is the older one '
+        "(9 features). "
         if full
-        else f"{', '.join(QUICK_SETS).capitalize()}"
+        else ""
     )
     prices, deep = (", ".join(words) for words in ((f"{p:g}" for p in FEATURE_PRICES), DEEP_SETS[full]))
     first = "" if DEEP_SPLITS[full] == PEER_SPLITS[full] else f" (in {DEEP_SPLITS[full]} split)"
     return (
-        f"The claims below are our own. {sets}; {PEER_SPLITS[full]} random stratified splits with "
-        f"{PEER_TRAIN_SHARE:.0%} of the rows for training. Every feature has the price lam = {prices}; an error costs "
-        "1, and the loss is the mean over the test rows of these costs. The lattice agent (agents.LatticeClassifier) "
+        f"The claims below are our own. The comparison uses {sets} and {PEER_SPLITS[full]} random stratified splits of "
+        f"each, with {PEER_TRAIN_SHARE:.0%} of the rows for training. {names}Every feature "
+        f"has the price lam = {prices}; an error costs 1, and "
+        "the loss is the mean over the test rows of these costs. The lattice agent (agents.LatticeClassifier) "
         "is policy iteration on a lattice of feature subsets, each with a classifier of its own. This "
         "agent, RCPI (Dulac-Arnold et al., 2012) and MaskablePPO have their default settings. MaskablePPO is trained "
         f"separately at each lam, and only on {deep}{first}. For the other methods all settings are chosen at each "

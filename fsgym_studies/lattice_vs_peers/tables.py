@@ -205,9 +205,10 @@ def training_time_table(table: pd.DataFrame) -> Table:
             }
         rows.append(row | {f"{m}, all prices": format_number(float(s), 1) for m, s in own.items()})
     caption = (
-        "Processor seconds in one thread: a separate fit of the lattice at one lam (mean and maximum over the values "
-        "of lam on the first split), and the training of each method at all values of lam together (all prices), "
-        "including the choice of its settings (mean over splits). The lattice shares work between the values of lam, "
+        'Times are processor seconds in one thread. "One fit" and "longest fit" are the mean and the maximum time of a '
+        'fit of the lattice at a single lam, over the values of lam on the first split. "All prices" is the time to '
+        "train a method for all values of lam, including the choice of its settings, averaged over the splits. The "
+        "lattice shares work between the values of lam, "
         "so all of them together take less time than separate fits. Times differ from run to run."
     )
     return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(DASH))

@@ -102,13 +102,13 @@ def test_claims_of_disjunctions(lead, n_rules, reproduced):
     for start in (*(f"Table 1, {d}:" for d in hkl_printed.TABLE1_DATASETS), "On each data set", "Table 3"):
         assert by_text(claims, start).reproduced is reproduced
     for method in hkl_cell.APPROACHES[1:]:
-        (claim,) = [c for c in claims if f"{method} on all" in c.text or f": {method} (" in c.text]
+        (claim,) = [c for c in claims if f"{method} on all" in c.text or f"selection by {method} (" in c.text]
         assert claim.reproduced is reproduced
     sparse = [c for c in claims if c.text.startswith("Tables 4 and 5")]
     assert len(sparse) == 8
     assert {c.reproduced for c in sparse if ": accuracy of" in c.text} == {reproduced}
-    assert by_text(claims, "Tables 4 and 5, colon: rules").reproduced is reproduced
-    assert by_text(claims, "Tables 4 and 5, Wisconsin: rules").reproduced is True  # below the share of all features
+    assert by_text(claims, "Tables 4 and 5, colon: the number of rules").reproduced is reproduced
+    assert by_text(claims, "Tables 4 and 5, Wisconsin: the number of rules").reproduced is True  # below the share of all features
     conclusion = hkl.conclude([], table, False)
     tables = {t.stem: t.frame for t in conclusion.tables}
     assert len(tables["wilcoxon"]) == 6 + 2 + 30

@@ -68,7 +68,8 @@ def protocol(full: bool) -> str:
         f"repeated {repeats} times. The features are medical tests with the prices of Turney (1995); a correct answer "
         f"costs {correct:g}, a wrong one 400 or 800. The paper does not print the {correct:g}, but it is consistent "
         "with Table 6. At the printed accuracies, the answers cost .76 x -50 + .24 x 400 = 58 and .75 x -50 + .25 x "
-        "800 = 162.5. This leaves 16 of the printed mean cost of 74, and 18.5 of 181, as plausible costs of the tests. "
+        "800 = 162.5. The rest of the printed mean cost would be the cost of the tests: 74 - 58 = 16 and 181 - 162.5 = "
+        "18.5, which are plausible. "
         f"RCPI has {params['n_iterations']} iterations of {params['states_per_sample']} states per row. It learns a "
         "mixture of policies, of which one is sampled anew at each decision, as in the paper."
     )
