@@ -104,9 +104,9 @@ This section is written by `python benchmarks/agent_quality.py`, with default se
 ### Breast cancer
 
 scikit-learn's breast cancer (569 rows, 30 features), 70 % of the rows for training, stratified, standardised by the
-training part. A feature costs `lam`, an error 1. The table has mean and standard error on the test rows over three
-splits and seeds (0, 1, 2). Seconds are CPU seconds of one training in one thread; deep agents train for
-{SETTINGS["dqn"].total_timesteps:,} steps.
+training part. A feature costs `lam`, an error 1. The table has means and standard errors on the test rows over three
+runs, each with its own split and seed (0, 1, 2). Seconds are CPU seconds of one training in one thread; deep agents
+train for {SETTINGS["dqn"].total_timesteps:,} steps.
 
 | agent | lam | accuracy | features | loss | seconds |
 | --- | --- | --- | --- | --- | --- |

@@ -144,7 +144,7 @@ METHODS: dict[str, Method] = {
         "baselines:UncertainHIKClassifier",
         False,
         "Xie and Xu (2013)",
-        uses="the features of which at least one derived column is selected",
+        uses="the features of which at least one random draw around the value is selected",
     ),
     "hkl": Method(
         "HKL disjunctions",

@@ -91,7 +91,7 @@ def comparison_claims(means: pd.DataFrame) -> list[Claim]:
         assessed.append(
             Claim(
                 f"The disjunctions are significantly better than feature selection by {other} (same test)",
-                "significantly worse; its Table 1 leaves these accuracies out",
+                "feature selection is significantly worse; Table 1 of the paper does not list these accuracies",
                 text,
                 significant,
             )

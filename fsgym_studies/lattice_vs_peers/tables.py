@@ -171,10 +171,10 @@ def difference_table(losses: pd.DataFrame) -> Table:
                     }
                 )
     caption = (
-        "Mean loss of the lattice minus that of the peer, over the data sets and splits that both have; below 0 the "
-        "lattice is better. Each combination of data set, lam and split gives one pair of losses. Standard errors "
-        "(s.e.) are computed over these pairs, and over the mean differences of the data sets. Lower on: data sets on "
-        "which the lattice has the lower mean loss."
+        "Mean loss of the lattice minus that of the peer, over the data sets and splits on which both were run; "
+        "below 0 the lattice is better. Each combination of data set, lam and split gives one pair of losses. Standard "
+        "errors (s.e.) are computed over these pairs, and over the mean differences of the data sets. Lower on: data "
+        "sets on which the lattice has the lower mean loss."
     )
     return Table("differences", "Paired differences", caption, pd.DataFrame(rows))
 
@@ -252,7 +252,7 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
     caption = (
         "Left: mean loss of each peer minus that of the lattice (the opposite sign to the tables), over the data sets "
         "on which the peer was run; bars: one standard error over data sets; above the line the peer has the higher "
-        f"loss. Right: means over the {own['dataset'].nunique()} data sets that all methods have "
+        f"loss. Right: means over the {own['dataset'].nunique()} data sets on which all methods were run "
         f"({', '.join(own['dataset'].unique())}), one point per value of lam; up and to the left is better."
     )
     return Picture("losses", "Loss by price, and accuracy by features", caption, png)

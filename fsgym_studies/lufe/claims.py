@@ -102,8 +102,8 @@ def share_claims(accuracies: pd.DataFrame) -> list[Claim]:
             None if over_most.word == DASH else abs(over_most.mean) <= LITTLE_DIFFERENCE,
         ),
         Claim(
-            "LUFe-RFE is better than RFE-augmented, a plain SVM on the selected features and the same share of the "
-            "unselected ones, at every share (K = "
+            "LUFe-RFE with a given share of the unselected features is better than RFE-augmented, a plain SVM on the "
+            "selected features plus that share of the unselected ones, at every share (K = "
             f"{SELECTION_SIZES[0]})",
             "41 of 49 at every share",
             f"better at {n_better} of {len(against)} shares, differences of {ordered[0].mean:+.2f} to "
@@ -129,7 +129,7 @@ def notes(accuracies: pd.DataFrame) -> list[str]:
     sentences.append(
         f"Sets of TechTC-300: {', '.join(techtc)}; each is used whole and tested on the fold that is left out."
         if techtc
-        else f"TechTC-300 is left out, since the folder of data sets has none of its sets ({TECHTC_PREFIX}NAME.npz)."
+        else f"TechTC-300 was not run, because the data folder (FSGYM_DATA) has no file {TECHTC_PREFIX}NAME.npz."
     )
     return sentences
 

@@ -342,8 +342,8 @@ def step_notes(results: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
     )
     if excess < excess_elsewhere:
         sentence += (
-            " So 100 steps miss the printed number where convergence is fast. This suggests that the paper's solver "
-            "stopped once the objective hardly decreased, and thus earlier than 100 steps there."
+            " Our FNum therefore differs from the printed one mainly where the solver converges quickly, probably "
+            "since the paper's solver stopped once the objective hardly decreased, which happens there before step 100."
         )
     return [sentence]
 
@@ -351,7 +351,7 @@ def step_notes(results: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
 def code_notes(results: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
     """The effect on FNum of another coding of categories and of missing values."""
     orders = ("with our order", "with four random orders")
-    missing = ("with the mean for missing values", "with a value of their own")
+    missing = ("with the mean for missing values", "with missing values coded as a separate value")
     sentences = []
     for name, problem, how in (
         ("German", "categorical values are encoded as integers, and the paper does not print their order", orders),
@@ -377,7 +377,8 @@ def code_notes(results: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
     if sentences:
         sentences.append(
             f"The paper's accuracies on raw data of Horse ({PRINTED_RAW['Horse'].accuracy:g}) and Hepatitis "
-            f"({PRINTED_RAW['Hepatitis'].accuracy:g}) are far above ours: its attributes or targets are not the same."
+            f"({PRINTED_RAW['Hepatitis'].accuracy:g}) are far above ours, so it probably used other "
+            "attributes or targets."
         )
     return sentences
 

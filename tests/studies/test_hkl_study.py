@@ -108,7 +108,8 @@ def test_claims_of_disjunctions(lead, n_rules, reproduced):
     assert len(sparse) == 8
     assert {c.reproduced for c in sparse if ": accuracy of" in c.text} == {reproduced}
     assert by_text(claims, "Tables 4 and 5, colon: the number of rules").reproduced is reproduced
-    assert by_text(claims, "Tables 4 and 5, Wisconsin: the number of rules").reproduced is True  # below the share of all features
+    # Below the share of all features.
+    assert by_text(claims, "Tables 4 and 5, Wisconsin: the number of rules").reproduced is True
     conclusion = hkl.conclude([], table, False)
     tables = {t.stem: t.frame for t in conclusion.tables}
     assert len(tables["wilcoxon"]) == 6 + 2 + 30

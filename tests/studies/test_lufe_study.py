@@ -125,7 +125,7 @@ def test_lufe_claims_that_are_reproduced():
     assert by_text(conclusion.claims, "RFE is better than ALL").reproduced is False
     assert by_text(conclusion.claims, "LUFe-RFE improves").reproduced is True
     assert by_text(conclusion.claims, "The improvement levels out").reproduced is True
-    assert by_text(conclusion.claims, "LUFe-RFE is better than RFE-augmented").reproduced is True
+    assert by_text(conclusion.claims, "LUFe-RFE with a given share").reproduced is True
     assert "The unselected features do help" in conclusion.notes[0]
     assert len(conclusion.pictures) == 3
     summary = conclusion.tables[1].frame.set_index("setting")
@@ -141,7 +141,7 @@ def test_lufe_claims_that_are_not_reproduced():
     assert by_text(claims, "LUFe-RFE is better than ALL").reproduced is False
     assert "worse" in by_text(claims, "LUFe-RFE is better than ALL").ours
     assert by_text(claims, "LUFe-RFE improves").reproduced is False
-    assert by_text(claims, "LUFe-RFE is better than RFE-augmented").ours.startswith("better at 0 of 10 shares")
+    assert by_text(claims, "LUFe-RFE with a given share").ours.startswith("better at 0 of 10 shares")
     assert (
         "The identity control, whose model of the slack variables uses no feature, improves accuracy by +1.99 points"
         in lufe_claims.notes(lufe_tables.mean_accuracies(table))[0]

@@ -53,9 +53,10 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 def protocol(full: bool) -> str:
     return (
         f"We repeat section 6.1 of {DWSM_PAPER}. Eight binary data sets (breast cancer with the sample's id among its "
-        f"ten columns, as in the paper, and a second time without it); {splits_text(full)}. "
+        f"ten columns, as in the paper, and, not counted among the eight, without it); {splits_text(full)}. "
         f"{DWSM} at prices lambda = {', '.join(f'{p:g}' for p in DWSM_PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
-        "settings each, which are computed on the training part of the first split of each share."
+        "settings each; their values are derived from the training part of the first split of each share and used on "
+        "all its splits."
     )
 
 

@@ -58,7 +58,7 @@ def adult_claim(own: pd.DataFrame, accuracy: float, groups: float, lam: str) -> 
         unused = 1.0 - own["n_acquisitions"] / ADULT_GROUPS
         height = float(accuracy_at(1.0 - groups / ADULT_GROUPS, unused, own["accuracy"], own["chance"].iloc[0]))
         fewest = own.loc[own["accuracy"] >= accuracy, "n_acquisitions"].min()
-        reaching = f"a setting with {format_number(float(fewest), 2)} groups reaches {accuracy:g}"
+        reaching = f"a setting with {format_number(float(fewest), 2)} groups has at least {accuracy:g}"
         ours, reproduced = f"{height:.3f} with {groups:g} groups; {reaching}", height >= accuracy
     return Claim(
         f"Adult at lambda {lam}: accuracy {accuracy:g} with {groups:g} of {ADULT_GROUPS} groups (at that number of "
