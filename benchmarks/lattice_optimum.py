@@ -17,29 +17,25 @@ from joblib import Parallel, delayed
 from agents.lattice.learn import learn, prepare_data, refit
 from agents.parallel import run_serially
 from fsgym import Dataset, Rules
-from fsgym.exact import all_rows, decision_list, expected_loss, multiplexer, naive_bayes, optimum, parity, sample
+from fsgym.exact import (
+    all_rows,
+    decision_list,
+    expected_loss,
+    multiplexer,
+    naive_bayes,
+    optimum,
+    parity,
+    rules_of_every_kind,
+    sample,
+)
 
 PROBLEMS = {"naive Bayes": naive_bayes, "decision list": decision_list, "multiplexer": multiplexer, "parity": parity}
 KINDS = ("base", "budget", "prices and errors", "groups", "relational")  # of rules, for large samples
 LIMIT = 0.01
 
 
-def rules_of(n: int) -> dict[str, dict[str, Any]]:
-    """Options of rules of every kind for n bits, an even number."""
-    odd = np.arange(n) % 2 == 1
-    return {
-        "base": {"lam": 0.03},
-        "budget": {"lam": 0.005, "budget": 3},
-        "budget_cost": {"lam": 0.005, "costs": np.linspace(2, 1, n).round(1), "budget_cost": 5},
-        "prices and errors": {"lam": 1, "costs": np.linspace(0.05, 0.01, n), "error_costs": [[0, 3], [1, 0]]},
-        "groups": {"lam": 0.03, "groups": np.arange(n).reshape(-1, 2).tolist()},
-        "relational": {"lam": 1, "costs": 0.02, "unrelated_costs": 0.06, "related": np.eye(n, k=1) + np.eye(n, k=-1)},
-        "prerequisites": {"lam": 0.02, "prerequisites": np.eye(n, k=-1) * odd[:, None]},
-    }
-
-
 def losses(joint: np.ndarray, options: dict[str, dict[str, Any]], n_rows: int) -> dict[str, tuple[float, float]]:
-    """What the lattice agent loses that has learnt from a sample, and the least possible, for each kind of rules.
+    """Expected loss of the lattice agent trained on a sample, and the minimum, for each kind of rules.
 
     The classifiers of the subsets do not depend on prices and error costs: kinds with the same groups share them.
     """
@@ -57,7 +53,7 @@ def losses(joint: np.ndarray, options: dict[str, dict[str, Any]], n_rows: int) -
 
 def main(n: int = 12, n_rows: int = 20_000) -> float:
     """Print the table and the largest gap; return it."""
-    rules, gaps = {kind: rules_of(n)[kind] for kind in KINDS}, []
+    rules, gaps = {kind: rules_of_every_kind(n)[kind] for kind in KINDS}, []
     print(f"{n} features, {n_rows} rows; in brackets the optimum\n| task |", *(f"{kind} |" for kind in KINDS))
     calls = (delayed(losses)(problem(n), rules, n_rows) for problem in PROBLEMS.values())
     for name, found in zip(PROBLEMS, Parallel(n_jobs=-1, return_as="generator")(calls)):

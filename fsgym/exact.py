@@ -183,6 +183,25 @@ def parity(n: int) -> NDArray[np.float64]:
     return _noisy(np.full(len(X), 0.5**n), X[:, [1, 2, 4]].sum(axis=1) % 2 == 1)
 
 
+def rules_of_every_kind(n: int) -> dict[str, dict[str, Any]]:
+    """Options of ``Rules`` for tasks of n bits, one entry per kind of rules; n must be even.
+
+    >>> sorted(rules_of_every_kind(4))
+    ['base', 'budget', 'budget_cost', 'groups', 'prerequisites', 'prices and errors', 'relational']
+    """
+    if _number_of_bits(n, 2) % 2:
+        raise ValueError(f"n must be even, got {n}")
+    return {
+        "base": {"lam": 0.03},
+        "budget": {"lam": 0.005, "budget": 3},
+        "budget_cost": {"lam": 0.005, "costs": np.linspace(2, 1, n).round(1), "budget_cost": 5},
+        "prices and errors": {"lam": 1, "costs": np.linspace(0.05, 0.01, n), "error_costs": [[0, 3], [1, 0]]},
+        "groups": {"lam": 0.03, "groups": np.arange(n).reshape(-1, 2).tolist()},
+        "relational": {"lam": 1, "costs": 0.02, "unrelated_costs": 0.06, "related": np.eye(n, k=1) + np.eye(n, k=-1)},
+        "prerequisites": {"lam": 0.02, "prerequisites": np.eye(n, k=-1) * (np.arange(n) % 2 == 1)[:, None]},
+    }
+
+
 def _noisy(share: NDArray[np.float64], is_one: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The task in which each row, of probability ``share``, has its class (1 where ``is_one``) in 95 % of cases."""
     p = np.where(is_one, 0.95, 0.05)

@@ -199,7 +199,7 @@ class DatumWiseVectorEnv(VectorEnv):
         return rows
 
     def _draw_rows(self) -> None:
-        """Draw rows for many steps at once, since a call of the generator takes longer than a step."""
+        """Draw the rows of many steps in one call, since a call of the generator takes longer than a step."""
         fresh = self.np_random.integers(self.dataset.n_samples, size=max(8 * self.num_envs, 512))
         self._rows = np.concatenate([self._rows[self._next_row :], fresh])
         self._next_row = 0

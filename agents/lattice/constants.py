@@ -153,7 +153,7 @@ CHAIN_SHORT = 4  # acquisitions below which a step tries the first number of can
 # Numbers of candidates, and on large problems. By hand: with 4 at every step, the digits (64 features) used up
 # MAX_OPERATIONS after 8 acquisitions.
 CHAIN_CANDIDATES, CHAIN_CANDIDATES_LARGE = (4, 2), (2, 1)
-CHAIN_LONG = 5  # acquisitions from which a step adds several at once; by hand
+CHAIN_LONG = 5  # acquisitions from which a step adds several together; by hand
 CHAIN_LONG_DIVISOR = 4  # a quarter of the acquisitions so far; by hand
 
 N_CONTEXTS = 3  # contexts that are tried; by hand

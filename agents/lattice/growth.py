@@ -42,7 +42,7 @@ def _add_interactions(lattice: Lattice) -> None:
 
 
 def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
-    """Add a forward selection: single acquisitions at first, several at once in long subsets."""
+    """Add a forward selection: single acquisitions at first, several per step in long subsets."""
     z: Subset = ()
     best, n_failed = float(lattice.nodes[()].answer_cost.mean()), 0  # type: ignore[union-attr]
     while n_failed < const.CHAIN_PATIENCE:
@@ -152,7 +152,7 @@ def add_smaller_subsets(lattice: Lattice, policy: SweepPolicy) -> None:
 
 
 def add_children(lattice: Lattice, policy: SweepPolicy) -> None:
-    """Add larger subsets beyond those where the policy loses most: one acquisition more, and two at once."""
+    """Add larger subsets beyond those where the policy loses most: by one acquisition and by two."""
     losses = []
     for z, node in lattice.nodes.items():
         if node.cross_fit is not None and policy.arrivals[z].any():

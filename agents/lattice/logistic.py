@@ -1,4 +1,4 @@
-"""Multinomial logistic regression: several models at once, with the same columns and different row weights."""
+"""Multinomial logistic regression: several models fitted together, with the same columns and other row weights."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from agents.rcpi.sampling import States
 from fsgym.rules import Rules
 
 ROWS_PER_SUM = 8192  # rows summed in float32 before they are added in float64; by hand, for accuracy
-GRAM_BYTES = 2**28  # memory for the Gram matrices of acquisitions that are held at once; by hand
+GRAM_BYTES = 2**28  # memory for the Gram matrices of acquisitions that are held at the same time; by hand
 
 
 def fit_scores(

@@ -69,13 +69,9 @@ def compare(
         Path | None,
         typer.Option(help="Folder for results.csv, report.html and figures; default: fsgym-results/NAME."),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option(help="Number of processes, -1 for one per core. The result does not depend on it.")
-    ] = -1,
-    backend: Annotated[
-        str, typer.Option(help="Where to run: loky on this machine, dask or ray on a running cluster.")
-    ] = "loky",
-    scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")] = None,
+    jobs: options.JobsOption = -1,
+    backend: options.BackendOption = "loky",
+    scheduler: options.SchedulerOption = None,
     **rules: Any,
 ) -> None:
     """Compare methods on a data set: accuracy, features used and price paid, on the same splits.
@@ -124,13 +120,9 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report, tables and figures; default: fsgym-results/NAME.")
     ] = None,
-    jobs: Annotated[
-        int, typer.Option(help="Number of processes, -1 for one per core. The result does not depend on it.")
-    ] = -1,
-    backend: Annotated[
-        str, typer.Option(help="Where to run: loky on this machine, dask or ray on a running cluster.")
-    ] = "loky",
-    scheduler: Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")] = None,
+    jobs: options.JobsOption = -1,
+    backend: options.BackendOption = "loky",
+    scheduler: options.SchedulerOption = None,
     data_dir: options.DataDirOption = None,
     doc: Annotated[
         Path | None,

@@ -20,6 +20,13 @@ DropOption = Annotated[
     list[str] | None,
     typer.Option(help="Columns to leave out, such as identifiers; separate several by commas, or repeat the option."),
 ]
+JobsOption = Annotated[
+    int, typer.Option(help="Number of processes, -1 for one per core. The result does not depend on it.")
+]
+BackendOption = Annotated[
+    str, typer.Option(help="Where to run: loky on this machine, dask or ray on a running cluster.")
+]
+SchedulerOption = Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")]
 DataDirOption = Annotated[Path | None, typer.Option(help="Folder with data sets; default: $FSGYM_DATA.")]
 Command = TypeVar("Command", bound=Callable[..., None])
 

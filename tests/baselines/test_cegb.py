@@ -22,6 +22,17 @@ ROWS = np.array([(7, 6, 0), (0, 7, 1), (5, 1, 5), (1, 0, 3), (2, 3, 4), (4, 2, 6
 TARGETS = np.array([2, 2, 2, 8, 9, 6, 0, 1], dtype=float)
 
 
+# Settings of LightGBM that its comparison with our code needs, whatever the objective.
+PLAIN = {
+    "min_data_in_bin": 1,
+    "feature_pre_filter": False,
+    "boost_from_average": False,
+    "verbose": -1,
+    "num_threads": 1,
+    "force_col_wise": True,
+}
+
+
 def plain_booster(X, y, n_iter, depth=2, eta=0.1, least=1, **penalties):
     """Return LightGBM as in equation 14 of GBFS: first order, from zero, without regularisation, squared loss."""
     options = {
@@ -31,12 +42,7 @@ def plain_booster(X, y, n_iter, depth=2, eta=0.1, least=1, **penalties):
         "min_data_in_leaf": least,
         "learning_rate": eta,
         "min_sum_hessian_in_leaf": 0,
-        "min_data_in_bin": 1,
-        "feature_pre_filter": False,
-        "boost_from_average": False,
-        "verbose": -1,
-        "num_threads": 1,
-        "force_col_wise": True,
+        **PLAIN,
         **penalties,
     }
     booster = lightgbm.Booster(options, lightgbm.Dataset(X, params=options, label=y))
@@ -140,17 +146,12 @@ def test_scores_and_usage_are_those_of_lightgbm(penalty, table, request):
     options = {"num_class": len(model.init_)} if len(model.init_) > 1 else {}
     booster = lightgbm.Booster(
         options
+        | PLAIN
         | {
             "objective": "multiclass" if options else "binary",
             "num_leaves": 16,
             "max_depth": 4,
             "min_data_in_leaf": 5,
-            "min_data_in_bin": 1,
-            "feature_pre_filter": False,
-            "boost_from_average": False,
-            "verbose": -1,
-            "num_threads": 1,
-            "force_col_wise": True,
             "deterministic": True,
             f"cegb_penalty_feature_{penalty}": model.penalty_.tolist(),
         },

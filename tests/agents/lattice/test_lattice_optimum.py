@@ -22,20 +22,6 @@ PROBLEMS = {
 }
 
 
-def rules_of(n):
-    """Options of rules of every kind for n bits, an even number."""
-    odd, chain = np.arange(n) % 2 == 1, np.eye(n, k=1) + np.eye(n, k=-1)
-    return {
-        "base": {"lam": 0.03},
-        "budget": {"lam": 0.005, "budget": 3},
-        "budget_cost": {"lam": 0.005, "costs": np.linspace(2, 1, n).round(1), "budget_cost": 5},
-        "prices and errors": {"lam": 1, "costs": np.linspace(0.05, 0.01, n), "error_costs": [[0, 3], [1, 0]]},
-        "groups": {"lam": 0.03, "groups": np.arange(n).reshape(-1, 2).tolist()},
-        "relational": {"lam": 1, "costs": 0.02, "unrelated_costs": 0.06, "related": chain},
-        "prerequisites": {"lam": 0.02, "prerequisites": np.eye(n, k=-1) * odd[:, None]},
-    }
-
-
 def losses(joint, options, n_rows):
     """Expected loss of the policy learned from a sample, and the minimum, for each kind of rules.
 
@@ -65,7 +51,7 @@ SMALL = {
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_small_tasks_are_solved(name):
-    targets, rules = SMALL[name], rules_of(6)
+    targets, rules = SMALL[name], exact.rules_of_every_kind(6)
     for kind, (loss, best) in losses(PROBLEMS[name](6), {k: rules[k] for k in targets}, 1500).items():
         assert best - 1e-9 <= loss <= best + targets[kind], kind
 
@@ -90,6 +76,6 @@ KINDS = ("base", "budget", "prices and errors", "groups", "relational")
 @pytest.mark.slow  # with fewer bits and rows: test_small_tasks_are_solved
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_large_samples_of_twelve_features_come_close_to_the_optimum(name):
-    rules = rules_of(12)
+    rules = exact.rules_of_every_kind(12)
     for kind, (loss, best) in losses(PROBLEMS[name](12), {k: rules[k] for k in KINDS}, 20_000).items():
         assert best - 1e-9 <= loss <= best + 0.01, kind
