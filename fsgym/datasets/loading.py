@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.datasets.catalog import unknown_dataset
 from fsgym.datasets.embedded import EMBEDDED, load_embedded
@@ -20,6 +21,7 @@ from fsgym.datasets.folder import (
     read_manifest,
 )
 from fsgym.datasets.openml import OPENML, load_from_openml
+from fsgym.row_groups import shared_group
 
 SPLIT_NAMES = ("all", "train", "test")
 
@@ -32,6 +34,7 @@ def load_dataset(
     target: str | None = None,
     drop: Sequence[str] = (),
     one_hot: bool = True,
+    row_groups: str | None = None,
     train_share: float = 0.7,
     seed: int | None = 0,
 ) -> Dataset:
@@ -65,6 +68,9 @@ def load_dataset(
         Columns (or groups) to leave out, such as identifiers.
     one_hot : bool
         False: a categorical column becomes one column of codes 0, 1, ..., and there are no groups.
+    row_groups : str, optional
+        The column that says which rows belong together (CSV only), such as the number of a patient with several
+        visits. It is not a feature. Rows with the same value are on the same side of every split; see ``Dataset``.
     train_share : float
         Share of the rows in the training part, if there are no official parts.
     seed : int or None
@@ -78,8 +84,8 @@ def load_dataset(
     ------
     ValueError, TypeError
         If the name is unknown (with a suggestion), a column does not exist or looks like an identifier, the file is
-        damaged (it is never unpickled), or its shape or class sizes differ from those in the manifest or the built-in
-        table.
+        damaged (it is never unpickled), its shape or class sizes differ from those in the manifest or the built-in
+        table, or official parts have a row group in common.
     OSError
         If the file or folder does not exist, or OpenML cannot be reached.
 
@@ -97,12 +103,20 @@ def load_dataset(
         raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {split!r}")
     if target is not None and not isinstance(target, str):
         raise TypeError(f"target must be the name of a column, got {target!r}")
+    if row_groups is not None and not isinstance(row_groups, str):
+        raise TypeError(f"row_groups must be the name of a column, got {brief(row_groups)}")
     dropped = _check_drop(drop)
-    whole, n_train = _load_by_name(os.fspath(name), data_dir, target, dropped, bool(one_hot))
+    whole, n_train = _load_by_name(os.fspath(name), data_dir, target, dropped, bool(one_hot), row_groups)
     if split == "all":
         return whole
     if n_train is None:
         return whole.split(train_share, seed)[split == "test"]
+    groups = whole.row_groups
+    if groups is not None and shared_group(groups, slice(n_train), slice(n_train, None)) is not None:
+        raise ValueError(
+            f"the official training and test part of {whole.name!r} have groups of {row_groups!r} in common; "
+            "load split='all' and divide it with Dataset.split, or leave row_groups out"
+        )
     return whole.rows(range(n_train) if split == "train" else range(n_train, whole.n_samples))
 
 
@@ -118,7 +132,7 @@ def _check_drop(drop: Sequence[str]) -> tuple[str, ...]:
 
 
 def _load_by_name(
-    name: str | bytes, data_dir, target: str | None, drop: tuple[str, ...], one_hot: bool
+    name: str | bytes, data_dir, target: str | None, drop: tuple[str, ...], one_hot: bool, row_groups: str | None
 ) -> LoadedDataset:
     name = os.fsdecode(name)
     if "\0" in name:
@@ -126,22 +140,33 @@ def _load_by_name(
     if name in EMBEDDED:
         if target is not None:
             raise ValueError(f"target is only for CSV files and OpenML, and {name!r} is embedded")
+        _refuse_row_groups(name, row_groups)
         return LoadedDataset(drop_features(load_embedded(name), drop))
     options = {"target": target, "drop": drop, "one_hot": one_hot}
     if name.startswith("openml:"):
+        _refuse_row_groups(name, row_groups)
         which = name.removeprefix("openml:").strip()
         if not re.fullmatch(r"[\w.()+,&'-]+", which):
             raise ValueError(f"openml: must be followed by a plain name or a number, got {which!r}")
         return LoadedDataset(load_from_openml(int(which) if which.isdecimal() else which, **options))
     if _is_path(name):
-        return LoadedDataset(load_file(Path(name).expanduser(), **options))
+        return LoadedDataset(load_file(Path(name).expanduser(), **options, row_groups=row_groups))
     folder = find_folder(data_dir)
     records = {} if folder is None else read_manifest(folder)
     if folder is not None and name in records:
-        return load_from_folder(folder, name, records[name], **options)
+        return load_from_folder(folder, name, records[name], **options, row_groups=row_groups)
     if name in OPENML:
+        _refuse_row_groups(name, row_groups)
         return LoadedDataset(load_from_openml(name, OPENML[name], **options))
     raise unknown_dataset(name, [*EMBEDDED, *records, *OPENML], folder is not None)
+
+
+def _refuse_row_groups(name: str, row_groups: str | None) -> None:
+    if row_groups is not None:
+        raise ValueError(
+            f"row_groups names a column of a CSV file, and {name!r} is none; "
+            "pass the labels to Dataset.replace(row_groups=...)"
+        )
 
 
 def _is_path(name: str) -> bool:
