@@ -6,20 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.checks import (
     check_bounds,
-    check_groups,
     check_image_shape,
     check_names,
     check_prices,
     check_table,
     encode_labels,
 )
+from fsgym.columns import Columns
+from fsgym.grouping import resolve_groups
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Scaling(NamedTuple):
@@ -61,6 +65,21 @@ class Scaling(NamedTuple):
             return ((np.asarray(X, dtype=np.float64) - self.offset) * self.scale).astype(np.float32)
 
 
+def check_columns(columns: Columns | None, feature_names: tuple[str, ...]) -> Columns:
+    """The columns of the features; ValueError where they have other names."""
+    if columns is None:
+        return Columns.of_numbers(feature_names)
+    if not isinstance(columns, Columns):
+        raise TypeError(f"columns must be a fsgym.columns.Columns, got {type(columns).__name__}")
+    if columns.feature_names != feature_names:
+        wrong = next((n for n in feature_names if n not in columns.feature_names), len(feature_names))
+        raise ValueError(
+            f"columns must have the {len(feature_names)} features of X in their order, got {columns.n_features} "
+            f"(first difference: {wrong!r})"
+        )
+    return columns
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """An immutable table of features and labels, with names, groups and prices.
@@ -78,11 +97,13 @@ class Dataset:
         All labels in sorted order; by default those found in ``y``.
     feature_names : sequence of n_features str, optional
         By default ``x0, x1, ...``.
-    groups : sequence of sequences of int, or array-like of shape (n_features,), optional
-        The features that one acquisition reveals, as lists of column indices or as one group number per column.
-        Groups partition the features. By default every feature is an acquisition of its own.
+    groups : mapping name -> names, sequence of sequences of int, or array-like of shape (n_features,), optional
+        The features that one acquisition reveals: names of columns or features by name of the group, as
+        ``{"blood_count": ["wbc", "hgb"]}``, where a column that is not named is a group of its own; or lists of feature
+        indices; or one group number per feature. Groups partition the features. By default every feature is an
+        acquisition of its own.
     group_names : sequence of str, optional
-        Names of the groups, in order.
+        Names of the groups, in order, unless ``groups`` has them.
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
         Default price of each acquisition, in a unit of your choice; by default 1 each.
     image_shape : (int, int), optional
@@ -91,6 +112,10 @@ class Dataset:
         Smallest and largest possible value of each feature; by default those of ``X``.
     name : str
         A short name for messages and reports.
+    columns : Columns, optional
+        The columns of the table that the features encode; by default each feature is a column of numbers.
+    units : mapping name of a column -> unit, optional
+        Such as ``{"crp": "mg/l"}``; shown beside values.
 
     Raises
     ------
@@ -114,6 +139,7 @@ class Dataset:
     image_shape: tuple[int, int] | None
     bounds: tuple[NDArray[np.float32], NDArray[np.float32]]
     name: str
+    columns: Columns
 
     def __init__(
         self,
@@ -122,18 +148,26 @@ class Dataset:
         *,
         classes: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
-        groups: Sequence[Sequence[int]] | ArrayLike | None = None,
+        groups: Mapping[str, Sequence[str]] | Sequence[Sequence[int]] | ArrayLike | None = None,
         group_names: Sequence[str] | None = None,
         costs: ArrayLike | Mapping[str, float] | None = None,
         image_shape: tuple[int, int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         name: str = "data",
+        columns: Columns | None = None,
+        units: Mapping[str, str] | None = None,
     ) -> None:
         table = check_table(X)
         n_samples, n_features = table.shape
         codes, labels = encode_labels(y, n_samples, classes)
+        if feature_names is None and columns is not None:
+            feature_names = columns.feature_names
         names = check_names(feature_names, n_features)
-        members = None if groups is None else check_groups(groups, n_features)
+        columns = check_columns(columns, names).with_units(units)
+        members = None
+        if groups is not None:
+            members, listed_names = resolve_groups(groups, columns)
+            group_names = listed_names if group_names is None else group_names
         acquisitions = names
         if members is not None:
             acquisitions = check_names(group_names, len(members), "group_names", "group {}")
@@ -153,6 +187,7 @@ class Dataset:
         put(self, "image_shape", shape)
         put(self, "bounds", (low, high))
         put(self, "name", str(name))
+        put(self, "columns", columns)
         put(self, "costs", None)
         if costs is not None:
             prices = check_prices(costs, acquisitions)
@@ -188,8 +223,9 @@ class Dataset:
 
         A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
         ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
-        acquisition of its own). All others stay the same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps
-        ``classes``; pass ``classes=None`` if it has other labels.
+        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round. All others stay the
+        same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has
+        other labels.
 
         Parameters
         ----------
@@ -213,11 +249,19 @@ class Dataset:
             parameters["bounds"] = None
         if "groups" in changes:
             parameters |= {"group_names": None, "costs": None}
+        if "feature_names" in changes:
+            parameters["columns"] = None
+        if changes.get("columns") is not None:
+            parameters["feature_names"] = None
         return Dataset(**(parameters | changes))
 
     def _parameters(self) -> dict[str, Any]:
         """The arguments that recreate this data set."""
         return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.classes[self.y]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table that the features encode: one column per column, with levels as text and None for missing ones."""
+        return self.columns.decode(self.X)
 
     def rows(self, index: ArrayLike) -> Dataset:
         """The data set of some rows (indices or a bool mask); classes and bounds stay the same.
@@ -237,7 +281,7 @@ class Dataset:
         return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds)
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
-        """The data set with scaled features.
+        """The data set with scaled features, each of which is a column of numbers without a unit.
 
         ``by`` is a ``Scaling``, or a data set whose range of each feature is mapped to [-1, 1]; by default this data
         set. Raises ValueError when ``by`` has another number of features.
@@ -250,7 +294,8 @@ class Dataset:
                 f"the scaling must have {self.n_features} features, got offset of shape {np.shape(scaling.offset)}"
             )
         low, high = (scaling.apply(b) for b in self.bounds)
-        return self.replace(X=scaling.apply(self.X), bounds=(low, high))
+        plain = Columns.of_numbers(self.feature_names)
+        return self.replace(X=scaling.apply(self.X), bounds=(low, high), columns=plain)
 
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """A random stratified split into two data sets of disjoint rows.
