@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.checks import brief
+from fsgym.columns import MISSING_WORDS, as_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING_WORDS = ("?", "NA", "N/A", "NaN", "nan", "null", "None")  # read as missing in a column of numbers
-NOT_A_CLASS = {"", *MISSING_WORDS, "NULL", "NAN", "<NA>", "NaT", "n/a", "#N/A"}
+NOT_A_CLASS = {*MISSING_WORDS, "NULL", "NAN", "<NA>", "NaT", "n/a", "#N/A"}
 MOST_LEVELS = 50  # of a text column
 FEWEST_TEXTS, FEWEST_INTEGERS, FEWEST_IDS = 10, 100, 20  # rows from which distinct texts, integers, ids are identifiers
 ID_WORDS = {"id", "pid", "mrn", "uuid", "nr", "number", "index"}  # words of a name that announce an identifier
@@ -169,22 +169,16 @@ def plain_numbers(column: pd.Series) -> pd.Series | None:
     return numbers if (numbers.notna() == plain.notna()).all() else None
 
 
-def as_numbers(column: pd.Series) -> pd.Series:
-    """The column as float64; a cell that is not a plain number becomes NaN. ValueError where none is a number."""
-    import pandas as pd
-
-    values = column.astype(column.cat.categories.dtype) if column.dtype.name == "category" else column
-    if not pd.api.types.is_numeric_dtype(values.dtype):
-        values = values.astype(object)
-        values = values.where([not isinstance(v, _NOT_NUMBERS) for v in values], np.nan)
-    numbers: Any = pd.to_numeric(values, errors="coerce")
-    if not numbers.notna().any() and column.notna().any():
+def check_numeric(column: pd.Series) -> None:
+    """ValueError where a column that is to be numbers has cells, but no plain number, or dates."""
+    name = str(column.name)
+    dates = column.dtype == object and any(issubclass(kind, _TIMES) for kind in set(map(type, column)))
+    if dates or (np.isnan(as_numbers(column, name, odd_is_missing=True)).all() and column.notna().any()):
         first = column[column.notna()].iloc[0]
         raise ValueError(
-            f"numeric names {str(column.name)!r}, but none of its cells is a plain number (the first is "
-            f"{brief(first)}); write them as plain numbers, such as 1499.5"
+            f"numeric names {name!r}, but none of its cells is a plain number (the first is {_quoted(str(first))}); "
+            "write them as plain numbers, such as 1499.5"
         )
-    return numbers.astype(np.float64)
 
 
 def _option(option: str, name: str) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fsgym.datasets.files import read_csv
-from fsgym.datasets.suspicions import as_numbers, find_label_suspicion, find_note, find_suspicion, plain_numbers
+from fsgym.datasets.suspicions import check_numeric, find_label_suspicion, find_note, find_suspicion, plain_numbers
+from fsgym.datasets.tables import read_table
 from support.problems import FOLDER, needs_folder
 from support.refusals import refused
 
@@ -136,11 +136,13 @@ def test_numbers_in_text():
     assert plain_numbers(pd.Series(["1", "?", None, "2.5"])).tolist()[::3] == [1, 2.5]  # type: ignore[union-attr]
     for values in (["1", "x"], [True, None], [datetime.date(2020, 1, 1)]):
         assert plain_numbers(pd.Series(values, dtype=object)) is None
-    np.testing.assert_array_equal(as_numbers(pd.Series(["1", "<2", None])), [1, np.nan, np.nan])
-    np.testing.assert_array_equal(as_numbers(pd.Series(["1", "x"], dtype="category")), [1, np.nan])
-    refused(
-        ValueError, "numeric names 'c'.*the first is '12 mg'", pd.Series(["12 mg", None], name="c"), call=as_numbers
-    )
+
+
+def test_numbers_on_request():
+    for values in (["1", "<2", None], [None, None], [1, 2], ["x", "3"]):
+        check_numeric(pd.Series(values, name="c"))
+    for values in (["12 mg", None], [datetime.date(2020, 1, 1)], ["NA", "x"]):
+        refused(ValueError, "numeric names 'c'.*none of its cells", pd.Series(values, name="c"), call=check_numeric)
 
 
 @needs_folder
@@ -151,7 +153,7 @@ def test_no_column_of_the_folder_is_suspicious_unless_listed():
     for name, record in manifest.items():
         if record["format"] != "csv" or name == "kddcup99_10percent":
             continue
-        frames = [read_csv(Path(str(FOLDER)) / entry["file"], loose=True) for entry in record["files"]]
+        frames = [read_table(Path(str(FOLDER)) / entry["file"]) for entry in record["files"]]
         frame = pd.concat(frames, ignore_index=True)
         assert find_label_suspicion(frame["target"]) is None
         for column in frame.columns.drop("target"):
