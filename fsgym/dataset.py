@@ -218,6 +218,35 @@ class Dataset:
         """Names of the acquisitions: of the groups, or of the features where there are no groups."""
         return self.feature_names if self.group_names is None else self.group_names
 
+    def resolve_groups(self, groups: Any) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
+        """Groups as feature indices, and their names, from names of columns or positions of features, as in ``groups``.
+
+        A group without a name has that of its column if it is the only one, otherwise "group" and its number.
+        """
+        own = {} if self.groups is None else dict(zip(self.acquisition_names, self.groups, strict=True))
+        members, names = resolve_groups(groups, self.columns, own)
+        if names is None:
+            names = tuple(self._group_name(g, group) for g, group in enumerate(members))
+            names = names if len(set(names)) == len(names) else tuple(f"group {g}" for g in range(len(members)))
+        return members, names
+
+    def with_groups(self, groups: Any) -> Dataset:
+        """The data set with other groups, by names or positions as in ``groups``, and without prices.
+
+        Examples
+        --------
+        >>> from fsgym import Dataset
+        >>> data = Dataset([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0]], [0, 1], feature_names=["age", "wbc", "hgb"])
+        >>> data.with_groups({"blood_count": ["wbc", "hgb"]}).acquisition_names
+        ('age', 'blood_count')
+        """
+        members, names = self.resolve_groups(groups)
+        return self.replace(groups=members, group_names=names)
+
+    def _group_name(self, number: int, members: Sequence[int]) -> str:
+        whole = [c.name for c, f in zip(self.columns, self.columns.features) if set(f) == set(members)]
+        return whole[0] if whole else f"group {number}"
+
     def replace(self, **changes: Any) -> Dataset:
         """The data set with some of its parameters replaced.
 

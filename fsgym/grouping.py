@@ -10,6 +10,12 @@ from numpy.typing import ArrayLike
 from fsgym.checks import brief, check_groups, explain_unknown
 from fsgym.columns import Columns
 
+
+def default_names(n_features: int) -> list[str]:
+    """The names of features that have none: x0, x1, ..."""
+    return [f"x{i}" for i in range(n_features)]
+
+
 Groups = tuple[tuple[int, ...], ...]
 
 
