@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,48 +22,10 @@ from fsgym.checks import (
 from fsgym.columns import Columns
 from fsgym.grouping import resolve_groups
 from fsgym.row_groups import encode_row_groups, has_other_length, n_groups_of_classes, split_by_groups
+from fsgym.scaling import Scaling
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class Scaling(NamedTuple):
-    """An affine map of each feature: to the range [-1, 1] (``fit``), or to mean 0 and deviation 1 (``standard``).
-
-    A constant feature becomes 0. ``offset`` and ``scale`` are float64 of shape (n_features,); values become
-    ``(x - offset) * scale``.
-    """
-
-    offset: NDArray[np.float64]
-    scale: NDArray[np.float64]
-
-    @classmethod
-    def fit(cls, X: NDArray) -> Scaling:
-        """The map of each column's range in ``X`` (n_samples, n_features) to [-1, 1]; NaN is ignored."""
-        X = np.asarray(X, dtype=np.float64)
-        known = ~np.isnan(X)
-        low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
-        high = np.where(known, X, -np.inf).max(axis=0, initial=-np.inf)
-        low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
-        width = high - low
-        scale = np.divide(2.0, width, out=np.zeros_like(width), where=width > 0)
-        return cls((low + high) / 2.0, scale)
-
-    @classmethod
-    def standard(cls, X: NDArray) -> Scaling:
-        """The map of each column of ``X`` (n_samples, n_features) to z-scores; NaN is ignored."""
-        X = np.asarray(X, dtype=np.float64)
-        known = ~np.isnan(X)
-        count = np.maximum(known.sum(axis=0), 1)
-        mean = np.where(known, X, 0.0).sum(axis=0) / count
-        deviation = np.sqrt(np.where(known, (X - mean) ** 2, 0.0).sum(axis=0) / count)
-        varies = deviation > 1e-12 * np.abs(mean)  # the deviation of a constant is a rounding error, not 0
-        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
-
-    def apply(self, X: NDArray) -> NDArray[np.float32]:
-        """Scaled values, float32; values outside the fitted range are not clipped."""
-        with np.errstate(over="ignore"):
-            return ((np.asarray(X, dtype=np.float64) - self.offset) * self.scale).astype(np.float32)
 
 
 def check_columns(columns: Columns | None, feature_names: tuple[str, ...]) -> Columns:
@@ -260,49 +222,40 @@ class Dataset:
     def replace(self, **changes: Any) -> Dataset:
         """The data set with some of its parameters replaced.
 
-        A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
+                A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
         ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
-<<<<<<< HEAD
-        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round. All others stay the
-        same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has
-        other labels.
-=======
-        acquisition of its own); ``row_groups`` when ``X`` or ``y`` is replaced by one of another length. All others
-        stay the same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if
-        it has other labels.
->>>>>>> part-splits
+        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round; ``row_groups`` when
+        ``X`` or ``y`` is replaced by one of another length. All others stay the same: a new ``X`` keeps
+        ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
 
         Parameters
-        ----------
-        **changes
-            As in ``Dataset``; ``y`` holds labels, not codes.
+                ----------
+                **changes
+                    As in ``Dataset``; ``y`` holds labels, not codes.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As in ``Dataset``.
+                Raises
+                ------
+                ValueError, TypeError
+                    As in ``Dataset``.
 
-        Examples
-        --------
-        >>> from fsgym import Dataset
-        >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
-        >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
-        ([1.0, 5.0], None)
+                Examples
+                --------
+                >>> from fsgym import Dataset
+                >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
+                >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
+                ([1.0, 5.0], None)
         """
         parameters = self._parameters()
         if "X" in changes:
             parameters["bounds"] = None
         if "groups" in changes:
             parameters |= {"group_names": None, "costs": None}
-<<<<<<< HEAD
         if "feature_names" in changes:
             parameters["columns"] = None
         if changes.get("columns") is not None:
             parameters["feature_names"] = None
-=======
         if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
             parameters["row_groups"] = None
->>>>>>> part-splits
         return Dataset(**(parameters | changes))
 
     def _parameters(self) -> dict[str, Any]:
