@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agents import model_file
+from agents.arrangement import Arrangement
+from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, is_frame, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
+from fsgym.checks import check_groups
+from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
-from fsgym.evaluation import Trajectories
+from fsgym.grouping import default_names, groups_by_name
 from fsgym.rules import RuleOptions, Rules
+from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS
+from fsgym.trajectories import EpisodeTable, Trajectories
+
+LOGGER = logging.getLogger("fsgym")
 
 
 class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier around a policy. ``fit`` of a subclass trains ``policy_``; this class does the rest.
+    """A classifier around a policy. ``fit`` of a subclass trains a policy; this class does the rest.
+
+    Tables are arrays, which count by position, or DataFrames, which count by the names of their columns: the order of
+    the columns has no effect, other columns are ignored, and text, categories and bools are encoded, one acquisition a
+    column. ``fit`` also takes a ``Dataset``, with its names, groups, prices and units.
 
     Attributes
     ----------
@@ -30,10 +46,15 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     length_parameter : str
         Class attribute: the parameter that sets the length of the training, "" if there is none.
     classes_ : array (n_classes,)
-    n_features_in_ : int
+    n_features_in_ : int, the number of columns
     feature_names_in_ : array of str, if ``X`` had column names
+    columns_ : fsgym.columns.Columns
+        Names, kinds, levels and units of the columns, and their encoding as features.
     rules_ : Rules
+        The rules, for the encoded features and the acquisitions in the order of ``X``; ``rules_.names`` has the names.
     policy_ : Policy
+        The policy, trained on the columns in alphabetical order where they have names; see ``arrangement_``.
+    arrangement_ : Arrangement
     """
 
     policy_class: ClassVar[type[Policy]]
@@ -41,8 +62,11 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
     lam: float
     classes_: NDArray
+    columns_: Columns
     rules_: Rules
     policy_: Policy
+    arrangement_: Arrangement
+    training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -54,45 +78,156 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         for option in OPTIONS:
             setattr(self, option.name, options.get(option.name, option.default))
 
-    def _task(self, X: ArrayLike, y: ArrayLike) -> tuple[Dataset, Rules]:
-        """The checked data, and the rules that the parameters define for them."""
-        dataset = self._dataset(X, y)
-        return dataset, self._rules(dataset)
+    def _task(self, X: Any, y: Any) -> tuple[Dataset, Rules]:
+        """The data to train the policy on, and the rules that the parameters define for them."""
+        dataset = self._training_data(X, y)
+        rules = self._rules(dataset)
+        self._arrange(dataset, rules)
+        return self.arrangement_.dataset(dataset), self.arrangement_.rules(rules)
+
+    def _arrange(self, dataset: Dataset, rules: Rules) -> None:
+        """Set everything that follows from the training data before the policy is trained."""
+        self.classes_, self.columns_ = dataset.classes, dataset.columns
+        self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
+        described = describe_error_costs(rules.error_costs, self.classes_.tolist())
+        if described:
+            LOGGER.info("error costs: %s", described)
+
+    def _set_policy(self, policy: Any) -> None:
+        """Set the trained policy, and its rules in the order of the user."""
+        self.policy_ = policy
+        self.rules_ = self.arrangement_.rules_of_user(policy.rules)
 
     def _rules(self, dataset: Dataset, **changes: Any) -> Rules:
         """The rules that the parameters define for the data, with some options replaced by ``changes``."""
-        return Rules.for_dataset(dataset, **{o.name: getattr(self, o.name) for o in OPTIONS} | changes)
+        options = {o.name: getattr(self, o.name) for o in OPTIONS} | changes
+        groups, columns = options["groups"], dataset.columns
+        if groups is not None and not isinstance(groups, Mapping) and not columns.is_plain:  # positions of columns
+            options["groups"] = [
+                [i for k in members for i in columns.features[k]] for members in check_groups(groups, len(columns))
+            ]
+        return Rules.for_dataset(dataset, **options)
 
-    def _dataset(self, X: ArrayLike, y: ArrayLike) -> Dataset:
-        """The training data, checked."""
+    def _training_data(self, X: Any, y: Any) -> Dataset:
+        """The training data, checked, in the order of the user."""
+        X = as_frame(X)
+        if isinstance(X, Dataset):
+            if y is not None:
+                raise TypeError("y must be left out where X is a Dataset, which has its own labels")
+            dataset = X
+        elif is_frame(X):
+            dataset = dataset_of_frame(X, y)
+        else:
+            dataset = self._dataset_of_array(X, y)
+        check_two_classes(dataset)
+        self._set_names(dataset)
+        return dataset
+
+    def _set_names(self, dataset: Dataset) -> None:
+        self.n_features_in_ = len(dataset.columns)
+        self.__dict__.pop("feature_names_in_", None)
+        if list(dataset.columns.names) != default_names(len(dataset.columns)):
+            self.feature_names_in_ = np.array(dataset.columns.names, dtype=object)
+
+    def _dataset_of_array(self, X: ArrayLike, y: ArrayLike) -> Dataset:
         with np.errstate(over="ignore", invalid="ignore"):  # the check sums all values, which may overflow
             X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
             raise ValueError(f"y must have at least two classes, got one class only: {classes.tolist()}")
-        names = getattr(self, "feature_names_in_", None)
-        return Dataset(X, y, classes=classes, feature_names=None if names is None else list(names))
+        return Dataset(X, y, classes=classes)
 
-    def _check_rows(self, X: ArrayLike) -> NDArray[np.float32]:
-        """The rows to classify, checked."""
+    def _features(self, X: Any, missing_columns: MissingColumns = "error") -> NDArray[np.float32]:
+        """The features of the rows to classify, checked, float32 (n_samples, n_features) in the order of the user."""
         check_is_fitted(self, "policy_")
-        with np.errstate(over="ignore", invalid="ignore"):
-            return validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
+        X = as_frame(X)
+        has_columns = hasattr(self, "feature_names_in_")
+        if isinstance(X, Dataset):
+            X = X.to_frame() if has_columns else X.X
+        if is_frame(X) and has_columns and has_names(X):
+            return self.columns_.encode(X, missing_columns)
+        if missing_columns != "error":
+            raise ValueError(
+                f"missing_columns={missing_columns!r} needs a table with names, and a model fitted on such a table"
+            )
+        if is_frame(X) and not has_names(X) and X.shape[1] == len(self.columns_):
+            return self.columns_.encode(X.set_axis(self.columns_.names, axis=1))
+        if all(column.kind == "number" for column in self.columns_):
+            with np.errstate(over="ignore", invalid="ignore"):
+                return validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
+        rows = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
+        import pandas as pd
 
-    def trajectories(self, X: ArrayLike) -> Trajectories:
-        """The acquisitions for each row of ``X`` in their order, and the answers as indices into ``classes_``."""
-        rows = self._check_rows(X)
-        return self.policy_.trajectories(rows)
+        return self.columns_.encode(pd.DataFrame(rows, columns=list(self.columns_.names)))
 
-    def predict(self, X: ArrayLike) -> NDArray:
-        """The predicted class of each row of ``X``, (n_samples,)."""
-        answers = self.trajectories(X).answers
+    def labelled_dataset(self, X: Any, y: Any = None, missing_columns: MissingColumns = "error") -> Dataset:
+        """Rows with labels as a data set with the columns and classes of the training data, as ``evaluate`` needs it.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Dataset, as in ``predict``
+        y : array-like of shape (n_samples,), the labels; None for a ``Dataset``
+        missing_columns : {"error", "unavailable"}
+            As in ``predict``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If labels are missing, or not among ``classes_``.
+        """
+        features = self._features(X, missing_columns)
+        name = "data"
+        row_groups = None
+        if isinstance(X, Dataset):
+            if y is not None:
+                raise TypeError("y must be left out where X is a Dataset, which has its own labels")
+            y, name, row_groups = X.classes[X.y], X.name, X.row_groups
+        if y is None:
+            raise ValueError("y must have the labels of the rows, got None; use predict for rows without labels")
+        members, names = self.rules_.groups, self.rules_.names
+        grouped: dict[str, Any] = {"groups": members, "group_names": names}
+        if members == tuple((i,) for i in range(self.rules_.n_features)) and names == self.columns_.feature_names:
+            grouped = {}
+        y = same_kind(column_or_1d(y, warn=True), self.classes_)
+        return Dataset(
+            features, y, classes=self.classes_, columns=self.columns_, row_groups=row_groups, name=name, **grouped
+        )
+
+    def trajectories(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> Trajectories:
+        """The acquisitions for each row of ``X`` in their order, and the answers as indices into ``classes_``.
+
+        Acquisitions are indices into ``rules_.names``; ``to_frame()`` of the result shows names and values.
+        """
+        features = self._features(X, missing_columns)
+        return replace(self._act(features), table=EpisodeTable(features, self.rules_, self.columns_, self.classes_))
+
+    def _act(self, features: NDArray[np.float32]) -> Trajectories:
+        """Classify rows of features in the order of the user."""
+        return self.arrangement_.trajectories(self.policy_.trajectories(self.arrangement_.rows(features)))
+
+    def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
+        """The predicted class of each row of ``X``, (n_samples,).
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_features_in_), DataFrame, Series or Dataset
+            Where the model has names, a DataFrame counts by name: columns in any order, others are ignored. A Series is
+            one row. NaN is unavailable. A level that was not in the training data is unavailable, too, with a warning.
+        missing_columns : {"error", "unavailable"}
+            Whether a column that a DataFrame lacks is an error, or unavailable for every row.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing or holds something else than in training.
+        """
+        answers = self._act(self._features(X, missing_columns)).answers
         return self.classes_[answers]
 
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """The features acquired to classify each row of ``X``, bool (n_samples, n_features)."""
-        return self.trajectories(X).acquired
+    def features_used(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray[np.bool_]:
+        """The columns acquired to classify each row of ``X``, bool (n_samples, n_features_in_)."""
+        return self.columns_.of_features(self._act(self._features(X, missing_columns)).acquired)
 
     def estimate_loss(self, X: ArrayLike, y: ArrayLike, cv: Any = 5, groups: ArrayLike | None = None) -> LossEstimate:
         """Estimate the loss on other data from the same distribution, by cross-validation.
@@ -131,53 +266,63 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         return estimate_loss(self, X, y, cv, groups)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Save policy, rules, class labels and feature names to a model file (safetensors with a JSON header).
+        """Save policy, rules, class labels, columns and units to a model file (safetensors with a JSON header).
 
         Raises OSError if the file cannot be written, TypeError for class labels other than numbers and text.
         """
         check_is_fitted(self, "policy_")
-        model_file.save(path, self.policy_, self._labels())
+        model_file.save(path, self.policy_, model_file.labels_as_json(self._labels()))
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
         """Load a fitted classifier from a model file, without executing anything in it or importing training code.
 
-        The rules become the parameters of the classifier. Its other parameters, which controlled the training, are not
-        in the file and have their defaults.
+        The rules become the parameters of the classifier, by name where the model has names. Its other parameters,
+        which controlled the training, are not in the file and have their defaults.
 
         Raises OSError if the file cannot be read, ValueError if it is damaged or contains another kind of model.
         """
         policy, header = model_file.load(path, cls.policy_class)
         if "classes" not in header:
             raise ValueError(f"{path} contains a policy without class labels; load it with the agent, as in RCPI.load")
-        model = cls(**policy.rules.options())
         try:
-            model._restore(policy, header)
+            labels = model_file.read_labels(header, policy.rules)
+            model = cls(**rule_parameters(labels.arrangement.rules_of_user(policy.rules), labels))
+            model._restore(policy, header, labels)
         except model_file.DAMAGE_ERRORS as error:
             raise model_file.damage_error(path, error) from None
         return model
 
-    def _labels(self) -> dict[str, Any]:
-        """Class labels and feature names for the header of a model file."""
-        names = getattr(self, "feature_names_in_", None)
-        return {
-            "classes": model_file.labels_to_json(self.classes_),
-            "classes_dtype": self.classes_.dtype.str,
-            "feature_names": None if names is None else [str(v) for v in names],
-        }
+    def _labels(self) -> model_file.Labels:
+        """Everything in user terms, for the header of a model file."""
+        named = hasattr(self, "feature_names_in_")
+        return model_file.Labels(self.classes_, self.columns_, named, self.arrangement_, self.training_data_)
 
-    def _restore(self, policy: Any, header: dict[str, Any]) -> None:
-        """Set the fitted attributes from a model file; one of ``DAMAGE_ERRORS`` if the labels do not fit."""
-        rules: Rules = policy.rules
-        classes = model_file.labels_from_json(header["classes"], header["classes_dtype"])
-        names = header["feature_names"]
-        if len(classes) != rules.n_classes:
-            raise ValueError(f"{len(classes)} class labels for {rules.n_classes} classes")
-        if names is not None and not (isinstance(names, list) and all(isinstance(v, str) for v in names)):
-            raise ValueError("feature names must be a list of strings")
-        if names is not None and len(names) != rules.n_features:
-            raise ValueError(f"{len(names)} feature names for {rules.n_features} features")
-        self.classes_, self.rules_, self.policy_ = classes, rules, policy
-        self.n_features_in_ = rules.n_features
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
+    def _restore(self, policy: Any, header: dict[str, Any], labels: model_file.Labels) -> None:
+        """Set the fitted attributes from a model file; one of ``DAMAGE_ERRORS`` if they do not fit."""
+        self.classes_, self.columns_, self.arrangement_ = labels.classes, labels.columns, labels.arrangement
+        self.training_data_ = labels.training_data
+        self.n_features_in_ = len(labels.columns)
+        if labels.named:
+            self.feature_names_in_ = np.array(labels.columns.names, dtype=object)
+        self._set_policy(policy)
+
+
+def rule_parameters(rules: Rules, labels: model_file.Labels) -> dict[str, Any]:
+    """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
+    options: dict[str, Any] = {**rules.options()}
+    if not labels.named:
+        return options
+    columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
+    options["groups"] = groups_by_name(rules.groups, names, columns) or None
+    for name in ("costs", "unrelated_costs"):
+        if isinstance(options[name], list):
+            options[name] = dict(zip(names, options[name], strict=True))
+    for name in ("related", "prerequisites"):
+        matrix = getattr(rules, name)
+        if matrix is not None:
+            options[name] = {names[j]: [names[i] for i in np.flatnonzero(matrix[j])] for j in range(len(names))}
+    if options["error_costs"] is not None:
+        rows = rules.error_costs.tolist()
+        options["error_costs"] = {a: dict(zip(classes, row, strict=True)) for a, row in zip(classes, rows, strict=True)}
+    return options

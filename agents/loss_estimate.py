@@ -13,7 +13,6 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 
 from fsgym.checks import is_integer
-from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.row_groups import encode_row_groups, shared_group
 
@@ -67,7 +66,6 @@ def estimate_loss(
     total, n_evaluations, folds = np.zeros(n), np.zeros(n), []
     for train, test in _folds(X, y, cv, groups):
         model = clone(classifier).fit(_safe_indexing(X, train), _safe_indexing(y, train))
-        rows = model._check_rows(_safe_indexing(X, test))
         labels = np.asarray(_safe_indexing(y, test))
         unseen = ~np.isin(labels, model.classes_)
         if unseen.any():
@@ -75,7 +73,7 @@ def estimate_loss(
                 f"every class needs training rows in all folds, {labels[unseen][0]!s} has none in one of them; "
                 + ("use fewer folds" if groups is None else "use fewer folds, or drop a class that only one group has")
             )
-        folds.append(evaluate(model.policy_, Dataset(rows, labels, classes=model.classes_), model.rules_))
+        folds.append(evaluate(model, _safe_indexing(X, test), labels))
         np.add.at(total, test, folds[-1].losses)
         np.add.at(n_evaluations, test, 1)
     losses, evaluated = np.full(n, np.nan), n_evaluations > 0

@@ -9,12 +9,14 @@ import tempfile
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.arrangement import Arrangement
 from agents.policy import Policy
+from fsgym.columns import Columns
 from fsgym.rules import Rules
 
 MODEL_FORMAT = "fsgym-model-2"
@@ -126,6 +128,64 @@ def _pop_rules(arrays: dict[str, NDArray], header: dict[str, Any]) -> Rules:
 def damage_error(path: str | os.PathLike, error: Exception) -> ValueError:
     """The error to raise for a file with invalid content; ``error`` is the one found in it."""
     return ValueError(f"{path} is damaged: {_one_line(error)}")
+
+
+class Labels(NamedTuple):
+    """What a model file says in the user's terms.
+
+    Attributes
+    ----------
+    classes : array (n_classes,)
+    columns : Columns, in the order of the user
+    named : bool, whether the columns have names
+    arrangement : Arrangement of the policy
+    training_data : where the training data came from, or None
+    """
+
+    classes: NDArray
+    columns: Columns
+    named: bool
+    arrangement: Arrangement
+    training_data: dict[str, Any] | None
+
+
+def labels_as_json(labels: Labels) -> dict[str, Any]:
+    """The labels as entries of the header; TypeError for class labels other than numbers and text."""
+    return {
+        "classes": labels_to_json(labels.classes),
+        "classes_dtype": labels.classes.dtype.str,
+        "columns": labels.columns.to_json(),
+        "named": labels.named,
+        "features": labels.arrangement.features.tolist(),
+        "acquisitions": labels.arrangement.acquisitions.tolist(),
+        "training_data": labels.training_data,
+    }
+
+
+def read_labels(header: Mapping[str, Any], rules: Rules) -> Labels:
+    """The labels from the header of a file; one of ``DAMAGE_ERRORS`` if they are damaged or do not fit the rules."""
+    classes = labels_from_json(header["classes"], header["classes_dtype"])
+    if len(classes) != rules.n_classes:
+        raise ValueError(f"{len(classes)} class labels for {rules.n_classes} classes")
+    columns, named = Columns.from_json(header["columns"]), header["named"]
+    if columns.n_features != rules.n_features or not isinstance(named, bool):
+        raise ValueError(f"the columns have {columns.n_features} features, and the rules {rules.n_features}")
+    arrangement = Arrangement(
+        _permutation(header["features"], rules.n_features), _permutation(header["acquisitions"], rules.n_acquisitions)
+    )
+    training_data = header["training_data"]
+    if training_data is not None and not isinstance(training_data, dict):
+        raise ValueError("the description of the training data must be a JSON object")
+    return Labels(classes, columns, named, arrangement, training_data)
+
+
+def _permutation(values: Any, n: int) -> NDArray[np.int64]:
+    """The values as int64 (n,); ValueError unless they are 0 to n - 1 in some order."""
+    if not isinstance(values, list) or len(values) != n or not all(type(v) is int for v in values):
+        raise ValueError(f"an order must be a list of {n} whole numbers")
+    if sorted(values) != list(range(n)):
+        raise ValueError(f"an order must have each number from 0 to {n - 1} once")
+    return np.array(values, dtype=np.int64)
 
 
 def labels_to_json(classes: NDArray) -> list:

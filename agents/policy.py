@@ -11,9 +11,10 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
-from fsgym.evaluation import Trajectories, play
+from fsgym.evaluation import play
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+from fsgym.trajectories import Trajectories
 
 
 class Policy(ABC):

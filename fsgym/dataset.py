@@ -222,7 +222,7 @@ class Dataset:
     def replace(self, **changes: Any) -> Dataset:
         """The data set with some of its parameters replaced.
 
-                A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
+        A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
         ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
         acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round; ``row_groups`` when
         ``X`` or ``y`` is replaced by one of another length. All others stay the same: a new ``X`` keeps

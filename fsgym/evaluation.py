@@ -4,42 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules
-from fsgym.rules import kernels as mdp
+from fsgym.trajectories import EpisodeTable, Trajectories, price_orders
+
+if TYPE_CHECKING:
+    pass
 
 ROWS_PER_BATCH = 4096  # evaluated at a time; bounds the memory of the observations
-
-
-@dataclass(frozen=True, eq=False)
-class Trajectories:
-    """The acquisitions of each row in their order, and its answer.
-
-    Attributes
-    ----------
-    order : int32 (n_samples, longest), the acquisitions in their order, then -1
-    acquired : bool (n_samples, n_features), the features whose values are known at the end (z)
-    answers : int64 (n_samples,), class codes
-    forfeited : bool (n_samples,), whether an illegal action ended the episode
-    """
-
-    order: NDArray[np.int32]
-    acquired: NDArray[np.bool_]
-    answers: NDArray[np.int64]
-    forfeited: NDArray[np.bool_]
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Number of acquisitions for each row, int64 (n_samples,)."""
-        return (self.order >= 0).sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +29,8 @@ class Evaluation:
     ----------
     accuracy, balanced_accuracy : float
     sparsity : float, 1 minus the mean share of features used (Dulac-Arnold et al., 2012, section 6)
-    n_features, n_acquisitions : float, mean numbers of features used and of acquisitions paid for, per row
+    n_features, n_acquisitions : float, mean numbers of features used and of acquisitions paid for, per row; the
+        features of one category count once
     spent : float, mean total price of the acquisitions of a row, in the unit of ``costs``
     acquisition_cost : float, ``lam * spent``
     error_cost : float, mean error cost
@@ -108,7 +88,7 @@ class Evaluation:
         )
 
 
-def evaluate(policy: Any, env_or_dataset: Any, rules: Rules | None = None) -> Evaluation:
+def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = None) -> Evaluation:
     """Run a policy on every row of a data set; measure accuracy, features used, costs and loss.
 
     Parameters
@@ -117,15 +97,19 @@ def evaluate(policy: Any, env_or_dataset: Any, rules: Rules | None = None) -> Ev
         A fitted classifier with ``features_used`` (and ``trajectories``, if it acquires features in an order); an
         object with ``predict(observation, ...)`` as in Stable-Baselines3; or a callable
         ``(observations, action_masks) -> actions`` on batches.
-    env_or_dataset : gymnasium environment of this package, or Dataset
-        The data to evaluate on; all rows are used once.
+    data : gymnasium environment of this package, Dataset, or table (n_samples, n_columns)
+        The data to evaluate on; all rows are used once. A table is an array or a DataFrame, and needs ``y``. A
+        classifier of ``agents`` finds its columns in a DataFrame or ``Dataset`` by name.
+    y : array-like of shape (n_samples,), optional
+        The labels of a table.
     rules : Rules, optional
-        By default those of the environment; for a ``Dataset``, ``Rules.for_dataset(dataset)``.
+        By default those that the classifier was trained with (``rules_``), else those of the environment, else
+        ``Rules.for_dataset``.
 
     Raises
     ------
     TypeError, ValueError
-        If the policy is none of these, or its features or classes are not those of the data.
+        If the policy is none of these, its features or classes are not those of the data, or ``y`` is missing.
 
     Examples
     --------
@@ -135,9 +119,16 @@ def evaluate(policy: Any, env_or_dataset: Any, rules: Rules | None = None) -> Ev
     >>> result.n_features
     0.0
     """
-    dataset, rules = _dataset_and_rules(env_or_dataset, rules)
+    if isinstance(y, Rules):  # the third argument of fsgym 0.1
+        y, rules = None, y
+    if hasattr(policy, "steps"):  # a Pipeline: evaluate its last step on the transformed table
+        data, policy = policy[:-1].transform(data), policy[-1]
+    if callable(getattr(policy, "labelled_dataset", None)):
+        return _evaluate_agent(policy, data, y, rules)
+    dataset, rules = _dataset_and_rules(data, y, rules, getattr(policy, "classes_", None))
     if hasattr(policy, "features_used"):
-        return _evaluate_estimator(policy, dataset, rules)
+        X = data if y is not None else _as_fitted(policy, dataset)
+        return _evaluate_estimator(policy, dataset, rules, X)
     if callable(getattr(policy, "trajectories", None)):
         return _evaluate_trajectories(policy.trajectories(dataset.X, rules), dataset, rules)
     return _evaluate_trajectories(play(as_actor(policy), dataset, rules), dataset, rules)
@@ -220,24 +211,59 @@ class _LossScorer:
         self.rules = rules
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        if hasattr(estimator, "steps"):  # a Pipeline: evaluate its last step on the transformed table
-            X, estimator = estimator[:-1].transform(X), estimator[-1]
-        table = np.asarray(X, dtype=np.float32)
-        dataset = Dataset(table, y, classes=estimator.classes_)
-        return -_evaluate_estimator(estimator, dataset, self.rules, X).loss
+        return -evaluate(estimator, X, y, rules=self.rules).loss
 
 
-def _dataset_and_rules(env_or_dataset: Any, rules: Rules | None) -> tuple[Dataset, Rules]:
-    if isinstance(env_or_dataset, Dataset):
-        return env_or_dataset, rules or Rules.for_dataset(env_or_dataset)
-    env = getattr(env_or_dataset, "unwrapped", env_or_dataset)
-    if not isinstance(getattr(env, "dataset", None), Dataset):
-        raise TypeError(f"evaluate needs a Dataset or an environment of fsgym, got {type(env_or_dataset).__name__}")
-    return env.dataset, rules or env.rules
+def _dataset_and_rules(data: Any, y: Any, rules: Rules | None, classes: Any) -> tuple[Dataset, Rules]:
+    env = getattr(data, "unwrapped", data)
+    if isinstance(getattr(env, "dataset", None), Dataset):
+        dataset, own = env.dataset, env.rules
+    elif isinstance(data, Dataset):
+        dataset, own = data, None
+    elif not hasattr(data, "__len__") or isinstance(data, str | bytes):
+        raise TypeError(f"evaluate needs a table, a Dataset or an environment of fsgym, got {type(data).__name__}")
+    elif y is None:
+        raise TypeError(f"evaluate needs y, the labels, for a table; got {type(data).__name__} alone")
+    else:
+        names = list(data.columns) if hasattr(data, "columns") else None
+        plain = names is not None and all(isinstance(name, str) for name in names)
+        return _with_rules(Dataset(data, y, classes=classes, feature_names=names if plain else None), rules)
+    if y is not None:
+        raise TypeError(f"y must be left out: {type(data).__name__} has its own labels")
+    return _with_rules(dataset, rules or own)
 
 
-def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any = None) -> Evaluation:
-    X = dataset.X if X is None else X
+def _with_rules(dataset: Dataset, rules: Rules | None) -> tuple[Dataset, Rules]:
+    return dataset, rules or Rules.for_dataset(dataset)
+
+
+def _as_fitted(estimator: Any, dataset: Dataset) -> Any:
+    """The features of a data set as the estimator takes them: as a table with names if it was fitted on one."""
+    if not hasattr(estimator, "feature_names_in_"):
+        return dataset.X
+    import pandas as pd
+
+    return pd.DataFrame(dataset.X, columns=list(dataset.feature_names))
+
+
+def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evaluation:
+    """Evaluate a classifier of ``agents``, which knows its columns, classes and rules."""
+    env = getattr(data, "unwrapped", data)
+    if isinstance(getattr(env, "dataset", None), Dataset):
+        data, rules = env.dataset, rules or env.rules
+    dataset = model.labelled_dataset(data, y)
+    own: Rules = model.rules_
+    rules = rules or own
+    if (rules.n_classes, rules.groups) != (own.n_classes, own.groups):
+        raise ValueError(
+            f"rules must have the {own.n_acquisitions} acquisitions and {own.n_classes} classes of the model, got "
+            f"{rules!r}; acquisitions are in the order of the columns in training"
+        )
+    rules.check(dataset)
+    return _evaluate_trajectories(model.trajectories(dataset), dataset, rules)
+
+
+def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) -> Evaluation:
     if callable(getattr(estimator, "trajectories", None)):
         trajectories = estimator.trajectories(X)
         answers = codes_of(estimator.classes_[trajectories.answers], dataset)
@@ -273,47 +299,6 @@ def _evaluate_trajectories(trajectories: Trajectories, dataset: Dataset, rules: 
     return _summarise(dataset, rules, answers, trajectories.acquired, n_paid, spent, admissible, trajectories)
 
 
-def price_orders(
-    rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Total price of the acquisitions of each row, in their order.
-
-    Parameters
-    ----------
-    rules : Rules
-    X : float32 (n_samples, n_features); only which values are missing matters
-    order : int32 (n_samples, longest), acquisitions, then -1
-
-    Returns
-    -------
-    spent : float64 (n_samples,), in the unit of ``costs``
-    n_paid : int64 (n_samples,), number of acquisitions paid for; missing values cost nothing
-    admissible : bool (n_samples,), whether the rules allow all of them
-    """
-    spent, n_paid = np.zeros(len(order)), np.zeros(len(order), np.int64)
-    admissible = np.ones(len(order), bool)
-    state = rules.blank_state()
-    _price_orders(rules.tables, state, X, order, spent, n_paid, admissible)
-    return spent, n_paid, admissible
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _price_orders(t, state, X, order, spent, n_paid, admissible):
-    """Compiled loop of ``price_orders``."""
-    for i in range(len(order)):
-        mdp.start(t, state, 0, X, i)
-        for k in range(order.shape[1]):
-            j = order[i, k]
-            if j < 0:
-                break
-            if state.status[0, j] == mdp.MISSING:
-                continue
-            admissible[i] = admissible[i] and state.legal[0, j] == 1
-            mdp.acquire(t, state, 0, j)
-        spent[i] = state.spent[0]
-        n_paid[i] = state.n_taken[0]
-
-
 def _summarise(
     dataset: Dataset,
     rules: Rules,
@@ -327,12 +312,15 @@ def _summarise(
     correct = answers == dataset.y
     errors = rules.error_costs[answers, dataset.y]
     losses = errors + rules.lam * spent
+    columns_used = dataset.columns.of_features(used)
+    if trajectories is not None and trajectories.table is None:
+        trajectories = replace(trajectories, table=EpisodeTable(dataset.X, rules, dataset.columns, dataset.classes))
     recalls = [correct[dataset.y == k].mean() for k in np.unique(dataset.y)]
     return Evaluation(
         accuracy=float(correct.mean()),
         balanced_accuracy=float(np.mean(recalls)),
-        sparsity=float(1.0 - used.mean()),
-        n_features=float(used.sum(axis=1).mean()),
+        sparsity=float(1.0 - columns_used.mean()),
+        n_features=float(columns_used.sum(axis=1).mean()),
         n_acquisitions=float(n_acquisitions.mean()),
         spent=float(spent.mean()),
         acquisition_cost=float(rules.lam * spent.mean()),

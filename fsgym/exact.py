@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from fsgym.checks import brief, generator_of, is_integer
 from fsgym.dataset import Dataset
-from fsgym.evaluation import Trajectories, evaluate, price_orders
+from fsgym.evaluation import evaluate
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+from fsgym.trajectories import Trajectories, price_orders
 
 
 def all_rows(n: int) -> NDArray[np.float32]:

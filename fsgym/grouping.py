@@ -79,3 +79,23 @@ def _members(group: str, members: Any, columns: Columns, group_names: Mapping[st
         if list(members).count(name) > 1:
             raise ValueError(f"the group {group!r} lists {name!r} twice; remove one")
     return features
+
+
+def groups_by_name(groups: Groups, names: Sequence[str], columns: Columns) -> dict[str, list[str]]:
+    """Groups as a mapping name -> names of columns (or of features, if a group divides a column).
+
+    Groups of one whole column, under its name, are left out.
+    """
+    own = {features: column.name for column, features in zip(columns, map(tuple, columns.features), strict=True)}
+    listed: dict[str, list[str]] = {}
+    for name, members in zip(names, groups, strict=True):
+        if own.get(tuple(members)) == name:
+            continue
+        rest = set(members)
+        listed[name] = []
+        for features, column in own.items():
+            if rest >= set(features):
+                listed[name].append(column)
+                rest -= set(features)
+        listed[name] += [columns.feature_names[i] for i in sorted(rest)]
+    return listed

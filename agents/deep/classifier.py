@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from agents.base import BaseAgentClassifier
 from agents.deep.network import NetworkPolicy, scale_and_clip
+from agents.model_file import Labels
 from fsgym.checks import generator_of
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
@@ -113,8 +113,12 @@ class SB3Classifier(BaseAgentClassifier):
         self.progress_bar = progress_bar
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> SB3Classifier:
-        """Train on ``X`` (n_samples, n_features), NaN where a value is unavailable, and labels ``y`` (n_samples,)."""
+    def fit(self, X: Any, y: Any = None) -> SB3Classifier:
+        """Train on a table ``X`` and labels ``y`` (n_samples,), or on a ``Dataset``.
+
+        ``X`` is an array or DataFrame (n_samples, n_columns), with NaN where a value is unavailable. Text, category and
+        bool columns of a DataFrame are encoded; dates, identifiers and other suspicious columns raise ValueError.
+        """
         dataset, rules = self._task(X, y)
         scaling = Scaling.standard(dataset.X)
         scaled_dataset = Dataset(scale_and_clip(dataset.X, scaling), dataset.y, classes=np.arange(dataset.n_classes))
@@ -131,12 +135,11 @@ class SB3Classifier(BaseAgentClassifier):
             seed=seed,
             progress_bar=self.progress_bar,
         )
-        self.classes_, self.rules_ = dataset.classes, rules
-        self.policy_ = NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules)
+        self._set_policy(NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules))
         return self
 
-    def _restore(self, policy: NetworkPolicy, header: dict[str, Any]) -> None:
-        super()._restore(policy, header)
+    def _restore(self, policy: NetworkPolicy, header: dict[str, Any], labels: Labels) -> None:
+        super()._restore(policy, header, labels)
         self.set_params(algorithm=policy.algorithm, hidden=policy.hidden)
 
     def export(self, path: str | os.PathLike) -> None:

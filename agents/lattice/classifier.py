@@ -15,8 +15,10 @@ from agents.lattice.policy import LatticePolicy
 from agents.lattice.subset_classifier import CrossFit
 from agents.lattice.target import UsageTarget, check_target, find_price
 from agents.limits import MAX_LOSS
+from agents.model_file import Labels
 from agents.parallel import task_runner
 from fsgym.checks import brief, check_n_jobs, check_number, check_random_state, generator_of
+from fsgym.columns import MissingColumns
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
@@ -123,13 +125,17 @@ class LatticeClassifier(BaseAgentClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> LatticeClassifier:
-        """Train on ``X`` (n_samples, n_features), NaN where a value is unavailable, and labels ``y`` (n_samples,)."""
+    def fit(self, X: Any, y: Any = None) -> LatticeClassifier:
+        """Train on a table ``X`` and labels ``y`` (n_samples,), or on a ``Dataset``.
+
+        ``X`` is an array or DataFrame (n_samples, n_columns), with NaN where a value is unavailable. Text, category and
+        bool columns of a DataFrame are encoded; dates, identifiers and other suspicious columns raise ValueError.
+        """
         target = check_target(self.target_cost, self.target_features)
         self._fit_all(X, y, [self], target)
         return self
 
-    def path(self, X: ArrayLike, y: ArrayLike, lams: ArrayLike) -> list[LatticeClassifier]:
+    def path(self, X: Any, y: Any, lams: ArrayLike) -> list[LatticeClassifier]:
         """Return one fitted copy of this classifier per value in ``lams`` (n_values,).
 
         Each copy is identical to one fitted separately with that ``lam`` and the same int ``random_state``. The
@@ -145,13 +151,15 @@ class LatticeClassifier(BaseAgentClassifier):
         self._fit_all(X, y, models)
         return models
 
-    def _fit_all(
-        self, X: ArrayLike, y: ArrayLike, models: list[LatticeClassifier], target: UsageTarget | None = None
-    ) -> None:
+    def _fit_all(self, X: Any, y: Any, models: list[LatticeClassifier], target: UsageTarget | None = None) -> None:
         """Fit several models that differ only in ``lam``."""
-        datasets = [model._dataset(X, y) for model in models]
-        dataset = datasets[0]
-        rules_of_models = [self._rules(dataset, lam=0.0 if target else model.lam) for model in models]
+        given = models[0]._training_data(X, y)
+        rules_of_models = [self._rules(given, lam=0.0 if target else model.lam) for model in models]
+        for model in models:
+            model._set_names(given)
+            model._arrange(given, rules_of_models[0])
+        arrangement = models[0].arrangement_
+        dataset = arrangement.dataset(given)
         kappa = check_number(self.kappa, "kappa", 0.0)
         beta = None if self.beta is None else check_number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
@@ -168,22 +176,25 @@ class LatticeClassifier(BaseAgentClassifier):
 
             for model, rules in zip(models, rules_of_models):
                 if target is None:
-                    result = learn_at(rules)
+                    result = learn_at(arrangement.rules(rules))
                 else:
-                    result = find_price(target, rules, lambda lam: learn_at(self._rules(dataset, lam=lam)))
-                model.policy_, model.history_ = refit(result.policy, run), result.history
-                model.classes_, model.rules_ = dataset.classes, model.policy_.rules
-                model.lam_ = model.rules_.lam
+                    result = find_price(
+                        target,
+                        arrangement.rules(rules),
+                        lambda lam: learn_at(arrangement.rules(self._rules(given, lam=lam))),
+                    )
+                model._set_policy(refit(result.policy, run))
+                model.history_, model.lam_ = result.history, model.rules_.lam
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, missing_columns: MissingColumns = "error") -> NDArray[np.float64]:
         """Class probabilities given the acquired values, float64 (n_samples, n_classes).
 
         ``predict`` returns the class with the highest one, or with ``error_costs`` the class with the lowest expected
         cost.
         """
-        rows = self._check_rows(X)
-        return self.policy_.predict_proba(rows)
+        features = self._features(X, missing_columns)
+        return self.policy_.predict_proba(self.arrangement_.rows(features))
 
-    def _restore(self, policy: LatticePolicy, header: dict[str, Any]) -> None:
-        super()._restore(policy, header)
+    def _restore(self, policy: LatticePolicy, header: dict[str, Any], labels: Labels) -> None:
+        super()._restore(policy, header, labels)
         self.lam_, self.history_ = policy.rules.lam, []

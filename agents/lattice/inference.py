@@ -16,9 +16,9 @@ from agents.lattice.basis import bin_of, write_columns
 from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_FEATURES_WITH_VALUES, MIN_PROBA, N_BELIEFS, TIE_TOLERANCE
 from agents.lattice.state_features import write_belief_features, write_value_features
 from agents.lattice.sweep import ADAPTIVE, STOP
-from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
+from fsgym.trajectories import Trajectories
 
 
 class Plan(NamedTuple):

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from agents.lattice.inference import Plan, choose_actions, follow_plan
 from agents.lattice.plan import check_plan
 from agents.policy import Policy, check_rows
-from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules
+from fsgym.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Unpack, cast
-
-from numpy.typing import ArrayLike
+from typing import Any, Literal, Unpack
 
 from agents.base import BaseAgentClassifier
+from agents.model_file import Labels
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI
 from fsgym.env import DatumWiseEnv
@@ -84,8 +83,12 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> DatumWiseClassifier:
-        """Train on ``X`` (n_samples, n_features), NaN where a value is unavailable, and labels ``y`` (n_samples,)."""
+    def fit(self, X: Any, y: Any = None) -> DatumWiseClassifier:
+        """Train on a table ``X`` and labels ``y`` (n_samples,), or on a ``Dataset``.
+
+        ``X`` is an array or DataFrame (n_samples, n_columns), with NaN where a value is unavailable. Text, category and
+        bool columns of a DataFrame are encoded; dates, identifiers and other suspicious columns raise ValueError.
+        """
         dataset, rules = self._task(X, y)
         agent = RCPI(
             DatumWiseEnv(dataset, rules),
@@ -100,11 +103,10 @@ class DatumWiseClassifier(BaseAgentClassifier):
             random_state=self.random_state,
         )
         agent.learn()
-        self.classes_, self.rules_ = dataset.classes, rules
-        self.policy_ = cast(LinearPolicy, agent.policy)
+        self._set_policy(agent.policy)
         self.history_ = agent.history
         return self
 
-    def _restore(self, policy: LinearPolicy, header: dict[str, Any]) -> None:
-        super()._restore(policy, header)
+    def _restore(self, policy: LinearPolicy, header: dict[str, Any], labels: Labels) -> None:
+        super()._restore(policy, header, labels)
         self.history_ = []

@@ -15,11 +15,12 @@ from sklearn.base import clone
 from fsgym.checks import one_line
 from fsgym.comparison.protocol import ComparedMethod, Protocol, SplitParts
 from fsgym.dataset import Dataset
-from fsgym.evaluation import Evaluation, evaluate, price_orders
+from fsgym.evaluation import Evaluation, evaluate
 from fsgym.rules import Rules
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
+from fsgym.trajectories import price_orders
 
 N_EXAMPLES = 6  # test rows that the report shows of each method
 # The functions of the tasks, by name: they enter the keys of stored results.

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import brief, check_number, check_prices
+from fsgym.checks import brief, check_groups, check_number, check_prices
 from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names, resolve_groups
@@ -130,8 +130,11 @@ class Rules:
         self.n_features, self.n_classes = check_sizes(n_features, n_classes)
         self.lam = check_number(lam, "lam", 0.0)
         members: Any = range(self.n_features) if groups is None else groups
-        listed, group_names = resolve_groups(members, Columns.of_numbers(default_names(self.n_features)))
-        names = group_names if names is None else names
+        if isinstance(groups, Mapping):
+            listed, group_names = resolve_groups(groups, Columns.of_numbers(default_names(self.n_features)))
+            names = group_names if names is None else names
+        else:
+            listed = check_groups(members, self.n_features)
         self.groups = tuple(tuple(sorted(g)) for g in listed)
         J = self.n_acquisitions = len(self.groups)
         self.names = check_acquisition_names(names, J, "x{}" if groups is None else "group {}")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.rules.kernels import NO_BUDGET, Tables
 
-if TYPE_CHECKING:
-    from fsgym.rules.rules import Rules
 
-
-def compiled_tables(rules: Rules) -> Tables:
+def compiled_tables(rules: Any) -> Tables:
     """The parameters of the rules as arrays for compiled code."""
     member, member_first = ragged_to_flat(rules.groups)
     J = rules.n_acquisitions

@@ -13,7 +13,8 @@ from sklearn.preprocessing import MinMaxScaler
 
 import fsgym
 from fsgym import Dataset, Rules, evaluate, loss_scorer
-from fsgym.evaluation import as_actor, price_orders
+from fsgym.evaluation import as_actor
+from fsgym.trajectories import price_orders
 
 X = [[0, 5, 1], [1, 5, 2], [0, 6, 3], [1, 6, 4]]
 Y = ["no", "yes", "no", "yes"]

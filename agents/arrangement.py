@@ -1,0 +1,75 @@
+"""The order of features and acquisitions in which a policy is trained on a table with names."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.dataset import Dataset
+from fsgym.grouping import default_names
+from fsgym.rules import Rules
+from fsgym.trajectories import Trajectories
+
+
+class Arrangement(NamedTuple):
+    """A permutation of features and acquisitions.
+
+    A policy of a table with names is trained on its columns in alphabetical order, so that the order in which a user's
+    table or mapping lists them has no effect, not even on ties and random draws.
+
+    Attributes
+    ----------
+    features : int64 (n_features,), the user's index of each feature of the policy
+    acquisitions : int64 (n_acquisitions,), the user's index of each acquisition of the policy
+    """
+
+    features: NDArray[np.int64]
+    acquisitions: NDArray[np.int64]
+
+    @classmethod
+    def sorted_by_name(cls, dataset: Dataset, rules: Rules) -> Arrangement:
+        """Columns by name, and acquisitions by their first feature; everything as it is where there are no names."""
+        columns = dataset.columns
+        if list(columns.names) == default_names(len(columns)):
+            return cls(np.arange(rules.n_features), np.arange(rules.n_acquisitions))
+        order = sorted(range(len(columns)), key=lambda k: columns.names[k])
+        features = np.array([i for k in order for i in columns.features[k]], dtype=np.int64)
+        place = np.argsort(features)
+        firsts = [min(place[list(group)]) for group in rules.groups]
+        return cls(features, np.argsort(firsts))
+
+    @property
+    def is_identity(self) -> bool:
+        return bool((np.diff(self.features) == 1).all() and (np.diff(self.acquisitions) == 1).all())
+
+    def dataset(self, dataset: Dataset) -> Dataset:
+        """The rows of a data set, in the order of the policy and without its groups and prices."""
+        if self.is_identity:
+            return dataset
+        names = [dataset.feature_names[i] for i in self.features]
+        return dataset.replace(X=dataset.X[:, self.features], feature_names=names, groups=None, image_shape=None)
+
+    def rules(self, rules: Rules) -> Rules:
+        """The user's rules in the order of the policy."""
+        return rules if self.is_identity else rules.reordered(self.features.tolist(), self.acquisitions.tolist())
+
+    def rules_of_user(self, rules: Rules) -> Rules:
+        """The policy's rules in the order of the user."""
+        if self.is_identity:
+            return rules
+        return rules.reordered(np.argsort(self.features).tolist(), np.argsort(self.acquisitions).tolist())
+
+    def rows(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Features (n_samples, n_features) in the order of the policy."""
+        return X if self.is_identity else np.ascontiguousarray(X[:, self.features])
+
+    def trajectories(self, done: Trajectories) -> Trajectories:
+        """The policy's trajectories in the order of the user."""
+        if self.is_identity:
+            return done
+        order = np.where(done.order >= 0, self.acquisitions[done.order], -1).astype(np.int32)
+        acquired = np.empty_like(done.acquired)
+        acquired[:, self.features] = done.acquired
+        return Trajectories(order, acquired, done.answers, done.forfeited)

@@ -1,0 +1,155 @@
+"""What a policy did for each row: its acquisitions in their order, what they cost and revealed, and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fsgym.columns import Columns
+from fsgym.rules import Rules
+from fsgym.rules import kernels as mdp
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class EpisodeTable(NamedTuple):
+    """The rows of trajectories, to show them with names and values.
+
+    Attributes
+    ----------
+    X : float32 (n_samples, n_features)
+    rules : Rules
+    columns : Columns
+    classes : array (n_classes,)
+    """
+
+    X: NDArray[np.float32]
+    rules: Rules
+    columns: Columns
+    classes: NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """The acquisitions of each row in their order, and its answer.
+
+    Attributes
+    ----------
+    order : int32 (n_samples, longest), the acquisitions in their order, then -1
+    acquired : bool (n_samples, n_features), the features whose values are known at the end (z)
+    answers : int64 (n_samples,), class codes
+    forfeited : bool (n_samples,), whether an illegal action ended the episode
+    table : EpisodeTable, or None; the rows, for ``to_frame``
+    """
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+    forfeited: NDArray[np.bool_]
+    table: EpisodeTable | None = None
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of acquisitions for each row, int64 (n_samples,)."""
+        return (self.order >= 0).sum(axis=1)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The steps of all rows as a table, one line per acquisition and per answer.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``row``; ``step`` from 0; ``acquired``, the name of the acquisition, None for the answer; ``value``,
+            what it revealed, with units; ``price``, in the unit of ``costs``; ``spent``, the sum so far; ``answer``,
+            the class label at the end, None before.
+
+        Raises
+        ------
+        ValueError
+            If the trajectories were made by a policy rather than a classifier, and so have no table.
+        """
+        import pandas as pd
+
+        if self.table is None:
+            raise ValueError("to_frame needs the rows; use the trajectories of a classifier or of an Evaluation")
+        X, rules, columns, classes = self.table
+        prices = price_steps(rules, X, self.order)
+        lines = []
+        for i, order in enumerate(self.order):
+            spent = 0.0
+            acquisitions = order[order >= 0].tolist()
+            for step, j in enumerate(acquisitions):
+                spent += prices[i, step]
+                value = values_as_text(X[i], rules.groups[j], columns)
+                lines.append((i, step, rules.names[j], value, prices[i, step], spent, None))
+            lines.append((i, len(acquisitions), None, None, 0.0, spent, classes[self.answers[i]]))
+        return pd.DataFrame(lines, columns=["row", "step", "acquired", "value", "price", "spent", "answer"])
+
+
+def values_as_text(row: NDArray[np.float32], features: Sequence[int], columns: Columns) -> str:
+    """The columns that have some of the features of one row, with units; with names if there are several."""
+    wanted = list(dict.fromkeys(columns.column_of[list(features)].tolist()))
+    texts = []
+    for k in wanted:
+        column, places = columns[k], columns.features[k]
+        text = column.text(row[places.start : places.stop])
+        texts.append(text if len(wanted) == 1 else f"{column.name} {text}")
+    return ", ".join(texts)
+
+
+def price_orders(
+    rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Total price of the acquisitions of each row, in their order.
+
+    Parameters
+    ----------
+    rules : Rules
+    X : float32 (n_samples, n_features); only which values are missing matters
+    order : int32 (n_samples, longest), acquisitions, then -1
+
+    Returns
+    -------
+    spent : float64 (n_samples,), in the unit of ``costs``
+    n_paid : int64 (n_samples,), number of acquisitions paid for; missing values cost nothing
+    admissible : bool (n_samples,), whether the rules allow all of them
+    """
+    spent, n_paid = np.zeros(len(order)), np.zeros(len(order), np.int64)
+    admissible = np.ones(len(order), bool)
+    state = rules.blank_state()
+    _price_orders(rules.tables, state, X, order, spent, n_paid, admissible)
+    return spent, n_paid, admissible
+
+
+def price_steps(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The price of each acquisition in ``order``, float64 (n_samples, longest), 0 where there is none.
+
+    Parameters and unit are those of ``price_orders``.
+    """
+    prices = np.zeros(order.shape)
+    for last in range(1, order.shape[1] + 1):
+        prices[:, last - 1] = price_orders(rules, X, np.ascontiguousarray(order[:, :last]))[0]
+    return np.diff(prices, axis=1, prepend=0.0)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _price_orders(t, state, X, order, spent, n_paid, admissible):
+    """Compiled loop of ``price_orders``."""
+    for i in range(len(order)):
+        mdp.start(t, state, 0, X, i)
+        for k in range(order.shape[1]):
+            j = order[i, k]
+            if j < 0:
+                break
+            if state.status[0, j] == mdp.MISSING:
+                continue
+            admissible[i] = admissible[i] and state.legal[0, j] == 1
+            mdp.acquire(t, state, 0, j)
+        spent[i] = state.spent[0]
+        n_paid[i] = state.n_taken[0]
