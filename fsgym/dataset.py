@@ -6,21 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.checks import (
     check_bounds,
-    check_groups,
     check_image_shape,
     check_names,
     check_prices,
     check_table,
     encode_labels,
 )
+from fsgym.columns import Columns
+from fsgym.grouping import resolve_groups
 from fsgym.row_groups import encode_row_groups, has_other_length, n_groups_of_classes, split_by_groups
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Scaling(NamedTuple):
@@ -62,6 +66,21 @@ class Scaling(NamedTuple):
             return ((np.asarray(X, dtype=np.float64) - self.offset) * self.scale).astype(np.float32)
 
 
+def check_columns(columns: Columns | None, feature_names: tuple[str, ...]) -> Columns:
+    """The columns of the features; ValueError where they have other names."""
+    if columns is None:
+        return Columns.of_numbers(feature_names)
+    if not isinstance(columns, Columns):
+        raise TypeError(f"columns must be a fsgym.columns.Columns, got {type(columns).__name__}")
+    if columns.feature_names != feature_names:
+        wrong = next((n for n in feature_names if n not in columns.feature_names), len(feature_names))
+        raise ValueError(
+            f"columns must have the {len(feature_names)} features of X in their order, got {columns.n_features} "
+            f"(first difference: {wrong!r})"
+        )
+    return columns
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """An immutable table of features and labels, with names, groups and prices.
@@ -79,11 +98,13 @@ class Dataset:
         All labels in sorted order; by default those found in ``y``.
     feature_names : sequence of n_features str, optional
         By default ``x0, x1, ...``.
-    groups : sequence of sequences of int, or array-like of shape (n_features,), optional
-        The features that one acquisition reveals, as lists of column indices or as one group number per column.
-        Groups partition the features. By default every feature is an acquisition of its own.
+    groups : mapping name -> names, sequence of sequences of int, or array-like of shape (n_features,), optional
+        The features that one acquisition reveals: names of columns or features by name of the group, as
+        ``{"blood_count": ["wbc", "hgb"]}``, where a column that is not named is a group of its own; or lists of feature
+        indices; or one group number per feature. Groups partition the features. By default every feature is an
+        acquisition of its own.
     group_names : sequence of str, optional
-        Names of the groups, in order.
+        Names of the groups, in order, unless ``groups`` has them.
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
         Default price of each acquisition, in a unit of your choice; by default 1 each.
     image_shape : (int, int), optional
@@ -96,6 +117,10 @@ class Dataset:
         first appearance.
     name : str
         A short name for messages and reports.
+    columns : Columns, optional
+        The columns of the table that the features encode; by default each feature is a column of numbers.
+    units : mapping name of a column -> unit, optional
+        Such as ``{"crp": "mg/l"}``; shown beside values.
 
     Raises
     ------
@@ -120,6 +145,7 @@ class Dataset:
     bounds: tuple[NDArray[np.float32], NDArray[np.float32]]
     row_groups: NDArray[np.int64] | None
     name: str
+    columns: Columns
 
     def __init__(
         self,
@@ -128,19 +154,27 @@ class Dataset:
         *,
         classes: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
-        groups: Sequence[Sequence[int]] | ArrayLike | None = None,
+        groups: Mapping[str, Sequence[str]] | Sequence[Sequence[int]] | ArrayLike | None = None,
         group_names: Sequence[str] | None = None,
         costs: ArrayLike | Mapping[str, float] | None = None,
         image_shape: tuple[int, int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
         row_groups: ArrayLike | None = None,
         name: str = "data",
+        columns: Columns | None = None,
+        units: Mapping[str, str] | None = None,
     ) -> None:
         table = check_table(X)
         n_samples, n_features = table.shape
         codes, labels = encode_labels(y, n_samples, classes)
+        if feature_names is None and columns is not None:
+            feature_names = columns.feature_names
         names = check_names(feature_names, n_features)
-        members = None if groups is None else check_groups(groups, n_features)
+        columns = check_columns(columns, names).with_units(units)
+        members = None
+        if groups is not None:
+            members, listed_names = resolve_groups(groups, columns)
+            group_names = listed_names if group_names is None else group_names
         acquisitions = names
         if members is not None:
             acquisitions = check_names(group_names, len(members), "group_names", "group {}")
@@ -163,6 +197,7 @@ class Dataset:
         put(self, "bounds", (low, high))
         put(self, "row_groups", together)
         put(self, "name", str(name))
+        put(self, "columns", columns)
         put(self, "costs", None)
         if costs is not None:
             prices = check_prices(costs, acquisitions)
@@ -193,14 +228,49 @@ class Dataset:
         """Names of the acquisitions: of the groups, or of the features where there are no groups."""
         return self.feature_names if self.group_names is None else self.group_names
 
+    def resolve_groups(self, groups: Any) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
+        """Groups as feature indices, and their names, from names of columns or positions of features, as in ``groups``.
+
+        A group without a name has that of its column if it is the only one, otherwise "group" and its number.
+        """
+        own = {} if self.groups is None else dict(zip(self.acquisition_names, self.groups, strict=True))
+        members, names = resolve_groups(groups, self.columns, own)
+        if names is None:
+            names = tuple(self._group_name(g, group) for g, group in enumerate(members))
+            names = names if len(set(names)) == len(names) else tuple(f"group {g}" for g in range(len(members)))
+        return members, names
+
+    def with_groups(self, groups: Any) -> Dataset:
+        """The data set with other groups, by names or positions as in ``groups``, and without prices.
+
+        Examples
+        --------
+        >>> from fsgym import Dataset
+        >>> data = Dataset([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0]], [0, 1], feature_names=["age", "wbc", "hgb"])
+        >>> data.with_groups({"blood_count": ["wbc", "hgb"]}).acquisition_names
+        ('age', 'blood_count')
+        """
+        members, names = self.resolve_groups(groups)
+        return self.replace(groups=members, group_names=names)
+
+    def _group_name(self, number: int, members: Sequence[int]) -> str:
+        whole = [c.name for c, f in zip(self.columns, self.columns.features) if set(f) == set(members)]
+        return whole[0] if whole else f"group {number}"
+
     def replace(self, **changes: Any) -> Dataset:
         """The data set with some of its parameters replaced.
 
         A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
         ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
+<<<<<<< HEAD
+        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round. All others stay the
+        same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has
+        other labels.
+=======
         acquisition of its own); ``row_groups`` when ``X`` or ``y`` is replaced by one of another length. All others
         stay the same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if
         it has other labels.
+>>>>>>> part-splits
 
         Parameters
         ----------
@@ -224,13 +294,24 @@ class Dataset:
             parameters["bounds"] = None
         if "groups" in changes:
             parameters |= {"group_names": None, "costs": None}
+<<<<<<< HEAD
+        if "feature_names" in changes:
+            parameters["columns"] = None
+        if changes.get("columns") is not None:
+            parameters["feature_names"] = None
+=======
         if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
             parameters["row_groups"] = None
+>>>>>>> part-splits
         return Dataset(**(parameters | changes))
 
     def _parameters(self) -> dict[str, Any]:
         """The arguments that recreate this data set."""
         return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.classes[self.y]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table that the features encode: one column per column, with levels as text and None for missing ones."""
+        return self.columns.decode(self.X)
 
     def rows(self, index: ArrayLike) -> Dataset:
         """The data set of some rows (indices or a bool mask); classes and bounds stay the same.
@@ -251,7 +332,7 @@ class Dataset:
         return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups)
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
-        """The data set with scaled features.
+        """The data set with scaled features, each of which is a column of numbers without a unit.
 
         ``by`` is a ``Scaling``, or a data set whose range of each feature is mapped to [-1, 1]; by default this data
         set. Raises ValueError when ``by`` has another number of features.
@@ -264,7 +345,8 @@ class Dataset:
                 f"the scaling must have {self.n_features} features, got offset of shape {np.shape(scaling.offset)}"
             )
         low, high = (scaling.apply(b) for b in self.bounds)
-        return self.replace(X=scaling.apply(self.X), bounds=(low, high))
+        plain = Columns.of_numbers(self.feature_names)
+        return self.replace(X=scaling.apply(self.X), bounds=(low, high), columns=plain)
 
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """A random stratified split into two data sets of disjoint rows.

@@ -148,12 +148,11 @@ def read_data(
 ) -> Dataset:
     """The given part of the data set that the arguments name, with groups from a file."""
     from fsgym.cli.files import read_groups
-    from fsgym.comparison.protocol import with_groups
     from fsgym.datasets import load_dataset
 
     dropped = comma_separated(drop)
     dataset = load_dataset(data, split, data_dir=data_dir, target=target, drop=dropped, row_groups=row_groups)
-    return dataset if groups is None else with_groups(dataset, read_groups(groups))
+    return dataset if groups is None else dataset.with_groups(read_groups(groups))
 
 
 def comma_separated(texts: Sequence[str] | None) -> list[str]:

@@ -134,7 +134,7 @@ def make_protocol(
         raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed!r}")
     groups = options.get("groups")
     if groups is not None:
-        dataset = with_groups(dataset, groups)
+        dataset = dataset.with_groups(groups)
     options = {**options, "groups": None}
     unpriced = Rules.for_dataset(dataset, lam=0.0, **options)
     sweep, reported = prices_of(lam, unpriced, options.get("error_costs") is not None)
@@ -171,32 +171,6 @@ def prices_of(lam: Any, rules: Rules, has_error_costs: bool) -> tuple[tuple[floa
 
 def _three_digits(value: float) -> float:
     return float(f"{value:.3g}")
-
-
-def with_groups(dataset: Dataset, groups: Any) -> Dataset:
-    """The data set with new groups: lists of column indices, one group number per column, or name -> feature names."""
-    names = None
-    if isinstance(groups, Mapping):
-        names, groups = list(groups), [_group_columns(dataset, name, v) for name, v in groups.items()]
-        covered = {j for g in groups for j in g}
-        uncovered = [n for j, n in enumerate(dataset.feature_names) if j not in covered]
-        if uncovered:
-            raise ValueError(f"groups must cover every feature, but {uncovered[0]!r} is in none")
-    return dataset.replace(groups=groups, group_names=names)
-
-
-def _group_columns(dataset: Dataset, group: str, names: Any) -> list[int]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise TypeError(f"group {group!r} must list feature names, got {names!r}")
-    groups = dict(zip(dataset.acquisition_names, dataset.groups or ()))
-    columns = {n: (j,) for j, n in enumerate(dataset.feature_names)}
-    members: list[int] = []
-    for name in names:
-        named = columns.get(name) or groups.get(name)
-        if named is None:
-            raise ValueError(f"group {group!r} names {name!r}, which is not a feature of {dataset.name!r}")
-        members += named
-    return members
 
 
 def compared_methods(methods: Any, protocol: Protocol) -> tuple[ComparedMethod, ...]:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fsgym import Dataset, Scaling
 from fsgym.checks import check_groups, check_prices
+from fsgym.columns import Columns
 from support.refusals import one_sentence
 
 X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0], [2.0, np.nan, 5.0], [4.0, 2.0, 5.0]])
@@ -277,7 +278,7 @@ FULL = Dataset(
     [
         ({}, {}),
         ({"name": "other"}, {}),
-        ({"feature_names": list("wxyz")}, {}),
+        ({"feature_names": list("wxyz")}, {"columns": Columns.of_numbers("wxyz")}),
         ({"image_shape": None}, {}),
         ({"costs": [5.0, 1.0]}, {}),
         ({"costs": None}, {}),
@@ -311,7 +312,7 @@ def test_every_parameter_survives_rows_scaling_and_pickles():
     rest = whole.keys() - {"X", "bounds"}
     scaled = parameters(FULL.scaled())
     assert {k: scaled[k] for k in rest} == {k: whole[k] for k in rest}
-    assert inspect.signature(Dataset).parameters.keys() == whole.keys()
+    assert inspect.signature(Dataset).parameters.keys() - {"units"} == whole.keys()  # units are in columns
 
 
 @pytest.mark.parametrize(
