@@ -21,7 +21,7 @@ from fsgym.checks import (
 )
 from fsgym.columns import Columns
 from fsgym.grouping import resolve_groups
-from fsgym.row_groups import encode_row_groups, has_other_length, n_groups_of_classes, split_by_groups
+from fsgym.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,15 +262,9 @@ class Dataset:
 
         A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
         ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
-<<<<<<< HEAD
-        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round. All others stay the
-        same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has
-        other labels.
-=======
-        acquisition of its own); ``row_groups`` when ``X`` or ``y`` is replaced by one of another length. All others
-        stay the same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if
-        it has other labels.
->>>>>>> part-splits
+        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round; ``row_groups`` when
+        ``X`` or ``y`` is replaced by one of another length. All others stay the same: a new ``X`` keeps
+        ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
 
         Parameters
         ----------
@@ -294,15 +288,12 @@ class Dataset:
             parameters["bounds"] = None
         if "groups" in changes:
             parameters |= {"group_names": None, "costs": None}
-<<<<<<< HEAD
         if "feature_names" in changes:
             parameters["columns"] = None
         if changes.get("columns") is not None:
             parameters["feature_names"] = None
-=======
         if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
             parameters["row_groups"] = None
->>>>>>> part-splits
         return Dataset(**(parameters | changes))
 
     def _parameters(self) -> dict[str, Any]:
@@ -364,7 +355,7 @@ class Dataset:
             raise TypeError(f"train_share must be a number, got {train_share!r}")
         if not 0.0 < train_share < 1.0:
             raise ValueError(f"train_share must lie strictly between 0 and 1, got {train_share}")
-        self._check_splittable()
+        check_splittable(self.y, self.row_groups, self.classes, self.name)
         try:
             if self.row_groups is None:
                 train, test = train_test_split(
@@ -378,20 +369,6 @@ class Dataset:
                 f"{self.name!r} cannot be split with train_share {train_share} and seed {seed}: {first}"
             ) from None
         return self.rows(train), self.rows(test)
-
-    def _check_splittable(self) -> None:
-        """ValueError unless each class has two rows, or rows in two groups where there are ``row_groups``."""
-        counts, unit = np.bincount(self.y, minlength=self.n_classes), "row"
-        if self.row_groups is not None:
-            if self.row_groups.max() == 0:
-                raise ValueError(f"all rows of {self.name!r} are in one group, but a split of row groups needs two")
-            counts, unit = n_groups_of_classes(self.y, self.row_groups, self.n_classes), "group of rows"
-        if (counts == 1).any():
-            rare = self.classes[int(np.flatnonzero(counts == 1)[0])]
-            raise ValueError(
-                f"class {rare!s} of {self.name!r} has a single {unit}, but a stratified split needs two; "
-                "drop or merge that class"
-            )
 
     def fingerprint_parts(self) -> list[object]:
         """All that identifies the data set, for ``fsgym.runner.fingerprint``."""

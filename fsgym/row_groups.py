@@ -59,10 +59,20 @@ def has_other_length(values: Any, n_samples: int) -> bool:
         return False
 
 
-def n_groups_of_classes(y: NDArray[np.int64], groups: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
-    """In how many groups each class has rows, int64 (n_classes,)."""
-    pairs = np.unique(np.column_stack([groups, y]), axis=0)
-    return np.bincount(pairs[:, 1], minlength=n_classes)
+def check_splittable(y: NDArray[np.int64], groups: NDArray[np.int64] | None, classes: NDArray, name: str) -> None:
+    """ValueError unless each class that has rows has two, or with groups, rows in two of them."""
+    units, unit = y, "row"
+    if groups is not None:
+        if groups.max() == 0:
+            raise ValueError(f"all rows of {name!r} are in one group, but a split of row groups needs two")
+        units, unit = np.unique(np.column_stack([groups, y]), axis=0)[:, 1], "group of rows"
+    counts = np.bincount(units, minlength=len(classes))
+    if (counts == 1).any():
+        rare = classes[int(np.flatnonzero(counts == 1)[0])]
+        raise ValueError(
+            f"class {rare!s} of {name!r} has a single {unit}, but a stratified split needs two; "
+            "drop or merge that class"
+        )
 
 
 def shared_group(groups: NDArray[np.int64], train: NDArray | slice, test: NDArray | slice) -> int | None:
