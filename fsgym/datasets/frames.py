@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.checks import listing
-from fsgym.columns import MISSING_WORDS, Column, Columns, as_numbers, level_order, level_texts
+from fsgym.columns import Column, Columns, as_numbers, level_order, level_texts
 from fsgym.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 MAX_TABLE_BYTES = 4_000_000_000  # of a dense float32 table
 MAX_TEXT_LEVELS = 100  # with more distinct texts, in over half of the rows, a column is taken for an identifier
-MISSING_NUMBERS = MISSING_WORDS[1:]  # an empty cell is missing in every column
 
 
 def check_size(n_samples: int, n_features: int, what: str) -> None:
@@ -138,6 +137,7 @@ def encode(
     labels: NDArray,
     *,
     categorical: Collection[str] = (),
+    numeric: Collection[str] = (),
     one_hot: bool = True,
     name: str,
     what: str,
@@ -150,14 +150,15 @@ def encode(
     ----------
     frame : DataFrame of shape (n_samples, n_columns)
     labels : array of shape (n_samples,)
-    categorical : names of columns of numbers that are treated as categorical
+    categorical : names of columns that are categories whatever they hold
+    numeric : names of columns that are numbers; their cells that are no numbers count as missing
     one_hot : bool
     name : str, of the data set
     what : str, the source, for messages
     """
     if frame.shape[1] == 0:
         raise ValueError(f"{what} has no feature column besides the target")
-    columns = infer_columns(frame, category=categorical, one_hot=one_hot)
+    columns = infer_columns(frame, category=categorical, numeric=numeric, one_hot=one_hot)
     check_size(len(frame), columns.n_features, what)
     return dataset_of(columns, frame, labels, name=name)
 
