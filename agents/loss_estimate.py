@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -106,7 +107,10 @@ def _folds(X: Any, y: Any, cv: Any, groups: Any) -> Iterator[tuple[NDArray, NDAr
         if n_folds > n_groups:
             raise ValueError(f"cv must be at most the number of groups, {n_groups}, got {n_folds}; use fewer folds")
         cv, groups = StratifiedGroupKFold(n_folds), codes
-    for train, test in check_cv(cv, y, classifier=True).split(X, y, groups):
+    with warnings.catch_warnings():  # of splitters that ignore groups: their folds are checked below
+        warnings.filterwarnings("ignore", "The groups parameter is ignored")
+        folds = list(check_cv(cv, y, classifier=True).split(X, y, groups))
+    for train, test in folds:
         shared = shared_group(codes, train, test)
         if shared is not None:
             label = list(groups)[int(np.flatnonzero(codes == shared)[0])]

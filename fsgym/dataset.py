@@ -21,7 +21,7 @@ from fsgym.checks import (
 )
 from fsgym.columns import Columns
 from fsgym.grouping import resolve_groups
-from fsgym.row_groups import encode_row_groups, has_other_length, n_groups_of_classes, split_by_groups
+from fsgym.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
 from fsgym.scaling import Scaling
 
 if TYPE_CHECKING:
@@ -229,21 +229,21 @@ class Dataset:
         ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
 
         Parameters
-                ----------
-                **changes
-                    As in ``Dataset``; ``y`` holds labels, not codes.
+        ----------
+        **changes
+            As in ``Dataset``; ``y`` holds labels, not codes.
 
-                Raises
-                ------
-                ValueError, TypeError
-                    As in ``Dataset``.
+        Raises
+        ------
+        ValueError, TypeError
+            As in ``Dataset``.
 
-                Examples
-                --------
-                >>> from fsgym import Dataset
-                >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
-                >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
-                ([1.0, 5.0], None)
+        Examples
+        --------
+        >>> from fsgym import Dataset
+        >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
+        >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
+        ([1.0, 5.0], None)
         """
         parameters = self._parameters()
         if "X" in changes:
@@ -317,7 +317,7 @@ class Dataset:
             raise TypeError(f"train_share must be a number, got {train_share!r}")
         if not 0.0 < train_share < 1.0:
             raise ValueError(f"train_share must lie strictly between 0 and 1, got {train_share}")
-        self._check_splittable()
+        check_splittable(self.y, self.row_groups, self.classes, self.name)
         try:
             if self.row_groups is None:
                 train, test = train_test_split(
@@ -331,20 +331,6 @@ class Dataset:
                 f"{self.name!r} cannot be split with train_share {train_share} and seed {seed}: {first}"
             ) from None
         return self.rows(train), self.rows(test)
-
-    def _check_splittable(self) -> None:
-        """ValueError unless each class has two rows, or rows in two groups where there are ``row_groups``."""
-        counts, unit = np.bincount(self.y, minlength=self.n_classes), "row"
-        if self.row_groups is not None:
-            if self.row_groups.max() == 0:
-                raise ValueError(f"all rows of {self.name!r} are in one group, but a split of row groups needs two")
-            counts, unit = n_groups_of_classes(self.y, self.row_groups, self.n_classes), "group of rows"
-        if (counts == 1).any():
-            rare = self.classes[int(np.flatnonzero(counts == 1)[0])]
-            raise ValueError(
-                f"class {rare!s} of {self.name!r} has a single {unit}, but a stratified split needs two; "
-                "drop or merge that class"
-            )
 
     def fingerprint_parts(self) -> list[object]:
         """All that identifies the data set, for ``fsgym.runner.fingerprint``."""

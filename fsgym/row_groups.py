@@ -59,10 +59,20 @@ def has_other_length(values: Any, n_samples: int) -> bool:
         return False
 
 
-def n_groups_of_classes(y: NDArray[np.int64], groups: NDArray[np.int64], n_classes: int) -> NDArray[np.int64]:
-    """In how many groups each class has rows, int64 (n_classes,)."""
-    pairs = np.unique(np.column_stack([groups, y]), axis=0)
-    return np.bincount(pairs[:, 1], minlength=n_classes)
+def check_splittable(y: NDArray[np.int64], groups: NDArray[np.int64] | None, classes: NDArray, name: str) -> None:
+    """ValueError unless each class that has rows has two, or with groups, rows in two of them."""
+    units, unit = y, "row"
+    if groups is not None:
+        if groups.max() == 0:
+            raise ValueError(f"all rows of {name!r} are in one group, but a split of row groups needs two")
+        units, unit = np.unique(np.column_stack([groups, y]), axis=0)[:, 1], "group of rows"
+    counts = np.bincount(units, minlength=len(classes))
+    if (counts == 1).any():
+        rare = classes[int(np.flatnonzero(counts == 1)[0])]
+        raise ValueError(
+            f"class {rare!s} of {name!r} has a single {unit}, but a stratified split needs two; "
+            "drop or merge that class"
+        )
 
 
 def shared_group(groups: NDArray[np.int64], train: NDArray | slice, test: NDArray | slice) -> int | None:
@@ -76,18 +86,18 @@ def split_by_groups(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row numbers of a random training and test part that have no group in common, in ascending order.
 
-    Random groups are taken until they hold the share of the rows. Then single groups change sides, the one first that
-    improves the split most, until none does. A split is better if fewer classes lack rows in the training part; then,
-    if fewer lack rows in the test part; then, if the number of rows of each class in the training part is closer to
-    its share (sum over the classes of the squared difference, divided by the number of rows of the class). The first
-    of ``N_DRAWS`` draws in which all classes have test rows and the shares deviate by less than ``CLOSE_SHARE`` is
-    used, otherwise the best of them.
+    Among the groups with the same most frequent class, random ones are taken until they have the share of the rows.
+    Then single groups change sides, the one first that improves the split most, until none does. A split is better if
+    fewer classes lack rows in the training part; then, if fewer lack rows in the test part; then, if the number of rows
+    of each class in the training part is closer to its share (sum over the classes of the squared difference, divided
+    by the number of rows of the class). The first of ``N_DRAWS`` draws in which all classes have test rows and the
+    shares deviate by less than ``CLOSE_SHARE`` is used, otherwise the best of them.
 
     Every class has rows in the training part. The test part is empty only if each group has the only rows of a class.
 
     Parameters
     ----------
-    y, groups : int64 (n_samples,), codes
+    y, groups : int64 (n_samples,), codes; those of the groups 0, 1, ... without a gap
     train_share : float
     seed : int, RandomState or None, as in scikit-learn
     """
@@ -99,10 +109,8 @@ def split_by_groups(
     best: tuple[tuple[int, float], NDArray] | None = None
     for _ in range(N_DRAWS):
         order = rng.permutation(len(counts))
-        n_rows = counts[order].sum(axis=1).cumsum()
-        first = n_rows <= train_share * len(y) + 0.5
         in_train = np.empty(len(counts), bool)
-        in_train[order] = _improve_split(counts[order], first, train_share)
+        in_train[order] = _improve_split(counts[order], _first_groups(counts[order], train_share), train_share)
         n_train = counts[in_train].sum(axis=0)
         imbalance = float(((n_train - train_share * total) ** 2 / total).sum())
         quality = int((n_train == total).sum()), imbalance
@@ -122,6 +130,17 @@ def _class_counts(y: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArray[np
     counts = np.zeros((group.max() + 1, label.max() + 1))
     np.add.at(counts, (group, label), 1.0)
     return counts
+
+
+def _first_groups(counts: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
+    """The first groups of each most frequent class, up to the share of its rows, bool (n_groups,)."""
+    sizes, commonest = counts.sum(axis=1), counts.argmax(axis=1)
+    first = np.empty(len(counts), bool)
+    for label in np.unique(commonest):
+        members = commonest == label
+        n_rows = sizes[members].cumsum()
+        first[members] = n_rows - sizes[members] / 2 <= share * n_rows[-1]
+    return first
 
 
 def _improve_split(counts: NDArray[np.float64], in_train: NDArray[np.bool_], share: float) -> NDArray[np.bool_]:

@@ -79,8 +79,8 @@ def compare(
         Share of the rows in the training part.
     row_groups : array-like of shape (n_samples,) or str, optional
         Rows with the same label, such as the visits of one patient, are in the same part: training, validation or test
-        (see ``Dataset``). A str is the name of the column with the labels, if ``dataset`` is a CSV file or its name; it
-        is not a feature. By default those of the data set. A method that divides its training rows once more does so by
+        (see ``Dataset``). A str is the name of the column with the labels, if ``dataset`` is a table or its name; it is
+        not a feature. By default those of the data set. A method that divides its training rows once more does so by
         row. ``groups`` are groups of features.
     lam : float or sequence of float, optional
         The exchange rate between cost and errors: the value of one unit of ``costs``, in units of the error costs.
@@ -199,7 +199,7 @@ def _with_row_groups(dataset: str | os.PathLike | Dataset, row_groups: ArrayLike
     if isinstance(dataset, Dataset):
         raise TypeError(
             f"row_groups must be labels, one per row, if dataset is a Dataset, got the name {row_groups!r}; a name is "
-            "that of a column of a CSV file"
+            "that of a column of a table or file"
         )
     return load_dataset(dataset, row_groups=row_groups)
 
