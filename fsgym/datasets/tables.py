@@ -236,7 +236,7 @@ def _check_rows(lines: _Lines, path: Path) -> tuple[list[str], list[list[str]], 
             "correct it, and put cells that hold the separator in quotation marks"
         )
     if not n_rows:
-        raise ValueError(f"{path} has no rows below its header line")
+        raise ValueError(f"{path} has no rows below its header line; add them")
     return header, sample, n_rows
 
 
