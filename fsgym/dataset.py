@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,48 +21,11 @@ from fsgym.checks import (
 )
 from fsgym.columns import Columns
 from fsgym.grouping import resolve_groups
+from fsgym.row_groups import encode_row_groups, has_other_length, n_groups_of_classes, split_by_groups
+from fsgym.scaling import Scaling
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class Scaling(NamedTuple):
-    """An affine map of each feature: to the range [-1, 1] (``fit``), or to mean 0 and deviation 1 (``standard``).
-
-    A constant feature becomes 0. ``offset`` and ``scale`` are float64 of shape (n_features,); values become
-    ``(x - offset) * scale``.
-    """
-
-    offset: NDArray[np.float64]
-    scale: NDArray[np.float64]
-
-    @classmethod
-    def fit(cls, X: NDArray) -> Scaling:
-        """The map of each column's range in ``X`` (n_samples, n_features) to [-1, 1]; NaN is ignored."""
-        X = np.asarray(X, dtype=np.float64)
-        known = ~np.isnan(X)
-        low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
-        high = np.where(known, X, -np.inf).max(axis=0, initial=-np.inf)
-        low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
-        width = high - low
-        scale = np.divide(2.0, width, out=np.zeros_like(width), where=width > 0)
-        return cls((low + high) / 2.0, scale)
-
-    @classmethod
-    def standard(cls, X: NDArray) -> Scaling:
-        """The map of each column of ``X`` (n_samples, n_features) to z-scores; NaN is ignored."""
-        X = np.asarray(X, dtype=np.float64)
-        known = ~np.isnan(X)
-        count = np.maximum(known.sum(axis=0), 1)
-        mean = np.where(known, X, 0.0).sum(axis=0) / count
-        deviation = np.sqrt(np.where(known, (X - mean) ** 2, 0.0).sum(axis=0) / count)
-        varies = deviation > 1e-12 * np.abs(mean)  # the deviation of a constant is a rounding error, not 0
-        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
-
-    def apply(self, X: NDArray) -> NDArray[np.float32]:
-        """Scaled values, float32; values outside the fitted range are not clipped."""
-        with np.errstate(over="ignore"):
-            return ((np.asarray(X, dtype=np.float64) - self.offset) * self.scale).astype(np.float32)
 
 
 def check_columns(columns: Columns | None, feature_names: tuple[str, ...]) -> Columns:
@@ -110,6 +73,10 @@ class Dataset:
         Height and width, where the features are the pixels of an image in row order.
     bounds : pair of arrays of shape (n_features,), optional
         Smallest and largest possible value of each feature; by default those of ``X``.
+    row_groups : array-like of shape (n_samples,), optional
+        Rows with the same label stay on the same side of every split, such as the visits of one patient: ``groups`` of
+        scikit-learn's ``GroupKFold``. Labels are any hashable values; stored as codes, int64, 0, 1, ... in the order of
+        first appearance.
     name : str
         A short name for messages and reports.
     columns : Columns, optional
@@ -138,6 +105,7 @@ class Dataset:
     costs: NDArray[np.float64] | None
     image_shape: tuple[int, int] | None
     bounds: tuple[NDArray[np.float32], NDArray[np.float32]]
+    row_groups: NDArray[np.int64] | None
     name: str
     columns: Columns
 
@@ -153,6 +121,7 @@ class Dataset:
         costs: ArrayLike | Mapping[str, float] | None = None,
         image_shape: tuple[int, int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        row_groups: ArrayLike | None = None,
         name: str = "data",
         columns: Columns | None = None,
         units: Mapping[str, str] | None = None,
@@ -175,8 +144,10 @@ class Dataset:
             raise ValueError("group_names needs groups; give both or neither")
         low, high = check_bounds(table, bounds)
         shape = None if image_shape is None else check_image_shape(image_shape, n_features)
-        for array in (table, codes, labels, low, high):
-            array.flags.writeable = False
+        together = None if row_groups is None else encode_row_groups(row_groups, n_samples)
+        for array in (table, codes, labels, low, high, together):
+            if array is not None:
+                array.flags.writeable = False
         put = object.__setattr__
         put(self, "X", table)
         put(self, "y", codes)
@@ -186,6 +157,7 @@ class Dataset:
         put(self, "group_names", acquisitions if members is not None else None)
         put(self, "image_shape", shape)
         put(self, "bounds", (low, high))
+        put(self, "row_groups", together)
         put(self, "name", str(name))
         put(self, "columns", columns)
         put(self, "costs", None)
@@ -250,28 +222,28 @@ class Dataset:
     def replace(self, **changes: Any) -> Dataset:
         """The data set with some of its parameters replaced.
 
-        A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
+                A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
         ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
-        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round. All others stay the
-        same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has
-        other labels.
+        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round; ``row_groups`` when
+        ``X`` or ``y`` is replaced by one of another length. All others stay the same: a new ``X`` keeps
+        ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
 
         Parameters
-        ----------
-        **changes
-            As in ``Dataset``; ``y`` holds labels, not codes.
+                ----------
+                **changes
+                    As in ``Dataset``; ``y`` holds labels, not codes.
 
-        Raises
-        ------
-        ValueError, TypeError
-            As in ``Dataset``.
+                Raises
+                ------
+                ValueError, TypeError
+                    As in ``Dataset``.
 
-        Examples
-        --------
-        >>> from fsgym import Dataset
-        >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
-        >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
-        ([1.0, 5.0], None)
+                Examples
+                --------
+                >>> from fsgym import Dataset
+                >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
+                >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
+                ([1.0, 5.0], None)
         """
         parameters = self._parameters()
         if "X" in changes:
@@ -282,6 +254,8 @@ class Dataset:
             parameters["columns"] = None
         if changes.get("columns") is not None:
             parameters["feature_names"] = None
+        if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
+            parameters["row_groups"] = None
         return Dataset(**(parameters | changes))
 
     def _parameters(self) -> dict[str, Any]:
@@ -307,7 +281,8 @@ class Dataset:
             ) from None
         if which.ndim != 1:
             raise ValueError(f"index must be one-dimensional, got shape {which.shape}")
-        return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds)
+        groups = None if self.row_groups is None else self.row_groups[which]
+        return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups)
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
         """The data set with scaled features, each of which is a column of numbers without a unit.
@@ -329,7 +304,12 @@ class Dataset:
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """A random stratified split into two data sets of disjoint rows.
 
-        Raises ValueError where a class has a single row or one part would be too small.
+        With ``row_groups`` no group is on both sides. The shares of the rows and of the classes are then as close to
+        ``train_share`` as whole groups allow, every class is in the training part, and the rows keep their order.
+        With few groups, or one of most rows, several seeds may give the same split.
+
+        Raises ValueError where a class has a single row or one part would be too small; with ``row_groups``, where
+        there is only one group or the rows of a class are all in one group.
         """
         from sklearn.model_selection import train_test_split
 
@@ -337,23 +317,34 @@ class Dataset:
             raise TypeError(f"train_share must be a number, got {train_share!r}")
         if not 0.0 < train_share < 1.0:
             raise ValueError(f"train_share must lie strictly between 0 and 1, got {train_share}")
-        counts = np.bincount(self.y, minlength=self.n_classes)
-        if (counts == 1).any():
-            rare = self.classes[int(np.flatnonzero(counts == 1)[0])]
-            raise ValueError(
-                f"class {rare!s} of {self.name!r} has a single row, but a stratified split needs two; "
-                "drop or merge that class"
-            )
+        self._check_splittable()
         try:
-            train, test = train_test_split(
-                np.arange(self.n_samples), train_size=float(train_share), stratify=self.y, random_state=seed
-            )
+            if self.row_groups is None:
+                train, test = train_test_split(
+                    np.arange(self.n_samples), train_size=float(train_share), stratify=self.y, random_state=seed
+                )
+            else:
+                train, test = split_by_groups(self.y, self.row_groups, float(train_share), seed)
         except ValueError as error:
             first = str(error).split(". ")[0]
             raise ValueError(
                 f"{self.name!r} cannot be split with train_share {train_share} and seed {seed}: {first}"
             ) from None
         return self.rows(train), self.rows(test)
+
+    def _check_splittable(self) -> None:
+        """ValueError unless each class has two rows, or rows in two groups where there are ``row_groups``."""
+        counts, unit = np.bincount(self.y, minlength=self.n_classes), "row"
+        if self.row_groups is not None:
+            if self.row_groups.max() == 0:
+                raise ValueError(f"all rows of {self.name!r} are in one group, but a split of row groups needs two")
+            counts, unit = n_groups_of_classes(self.y, self.row_groups, self.n_classes), "group of rows"
+        if (counts == 1).any():
+            rare = self.classes[int(np.flatnonzero(counts == 1)[0])]
+            raise ValueError(
+                f"class {rare!s} of {self.name!r} has a single {unit}, but a stratified split needs two; "
+                "drop or merge that class"
+            )
 
     def fingerprint_parts(self) -> list[object]:
         """All that identifies the data set, for ``fsgym.runner.fingerprint``."""
@@ -368,6 +359,7 @@ class Dataset:
             self.image_shape,
             self.bounds,
             self.name,
+            *([] if self.row_groups is None else [self.row_groups]),
         ]
 
     def __copy__(self) -> Dataset:

@@ -94,7 +94,7 @@ def read_source(
 ) -> pd.DataFrame | Dataset:
     """The table of a DataFrame or file, or the data set of a name or an npz file."""
     from fsgym.datasets.loading import is_path, load_dataset
-    from fsgym.datasets.reading import check_reading, read_columns
+    from fsgym.datasets.reading import Reading, check_reading, read_columns
 
     if isinstance(data, Dataset) or (hasattr(data, "columns") and hasattr(data, "iloc")):
         return data
@@ -103,7 +103,7 @@ def read_source(
     name = os.fsdecode(data)
     if not is_path(name) or name.endswith(".npz"):
         return load_dataset(data, data_dir=data_dir)
-    return read_columns(Path(name).expanduser(), check_reading(None, (), (), (), separator, decimal, True))
+    return read_columns(Path(name).expanduser(), check_reading(Reading(separator=separator, decimal=decimal)))
 
 
 def _rows_of_table(table: pd.DataFrame, target: str | None) -> list[dict[str, Any]]:

@@ -21,9 +21,10 @@ from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import sample_states
 from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
-from fsgym.dataset import Dataset, Scaling
+from fsgym.dataset import Dataset
 from fsgym.evaluation import Trajectories, evaluate
 from fsgym.rules import Rules
+from fsgym.scaling import Scaling
 
 Callback = Callable[[dict[str, float]], "bool | None"]
 TRAINING_SHARE = 0.8  # of the rows, with ``patience``; the others are held out. By hand

@@ -22,6 +22,14 @@ DropOption = Annotated[
     list[str] | None,
     typer.Option(help="Columns to leave out, such as identifiers; separate several by commas, or repeat the option."),
 ]
+RowGroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of a CSV file that says which rows belong together, such as the patient of each visit: they stay "
+        "on the same side of every split. It is not a feature.",
+    ),
+]
 JobsOption = Annotated[
     int, typer.Option(help="Number of processes, -1 for one per core. The result does not depend on it.")
 ]
@@ -150,6 +158,7 @@ def read_task(
     data_dir: Path | None,
     target: str | None,
     drop: Sequence[str] | None,
+    row_groups: str | None,
     split: str,
 ) -> tuple[Dataset, dict[str, Any]]:
     """The data set that the arguments name, with its groups, and the other options of the rules.
@@ -159,7 +168,16 @@ def read_task(
     from fsgym.cli.files import read_rule_options
 
     table = {name: rules[name] for name in TABLE_OPTIONS if name in rules}
-    dataset = read_data(data, rules["groups"], data_dir=data_dir, target=target, drop=drop, split=split, table=table)
+    dataset = read_data(
+        data,
+        rules["groups"],
+        data_dir=data_dir,
+        target=target,
+        drop=drop,
+        row_groups=row_groups,
+        split=split,
+        table=table,
+    )
     options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
     return dataset, read_rule_options(options, dataset, data_dir)
 
@@ -171,6 +189,7 @@ def read_data(
     data_dir: Path | None,
     target: str | None,
     drop: Sequence[str] | None,
+    row_groups: str | None,
     split: str,
     table: Mapping[str, Any],
 ) -> Dataset:
@@ -181,12 +200,12 @@ def read_data(
     from fsgym.cli.files import read_groups
     from fsgym.datasets import load_dataset
 
-    given = dict(table)
-    for option in ("category", "numeric"):
-        given[option] = comma_separated(given.get(option))
+    given = dict(table) | {"data_dir": data_dir, "target": target, "row_groups": row_groups}
+    for option, value in {"drop": drop, "category": table.get("category"), "numeric": table.get("numeric")}.items():
+        given[option] = comma_separated(value)
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", UserWarning)
-        dataset = load_dataset(data, split, data_dir=data_dir, target=target, drop=comma_separated(drop), **given)
+        dataset = load_dataset(data, split, **given)
     for warning in found:
         say(str(warning.message))
     return dataset if groups is None else dataset.with_groups(read_groups(groups))

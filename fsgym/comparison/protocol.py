@@ -16,6 +16,7 @@ from fsgym.checks import brief
 from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class, method_names, supported_options
+from fsgym.row_groups import split_by_groups
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam
 
@@ -63,6 +64,7 @@ class Protocol:
     """Everything that the result of a comparison depends on, apart from the methods.
 
     Split ``k`` is ``dataset.split(train_share, seed + k)``; a quarter of its training part is the validation part.
+    Rows of one group (``dataset.row_groups``) are in the same part.
     ``sweep`` holds the values of ``lam`` at which price-aware methods are trained, ``reported`` those at which the loss
     is reported.
     """
@@ -98,8 +100,17 @@ class Protocol:
 def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
     """Divide a training part into the rows to fit on and the validation rows, stratified by class.
 
-    The row of a class that has only one is in the first part.
+    The row of a class that has only one is in the first part. With ``row_groups`` no group is in both parts, and a
+    class in only one group is in the first part; ValueError if all groups would be.
     """
+    if train.row_groups is not None:
+        fit, validation = split_by_groups(train.y, train.row_groups, 1.0 - VALIDATION_SHARE, seed)
+        if not len(validation):
+            raise ValueError(
+                f"the training part of {train.name!r} has no group of rows that could be held out for validation "
+                "(each has the only rows of a class); use more groups, or a larger train_share"
+            )
+        return train.rows(fit), train.rows(validation)
     counts = np.bincount(train.y, minlength=train.n_classes)
     rare = counts[train.y] < 2
     if not rare.any():
@@ -129,7 +140,8 @@ def make_protocol(
     sweep, reported = prices_of(lam, unpriced, options.get("error_costs") is not None)
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
     protocol = Protocol(dataset, rules, int(splits), train_share, int(seed), sweep, reported)
-    protocol.parts(0)
+    for split in range(1 if dataset.row_groups is None else protocol.splits):  # groups may fit one seed only
+        protocol.parts(split)
     return protocol
 
 

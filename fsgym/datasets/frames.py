@@ -54,6 +54,33 @@ def take_target(frame: pd.DataFrame, target: str, what: str) -> tuple[pd.DataFra
     return frame.drop(columns=target), labels
 
 
+def take_row_groups(frame: pd.DataFrame, column: str, what: str) -> tuple[pd.DataFrame, pd.Series]:
+    """The other columns, and the column that gives the group of each row.
+
+    ValueError if there is no such column, a row has no value in it, or two values differ only in spaces at their ends.
+    """
+    if column not in frame.columns:
+        raise ValueError(
+            f"{what} has no column {column!r} for row_groups (--row-groups); its columns are {listing(frame.columns)}"
+        )
+    groups: Any = frame[column]
+    n_missing = int(groups.isna().sum())
+    if n_missing:
+        raise ValueError(
+            f"{n_missing} row(s) of {what} have no value in {column!r}, the column of the row groups; give each row a "
+            "value or remove it"
+        )
+    stripped: dict[str, Any] = {}
+    for value in groups.unique():
+        other = stripped.setdefault(str(value).strip(), value)
+        if other is not value:
+            raise ValueError(
+                f"the column {column!r} of {what} has the row groups {other!r} and {value!r}, which differ only in "
+                "spaces or type; write them alike"
+            )
+    return frame.drop(columns=column), groups
+
+
 def drop_columns(frame: pd.DataFrame, drop: Collection[str], what: str) -> pd.DataFrame:
     """The table without the named columns; ValueError where there is no such column."""
     for name in drop:

@@ -22,6 +22,7 @@ from fsgym.datasets.folder import (
 )
 from fsgym.datasets.openml import OPENML, load_from_openml
 from fsgym.datasets.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
+from fsgym.row_groups import shared_group
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,7 @@ def load_dataset(
     separator: str | None = None,
     decimal: str | None = None,
     one_hot: bool = True,
+    row_groups: str | None = None,
     train_share: float = 0.7,
     seed: int | None = 0,
 ) -> Dataset:
@@ -86,6 +88,10 @@ def load_dataset(
         default they are found from the header line and the first rows; an error says when they cannot be.
     one_hot : bool
         False: a categorical column becomes one column of codes 0, 1, ..., and there are no groups.
+    row_groups : str, optional
+        The column that says which rows belong together (tables with column names only), such as the number of a patient
+        with several visits. It is not a feature. Rows with the same value are on the same side of every split; see
+        ``Dataset``.
     train_share : float
         Share of the rows in the training part, if there are no official parts.
     seed : int or None
@@ -99,7 +105,8 @@ def load_dataset(
     ------
     ValueError, TypeError
         If the name is unknown (with a suggestion), a column does not exist or is suspicious, the file is damaged (it is
-        never unpickled), or its shape or class sizes differ from those in the manifest or the built-in table.
+        never unpickled), its shape or class sizes differ from those in the manifest or the built-in table, or official
+        parts have a row group in common.
     ImportError
         For a Parquet file without pyarrow.
     OSError
@@ -118,12 +125,19 @@ def load_dataset(
         raise TypeError(f"name must be the name of a data set, a path or a DataFrame, got {type(name).__name__}")
     if split not in SPLIT_NAMES:
         raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {split!r}")
-    reading = check_reading(target, drop, category, numeric, separator, decimal, one_hot)
+    given = Reading(target, drop, category, numeric, separator, decimal, one_hot, row_groups)  # type: ignore[arg-type]
+    reading = check_reading(given)
     whole, n_train = _load_table(name, reading) if is_table else _load_by_name(os.fspath(name), data_dir, reading)
     if split == "all":
         return whole
     if n_train is None:
         return whole.split(train_share, seed)[split == "test"]
+    groups = whole.row_groups
+    if groups is not None and shared_group(groups, slice(n_train), slice(n_train, None)) is not None:
+        raise ValueError(
+            f"the official training and test part of {whole.name!r} have groups of {row_groups!r} in common; "
+            "load split='all' and divide it with Dataset.split, or leave row_groups out"
+        )
     return whole.rows(range(n_train) if split == "train" else range(n_train, whole.n_samples))
 
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsgym.checks import explain_unknown, listing
+from fsgym.checks import brief, explain_unknown, listing
 from fsgym.dataset import Dataset
-from fsgym.datasets.frames import drop_columns, encode, take_target
+from fsgym.datasets.frames import drop_columns, encode, take_row_groups, take_target
 from fsgym.datasets.suspicions import (
     check_numeric,
     find_label_suspicion,
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 TABLE_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 USE_OF = {
-    **dict.fromkeys(("target", "category", "numeric"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"),
+    **dict.fromkeys(
+        ("target", "category", "numeric", "row_groups"), "tables with column names (CSV, Parquet, DataFrame, OpenML)"
+    ),
     **dict.fromkeys(("separator", "decimal"), "text files of your own"),
 }
 
@@ -40,6 +42,7 @@ class Reading(NamedTuple):
     separator: str | None = None
     decimal: str | None = None
     one_hot: bool = True
+    row_groups: str | None = None
 
     @property
     def label(self) -> str:
@@ -53,14 +56,14 @@ class Reading(NamedTuple):
                 raise ValueError(f"{option} is only for {USE_OF[option]}, and {what} is none; leave it out")
 
 
-def check_reading(
-    target: Any, drop: Any, category: Any, numeric: Any, separator: Any, decimal: Any, one_hot: Any
-) -> Reading:
+def check_reading(options: Reading) -> Reading:
     """The options of ``load_dataset``, checked; ValueError or TypeError names the option."""
-    if target is not None and not isinstance(target, str):
-        raise TypeError(f"target must be the name of a column, got {target!r}")
-    named = {"drop": drop, "category": category, "numeric": numeric}
-    listed = {option: _names(option, value) for option, value in named.items()}
+    separator, decimal = options.separator, options.decimal
+    for option in ("target", "row_groups"):
+        name = getattr(options, option)
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"{option} must be the name of a column, got {brief(name)}")
+    listed = {option: _names(option, getattr(options, option)) for option in ("drop", "category", "numeric")}
     both = [name for name in listed["category"] if name in listed["numeric"]]
     if both:
         raise ValueError(f"category and numeric must not both name {both[0]!r}; choose one of them")
@@ -73,7 +76,7 @@ def check_reading(
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
     if decimal is not None and decimal == separator:
         raise ValueError(f"separator and decimal must be different characters, got {decimal!r} for both")
-    return Reading(target, separator=separator, decimal=decimal, one_hot=bool(one_hot), **listed)
+    return options._replace(separator=separator, one_hot=bool(options.one_hot), **listed)
 
 
 def _names(option: str, value: Any) -> tuple[str, ...]:
@@ -151,16 +154,19 @@ def dataset_of_table(
 ) -> Dataset:
     """The data set of a table; ``listed`` are the categories of a manifest, whose columns are not examined."""
     _check_names(frame, reading, what)
-    frame = drop_columns(frame, reading.drop, what)
+    frame = drop_columns(frame, [c for c in reading.drop if c != reading.row_groups], what)
     for column in reading.numeric:
         if column in frame.columns:
             check_numeric(frame[column])
+    groups = None
+    if reading.row_groups is not None:
+        frame, groups = take_row_groups(frame, reading.row_groups, what)
     if listed is None:
         frame = examined(frame, reading, what)
     features, labels = take_target(frame, reading.label, what)
     category = [c for c in (*reading.category, *(listed or ())) if c in features.columns and c not in reading.numeric]
     try:
-        return encode(
+        dataset = encode(
             features,
             labels,
             categorical=category,
@@ -169,6 +175,7 @@ def dataset_of_table(
             name=name,
             what=what,
         )
+        return dataset if groups is None else dataset.replace(row_groups=groups)
     except (TypeError, ValueError) as error:
         message = str(error)
         raise ValueError(message if what in message else f"{what} does not hold a data set ({message})") from None
@@ -180,7 +187,8 @@ def _check_names(frame: pd.DataFrame, reading: Reading, what: str) -> None:
     if label not in frame.columns:
         hint = "name one with target=... (--target)" if reading.target is None else "choose one of them"
         raise ValueError(f"{what} has no column {label!r}; {hint}: {listing(frame.columns)}")
-    for option, names in {"drop": reading.drop, "numeric": reading.numeric}.items():
+    row_groups = () if reading.row_groups is None else (reading.row_groups,)
+    for option, names in {"drop": reading.drop, "numeric": reading.numeric, "row_groups": row_groups}.items():
         if label in names:
             raise ValueError(f"{option} must not name the target column {label!r}")
     for option, names in {"category": reading.category, "numeric": reading.numeric}.items():

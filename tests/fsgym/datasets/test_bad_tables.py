@@ -128,9 +128,9 @@ def test_separators_are_found(file, separator):
         ("a\tb\ttarget\n1.5\tp\tx\n2.25\tq\ty\n\tp\tx\n", "tabs.tsv"),
         ("\ufeff a , b,target\n1.5,p,x\n2.25,q,y\nNA,p,x\n", "spaces.csv"),
         ('a,b,target\n"1.5","p",x\n\n2.25,q,y\nnull,p,x', "quotes.csv"),
-        ('\ufeffa,b,target\r1.5,p,x\r2.25,q,y\r,p,x\r', "mac.csv"),
+        ("\ufeffa,b,target\r1.5,p,x\r2.25,q,y\r,p,x\r", "mac.csv"),
     ],
-)  # fmt: skip
+)
 def test_good_tables(file, text, name):
     for path in (file(text, name), file(gzip.compress(text.encode()), f"{name}.gz")):
         data = load_dataset(path)
