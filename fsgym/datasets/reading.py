@@ -153,7 +153,7 @@ def dataset_of_table(
     frame: pd.DataFrame, reading: Reading, *, listed: Collection[str] | None = None, name: str, what: str
 ) -> Dataset:
     """The data set of a table; ``listed`` are the categories of a manifest, whose columns are not examined."""
-    _check_names(frame, reading, what)
+    _check_columns(frame, reading, what)
     frame = drop_columns(frame, [c for c in reading.drop if c != reading.row_groups], what)
     for column in reading.numeric:
         if column in frame.columns:
@@ -181,7 +181,7 @@ def dataset_of_table(
         raise ValueError(message if what in message else f"{what} does not hold a data set ({message})") from None
 
 
-def _check_names(frame: pd.DataFrame, reading: Reading, what: str) -> None:
+def _check_columns(frame: pd.DataFrame, reading: Reading, what: str) -> None:
     """ValueError where an option names a column that the table does not have, or one that it must not name."""
     label = reading.label
     if label not in frame.columns:
