@@ -27,6 +27,7 @@ ENTRY_POINTS = {
     "fsgym.datasets.loading:load_dataset",
     "fsgym.cli.main:compare",
     "fsgym.cli.main:reproduce",
+    "fsgym.cli.models:evaluate",
     "fsgym.cli.models:train",
 }
 

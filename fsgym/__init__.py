@@ -18,6 +18,7 @@ from fsgym.vector_env import DatumWiseVectorEnv
 if TYPE_CHECKING:
     from fsgym.comparison import compare, summarise
     from fsgym.datasets import list_datasets, load_costs, load_dataset
+    from fsgym.description import describe
     from fsgym.env_checker import check_vector_env
 
 __version__ = version("fsgym")
@@ -32,6 +33,7 @@ __all__ = [
     "Trajectories",
     "check_vector_env",
     "compare",
+    "describe",
     "evaluate",
     "list_datasets",
     "load_costs",
@@ -46,6 +48,7 @@ __all__ = [
 _LATER = {
     "check_vector_env": "fsgym.env_checker",
     "compare": "fsgym.comparison",
+    "describe": "fsgym.description",
     "summarise": "fsgym.comparison",
     "list_datasets": "fsgym.datasets",
     "load_costs": "fsgym.datasets",

@@ -17,6 +17,7 @@ import typer
 import fsgym
 from fsgym.cli import models as cli_models
 from fsgym.cli import options
+from fsgym.cli.description import describe_table
 from fsgym.cli.options import comma_separated
 from fsgym.cli.terminal import console, say, show_comparison
 from fsgym.methods import DEFAULT_METHODS
@@ -42,6 +43,7 @@ def print_version(
 
 
 @app.command()
+@options.with_table_options
 @options.with_rule_options
 def compare(
     context: typer.Context,
@@ -161,6 +163,7 @@ def reproduce(
 
 app.command()(cli_models.train)
 app.command()(cli_models.evaluate)
+app.command("describe")(describe_table)
 
 
 @app.command()

@@ -44,6 +44,7 @@ def agent_names() -> list[str]:
     return [name for name, method in METHODS.items() if method.kind]
 
 
+@options.with_table_options
 @options.with_rule_options
 def train(
     data: options.DataArgument,
@@ -114,6 +115,7 @@ def train(
     print(f"Model: {output}    Evaluate it on test rows: fsgym evaluate {output} {data}{same_split}")
 
 
+@options.with_table_options
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
     data: options.DataArgument,
@@ -123,6 +125,7 @@ def evaluate(
     drop: options.DropOption = None,
     row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
+    **table: Any,
 ) -> None:
     """Evaluate a model file on a data set, under the rules of its training."""
     load_classifier: Any = import_module("agents").load_classifier
@@ -130,7 +133,7 @@ def evaluate(
 
     classifier = load_classifier(model)
     dataset = options.read_data(
-        data, groups, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
+        data, groups, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split, table=table
     )
     result = evaluate_policy(classifier.policy_, _with_classes_of(classifier, dataset), classifier.rules_)
     _print_figures(f"{type(classifier).__name__} from {model}", result)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
+from fsgym.cli.terminal import say
 from fsgym.rules.options import Form, RuleOption, unnamed_options
 
 if TYPE_CHECKING:
@@ -36,6 +38,26 @@ BackendOption = Annotated[
 ]
 SchedulerOption = Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")]
 DataDirOption = Annotated[Path | None, typer.Option(help="Folder with data sets; default: $FSGYM_DATA.")]
+CategoryOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns that are categories whatever they hold, such as codes; separate several by commas."),
+]
+NumericOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns of numbers: cells that are no number become missing; separate several by commas."),
+]
+SeparatorOption = Annotated[
+    str | None, typer.Option(metavar="CHARACTER", help="Separator of a CSV file, or tab; default: the one found.")
+]
+DecimalOption = Annotated[
+    str | None, typer.Option(metavar="SIGN", help="Decimal sign of a CSV file, a point or a comma; default: as found.")
+]
+TABLE_OPTIONS: dict[str, Any] = {
+    "category": CategoryOption,
+    "numeric": NumericOption,
+    "separator": SeparatorOption,
+    "decimal": DecimalOption,
+}
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -91,6 +113,19 @@ GroupsOption = Annotated[
 ]
 
 
+def with_table_options(command: Command) -> Command:
+    """Add the options of how a table is read after ``--drop``; the command receives them in its ``**`` argument."""
+    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    own = [p.replace(kind=p.KEYWORD_ONLY) for p in own]
+    place = [p.name for p in own].index("drop") + 1
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for name, annotation in TABLE_OPTIONS.items()
+    ]
+    command.__signature__ = inspect.Signature([*own[:place], *shared, *own[place:]])  # type: ignore[attr-defined]
+    return command
+
+
 def with_rule_options(command: Command) -> Command:
     """Add an argument for each option of ``Rules`` after ``--lam``; the command receives them as ``**rules``."""
     own = [
@@ -126,13 +161,24 @@ def read_task(
     row_groups: str | None,
     split: str,
 ) -> tuple[Dataset, dict[str, Any]]:
-    """The data set that the arguments name, with its groups, and the other options of the rules."""
+    """The data set that the arguments name, with its groups, and the other options of the rules.
+
+    ``rules`` may have those of ``TABLE_OPTIONS``, too.
+    """
     from fsgym.cli.files import read_rule_options
 
+    table = {name: rules[name] for name in TABLE_OPTIONS if name in rules}
     dataset = read_data(
-        data, rules["groups"], data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
+        data,
+        rules["groups"],
+        data_dir=data_dir,
+        target=target,
+        drop=drop,
+        row_groups=row_groups,
+        split=split,
+        table=table,
     )
-    options = {name: value for name, value in rules.items() if name != "groups"}
+    options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
     return dataset, read_rule_options(options, dataset, data_dir)
 
 
@@ -145,13 +191,23 @@ def read_data(
     drop: Sequence[str] | None,
     row_groups: str | None,
     split: str,
+    table: Mapping[str, Any],
 ) -> Dataset:
-    """The given part of the data set that the arguments name, with groups from a file."""
+    """The given part of the data set that the arguments name, with groups from a file; warnings are printed.
+
+    ``table`` holds those of ``TABLE_OPTIONS``.
+    """
     from fsgym.cli.files import read_groups
     from fsgym.datasets import load_dataset
 
-    dropped = comma_separated(drop)
-    dataset = load_dataset(data, split, data_dir=data_dir, target=target, drop=dropped, row_groups=row_groups)
+    given = dict(table) | {"data_dir": data_dir, "target": target, "row_groups": row_groups}
+    for option, value in {"drop": drop, "category": table.get("category"), "numeric": table.get("numeric")}.items():
+        given[option] = comma_separated(value)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        dataset = load_dataset(data, split, **given)
+    for warning in found:
+        say(str(warning.message))
     return dataset if groups is None else dataset.with_groups(read_groups(groups))
 
 

@@ -121,7 +121,7 @@ def _infer_column(cells: Any, is_category: bool, is_numeric: bool, one_hot: bool
             return Column(name, "bool")
         if pd.api.types.is_numeric_dtype(cells.dtype) or cells.isna().all():
             return Column(name)
-    if cells.dtype.kind in "mM" or isinstance(cells.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
+    if not is_category and (cells.dtype.kind in "mM" or isinstance(cells.dtype, pd.PeriodDtype | pd.DatetimeTZDtype)):
         as_numbers(cells, name)  # raises
     levels = sorted({v for v in level_texts(cells) if v is not None}, key=level_order)
     if not is_category and len(levels) > MAX_TEXT_LEVELS and 2 * len(levels) > len(cells):

@@ -159,7 +159,7 @@ def _load_by_name(name: str | bytes, data_dir: Any, reading: Reading) -> LoadedD
         if not re.fullmatch(r"[\w.()+,&'-]+", which):
             raise ValueError(f"openml: must be followed by a plain name or a number, got {which!r}")
         return LoadedDataset(load_from_openml(int(which) if which.isdecimal() else which, reading=reading))
-    if _is_path(name):
+    if is_path(name):
         return LoadedDataset(load_file(Path(name).expanduser(), reading))
     folder = find_folder(data_dir)
     records = {} if folder is None else read_manifest(folder)
@@ -170,7 +170,8 @@ def _load_by_name(name: str | bytes, data_dir: Any, reading: Reading) -> LoadedD
     raise unknown_dataset(name, [*EMBEDDED, *records, *OPENML], folder is not None)
 
 
-def _is_path(name: str) -> bool:
+def is_path(name: str) -> bool:
+    """Whether a name is the path of a file, and not that of a data set."""
     separators = {os.sep, os.altsep or os.sep}
     if name.endswith(SUFFIXES) or any(s in name for s in separators):
         return True

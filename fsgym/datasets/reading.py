@@ -122,27 +122,24 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
     ValueError
         For the first suspicious column; the message says how to resolve it.
     """
-    import pandas as pd
-
     frame = frame.copy(deep=False)
     faults, notes = [], []
     for name in frame.columns.drop(reading.label, errors="ignore"):
         if name in (*reading.numeric, *reading.category):
             continue
-        if frame[name].dtype == object or pd.api.types.is_string_dtype(frame[name].dtype):
-            numbers = plain_numbers(frame[name])
-            if numbers is not None:
-                frame[name] = numbers
+        numbers = plain_numbers(frame[name])
+        if numbers is not None:
+            frame[name] = numbers
         suspicion = find_suspicion(frame[name], len(frame))
         if suspicion:
-            faults.append(f"the column {name!r} of {what} {suspicion.text}; {suspicion.remedy}")
+            faults.append(suspicion.sentence(f"the column {name!r} of {what}"))
         note = find_note(frame[name])
         if note:
             notes.append(f"{name!r} {note}")
     if reading.label in frame.columns and reading.label not in reading.category:
         suspicion = find_label_suspicion(frame[reading.label])
         if suspicion:
-            faults.insert(0, f"the target column {reading.label!r} of {what} {suspicion.text}; {suspicion.remedy}")
+            faults.insert(0, suspicion.sentence(f"the target column {reading.label!r} of {what}"))
     if faults:
         others = f" ({len(faults) - 1} more such column(s): see fsgym describe)" if len(faults) > 1 else ""
         raise ValueError(faults[0] + others)
@@ -156,7 +153,7 @@ def dataset_of_table(
     frame: pd.DataFrame, reading: Reading, *, listed: Collection[str] | None = None, name: str, what: str
 ) -> Dataset:
     """The data set of a table; ``listed`` are the categories of a manifest, whose columns are not examined."""
-    _check_names(frame, reading, what)
+    _check_columns(frame, reading, what)
     frame = drop_columns(frame, [c for c in reading.drop if c != reading.row_groups], what)
     for column in reading.numeric:
         if column in frame.columns:
@@ -184,7 +181,7 @@ def dataset_of_table(
         raise ValueError(message if what in message else f"{what} does not hold a data set ({message})") from None
 
 
-def _check_names(frame: pd.DataFrame, reading: Reading, what: str) -> None:
+def _check_columns(frame: pd.DataFrame, reading: Reading, what: str) -> None:
     """ValueError where an option names a column that the table does not have, or one that it must not name."""
     label = reading.label
     if label not in frame.columns:

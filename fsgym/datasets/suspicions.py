@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import re
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,7 +47,7 @@ _DECORATED = re.compile(
 
 
 _TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-_NOT_NUMBERS = (bool, np.bool_, *_TIMES)
+_NUMBERS = (int, float, np.number, decimal.Decimal)
 
 
 class Suspicion(NamedTuple):
@@ -55,6 +56,10 @@ class Suspicion(NamedTuple):
     kind: str
     text: str
     remedy: str
+
+    def sentence(self, column: str) -> str:
+        """The suspicion and its remedy, about a column that is named in words."""
+        return f"{column} {'has ' if self.text[0].isdigit() else ''}{self.text}; {self.remedy}"
 
 
 class _Cells(NamedTuple):
@@ -156,24 +161,36 @@ def find_note(column: pd.Series) -> str | None:
 
 
 def plain_numbers(column: pd.Series) -> pd.Series | None:
-    """The column as float64 where each cell is a number, missing, or one of ``MISSING_WORDS``; otherwise None.
-
-    A column of text without any number is no column of numbers, unless all its cells are missing.
-    """
+    """A column of text as float64 if each cell is a number, missing, or one of ``MISSING_WORDS``; otherwise None."""
     import pandas as pd
 
-    plain = column.astype(object).where(~column.isin(MISSING_WORDS), np.nan)
-    if any(issubclass(kind, _NOT_NUMBERS) for kind in set(map(type, plain))):
+    dtype = column.dtype
+    if dtype.name == "category" or not (pd.api.types.is_object_dtype(dtype) or pd.api.types.is_string_dtype(dtype)):
         return None
-    numbers: Any = pd.to_numeric(plain, errors="coerce")
+    kinds = set(map(type, column[column.notna()]))
+    if any(issubclass(kind, bool | np.bool_) or not issubclass(kind, (str, *_NUMBERS)) for kind in kinds):
+        return None
+    plain = column.astype(object).where(~column.isin(MISSING_WORDS), np.nan)
+    try:
+        numbers: Any = pd.to_numeric(plain, errors="coerce")
+    except OverflowError:
+        return None
     return numbers if (numbers.notna() == plain.notna()).all() else None
 
 
 def check_numeric(column: pd.Series) -> None:
     """ValueError where a column that is to be numbers has cells, but no plain number, or dates."""
+    import pandas as pd
+
     name = str(column.name)
-    dates = column.dtype == object and any(issubclass(kind, _TIMES) for kind in set(map(type, column)))
-    if dates or (np.isnan(as_numbers(column, name, odd_is_missing=True)).all() and column.notna().any()):
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    dates = any(issubclass(kind, _TIMES) for kind in set(map(type, column)))
+    try:
+        lost = dates or np.isnan(as_numbers(column, name, odd_is_missing=True)).all()
+    except OverflowError:
+        raise ValueError(f"the column {name!r} has numbers beyond float32; correct or drop them") from None
+    if lost and column.notna().any():
         first = column[column.notna()].iloc[0]
         raise ValueError(
             f"numeric names {name!r}, but none of its cells is a plain number (the first is {_quoted(str(first))}); "
@@ -315,7 +332,8 @@ def _nearly_numeric(cells: _Cells, name: str) -> Suspicion | None:
     said = _odd_cells(cells, odd, n_plain)
     commas = [i for i in written if re.fullmatch(r"[+-]?\d+,\d+", cells.texts[i].strip())]
     if n_plain:
-        remedy = f"{_pass(name, 'numeric', 'category', 'drop')}, where numeric makes all other cells missing"
+        numeric = f"numeric=[{name!r}] (--numeric {shlex.quote(name)}; its other cells become missing)"
+        remedy = f"pass {numeric}, {_option('category', name)} or {_option('drop', name)}"
     else:
         remedy = f"write plain numbers, or {_pass(name, 'category', 'drop')}"
     if 2 * len(commas) > len(odd):

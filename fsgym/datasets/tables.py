@@ -178,13 +178,13 @@ def _find_separator(text: str, path: Path, given: str | None) -> _Lines:
 
 def _fit(text: str, separator: str) -> float | None:
     """The share of the first rows that have as many cells as the header line; None where that has one cell."""
-    rows = _sample(text, separator)
+    rows = _first_rows(text, separator)
     if not rows or len(rows[0]) < 2:
         return None
     return sum(len(row) == len(rows[0]) for row in rows) / len(rows)
 
 
-def _sample(text: str, separator: str) -> list[list[str]]:
+def _first_rows(text: str, separator: str) -> list[list[str]]:
     """The header line and the first rows, as far as they can be read."""
     rows: list[list[str]] = []
     try:
@@ -236,14 +236,14 @@ def _check_rows(lines: _Lines, path: Path) -> tuple[list[str], list[list[str]], 
             "correct it, and put cells that hold the separator in quotation marks"
         )
     if not n_rows:
-        raise ValueError(f"{path} has no rows below its header line")
+        raise ValueError(f"{path} has no rows below its header line; add them")
     return header, sample, n_rows
 
 
 def _check_header(header: Sequence[str], path: Path, drop: Collection[str]) -> list[str]:
     """The names of the columns; ValueError unless they are distinct names."""
     names = [cell.strip() for cell in header]
-    if all(_is_number(name) for name in names):
+    if all(_looks_like_number(name) for name in names):
         raise ValueError(
             f"{path} has no header line: its first line is {listing(names, 4)}; add one with the names of the columns"
         )
@@ -263,7 +263,7 @@ def _check_header(header: Sequence[str], path: Path, drop: Collection[str]) -> l
     return names
 
 
-def _is_number(text: str) -> bool:
+def _looks_like_number(text: str) -> bool:
     return bool(re.fullmatch(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?", text, re.IGNORECASE))
 
 

@@ -326,3 +326,25 @@ def test_import_is_light():
     code = f"import fsgym, agents, baselines, sys; print([m for m in {names} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert done.stdout.strip() == "[]"
+
+
+def test_options_of_how_a_table_is_read(capsys, tmp_path):
+    """The options that resolve suspicious columns work in train, evaluate and compare."""
+    rows = [f"{i % 9},5;{'unknown' if i == 3 else i % 5};{i % 3};1;{'yes' if i % 2 else 'no'}" for i in range(60)]
+    (tmp_path / "w.csv").write_text("\n".join(["crp;age;ward;same;target", *rows, ""]))
+    file, model = tmp_path / "w.csv", tmp_path / "m.fsgym"
+    code, _, error = call(capsys, "train", file, "-o", model)
+    assert code == 2
+    assert "'age'" in error
+    assert "--numeric age" in error
+    read = ["--numeric", "age", "--category", "ward", "--separator", ";", "--decimal", ","]
+    code, _, error = call(capsys, "train", file, "-o", model, "--agent", "rcpi", "--steps", 2, *read)
+    assert code == 0, error
+    assert "'same' has the value 1 in each row" in error
+    code, _, error = call(capsys, "evaluate", model, file, *read)
+    assert code == 0, error
+    code, _, error = call(
+        capsys, "compare", file, *read, "--methods", "cart", "--splits", 1, "--lam", 0.1, "--out", tmp_path / "out"
+    )
+    assert code == 0, error
+    assert call(capsys, "compare", file, "--separator", "ab")[0] == 2

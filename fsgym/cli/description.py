@@ -1,0 +1,63 @@
+"""The command ``describe``: the columns of a table, and what looks wrong with them."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+from fsgym.cli.terminal import console, say
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def describe_table(
+    data: options.DataArgument,
+    target: options.TargetOption = None,
+    costs: Annotated[Path | None, typer.Option(metavar="FILE", help="Prices of the columns, as in compare.")] = None,
+    separator: options.SeparatorOption = None,
+    decimal: options.DecimalOption = None,
+    data_dir: options.DataDirOption = None,
+) -> None:
+    """Describe the columns of a table, and say which of them look wrong and which option resolves it.
+
+    Example: fsgym describe patients.csv --target died
+    """
+    import fsgym
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        described = fsgym.describe(data, target, costs=costs, separator=separator, decimal=decimal, data_dir=data_dir)
+    for warning in found:
+        say(str(warning.message))
+    console().print(_table_of(described))
+    odd = described[described["suspicion"] != ""]
+    if len(odd):
+        print()
+    for row in odd.to_dict("records"):
+        has = "has " if row["suspicion"][0].isdigit() else ""
+        print(f"{row['column']} {has}{row['suspicion']}; {row['remedy']}")
+
+
+def _table_of(described: pd.DataFrame) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    shown = [name for name in ("price", "unit") if described[name].replace("", None).notna().any()]
+    for name in ("column", "type", "levels or range"):
+        table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=30 if name == "column" else None)
+    for name in ("missing", *shown):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for row in described.to_dict("records"):
+        bounds = f"{row['low']:g} to {row['high']:g}" if row["low"] == row["low"] else ""
+        cells = [row["column"], row["type"], row["levels"] or bounds, f"{row['missing']:.0%}" if row["missing"] else ""]
+        for name in shown:
+            value = row[name]
+            cells.append(value if isinstance(value, str) else f"{value:g}" if value == value else "")
+        table.add_row(*(" ".join(str(c).split()) for c in cells), "!" if row["suspicion"] else "")
+    return table

@@ -1,0 +1,122 @@
+"""``describe`` and its command: one row per column, and nothing suspicious makes it fail."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fsgym import Dataset, describe, load_dataset
+from fsgym.cli import main
+from support.refusals import refused
+
+
+@pytest.fixture
+def patients():
+    n = 40
+    return pd.DataFrame(
+        {
+            "pid": [f"p{i}" for i in range(n)],
+            "age": ["unknown", *(str(20 + i % 30) for i in range(1, n))],
+            "admitted": ["2020-01-03", "2020-02-04"] * (n // 2),
+            "ward": ["er", "icu", "gp", None] * (n // 4),
+            "crp": np.arange(n) % 7 + 0.5,
+            "smoker": [True, False] * (n // 2),
+            "same": [1] * n,
+            "ill": ["yes", "no"] * (n // 2),
+        }
+    )
+
+
+def test_one_row_per_column(patients):
+    table = describe(patients, "ill", costs={"crp": 12.5}, units={"crp": "mg/l"}).set_index("column")
+    types = ["text", "text", "date", "category", "number", "bool", "number", "classes"]
+    assert table["type"].tolist() == types
+    assert table.loc["age", "suspicion"] == "39 numbers and 'unknown'"
+    assert "--numeric age" in table.loc["age", "remedy"]
+    assert table.loc["pid", "suspicion"] == "is unique in each row"
+    assert table.loc["same", "suspicion"] == "has the value 1 in each row"
+    assert table.loc["ward", "levels"] == "3: er, gp, icu"
+    assert table.loc["ward", "missing"] == 0.25
+    assert table.loc["ward", ["suspicion", "remedy"]].tolist() == ["", ""]
+    assert table.loc["crp", ["low", "high", "price", "unit"]].tolist() == [0.5, 6.5, 12.5, "mg/l"]
+    assert np.isnan(table.loc["age", "price"])
+    assert table.loc["ill", "levels"] == "2: no, yes"
+    assert describe(patients, "ill", costs=2)["price"].tolist()[:7] == [2.0] * 7
+
+
+def test_nothing_suspicious_makes_it_fail():
+    odd = {
+        "list": [[1], [2]],
+        "date": [datetime.date(2020, 1, 1), None],
+        "stamp": pd.to_datetime(["2020", "2021"]),
+        "period": pd.period_range("2020", periods=2, freq="M"),
+        "interval": pd.IntervalIndex.from_breaks([0, 1, 2]),
+        "complex": [1j, 2],
+        "bytes": [b"a", b"b"],
+        "infinite": [np.inf, 1],
+        "nothing": [None, None],
+        "null": ["a\0", "b"],
+        "huge": [10**400, 1],
+        "mixed": [1, "a"],
+    }
+    table = describe(pd.DataFrame(odd)).set_index("column")
+    assert (table["suspicion"].drop(["infinite"]) != "").all()
+    twice = describe(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]))
+    assert twice["suspicion"].tolist() == ["has the same name as another column"] * 2
+    assert describe(pd.DataFrame()).empty
+    assert describe(pd.DataFrame({"a": []}))["suspicion"].tolist() == ["has no value"]
+
+
+def test_data_sets_by_name_and_object():
+    wine = describe("wine")
+    assert wine["type"].tolist() == ["number"] * 13 + ["classes"]
+    assert wine.loc[0, "high"] == pytest.approx(14.83)
+    frame = pd.DataFrame({"a": [1.0, 2, np.nan], "b": ["p", "q", "r"], "target": ["x", "y", "x"]})
+    data = load_dataset(frame).replace(costs=[1, 5])
+    table = describe(data)
+    assert table["price"].tolist()[:2] == [1, 5]
+    assert table["levels"].tolist() == ["", "3: p, q, r", "2: x, y"]
+    assert table["missing"].tolist() == [pytest.approx(1 / 3), 0, 0]
+    assert describe(Dataset([[1.0], [2.0]], [0, 1], units={"x0": "mg"}))["unit"].tolist() == ["mg", ""]
+
+
+def test_mistakes_are_one_sentence(patients, tmp_path):
+    refused(TypeError, "data must be a DataFrame", 3, call=describe)
+    refused(ValueError, "no column 'sick'; choose one of them", patients, "sick", call=describe)
+    refused(ValueError, "unknown data set 'wien'", "wien", call=describe)
+    refused(FileNotFoundError, "no file", tmp_path / "no.csv", call=describe)
+    refused(TypeError, "price of 'age' must be a number", patients, costs={"age": "x"}, call=describe)
+    with pytest.warns(UserWarning, match="costs names 'agee', which is no column"):
+        describe(patients, costs={"agee": 1})
+
+
+def test_the_command_names_the_option_of_each_suspicion(patients, tmp_path, capsys):
+    patients.to_csv(tmp_path / "patients.csv", index=False, sep=";", decimal=",")
+    (tmp_path / "prices.json").write_text('{"crp": 12.5, "panel": 3}')
+    arguments = [
+        "describe",
+        str(tmp_path / "patients.csv"),
+        "--target",
+        "ill",
+        "--costs",
+        str(tmp_path / "prices.json"),
+    ]
+    with pytest.raises(SystemExit) as exited:
+        main(arguments)
+    output, error = capsys.readouterr()
+    assert exited.value.code == 0
+    assert all(len(line.rstrip()) <= 120 for line in output.split("\n\n")[0].splitlines())
+    for line in (
+        "age has 39 numbers and 'unknown'; pass numeric=['age'] (--numeric age",
+        "pid is unique in each row; pass drop=['pid'] (--drop pid)",
+        "admitted looks like a date",
+        "same has the value 1 in each row; it may be dropped: --drop same",
+    ):
+        assert line in output
+    assert "12.5" in output
+    assert "costs names 'panel'" in error
+    with pytest.raises(SystemExit) as exited:
+        main(["describe", str(tmp_path / "none.csv")])
+    assert exited.value.code == 2
+    assert "there is no file" in capsys.readouterr().err
