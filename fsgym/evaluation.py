@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
+from fsgym.html import HtmlTable, html_block
+from fsgym.metrics import FIGURE_LABELS, OTHER_FIGURE_LABELS
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
@@ -40,6 +42,16 @@ class Trajectories:
     def lengths(self) -> NDArray[np.int64]:
         """Number of acquisitions for each row, int64 (n_samples,)."""
         return (self.order >= 0).sum(axis=1)
+
+    def __repr__(self) -> str:
+        mean, most = (self.lengths.mean(), self.lengths.max()) if len(self.order) else (0.0, 0)
+        return f"Trajectories({len(self.order)} rows, {mean:.2f} acquisitions on average, at most {most})"
+
+    def _repr_html_(self) -> str:
+        counts = np.bincount(self.lengths)
+        shares = ((k, int(n), f"{n / len(self.order):.1%}") for k, n in enumerate(counts))
+        parts = [f"{self.forfeited.sum():,} rows ended with an illegal action."] if self.forfeited.any() else []
+        return html_block(repr(self), *parts, HtmlTable(["acquisitions", "rows", "share"], shares, len(counts)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +118,13 @@ class Evaluation:
             f"Evaluation(accuracy {self.accuracy:.3f}, {self.n_features:.2f} features, "
             f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f})"
         )
+
+    def _repr_html_(self) -> str:
+        broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]
+        labels = FIGURE_LABELS | {name: OTHER_FIGURE_LABELS[name] for name in broken}
+        rows = [(label, getattr(self, name)) for name, label in labels.items()]
+        title = f"Evaluation on {self.dataset.n_samples:,} rows of {self.dataset.name}"
+        return html_block(title, HtmlTable((), rows, len(rows)), repr(self.rules))
 
 
 def evaluate(policy: Any, env_or_dataset: Any, rules: Rules | None = None) -> Evaluation:
