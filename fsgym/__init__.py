@@ -15,6 +15,7 @@ from fsgym.scaling import Scaling
 from fsgym.vector_env import DatumWiseVectorEnv
 
 if TYPE_CHECKING:
+    from fsgym import plot
     from fsgym.comparison import compare, summarise
     from fsgym.datasets import list_datasets, load_costs, load_dataset
     from fsgym.env_checker import check_vector_env
@@ -36,6 +37,7 @@ __all__ = [
     "load_costs",
     "load_dataset",
     "loss_scorer",
+    "plot",
     "register_method",
     "register_variant",
     "summarise",
@@ -53,6 +55,8 @@ _LATER = {
 
 
 def __getattr__(name: str):
+    if name == "plot":
+        return importlib.import_module("fsgym.plot")
     if name not in _LATER:
         raise AttributeError(f"module 'fsgym' has no attribute {name!r}")
     value = getattr(importlib.import_module(_LATER[name]), name)
