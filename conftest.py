@@ -9,6 +9,8 @@ import re
 import hypothesis
 import pytest
 
+os.environ.setdefault("MPLBACKEND", "agg")  # figures open no window
+
 FUZZ = 15  # factor on the examples of each test: pytest -m hypothesis --hypothesis-profile=fuzz
 hypothesis.settings.register_profile("fuzz", deadline=None, print_blob=True)
 # Two test processes start with one half each. So the first compiles the kernels of agents and environments, the second

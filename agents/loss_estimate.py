@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from sklearn.utils import _safe_indexing, indexable
 
 from fsgym.checks import is_integer
 from fsgym.evaluation import Evaluation, evaluate
+from fsgym.html import HtmlTable, html_block
+from fsgym.metrics import FIGURE_LABELS
 from fsgym.row_groups import encode_row_groups, shared_group
 
 
@@ -56,6 +59,14 @@ class LossEstimate:
             f"LossEstimate(loss {self.loss:.4f} +- {self.standard_error:.4f}, error {self.error:.3f}, "
             f"{self.n_features:.2f} features, cost {self.cost:.3g})"
         )
+
+    def _repr_html_(self) -> str:
+        names = ("loss", "accuracy", "error_cost", "n_features", "spent")
+        means = ["all", len(self.losses), self.loss, 1 - self.error, self.error_cost, self.n_features, self.cost]
+        folds = ([k, len(f.losses), *(getattr(f, n) for n in names)] for k, f in enumerate(self.folds))
+        header = ["fold", "rows", *(FIGURE_LABELS[n] for n in names)]
+        title = f"Loss {self.loss:.4f}, standard error {self.standard_error:.4f} (cross-validated)"
+        return html_block(title, HtmlTable(header, chain([means], folds), len(self.folds) + 1))
 
 
 def estimate_loss(

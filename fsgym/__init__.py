@@ -16,6 +16,7 @@ from fsgym.trajectories import Trajectories
 from fsgym.vector_env import DatumWiseVectorEnv
 
 if TYPE_CHECKING:
+    from fsgym import plot
     from fsgym.comparison import compare, summarise
     from fsgym.datasets import list_datasets, load_costs, load_dataset
     from fsgym.description import describe
@@ -39,6 +40,7 @@ __all__ = [
     "load_costs",
     "load_dataset",
     "loss_scorer",
+    "plot",
     "register_method",
     "register_variant",
     "summarise",
@@ -57,6 +59,8 @@ _LATER = {
 
 
 def __getattr__(name: str):
+    if name == "plot":
+        return importlib.import_module("fsgym.plot")
     if name not in _LATER:
         raise AttributeError(f"module 'fsgym' has no attribute {name!r}")
     value = getattr(importlib.import_module(_LATER[name]), name)

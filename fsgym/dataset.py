@@ -21,6 +21,7 @@ from fsgym.checks import (
 )
 from fsgym.columns import Columns
 from fsgym.grouping import resolve_groups
+from fsgym.html import dataset_html
 from fsgym.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
 from fsgym.scaling import Scaling
 
@@ -359,3 +360,6 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {self.n_classes} classes)"
+
+    def _repr_html_(self) -> str:
+        return dataset_html(self)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
+from fsgym.html import HtmlTable, html_block
+from fsgym.metrics import FIGURE_LABELS, OTHER_FIGURE_LABELS
 from fsgym.rules import Rules
 from fsgym.trajectories import EpisodeTable, Trajectories, price_orders
-
-if TYPE_CHECKING:
-    pass
 
 ROWS_PER_BATCH = 4096  # evaluated at a time; bounds the memory of the observations
 
@@ -86,6 +85,13 @@ class Evaluation:
             f"Evaluation(accuracy {self.accuracy:.3f}, {self.n_features:.2f} features, "
             f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f})"
         )
+
+    def _repr_html_(self) -> str:
+        broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]
+        labels = FIGURE_LABELS | {name: OTHER_FIGURE_LABELS[name] for name in broken}
+        rows = [(label, getattr(self, name)) for name, label in labels.items()]
+        title = f"Evaluation on {self.dataset.n_samples:,} rows of {self.dataset.name}"
+        return html_block(title, HtmlTable((), rows, len(rows)), repr(self.rules))
 
 
 def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = None) -> Evaluation:

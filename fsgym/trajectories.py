@@ -11,6 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from fsgym.columns import Columns
+from fsgym.html import HtmlTable, html_block
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
@@ -58,6 +59,16 @@ class Trajectories:
     def lengths(self) -> NDArray[np.int64]:
         """Number of acquisitions for each row, int64 (n_samples,)."""
         return (self.order >= 0).sum(axis=1)
+
+    def __repr__(self) -> str:
+        mean, most = (self.lengths.mean(), self.lengths.max()) if len(self.order) else (0.0, 0)
+        return f"Trajectories({len(self.order)} rows, {mean:.2f} acquisitions on average, at most {most})"
+
+    def _repr_html_(self) -> str:
+        counts = np.bincount(self.lengths)
+        shares = ((k, int(n), f"{n / len(self.order):.1%}") for k, n in enumerate(counts))
+        parts = [f"{self.forfeited.sum():,} rows ended with an illegal action."] if self.forfeited.any() else []
+        return html_block(repr(self), *parts, HtmlTable(["acquisitions", "rows", "share"], shares, len(counts)))
 
     def to_frame(self) -> pd.DataFrame:
         """The steps of all rows as a table, one line per acquisition and per answer.

@@ -14,6 +14,7 @@ import typer
 from fsgym.checks import did_you_mean
 from fsgym.cli import options
 from fsgym.methods import DEFAULT_AGENT, METHODS, find_method, load_class, method_names
+from fsgym.metrics import FIGURE_LABELS
 
 if TYPE_CHECKING:
     from fsgym.dataset import Dataset
@@ -26,17 +27,6 @@ SplitOption = Annotated[
         "a random 70/30 split with seed 0."
     ),
 ]
-
-
-FIGURE_LABELS = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "n_features": "mean features used",
-    "n_acquisitions": "mean acquisitions",
-    "spent": "mean price paid",
-    "error_cost": "mean error cost",
-    "loss": "loss",
-}
 
 
 def agent_names() -> list[str]:

@@ -56,7 +56,7 @@ def plot_error_bars(
     ax.errorbar(x, y, xerr=xerr, yerr=yerr, label=label, **(ERROR_BARS | dict(style)))
 
 
-def curves(
+def plot_curves(
     settings: pd.DataFrame,
     titles: Mapping[str, str],
     x: str = "sparsity",
@@ -100,7 +100,7 @@ def curves(
 def panels(
     settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[float, float], title: str, ax: Any = None
 ) -> Figure:
-    """``curves`` of one data set, with one panel per share of training data, as in the paper's appendix.
+    """``plot_curves`` of one data set, with one panel per share of training data, as in the paper's appendix.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def panels(
         ax = np.atleast_1d(figure.subplots(1, len(shares), sharey=True))
     for panel, share in zip(ax, shares):
         rows = settings[settings["share"] == share].assign(sparsity_std=lambda r: r["sparsity_within"])
-        curves(rows, {m: m for m in methods}, x_label="sparsity", chance=chances[share], ax=panel)
+        plot_curves(rows, {m: m for m in methods}, x_label="sparsity", chance=chances[share], ax=panel)
         panel.set_title(f"{title}, {share:.0%} for training")
         if panel is not ax[0]:
             panel.set_ylabel("")
@@ -127,16 +127,18 @@ def panels(
 
 
 def price_against_sparsity(
-    settings: pd.DataFrame, titles: Mapping[str, str], ax: Axes | None = None, unit: str = "errors"
+    settings: pd.DataFrame,
+    titles: Mapping[str, str],
+    ax: Axes | None = None,
+    unit: str = "errors",
+    y: str = "sparsity",
 ) -> Axes:
-    """Sparsity of price-aware methods at each ``lam`` (Fig. 5); ``settings`` needs a column ``lam``, NaN for others."""
+    """Sparsity (Fig. 5), or figure ``y``, of price-aware methods at each ``lam``, a column that is NaN for others."""
     ax = _axes(ax)
     for name, style in method_styles(list(titles)).items():
         points = settings[(settings["method"] == name) & settings["lam"].notna()].sort_values("lam")
         if not points.empty:
-            plot_error_bars(
-                ax, points["lam"], points["sparsity"], yerr=points["sparsity_std"], label=titles[name], style=style
-            )
+            plot_error_bars(ax, points["lam"], points[y], yerr=points[f"{y}_std"], label=titles[name], style=style)
     positive = settings.loc[settings["lam"] > 0, "lam"]
     if len(positive):
         ax.set_xscale("symlog", linthresh=float(positive.min()))
@@ -145,7 +147,9 @@ def price_against_sparsity(
         separated = _separated_ticks(ticks)
         ax.set_xticks(separated, [f"{v:g}" for v in separated])
         ax.minorticks_off()
-    ax.set(xlabel=f"lambda (value of one unit of cost, in {unit})", ylabel="sparsity", ylim=(-0.03, 1.03))
+    ax.set(xlabel=f"lambda (value of one unit of cost, in {unit})", ylabel=y.replace("_", " "))
+    if y == "sparsity":
+        ax.set_ylim(-0.03, 1.03)
     ax.legend(loc="best")
     return ax
 
@@ -182,6 +186,11 @@ def used_counts(
     return ax
 
 
+def height_of_rows(n_rows: int) -> float:
+    """Height in inches of a figure with one row per feature."""
+    return 1.6 + 0.27 * min(n_rows, MAX_BARS)
+
+
 def used_features(
     usages: Mapping[str, Sequence[float]],
     names: Sequence[str],
@@ -194,7 +203,7 @@ def used_features(
     chosen = np.arange(len(names))
     if len(names) > MAX_BARS:
         chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
-    ax = _axes(ax, 6.4, 1.6 + 0.27 * len(chosen))
+    ax = _axes(ax, 6.4, height_of_rows(len(chosen)))
     styles, height = method_styles(list(titles)), 0.8 / max(len(usages), 1)
     places = np.arange(len(chosen))
     for i, (name, usage) in enumerate(zip(usages, table)):

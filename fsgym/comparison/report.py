@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import os
 import platform
 import warnings
@@ -30,6 +29,7 @@ from fsgym.comparison.summary import (
     settings_text,
     summarise,
     validation_loss,
+    with_lam,
 )
 
 if TYPE_CHECKING:
@@ -88,13 +88,13 @@ def _error_bar_caption(comparison: Comparison) -> str:
 def _curve_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
     rules, dataset, titles = comparison.protocol.rules, comparison.protocol.dataset, _titles(comparison)
     chance = float(np.bincount(dataset.y).max() / dataset.n_samples)
-    ax = figures.curves(summary.settings, titles, chance=chance)
+    ax = figures.plot_curves(summary.settings, titles, chance=chance)
     ax.set_title(f"{figures.shorten_name(dataset.name)}: accuracy against sparsity")
     caption = f"Better methods are further up and to the right. {_error_bar_caption(comparison)}"
     pictures = [Picture("curves", "Accuracy against sparsity", caption, png_of(ax))]
     if (rules.costs != 1).any() or rules.related is not None or rules.error_costs.max() != 1:
         label = "mean price paid (in units of cost)"
-        ax = figures.curves(summary.settings, titles, x="spent", y="error_cost", x_label=label)
+        ax = figures.plot_curves(summary.settings, titles, x="spent", y="error_cost", x_label=label)
         ax.set(title="Cost of errors against price paid", ylabel="mean error cost on the test part")
         caption = f"Better methods are further down and to the left. {_error_bar_caption(comparison)}"
         pictures.append(Picture("costs", "Cost of errors against price paid", caption, png_of(ax)))
@@ -123,8 +123,7 @@ def _usage_pictures(comparison: Comparison) -> list[Picture]:
 
 
 def _price_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
-    lam = [json.loads(p).get("lam", np.nan) for p in summary.settings["params"]]
-    settings = summary.settings.assign(lam=pd.to_numeric(pd.Series(lam, dtype=object), errors="coerce"))
+    settings = with_lam(summary.settings)
     if settings["lam"].isna().all():
         return []
     unit = _error_unit(comparison)

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.protocol import PAPER_REPORTED
+from fsgym.html import HtmlTable, html_block
+from fsgym.metrics import FIGURE_LABELS
 
 WITHIN = (1, 2, 3, 5, 10)  # mean numbers of features
 REPORTED_FIGURES = (
@@ -22,6 +24,7 @@ REPORTED_FIGURES = (
     "error_cost",
     "admissible",
 )
+DIGITS = {"n_features": 1, "spent": 2}  # after the point; other figures have three
 
 
 class Summary(NamedTuple):
@@ -42,6 +45,29 @@ class Summary(NamedTuple):
     settings: pd.DataFrame
     within: pd.DataFrame
     losses: pd.DataFrame
+
+    def __repr__(self) -> str:
+        counts = [f"{len(self.settings)} settings of {self.settings['method'].nunique()} methods"]
+        counts += [f"{len(table)} rows {name}" for name, table in (("within", self.within), ("losses", self.losses))]
+        return f"Summary({', '.join(counts)})"
+
+    def _repr_html_(self) -> str:
+        names = ("accuracy", "n_features", "spent")
+        figures = [FIGURE_LABELS[name] for name in names]
+
+        def means(row: dict[str, Any], *names: str) -> list[str]:
+            return [mean_text(row, name, DIGITS.get(name, 3)) for name in names]
+
+        losses = ([r["method"], r["lam"], *means(r, "loss", *names)] for r in self.losses.to_dict("records"))
+        within = ([r["method"], r["k"], *means(r, *names)] for r in self.within.to_dict("records"))
+        return html_block(
+            "Means and standard deviations on the test parts, settings chosen on the validation parts",
+            "Setting with the smallest validation loss at each lambda:",
+            HtmlTable(["method", "lambda", "loss", *figures], losses, len(self.losses)),
+            "Setting with the best validation accuracy among those that use at most k features on average "
+            "(acquisitions, if features are grouped):",
+            HtmlTable(["method", "k", *figures], within, len(self.within)),
+        )
 
 
 def summarise(
@@ -95,7 +121,13 @@ def summarise(
             chosen = best_per_split(allowed, validation_loss(allowed, price), counted)
             chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
             losses.append({"method": name, "lam": price, **_test_figures(chosen, n_splits, "loss")})
-    return Summary(_by_setting(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
+    return Summary(means_by_setting(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
+
+
+def with_lam(settings: pd.DataFrame) -> pd.DataFrame:
+    """The settings with a column ``lam``, from their ``params``; NaN where a setting has none."""
+    lam = [json.loads(p).get("lam", np.nan) for p in settings["params"]]
+    return settings.assign(lam=pd.to_numeric(pd.Series(lam, index=settings.index, dtype=object), errors="coerce"))
 
 
 def best_in_words(summary: Summary, titles: Mapping[str, str], counted: str = "n_features") -> str:
@@ -144,9 +176,10 @@ def _test_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, 
     return {**means.to_dict(), **stds.add_suffix("_std").to_dict()}
 
 
-def _by_setting(succeeded: pd.DataFrame) -> pd.DataFrame:
+def means_by_setting(succeeded: pd.DataFrame, figures: Sequence[str] = REPORTED_FIGURES) -> pd.DataFrame:
+    """Means and standard deviations of the figures over the splits, one row per method and setting."""
     grouped = succeeded.groupby(["method", "setting"], sort=False)
-    means, stds = grouped[list(REPORTED_FIGURES)].mean(), grouped[list(REPORTED_FIGURES)].std(ddof=0)
+    means, stds = grouped[list(figures)].mean(), grouped[list(figures)].std(ddof=0)
     table = means.join(stds.add_suffix("_std"))
     table.insert(0, "params", grouped["params"].first())
     table["splits"] = grouped["split"].nunique()

@@ -13,6 +13,7 @@ from fsgym.checks import brief, check_groups, check_number, check_prices
 from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names, resolve_groups
+from fsgym.html import rules_html
 from fsgym.rules.checks import (
     check_acquisition_names,
     check_bool,
@@ -293,6 +294,9 @@ class Rules:
         parts += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
         parts += ["prerequisites"] if self.prerequisites is not None else []
         return f"Rules({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        return rules_html(self)
 
     @property
     def n_actions(self) -> int:

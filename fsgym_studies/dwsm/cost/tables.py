@@ -66,7 +66,7 @@ def cost_picture(table: pd.DataFrame) -> Picture:
         panels = figure.subplots(1, len(TABLE_6))
         for panel, error in zip(panels, TABLE_6):
             rows = means[means["dataset"] == error_cost_label(error)]
-            figures.curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests", ax=panel)
+            figures.plot_curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests", ax=panel)
             panel.set(title=f"error cost {error:g}", ylabel="mean cost of the answers")
         png = png_of(figure)
     caption = (

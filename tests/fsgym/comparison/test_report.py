@@ -119,7 +119,7 @@ SETTINGS = pd.DataFrame({
 
 def test_curves_show_means_with_bars_both_ways():
     ax = Figure().add_subplot()
-    assert figures.curves(SETTINGS, {"a": "A", "b": "B"}, chance=0.6, ax=ax) is ax
+    assert figures.plot_curves(SETTINGS, {"a": "A", "b": "B"}, chance=0.6, ax=ax) is ax
     first, second = ax.containers
     np.testing.assert_allclose(first[0].get_xydata(), [[0.2, 0.9], [0.9, 0.7]])
     assert first.has_xerr

@@ -1,0 +1,387 @@
+"""Pictures of results: the curves of a comparison, which features are used, and how that changes along a path.
+
+Each function draws on the given Matplotlib axes, or on those of a new figure, and returns the axes. Matplotlib is
+imported when a function is called.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.checks import brief, explain_unknown, listing
+from fsgym.dataset import Dataset
+from fsgym.evaluation import Evaluation, evaluate
+from fsgym.methods import METHODS
+from fsgym.metrics import FIGURE_LABELS, OTHER_FIGURE_LABELS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["curves", "paths", "usage"]
+
+VALIDATION = "validation_"  # start of the names of figures that were measured on the validation part
+FIGURES = (*Evaluation.FIGURES, *(VALIDATION + name for name in Evaluation.FIGURES))
+NEEDED_COLUMNS = ("split", "method", "setting", "params", "price", "admissible", "error")
+MAX_TICKS = 16  # settings of a path that have a label
+
+
+def curves(
+    results: pd.DataFrame,
+    x: str = "n_features",
+    y: str = "accuracy",
+    *,
+    methods: str | Sequence[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one line per method, with a point per setting: one figure of the comparison against another.
+
+    Points are means over the splits, error bars plus and minus one standard deviation. All figures are those of the
+    test parts, but those that start with ``validation_``. Fits that failed are left out. A white dot marks a setting
+    that breaks the rules on some test row.
+
+    Parameters
+    ----------
+    results : DataFrame
+        What ``fsgym.compare`` returned, or its ``results.csv`` read with ``pandas.read_csv``.
+    x, y : str
+        Names in ``fsgym.Evaluation.FIGURES``, also with ``validation_`` before them: "accuracy", "error_cost", "loss",
+        "n_features", "n_acquisitions", "sparsity", "spent" (mean price paid), ... ``x`` may also be "lam": then only
+        the methods that are trained at several values of lambda are drawn.
+    methods : str or sequence of str, optional
+        The methods to draw, in the order of the legend; by default all.
+    ax : matplotlib Axes, optional
+        By default those of a new figure of ``matplotlib.pyplot``.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError, TypeError
+        If ``results`` lacks a column or holds several data sets, if no fit succeeded, or if a name is unknown.
+
+    Warns
+    -----
+    UserWarning
+        If all fits of a method failed, so that it has no line.
+
+    Examples
+    --------
+    >>> import fsgym
+    >>> results = fsgym.compare("wine", ["cart", "lars"], splits=2)
+    >>> ax = fsgym.plot.curves(results, x="sparsity")
+    >>> ax.get_ylabel()
+    'accuracy on the test part'
+    """
+    succeeded = _succeeded_fits(results, x, y, methods)
+    from fsgym.comparison import figures
+    from fsgym.comparison.summary import means_by_setting, with_lam
+
+    drawn = [name for name in dict.fromkeys((x, y, "admissible")) if name != "lam"]
+    settings = with_lam(means_by_setting(succeeded, drawn))
+    titles = {str(name): _method_title(str(name)) for name in settings["method"].unique()}
+    price = float(succeeded["price"].iloc[0])
+    with _axes_with_style(ax) as axes:
+        if x == "lam":
+            figures.price_against_sparsity(settings, titles, axes, "units of error cost", y)
+        else:
+            figures.plot_curves(settings, titles, x, y, _figure_label(x, price), ax=axes)
+        part = "validation" if y.startswith(VALIDATION) else "test"
+        axes.set_ylabel(f"{_figure_label(y, price)} on the {part} part")
+        _mark_inadmissible(axes, settings[settings["admissible"] < 1].dropna(subset=[x]), x, y)
+    return axes
+
+
+def _mark_inadmissible(axes: Axes, settings: pd.DataFrame, x: str, y: str) -> None:
+    """Put a white dot on the settings that break the rules on some test row, and say so in the legend."""
+    if not settings.empty:
+        dot: dict[str, Any] = {"marker": "o", "markersize": 3.5, "color": "white", "markeredgecolor": "black"}
+        label = "breaks the rules on some rows"
+        axes.plot(settings[x], settings[y], linestyle="none", markeredgewidth=0.6, zorder=4, label=label, **dot)
+        handles, labels = axes.get_legend_handles_labels()
+        last = sorted(range(len(labels)), key=lambda k: labels[k] == label)
+        axes.legend([handles[k] for k in last], [labels[k] for k in last], loc="best")
+
+
+def usage(evaluations: Evaluation | Mapping[str, Evaluation], *, ax: Axes | None = None) -> Axes:
+    """Draw the share of rows that use each acquisition as horizontal bars, from the most to the least used.
+
+    Parameters
+    ----------
+    evaluations : Evaluation, or mapping name -> Evaluation
+        What ``fsgym.evaluate`` returned; with several, each acquisition has one bar for each of them. They must have
+        the same acquisitions. At most 30 acquisitions are drawn, the most used ones.
+    ax : matplotlib Axes, optional
+        By default those of a new figure of ``matplotlib.pyplot``.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError, TypeError
+        If these are no evaluations, or differ in their acquisitions.
+
+    Examples
+    --------
+    >>> import fsgym
+    >>> from baselines import LassoPathClassifier
+    >>> wine = fsgym.load_dataset("wine")
+    >>> model = LassoPathClassifier(max_features=2).fit(wine.X, wine.classes[wine.y])
+    >>> ax = fsgym.plot.usage(fsgym.evaluate(model, wine))
+    >>> [label.get_text() for label in ax.get_yticklabels()][:3]
+    ['od280/od315_of_diluted_wines', 'proline', 'alcohol']
+    """
+    several = isinstance(evaluations, Mapping)
+    named = (
+        {str(name): e for name, e in evaluations.items()}
+        if isinstance(evaluations, Mapping)
+        else {"usage": evaluations}
+    )
+    shares = _usage_shares(named)
+    most_used = np.argsort(-shares.table.mean(axis=0), kind="stable")
+    from fsgym.comparison import figures
+
+    names = [shares.names[j] for j in most_used]
+    bars = dict(zip(named, shares.table[:, most_used]))
+    with _axes_with_style(ax, figures.height_of_rows(len(names))) as axes:
+        figures.used_features(bars, names, {name: _method_title(name) for name in named}, shares.unit, axes)
+        axes.set_xlabel("share of rows that use it")
+        legend = axes.get_legend()
+        if legend is not None and not several:
+            legend.remove()
+    return axes
+
+
+def paths(settings: Sequence[Any] | Mapping[Any, Any], data: Dataset | None = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the share of rows that use each acquisition at each setting of a method, as a map of colours.
+
+    Columns are the settings in their order, rows the acquisitions from the most to the least used. For a method that
+    selects the same features for all rows, a cell is full or empty: selected or not.
+
+    Parameters
+    ----------
+    settings : sequence of fitted models or of Evaluation, or mapping label -> model or Evaluation
+        What ``path`` of a method returned, or models that were fitted one by one; or evaluations on the same data.
+        Models are labelled with the parameter in which they differ. Evaluations are labelled with the lambda of their
+        rules if these differ, otherwise with the mean number of features used.
+    data : Dataset, optional
+        The rows to classify; required for models.
+    ax : matplotlib Axes, optional
+        By default those of a new figure of ``matplotlib.pyplot``.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    ValueError, TypeError
+        If ``settings`` are neither models nor evaluations, ``data`` is missing, or the acquisitions differ.
+
+    Notes
+    -----
+    The map takes the place of the lines of a regularisation path: shares of selected features are 0 or 1, and the lines
+    would cover each other.
+
+    Examples
+    --------
+    >>> import fsgym
+    >>> from baselines import LassoPathClassifier
+    >>> wine = fsgym.load_dataset("wine")
+    >>> y = wine.classes[wine.y]
+    >>> models = [LassoPathClassifier(max_features=k).fit(wine.X, y) for k in (1, 3, 5)]
+    >>> ax = fsgym.plot.paths(models, wine)
+    >>> ax.get_xlabel(), [label.get_text() for label in ax.get_xticklabels()]
+    ('max_features', ['1', '3', '5'])
+    """
+    x_label, named = _labelled_evaluations(settings, data)
+    shares = _usage_shares(named)
+    from fsgym.comparison import figures
+
+    most_used = np.argsort(-shares.table.mean(axis=0), kind="stable")[: figures.MAX_BARS]
+    with _axes_with_style(ax, figures.height_of_rows(len(most_used))) as axes:
+        image = axes.imshow(shares.table[:, most_used].T, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        axes.grid(visible=False)
+        axes.set_yticks(range(len(most_used)), [figures.shorten_name(shares.names[j]) for j in most_used])
+        ticks = range(0, len(named), -(-len(named) // MAX_TICKS))
+        labels = [figures.shorten_name(label, 12) for label in named]
+        axes.set_xticks(ticks, [labels[k] for k in ticks], rotation=45 if len("".join(labels)) > 30 else 0)
+        axes.set_xlabel(x_label)
+        if len(most_used) < len(shares.names):
+            axes.set_ylabel(f"the {len(most_used)} most used of {len(shares.names)} {shares.unit}")
+        axes.figure.colorbar(image, ax=axes, label="share of rows that use it")
+    return axes
+
+
+class UsageShares(NamedTuple):
+    """Shares of the rows that use each acquisition: a ``table`` (n_evaluations, J), and the ``names`` (J,)."""
+
+    table: NDArray[np.float64]
+    names: tuple[str, ...]
+    unit: str
+
+
+def _usage_shares(named: Mapping[str, Any]) -> UsageShares:
+    """Usage in each evaluation; ValueError or TypeError if they are no evaluations of the same acquisitions."""
+    if not named:
+        raise ValueError("there must be at least one Evaluation, got none")
+    for evaluation in named.values():
+        if not isinstance(evaluation, Evaluation):
+            kind = type(evaluation).__name__
+            hint = "; a results frame does not hold how often each feature is used" if kind == "DataFrame" else ""
+            raise TypeError(f"this figure needs what fsgym.evaluate returned, an Evaluation, got {kind}{hint}")
+    first, *others = named
+    rules, names = named[first].rules, _acquisition_names(named[first])
+    for other in others:
+        if (_acquisition_names(named[other]), named[other].rules.groups) != (names, rules.groups):
+            raise ValueError(f"evaluations must have the same acquisitions, but {other!r} has others than {first!r}")
+    table = np.array([e.rules.acquisitions_of(e.used).mean(axis=0) for e in named.values()])
+    grouped = any(len(members) > 1 for members in rules.groups)
+    return UsageShares(table, names, "acquisitions" if grouped else "features")
+
+
+def _acquisition_names(evaluation: Evaluation) -> tuple[str, ...]:
+    """The names of the acquisitions in the rules; those in the data if the rules have none but the same groups."""
+    rules, dataset = evaluation.rules, evaluation.dataset
+    numbered = [tuple(f"{start}{j}" for j in range(rules.n_acquisitions)) for start in ("x", "group ")]
+    groups = dataset.groups or [(j,) for j in range(dataset.n_features)]
+    same = rules.groups == tuple(tuple(sorted(members)) for members in groups)
+    return dataset.acquisition_names if same and rules.names in numbered else rules.names
+
+
+def _labelled_evaluations(settings: Any, data: Dataset | None) -> tuple[str, dict[str, Any]]:
+    """What the labels of the settings are, and the evaluation of each label."""
+    if isinstance(settings, Mapping):
+        entries, labels = list(settings.values()), [_label_text(key) for key in settings]
+        what = "setting"
+    elif isinstance(settings, Iterable) and not hasattr(settings, "columns"):
+        entries, what, labels = list(settings), "", []
+    else:  # one model, or a DataFrame
+        entries, what, labels = [settings], "setting", [type(settings).__name__]
+    models = [entry for entry in entries if hasattr(entry, "features_used")]
+    if models and not isinstance(data, Dataset):
+        raise TypeError(f"data must be the Dataset whose rows the models classify, got {type(data).__name__}")
+    evaluations = [evaluate(e, data, getattr(e, "rules_", None)) if hasattr(e, "features_used") else e for e in entries]
+    if not labels:
+        what, labels = _parameter_labels(models) if len(models) == len(entries) else _rule_labels(evaluations)
+    unique = [label if labels.count(label) == 1 else f"{label} ({k})" for k, label in enumerate(labels)]
+    return what, dict(zip(unique, evaluations))
+
+
+def _parameter_labels(models: Sequence[Any]) -> tuple[str, list[str]]:
+    """The only parameter in which the models differ and its values, or the numbers of the models."""
+    parameters = [m.get_params(deep=False) if hasattr(m, "get_params") else {} for m in models]
+    differing = [key for key in (parameters or [{}])[0] if len({brief(p.get(key)) for p in parameters}) > 1]
+    if len(differing) == 1:
+        return "lambda" if differing[0] == "lam" else differing[0], [_label_text(p[differing[0]]) for p in parameters]
+    return "setting", [str(k) for k in range(len(models))]
+
+
+def _rule_labels(evaluations: Sequence[Any]) -> tuple[str, list[str]]:
+    """The lambdas of the evaluations if they differ, or the mean numbers of features used."""
+    known = [e for e in evaluations if isinstance(e, Evaluation)]
+    lams = [e.rules.lam for e in known]
+    if len(set(lams)) == len(evaluations):
+        return "lambda", [_label_text(lam) for lam in lams]
+    if len(known) < len(evaluations):
+        return "setting", [str(k) for k in range(len(evaluations))]
+    return FIGURE_LABELS["n_features"], [f"{e.n_features:.1f}" for e in known]
+
+
+def _label_text(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _succeeded_fits(results: Any, x: str, y: str, methods: str | Sequence[str] | None) -> pd.DataFrame:
+    """The rows of ``results`` to draw; ValueError or TypeError if they cannot be drawn."""
+    import pandas as pd
+
+    if not isinstance(results, pd.DataFrame):
+        kind = type(results).__name__
+        raise TypeError(f"results must be the DataFrame that fsgym.compare returned, or its results.csv, got {kind}")
+    for name, known in ((x, (*FIGURES, "lam")), (y, FIGURES)):
+        if name not in known:
+            raise ValueError(explain_unknown("figure", name, known))
+    if x == y:
+        raise ValueError(f"x and y must be two figures, got {x!r} for both")
+    missing = [c for c in dict.fromkeys((x, y, *NEEDED_COLUMNS)) if c not in results.columns and c != "lam"]
+    if missing:
+        raise ValueError(
+            f"results must be what fsgym.compare returned, or its results.csv; it has no column {missing[0]!r}"
+        )
+    if "dataset" in results and results["dataset"].nunique() > 1:
+        names = results["dataset"].unique()
+        raise ValueError(f"results must hold one data set, got {listing(names, 4)}; select the rows of one of them")
+    return _rows_of_methods(results, x, methods)
+
+
+def _rows_of_methods(results: pd.DataFrame, x: str, methods: str | Sequence[str] | None) -> pd.DataFrame:
+    """The successful fits of the methods, in the order of the methods."""
+    import pandas as pd
+
+    known = [str(name) for name in results["method"].unique()]
+    chosen = known if methods is None else [methods] if isinstance(methods, str) else list(methods)
+    for name in chosen:
+        if name not in known:
+            raise ValueError(explain_unknown("method", name, known))
+    succeeded = results[results["error"].isna()]
+    rows = {name: succeeded[succeeded["method"] == name] for name in chosen}
+    if x == "lam":
+        swept = {name: r[r["params"].str.contains('"lam"', regex=False)] for name, r in rows.items()}
+        unswept = [name for name in chosen if swept[name].empty and not rows[name].empty]
+        if unswept and (methods is not None or all(r.empty for r in swept.values())):
+            raise ValueError(f"x='lam' needs methods that are trained at several values of lam, got {listing(unswept)}")
+        rows = swept
+    absent = [name for name in chosen if succeeded[succeeded["method"] == name].empty]
+    if len(absent) == len(chosen):
+        first = results.loc[results["method"].isin(chosen) & results["error"].notna(), "error"]
+        reason = f"; the first error: {first.iloc[0]}" if len(first) else ""
+        raise ValueError(f"results must hold a fit that succeeded, got none of {listing(chosen)}{reason}")
+    if absent:
+        warnings.warn(f"all fits of {listing(absent)} failed, so they are not drawn", UserWarning, stacklevel=4)
+    return pd.concat(rows.values())
+
+
+def _method_title(name: str) -> str:
+    return METHODS[name].title if name in METHODS else name
+
+
+def _figure_label(name: str, price: float) -> str:
+    """The label of a figure on an axis; ``price`` is the lambda of the losses."""
+    plain = name.removeprefix(VALIDATION)
+    label = (FIGURE_LABELS | OTHER_FIGURE_LABELS)[plain]
+    return f"{label} (lambda {price:g})" if plain in ("loss", "acquisition_cost") else label
+
+
+@contextmanager
+def _axes_with_style(ax: Axes | None, height: float = 4.2) -> Iterator[Axes]:
+    """The axes to draw on: those given, or new ones in the style of the reports. ``$`` in a name is no formula."""
+    import matplotlib
+    from matplotlib import pyplot
+    from matplotlib.axes import Axes as MatplotlibAxes
+
+    from fsgym.comparison.figures import STYLE
+
+    if ax is not None and not isinstance(ax, MatplotlibAxes):
+        raise TypeError(f"ax must be a Matplotlib Axes, got {type(ax).__name__}")
+    with matplotlib.rc_context(STYLE) if ax is None else nullcontext():
+        axes = ax
+        if axes is None:
+            axes = pyplot.subplots(figsize=(6.4, height), layout="constrained")[1]
+            grid = {"grid_color": STYLE["grid.color"], "grid_linewidth": STYLE["grid.linewidth"]}
+            axes.tick_params(labelsize=STYLE["font.size"], **grid)  # also for ticks that are created later
+        yield axes
+        legend = axes.get_legend()
+        texts = [*axes.get_xticklabels(), *axes.get_yticklabels(), *(legend.get_texts() if legend else ())]
+        for text in texts:
+            text.set_parse_math(False)
