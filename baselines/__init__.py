@@ -2,7 +2,8 @@
 
 Each classifier has ``features_used(X)``, which columns its prediction for each row uses, and ``sparsity_grid(X, y)``,
 settings of its own sparsity parameter from no feature used to (nearly) all. ``path(X, y, settings)`` fits one model per
-setting, by default those of ``sparsity_grid``. (CEGB, which knows prices, has ``lam`` instead of a grid; SVM+ has none.)
+setting, by default those of ``sparsity_grid``. Two have neither grid nor path: CEGB takes a price ``lam`` instead, and
+SVM+ uses all features.
 
 Methods that use the same columns for every row, and GBFS, are feature selectors of scikit-learn as well:
 ``get_support()``, ``transform(X)``, and the names in ``selected_features_``.
