@@ -31,8 +31,13 @@ from fsgym.methods import METHODS, load_class
 
 # Parameters that cost time only, and penalties at which some of the features are selected.
 QUICK: dict[str, Any] = {
-    "n_estimators": 10, "n_iter": 20, "s": 3, "max_active": 20, "n_features_to_select": 4, "random_state": 0
-}  # fmt: skip
+    "n_estimators": 10,
+    "n_iter": 20,
+    "s": 3,
+    "max_active": 20,
+    "n_features_to_select": 4,
+    "random_state": 0,
+}
 SPARSE: dict[str, dict[str, Any]] = {
     "l1_svm": {"C": 0.02}, "lars": {"alpha": 0.3}, "l1_logistic": {"C": 0.05}, "group_lasso": {"alpha": 0.5},
     "forest": {"n_selected": 3}, "mrmr": {"n_selected": 3}, "hsic_lasso": {"n_selected": 3}, "hkl": {"C": 0.1},
@@ -232,8 +237,9 @@ def test_ranking_once_is_the_same_as_ranking_each_time(settings, state):
     for setting, model in zip(settings, method.path(X, y, settings), strict=True):
         single = clone(method).set_params(**setting).fit(X, y)
         np.testing.assert_array_equal(model.ranking_, single.ranking_)
-        np.testing.assert_array_equal(model.classifier_.predict_proba(X.to_numpy()[:, model.ranking_]),
-                                      single.classifier_.predict_proba(X.to_numpy()[:, single.ranking_]))  # fmt: skip
+        ranked = X.to_numpy()[:, single.ranking_]
+        expected = single.classifier_.predict_proba(ranked)
+        np.testing.assert_array_equal(model.classifier_.predict_proba(ranked), expected)
 
 
 def test_boosting_with_other_settings_is_not_shared():
