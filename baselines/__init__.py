@@ -1,7 +1,12 @@
 """The feature-selection methods that the agents are compared with, as scikit-learn classifiers.
 
 Each classifier has ``features_used(X)``, which columns its prediction for each row uses, and ``sparsity_grid(X, y)``,
-settings of its own sparsity parameter from no feature used to (nearly) all.
+settings of its own sparsity parameter from no feature used to (nearly) all. ``path(X, y, settings)`` fits one model per
+setting, by default those of ``sparsity_grid``. Two have neither grid nor path: CEGB takes a price ``lam`` instead, and
+SVM+ uses all features.
+
+Methods that use the same columns for every row, and GBFS, are feature selectors of scikit-learn as well:
+``get_support()``, ``transform(X)``, and the names in ``selected_features_``.
 """
 
 from baselines.cart import CARTClassifier

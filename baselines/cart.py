@@ -13,11 +13,12 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import check_X_y, class_codes, validate_data
+from baselines.path import SettingsPathMixin
 
 MAX_TREE_VALUE = 1e30  # far below the largest float32: sums over a table stay finite
 
 
-class CARTClassifier(ClassifierMixin, BaseEstimator):
+class CARTClassifier(SettingsPathMixin, ClassifierMixin, BaseEstimator):
     """A pruned tree with Gini impurity; a row uses the distinct features on its path from the root to its leaf.
 
     Parameters

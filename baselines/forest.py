@@ -42,6 +42,7 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
     classifier_ : sklearn.ensemble.RandomForestClassifier or None
         The second forest, on the first ``n_selected`` columns of ``ranking_``, scaled to [-1, 1].
     scaling_ : fsgym.dataset.Scaling
+    selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 

@@ -43,6 +43,7 @@ class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
         Coefficients of the scaled features.
     intercept_ : ndarray of shape (1 or n_classes,), float64
     scaling_ : fsgym.dataset.Scaling
+    selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
     n_iter_ : int

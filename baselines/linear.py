@@ -12,6 +12,8 @@ from scipy.special import expit, softmax
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.path import SettingsPathMixin
+from baselines.selector import ColumnSelectorMixin
 from fsgym.scaling import Scaling
 
 # scikit-learn has no type annotations, and the types inferred from its defaults are wrong (X: str). Its test for
@@ -106,11 +108,11 @@ def apply_scaling(scaling: Scaling, X: NDArray[np.float64]) -> NDArray[np.float6
     return (clip_extremes(X) - scaling.offset) * scaling.scale
 
 
-class SparseLinearMixin:
-    """Scaling, decisions and ``features_used`` of a one-vs-rest linear classifier with sparse coefficients.
+class SparseLinearMixin(ColumnSelectorMixin, SettingsPathMixin):
+    """Scaling, decisions and selected columns of a one-vs-rest linear classifier with sparse coefficients.
 
     The ``fit`` of a subclass calls ``_training_data`` first and ``_store_coefficients`` last. Coefficients refer to
-    the scaled features. A column whose coefficient is zero in every classifier is never read.
+    the scaled features. A column whose coefficient is zero in every classifier is not selected and never read.
     """
 
     classes_: NDArray
@@ -147,7 +149,6 @@ class SparseLinearMixin:
         codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns each prediction uses, bool (n_samples, n_features): all that any of the classifiers uses."""
-        table = self._validate_table(X)
-        return np.tile(self.coef_.any(axis=0), (len(table), 1))
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "coef_")
+        return np.asarray(self.coef_.any(axis=0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,13 +11,15 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_up_to, scaled_table, validate_data
+from baselines.path import SettingsPathMixin
+from baselines.selector import ColumnSelectorMixin
 from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
 
 MAX_SCALED_VALUE = 1e30  # squares and sums over a row stay finite, and it is below the largest float32
 
 
-class SelectedMixin:
+class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
     """A ranking by ``_rank``, and a classifier of ``_make_classifier`` on the first ``n_selected`` features.
 
     Features are scaled to [-1, 1] over the training rows. Only the columns in ``selected_`` are ever read.
@@ -29,6 +30,7 @@ class SelectedMixin:
     classes_: NDArray
     ranking_: NDArray[np.int64]
     selected_: NDArray[np.int64]
+    n_features_in_: int
     classifier_: Any
     scaling_: Scaling
 
@@ -50,31 +52,37 @@ class SelectedMixin:
 
         Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
-        return self._fit_path(X, y, [self.n_selected])[0]
+        self._fit_ranked([self], X, y)
+        return self
 
-    def fit_path(self, X: ArrayLike, y: ArrayLike, n_selected: Sequence[int]) -> list[Any]:
-        """Return fitted copies of this estimator, one for each of ``n_selected``; the features are ranked only once.
+    def _fit_along(self, models: list[Any], X: ArrayLike, y: ArrayLike, changed: set[str]) -> None:
+        """Rank the features only once for copies that differ only in ``n_selected``.
 
-        Raises ValueError as ``fit`` does.
+        A RandomState would be in another state after the ranking, which separate fits repeat.
         """
-        return [] if not len(n_selected) else clone(self)._fit_path(X, y, n_selected)
+        if changed != {"n_selected"} or isinstance(getattr(self, "random_state", None), np.random.RandomState):
+            super()._fit_along(models, X, y, changed)
+            return
+        for model in models:
+            model._validate_params()
+        self._fit_ranked(models, X, y)
 
-    def _fit_path(self, X: ArrayLike, y: ArrayLike, n_selected: Sequence[int]) -> list[Any]:
-        table, labels = validate_data(self, X, y, dtype=np.float64)
+    def _fit_ranked(self, models: list[Any], X: ArrayLike, y: ArrayLike) -> None:
+        """Fit models that differ only in ``n_selected`` on the same ranking."""
+        first = models[0]
+        table, labels = validate_data(first, X, y, dtype=np.float64)
         classes, codes = class_codes(labels)
         scaling = Scaling.fit(clip_extremes(table))
         Z = apply_scaling(scaling, table)
-        n_ranked = min(max(n_selected, default=0), Z.shape[1])
+        n_ranked = min(max(model.n_selected for model in models), Z.shape[1])
         with one_blas_thread():
-            ranking = self._rank(Z, codes, n_ranked) if n_ranked else np.zeros(0, dtype=np.int64)
-        models = []
-        for number in n_selected:
-            model = self if not models else _clone_for_same_table(self)
-            model.n_selected = number
-            model.classes_, model.ranking_, model.scaling_ = classes, ranking, scaling
-            model._fit_classifier(Z, codes, ranking[:number])
-            models.append(model)
-        return models
+            ranking = first._rank(Z, codes, n_ranked) if n_ranked else np.zeros(0, dtype=np.int64)
+        for model in models:
+            model.n_features_in_ = first.n_features_in_
+            if hasattr(first, "feature_names_in_"):
+                model.feature_names_in_ = first.feature_names_in_
+            model.classes_, model.ranking_, model.scaling_ = classes, ranking[: model.n_selected], scaling
+            model._fit_classifier(Z, codes, model.ranking_)
 
     def _fit_classifier(self, Z: NDArray, codes: NDArray, selected: NDArray[np.int64]) -> None:
         self.largest_ = int(np.bincount(codes).argmax())
@@ -102,26 +110,14 @@ class SelectedMixin:
         with one_blas_thread():
             return self.classes_[self.classifier_.predict(chosen)]
 
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns each prediction uses, bool (n_samples, n_features): the selected ones that are read."""
-        table = self._validate_table(X)
-        used = np.zeros(table.shape, dtype=bool)
-        used[:, self.selected_] = True
-        return used
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "selected_")
+        return np.isin(np.arange(self.n_features_in_), self.selected_)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, int]]:
         """Return at most ``n_settings`` values of ``n_selected``, from none to all, at about equal ratios."""
         n_features = scaled_table(X, y)[0].shape[1]
         return [{"n_selected": k} for k in (0, *counts_up_to(n_features, n_settings - 1))]
-
-
-def _clone_for_same_table(fitted: Any) -> Any:
-    """Return an unfitted estimator with the same parameters, and the feature names of the same table."""
-    copy = clone(fitted)
-    copy.n_features_in_ = fitted.n_features_in_
-    if hasattr(fitted, "feature_names_in_"):
-        copy.feature_names_in_ = fitted.feature_names_in_
-    return copy
 
 
 def varying_columns(Z: NDArray) -> NDArray[np.bool_]:

@@ -135,14 +135,16 @@ class LatticeClassifier(BaseAgentClassifier):
         self._fit_all(X, y, [self], target)
         return self
 
-    def path(self, X: Any, y: Any, lams: ArrayLike) -> list[LatticeClassifier]:
+    def path(self, X: Any, y: Any = None, lams: ArrayLike | None = None) -> list[LatticeClassifier]:
         """Return one fitted copy of this classifier per value in ``lams`` (n_values,).
+
+        None: the values at which ``fsgym.compare`` trains by default. They depend on ``costs`` and ``error_costs``.
 
         Each copy is identical to one fitted separately with that ``lam`` and the same int ``random_state``. The
         classifiers of the subsets do not depend on ``lam``, so each of them is fitted only once. This classifier itself
         is not changed.
         """
-        prices = np.asarray(lams)
+        prices = np.asarray(self._default_prices(X, y) if lams is None else lams)
         if prices.ndim != 1 or not len(prices) or prices.dtype.kind not in "iuf":
             raise ValueError(f"lams must be a list of at least one number, got {brief(lams)}")
         if check_target(self.target_cost, self.target_features) is not None:
@@ -150,6 +152,12 @@ class LatticeClassifier(BaseAgentClassifier):
         models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
         self._fit_all(X, y, models)
         return models
+
+    def _default_prices(self, X: Any, y: Any) -> tuple[float, ...]:
+        from fsgym.comparison.protocol import prices_of
+
+        sketch = clone(self)
+        return prices_of(None, sketch._rules(sketch._training_data(X, y), lam=0.0), self.error_costs is not None)[0]
 
     def _fit_all(self, X: Any, y: Any, models: list[LatticeClassifier], target: UsageTarget | None = None) -> None:
         """Fit several models that differ only in ``lam``."""

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, clone
 
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
-from baselines.gbfs.model import GBFSModel
+from baselines.gbfs.model import GBFSModel, boost_each
 from baselines.linear import check_X_y, class_codes, predicted_codes, probabilities
+from baselines.path import SettingsPathMixin
 
 MAX_TARGET = 1e100  # in absolute value; sums of squares of larger targets overflow
 
 
-class GBFSClassifier(ClassifierMixin, GBFSModel):
+class GBFSClassifier(SettingsPathMixin, ClassifierMixin, GBFSModel):
     """Boosted trees that pay for a feature once, when a tree first splits on it (buys it).
 
     Trees are fitted to the negative gradients g_i of the logistic loss, one tree per class for three classes or more.
@@ -76,9 +77,10 @@ class GBFSClassifier(ClassifierMixin, GBFSModel):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    selected_features_ : ndarray of int64, ascending
-        The features bought in iterations 1 to ``best_iteration_``; later trees are dropped.
     support_ : ndarray of shape (n_features,), bool
+        The features bought in iterations 1 to ``best_iteration_``; later trees are dropped.
+    selected_features_ : ndarray of str
+        Their names.
     purchase_log_ : list of Purchase
         In order of purchase: feature, iteration, output, node, price, net.
     n_features_path_ : ndarray of shape (n_iterations,), int64
@@ -169,6 +171,13 @@ class GBFSClassifier(ClassifierMixin, GBFSModel):
         codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
+    def _fit_along(self, models: list[Any], X: ArrayLike, y: ArrayLike, changed: set[str]) -> None:
+        """Bin the table only once for copies that differ only in ``mu`` or ``mu_rel``."""
+        if models and changed <= {"mu", "mu_rel"}:
+            boost_each(models, clone(self), X, y)
+        else:
+            super()._fit_along(models, X, y, changed)
+
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """Return settings of ``mu_rel``: 1, at which no feature is bought, then halves, and 0: all features free."""
         labels = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])[1]
@@ -187,7 +196,7 @@ class GBFSRegressor(RegressorMixin, GBFSModel):
 
     Attributes
     ----------
-    selected_features_, support_, purchase_log_, n_features_path_, feature_costs_, total_cost_, phi_, mu_, mu_max_
+    support_, selected_features_, purchase_log_, n_features_path_, feature_costs_, total_cost_, phi_, mu_, mu_max_
     init_, best_iteration_, train_loss_, validation_loss_, trees_, n_features_in_, feature_names_in_
         As in ``GBFSClassifier``.
 
@@ -203,7 +212,7 @@ class GBFSRegressor(RegressorMixin, GBFSModel):
     >>> y = [2, 2, 2, 8, 9, 6, 0, 1]
     >>> model = GBFSRegressor(mu=10, n_iter=1, max_depth=2, init="zero").fit(X, y)
     >>> model.mu_max_, model.selected_features_.tolist(), (30 * model.predict(X)).round(9).tolist()
-    (25.0, [1], [6.0, 6.0, 16.0, 16.0, 27.0, 16.0, 1.5, 1.5])
+    (25.0, ['x1'], [6.0, 6.0, 16.0, 16.0, 27.0, 16.0, 1.5, 1.5])
     """
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -20,6 +20,7 @@ from baselines.gbfs.boosting import BoostingResult, Schedule, ValidationRows, bo
 from baselines.gbfs.losses import Loss
 from baselines.gbfs.prices import FeaturePrices, make_phi
 from baselines.linear import validate_data
+from baselines.selector import ColumnSelectorMixin
 from fsgym.checks import check_prices
 from fsgym.threads import n_threads
 from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
@@ -37,7 +38,7 @@ class PreparedData:
     fitted: dict[str, Any]  # fitted attributes that do not depend on mu
 
 
-class GBFSModel(SelectorMixin, BaseEstimator):
+class GBFSModel(ColumnSelectorMixin, BaseEstimator):
     """Base of the GBFS estimators: parameters, training and prediction; a subclass defines targets and losses."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -190,8 +191,7 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         self.train_loss_, self.validation_loss_ = np.array(result.train_loss), np.array(result.validation_loss)
         self.n_features_path_ = np.array(result.n_bought, dtype=np.int64)
         self.purchase_log_ = [p for p in prices.log if p.iteration <= self.best_iteration_]
-        self.selected_features_ = np.array(sorted(p.feature for p in self.purchase_log_), dtype=np.int64)
-        self.support_ = np.isin(np.arange(len(prices.costs)), self.selected_features_)
+        self.support_ = np.isin(np.arange(len(prices.costs)), [p.feature for p in self.purchase_log_])
         self.total_cost_ = float(prices.costs[self.support_].sum())
         self.phi_ = prices.phi_after(self.support_)
         self.trees_ = Forest.of(result.trees[: self.best_iteration_ * len(result.start)])
@@ -203,7 +203,7 @@ class GBFSModel(SelectorMixin, BaseEstimator):
             self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse="csc", ensure_all_finite=False
         )
         check_finite_columns(table, list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(table.shape[1])])))
-        columns = self.selected_features_
+        columns = np.flatnonzero(self.support_)
         part = table[:, columns]
         return (part.toarray() if sp.issparse(part) else part).astype(np.float64), self.trees_.take(columns)
 
@@ -226,7 +226,7 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         """Which columns are on each row's paths, bool (n_samples, n_features)."""
         part, forest = self._selected(X)
         used = np.zeros((len(part), len(self.support_)), dtype=bool)
-        used[:, self.selected_features_] = forest.used(part)
+        used[:, self.support_] = forest.used(part)
         return used
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
@@ -237,6 +237,25 @@ class GBFSModel(SelectorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def boost_each(
+    models: list[Any],
+    sketch: GBFSModel,
+    X: ArrayLike,
+    y: ArrayLike,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+) -> None:
+    """Fit models that differ only in mu, in ``n_jobs`` threads, on data that ``sketch``, an unfitted copy, prepares."""
+    for model in (*models, sketch):
+        model._validate_params()
+    data = sketch._prepare(X, y, sample_weight, numeric=not hasattr(sketch, "predict_proba"))
+    names = getattr(sketch, "feature_names_in_", None)
+    for model in models:
+        if names is not None:
+            model.feature_names_in_ = names
+    Parallel(n_jobs=n_jobs, backend="threading")(delayed(model._boost)(data) for model in models)
 
 
 def weighted_rows(table: Any, sample_weight: Any) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from baselines.gbfs.estimator import GBFSClassifier
-from baselines.gbfs.model import GBFSModel, PreparedData
+from baselines.gbfs.model import GBFSModel, boost_each
 from fsgym.checks import check_n_jobs
 
 DEFAULT_MU_RELS = tuple(0.5**k for k in range(1, 11))  # shares of mu_max_: 1/2, 1/4, ..., 1/1024
@@ -26,6 +25,9 @@ def gbfs_path(
     n_jobs: int | None = None,
 ) -> list[Any]:
     """Fit one estimator at many ``mu``, with the same bins and the same held-out rows.
+
+    ``GBFSClassifier.path`` does the same for a list of settings; this function also fits a regressor, takes weights of
+    the rows and uses several threads.
 
     Parameters
     ----------
@@ -58,8 +60,8 @@ def gbfs_path(
     >>> from baselines import GBFSClassifier, gbfs_path
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> models = gbfs_path(X, y, mu_rel=[1.0, 0.5, 0.1], estimator=GBFSClassifier(n_iter=20, random_state=0))
-    >>> [m.selected_features_.size for m in models][:2]
-    [0, 1]
+    >>> [m.selected_features_.tolist() for m in models][:2]
+    [[], ['x22']]
     """
     check_n_jobs(n_jobs)
     base = GBFSClassifier() if estimator is None else estimator
@@ -67,17 +69,5 @@ def gbfs_path(
         raise TypeError(f"estimator must be a GBFSClassifier or a GBFSRegressor, got {type(base).__name__}")
     settings = [{"mu": None, "mu_rel": v} for v in mu_rel] if mus is None else [{"mu": v} for v in mus]  # type: ignore
     models = [clone(base).set_params(**setting) for setting in settings]
-    for model in models:
-        model._validate_params()
-    first = clone(base)
-    first._validate_params()
-    data = first._prepare(X, y, sample_weight, numeric=not hasattr(base, "predict_proba"))
-    names = getattr(first, "feature_names_in_", None)
-    return Parallel(n_jobs=n_jobs, backend="threading")(delayed(_fit_at_mu)(m, data, names) for m in models)  # type: ignore
-
-
-def _fit_at_mu(model: GBFSModel, data: PreparedData, names: Any) -> GBFSModel:
-    if names is not None:
-        model.feature_names_in_ = names
-    model._boost(data)
-    return model
+    boost_each(models, clone(base), X, y, sample_weight, n_jobs)
+    return models

@@ -34,13 +34,19 @@ class BooleanLiteral(NamedTuple):
     negated: bool = False
 
     def describe(self, name: str) -> str:
-        """Return the literal in words, such as ``age > 45``, for a column of this name."""
+        """Return the literal in words, such as ``age > 45`` or ``ward = icu``, for a column of this name."""
         if self.test == "above":
             return f"{name} {'<=' if self.negated else '>'} {format_value(self.value)}"
         if self.test == "is":
-            return f"{name}{'!=' if self.negated else '='}{format_value(self.value)}"
+            return f"{name} {'!=' if self.negated else '='} {format_value(self.value)}"
         text = f"{name} missing" if self.test == "missing" else name
         return f"not {text}" if self.negated else text
+
+    def column_name(self, name: str) -> str:
+        """Return the name of this literal as a column: its words, but ``ward=icu`` as in the names of features."""
+        if self.test == "is":
+            return f"{name}{'!=' if self.negated else '='}{format_value(self.value)}"
+        return self.describe(name)
 
 
 def format_value(value: Any) -> str:
@@ -159,7 +165,7 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         """Return the name of each literal, such as ``age > 45``."""
         check_is_fitted(self, "literals_")
         names = _check_feature_names_in(self, input_features)
-        return np.array([literal.describe(str(names[literal.column])) for literal in self.literals_], dtype=object)
+        return np.array([literal.column_name(str(names[literal.column])) for literal in self.literals_], dtype=object)
 
     def _validate_table(self, X: ArrayLike, reset: bool) -> NDArray:
         return validate_literal_table(self, X, reset=reset, missing=self.missing == "level")

@@ -94,6 +94,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
     active_nodes_ : list of list of tuple, the active set of each classifier
     active_coef_ : list of ndarray, the weights of these disjunctions (of negated literals with ``connective="and"``)
     history_ : list of list of dict, one entry per iteration
+    selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
@@ -118,10 +119,25 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
     >>> X = np.array([[i >> j & 1 for j in range(4)] for i in range(16)])
     >>> y = np.where(X[:, 0] | X[:, 2], "well", "ill")
     >>> model = DisjunctionClassifier(p=1.1, stop="sufficient", tol=1e-4).fit(X, y)
-    >>> model.score(X, y), model.status_, sorted(model.get_feature_names_out())
+    >>> model.score(X, y), model.status_, sorted(model.rules_as_text())
     (1.0, 'certified', ['x0', 'x2'])
     >>> print(model.describe().splitlines()[-1])
        -1.000  always
+
+    Rules in words, with the names of the columns:
+
+    >>> import pandas as pd
+    >>> patients = pd.DataFrame({"glucose": [90, 110, 130, 150] * 6, "ward": ["er", "icu", "gp"] * 8, "age": 50})
+    >>> y = np.where((patients["glucose"] > 120) | (patients["ward"] == "icu"), "ill", "well")
+    >>> model = DisjunctionClassifier().fit(patients, y)
+    >>> model.selected_features_.tolist(), model.rules_as_text()[-1]
+    (['glucose', 'ward'], 'glucose > 120 or ward = icu')
+    >>> for line in model.describe().splitlines()[::2]:
+    ...     print(line)
+    well if the weights of the true rules sum to more than 0, otherwise ill
+       -1.691  ward = icu
+       +0.743  glucose <= 120
+       +0.257  always
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

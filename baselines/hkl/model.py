@@ -1,4 +1,4 @@
-"""A fitted model of disjunctions: predictions, rules as new features and in words, and the features it uses."""
+"""A fitted model of disjunctions: predictions, rules as new features and in words, and the selected columns."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from baselines.hkl.booleanizer import Booleanizer, validate_literal_table
 from baselines.hkl.lattice import Disjunction, evaluate_disjunctions
 from baselines.linear import predicted_codes
+from baselines.path import SettingsPathMixin
+from baselines.selector import ColumnSelectorMixin
 
 STATUS_TEXTS = {
     "certified": "certified: the relative gap to the optimum over all {name}s is at most {gap:.2g}",
@@ -22,12 +24,13 @@ STATUS_TEXTS = {
 }
 
 
-class RuleModel(ClassifierMixin, TransformerMixin):
+class RuleModel(ColumnSelectorMixin, SettingsPathMixin, ClassifierMixin):
     """Weighted sums of disjunctions or conjunctions of literals; the ``fit`` of a subclass sets the attributes."""
 
     connective: str
     booleanize: Any
     classes_: NDArray
+    n_features_in_: int
     booleanizer_: Booleanizer
     disjunctions_: list[Disjunction]
     coef_: NDArray[np.float64]
@@ -42,8 +45,13 @@ class RuleModel(ClassifierMixin, TransformerMixin):
     def _allows_missing(self) -> bool:
         return isinstance(self.booleanize, Booleanizer) and self.booleanize.missing == "level"
 
-    def _evaluate_rules(self, table: NDArray) -> NDArray[np.float64]:
-        """Return 1 where a rule is true for a row, (n_samples, n_rules); only columns that occur in a rule are read."""
+    def evaluate_rules(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the rules as new features: 1 where a rule is true for a row, else 0; float64 (n_samples, n_rules).
+
+        Only the selected columns of ``X`` are read. ``decision_function(X)`` is ``evaluate_rules(X) @ coef_.T +
+        intercept_``.
+        """
+        table = self._validate_table(X)
         used = sorted({l for rule in self.disjunctions_ for l in rule})
         if self.booleanize is None:
             check_boolean(table[:, [self.booleanizer_.literals_[l].column for l in used]])
@@ -56,7 +64,7 @@ class RuleModel(ClassifierMixin, TransformerMixin):
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return scores: (n_samples,) for two classes, positive for the second; otherwise (n_samples, n_classes)."""
-        scores = self._evaluate_rules(self._validate_table(X)) @ self.coef_.T + self.intercept_
+        scores = self.evaluate_rules(X) @ self.coef_.T + self.intercept_
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def predict(self, X: ArrayLike) -> NDArray:
@@ -64,24 +72,20 @@ class RuleModel(ClassifierMixin, TransformerMixin):
         codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the rules as new features of 0 and 1, float64 (n_samples, n_rules)."""
-        return self._evaluate_rules(self._validate_table(X))
-
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns each prediction uses, bool (n_samples, n_features): all columns that occur in a rule."""
-        table = self._validate_table(X)
-        columns = [self.booleanizer_.literals_[l].column for rule in self.disjunctions_ for l in rule]
-        used = np.zeros(table.shape[1], dtype=bool)
-        used[columns] = True
-        return np.tile(used, (len(table), 1))
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return each rule in words, such as ``age > 45 or smoker``."""
+    def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "coef_")
-        names = self.booleanizer_.get_feature_names_out(_check_feature_names_in(self, input_features))
-        texts = [f" {self.connective} ".join(names[l] for l in rule) for rule in self.disjunctions_]
-        return np.array(texts, dtype=object)
+        columns = [self.booleanizer_.literals_[l].column for rule in self.disjunctions_ for l in rule]
+        return np.isin(np.arange(self.n_features_in_), columns)
+
+    def rules_as_text(self) -> list[str]:
+        """Return each rule in words, such as ``glucose > 120 or ward = icu``, in the order of ``disjunctions_``.
+
+        Columns without names are called x0, x1, ...; ``describe`` adds the weights of the rules.
+        """
+        check_is_fitted(self, "coef_")
+        names = _check_feature_names_in(self)
+        words = [literal.describe(str(names[literal.column])) for literal in self.booleanizer_.literals_]
+        return [f" {self.connective} ".join(words[l] for l in rule) for rule in self.disjunctions_]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -89,8 +93,12 @@ class RuleModel(ClassifierMixin, TransformerMixin):
         return tags
 
     def describe(self) -> str:
-        """Return the model as text: whether the optimum is certified, and the rules, largest weight first."""
-        rules = self.get_feature_names_out()
+        """Return the model as text: for each class, the rules in words with their signed weights, largest first.
+
+        The sum of the weights of the true rules and of the constant, named "always", decides. The second line says
+        whether the optimum is certified.
+        """
+        rules = self.rules_as_text()
         models = zip(self.classes_[-len(self.coef_) :], self.coef_, self.intercept_, self._statuses(), self._gaps())
         return "\n\n".join(self._describe_class(rules, *model) for model in models)
 
@@ -101,11 +109,12 @@ class RuleModel(ClassifierMixin, TransformerMixin):
         return np.atleast_1d(self.dual_gap_)
 
     def _describe_class(
-        self, rules: NDArray, label: Any, weights: NDArray, intercept: float, status: str, gap: float
+        self, rules: list[str], label: Any, weights: NDArray, intercept: float, status: str, gap: float
     ) -> str:
         name = "disjunction" if self.connective == "or" else "conjunction"
         bound = "and no bound was computed" if np.isnan(gap) else f"and the relative gap may be as large as {gap:.2g}"
-        lines = [f"{label}, where the sum is above 0" if len(self.coef_) == 1 else f"{label}, where its sum is largest"]
+        two = f"{label} if the weights of the true rules sum to more than 0, otherwise {self.classes_[0]}"
+        lines = [two if len(self.coef_) == 1 else f"{label} if its weights of the true rules have the largest sum"]
         lines.append(STATUS_TEXTS[status].format(gap=gap, name=name, bound=bound))
         lines += [f"{weights[k]:+9.3f}  {rules[k]}" for k in np.argsort(-np.abs(weights), kind="stable") if weights[k]]
         return "\n".join([*lines, f"{intercept:+9.3f}  always"])

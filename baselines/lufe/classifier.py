@@ -78,6 +78,7 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
     scaling_ : fsgym.dataset.Scaling
     alpha_, beta_, dual_coef_, slack_, objective_, duality_gap_, max_violation_, n_iter_, status_
         As in ``SVMPlusClassifier``.
+    selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 

@@ -1,4 +1,4 @@
-"""Shared by the LUFe estimators: scaling, the roles of the features, ``features_used`` and ``sparsity_grid``."""
+"""Shared by the LUFe estimators: scaling, the roles of the features, the selected columns and ``sparsity_grid``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import min_max_axis
@@ -18,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import apply_scaling, check_X_y, class_codes, clip_extremes, counts_up_to, validate_data
 from baselines.lufe.order import SELECTORS, feature_order
+from baselines.path import SettingsPathMixin
 from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import SampleTable
 from fsgym.scaling import Scaling
@@ -40,8 +40,8 @@ class Roles(NamedTuple):
     privileged: SampleTable
 
 
-class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
-    """Base of ``LUFeClassifier`` and ``LUFeCV``: scaling, roles of the features, usage and sparsity grid."""
+class LUFeMixin(SVMPlusModel, SettingsPathMixin, ClassifierMixin):
+    """Base of ``LUFeClassifier`` and ``LUFeCV``: scaling, roles of the features and sparsity grid."""
 
     scaling_: Scaling
     support_: NDArray[np.bool_]
@@ -154,10 +154,6 @@ class LUFeMixin(SelectorMixin, SVMPlusModel, ClassifierMixin):
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")
         return self.support_
-
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns each prediction uses, bool (n_samples, n_features): the selected ones."""
-        return np.tile(self.support_, (self._validate_table(X).shape[0], 1))
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, int]]:
         """Return settings of ``n_features_to_select`` from 1 to n_features - 1, in equal steps of the logarithm."""

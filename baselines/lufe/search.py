@@ -65,7 +65,7 @@ class LUFeCV(LUFeMixin, BaseEstimator):
         "lam1" (n1,), "lam2" (n2,), "split_test_score" (n_folds, n1, n2) and "mean_test_score" (n1, n2), which is NaN
         for pairs without a solution.
     best_estimator_ : LUFeClassifier
-    support_, ranking_, coef_, intercept_, scaling_, classes_, n_features_in_
+    support_, selected_features_, ranking_, coef_, intercept_, scaling_, classes_, n_features_in_
         Those of ``best_estimator_``.
 
     References

@@ -51,6 +51,7 @@ class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     active_groups_ : ndarray of int64
         Numbers of the groups with a nonzero coefficient.
     scaling_ : fsgym.dataset.Scaling
+    selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
     n_iter_ : int

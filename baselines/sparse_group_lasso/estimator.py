@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import validate_data
+from baselines.selector import ColumnSelectorMixin
 from baselines.sparse_group_lasso.exact import SGLProblem, solve_sgl
 from baselines.sparse_group_lasso.fista import duality_gap, run_fista
 from baselines.sparse_group_lasso.groups import make_groups
@@ -19,7 +20,7 @@ from baselines.sparse_group_lasso.path import centred, check_penalties
 from baselines.sparse_group_lasso.penalty import Penalty
 
 
-class SparseGroupLasso(RegressorMixin, BaseEstimator):
+class SparseGroupLasso(ColumnSelectorMixin, RegressorMixin, BaseEstimator):
     """Least squares with an L1 penalty on coefficients and an L2 penalty on groups of them.
 
     It minimises 1/2 |y - Xw - b|^2 + lam1 |w|_1 + lam2 sum_g v_g |w_g|_2, without a division by the number of rows:
@@ -55,6 +56,7 @@ class SparseGroupLasso(RegressorMixin, BaseEstimator):
         Number of working sets or of steps.
     active_groups_ : ndarray of int64
         Numbers of the groups with a nonzero coefficient.
+    selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
@@ -134,9 +136,16 @@ class SparseGroupLasso(RegressorMixin, BaseEstimator):
         self.active_groups_ = np.flatnonzero(groups.sums(self.coef_[groups.order] != 0))
         return self
 
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self, "coef_")
+        return validate_data(self, X, reset=False, dtype=np.float64)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "coef_")
+        return self.coef_ != 0
+
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return Xw + b, shape (n_samples,)."""
-        check_is_fitted(self, "coef_")
-        table = validate_data(self, X, reset=False, dtype=np.float64)
+        table = self._validate_table(X)
         used = self.coef_ != 0
         return table[:, used] @ self.coef_[used] + self.intercept_

@@ -67,6 +67,7 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
         Largest violation of a constraint, in units of the margin.
     n_iter_ : int
     status_ : {"optimal", "inaccurate"}
+    selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
@@ -147,13 +148,13 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
         self._store_solutions(solutions, targets, "privileged")
         return self
 
-    def _input_columns(self, X: Any) -> Any:
+    def _validate_table(self, X: Any) -> Any:
         check_is_fitted(self, "coef_")
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
 
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns each prediction uses, bool (n_samples, n_features): those with a weight in any classifier."""
-        return np.tile(self.coef_.any(axis=0), (self._input_columns(X).shape[0], 1))
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "coef_")
+        return np.asarray(self.coef_.any(axis=0))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,22 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from baselines.selector import ColumnSelectorMixin
 from baselines.svm_plus.problem import SVMPlusSolution
 from fsgym.threads import one_blas_thread
 
 
-class SVMPlusModel:
-    """Base of the SVM+ estimators: fitted attributes from one solution per binary classifier, and predictions.
-
-    A subclass implements ``_input_columns(X)``, which returns the scaled columns that the coefficients refer to.
-    """
+class SVMPlusModel(ColumnSelectorMixin):
+    """Base of the SVM+ estimators: fitted attributes from one solution per binary classifier, and predictions."""
 
     classes_: NDArray
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
 
     def _input_columns(self, X: Any) -> Any:
-        raise NotImplementedError
+        """Return the validated and scaled columns that the coefficients refer to."""
+        return self._validate_table(X)
 
     def _store_solutions(
         self, solutions: list[SVMPlusSolution], targets: NDArray[np.float64], training_only: str

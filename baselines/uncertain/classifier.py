@@ -13,6 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import check_X_y, class_codes, predicted_codes, signed_targets, validate_data
+from baselines.path import SettingsPathMixin
+from baselines.selector import ColumnSelectorMixin
 from baselines.sparse_group_lasso import sgl_lambda_max
 from baselines.uncertain.expander import UncertainExpander
 from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel
@@ -21,7 +23,7 @@ from baselines.uncertain.selector import CONSTRAINTS, UncertainSGLSelector
 GRID_DECADES = 3.0  # decades of the penalty that ``sparsity_grid`` spans
 
 
-class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
+class UncertainHIKClassifier(ColumnSelectorMixin, SettingsPathMixin, ClassifierMixin, BaseEstimator):
     """Draws of each value, selection by the sparse group LASSO, and an intersection kernel SVM on the selected draws.
 
     More than two classes: one-vs-rest, in the selection and in the SVM. A feature counts as used, for every row, if any
@@ -50,6 +52,7 @@ class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
     n_iter_ : ndarray of shape (n_targets,), int64
         Iterations of the sparse group LASSO.
     classes_ : ndarray of shape (n_classes,)
+    selected_features_ : ndarray of str, the names of the columns that predictions use
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
@@ -187,10 +190,15 @@ class UncertainHIKClassifier(ClassifierMixin, BaseEstimator):
         codes = predicted_codes(self.decision_function(X))
         return self.classes_[codes]
 
-    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Which columns each prediction uses, bool (n_samples, n_features): those with a selected draw."""
-        table = self._validate_table(X)
-        return np.tile(self.selector_.support_, (len(table), 1))
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "machines_")
+        return self.selector_.support_
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Return the columns with a selected draw, (n_samples, n_selected); of draws, (n_samples, n_selected, s)."""
+        if np.asarray(X).ndim == 3:
+            return self._validate_table(X)[:, self.get_support()]
+        return super().transform(X)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """Return settings of ``lam1`` and ``lam2``, in their current ratio, decreasing from no feature used.

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import class_codes, signed_targets, validate_data
+from baselines.selector import ColumnSelectorMixin
 from baselines.sparse_group_lasso import SparseGroupLasso
 from baselines.sparse_group_lasso.path import check_penalties
 from baselines.uncertain.expander import UncertainExpander
@@ -32,7 +32,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class UncertainSGLSelector(SelectorMixin, BaseEstimator):
+class UncertainSGLSelector(ColumnSelectorMixin, BaseEstimator):
     """Select the sub-features with a nonzero weight in the sparse group LASSO; a group is the draws of one feature.
 
     Each value becomes ``s`` draws (see ``UncertainExpander``), and the classes become targets of +1 and -1, one-vs-rest
@@ -69,6 +69,7 @@ class UncertainSGLSelector(SelectorMixin, BaseEstimator):
     n_iter_ : ndarray of shape (n_targets,), int64
     classes_ : ndarray of shape (n_classes,)
     expander_ : UncertainExpander
+    selected_features_ : ndarray of str, the names of the features in ``support_``
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
@@ -183,10 +184,13 @@ class UncertainSGLSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self, "support_")
         return self.support_
 
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self, "support_")
+        return validate_data(self, X, reset=False, dtype=np.float64, allow_nd=True)
+
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return draws of the selected sub-features, float64 (n_samples, n_selected), feature by feature."""
-        check_is_fitted(self, "support_")
-        table = validate_data(self, X, reset=False, dtype=np.float64, allow_nd=True)
+        table = self._validate_table(X)
         if not self.fnum_:
             return np.empty((len(table), 0))
         draws = self.expander_.restrict_to(self.support_).transform(table[:, self.support_])

@@ -62,7 +62,7 @@ def error_curve(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         models = fit_settings(method, X, y, options, labels, seed)
-    selections = [selected_columns(m) for m in models]
+    selections = [m.get_support(indices=True) for m in models]
     result: dict[str, Any] = {
         "n_features": [len(c) for c in selections],
         "test_error": [float((m.predict(test.X) != test.y).mean()) for m in models],
@@ -95,7 +95,7 @@ def fit_settings(method: str, X: NDArray, y: NDArray, options: Mapping[str, Any]
     if "counts" in options:
         if "classifier" in known:
             params["classifier"] = tuned_svm(options["inner"], seed)
-        return cls(**params).fit_path(X, y, [k for k in options["counts"] if k <= X.shape[1]])
+        return cls(**params).path(X, y, [{"n_selected": k} for k in options["counts"] if k <= X.shape[1]])
     sketch = cls(**params)
     first = sketch.sparsity_grid(X, y)[0]
     # The parameter of group LASSO is the penalty itself; that of the others is its inverse.
@@ -122,14 +122,6 @@ def fit_boosted(base: Any, X: NDArray, y: NDArray, options: Mapping[str, Any]) -
         best = min(models, key=lambda m: min(m.validation_loss_, default=np.inf))
         refitted.append(clone(best).set_params(n_iter=best.best_iteration_, validation_fraction=None).fit(X, y))
     return refitted
-
-
-def selected_columns(model: Any) -> NDArray[np.int64]:
-    """Columns that a fitted estimator may use for some row."""
-    for name in ("selected_features_", "selected_"):
-        if hasattr(model, name):
-            return getattr(model, name)
-    return np.flatnonzero(model.coef_.any(axis=0))
 
 
 def tuned_svm(n_splits: int, seed: int) -> Any:
@@ -215,11 +207,11 @@ def synthetic(*, n: int, params: Mapping[str, Any], mu_rel: Sequence[float], see
         models = [cls(**g, random_state=seed).fit(inner, y_inner) for g in grid]
         errors = np.array([(m.predict(held_out) != y_held_out).mean() for m in models])
         limit = errors.min() + np.sqrt(errors.min() * (1.0 - errors.min()) / len(y_held_out))
-        best = min(np.flatnonzero(errors <= limit), key=lambda k: (len(selected_columns(models[k])), errors[k]))
+        best = min(np.flatnonzero(errors <= limit), key=lambda k: (models[k].get_support().sum(), errors[k]))
         model = cls(**grid[best], random_state=seed).fit(train, y_train)
         result |= {
             f"{name}_error": float((model.predict(test) != y_test).mean()),
-            f"{name}_selected": (selected_columns(model) + 1).tolist(),
+            f"{name}_selected": (model.get_support(indices=True) + 1).tolist(),
             f"{name}_decisions": model.predict(grid_points).astype(int).tolist(),
         }
     return result

@@ -54,7 +54,7 @@ def test_rules_in_words():
     assert whole.score(PEOPLE, y) == 1.0
     model = DisjunctionClassifier(1000, 1.2, 1.1, booleanize=Booleanizer(1)).fit(PEOPLE[["age", "smoker"]], y)
     assert model.score(PEOPLE[["age", "smoker"]], y) == 1.0
-    assert "age > 50 or smoker" in model.get_feature_names_out()
+    assert "age > 50 or smoker" in model.rules_as_text()
     assert "age > 50 or smoker" in model.describe()
 
 
@@ -95,7 +95,7 @@ def test_a_classifier_takes_missing_values_where_its_booleanizer_does():
         DisjunctionClassifier().fit(X, y)
     model = DisjunctionClassifier(booleanize=Booleanizer(missing="level")).fit(X, y)
     assert model.score(X, y) == 1.0
-    assert "x0 missing" in model.get_feature_names_out()
+    assert "x0 missing" in model.rules_as_text()
 
 
 def test_weights_weigh_the_quantiles():

@@ -41,7 +41,7 @@ def test_usage_is_that_of_the_paths_and_unused_features_have_no_effect(table, mu
                 paths[i, trees.feature[v]] = True
                 v = trees.left[v] if row[trees.feature[v]] <= trees.threshold[v] else trees.right[v]
     np.testing.assert_array_equal(used, paths)
-    assert set(np.flatnonzero(used.any(axis=0))) <= set(model.selected_features_)
+    assert set(np.flatnonzero(used.any(axis=0))) <= set(model.get_support(indices=True))
     rng = np.random.default_rng(0)
     for huge in (1.0, 1e300):
         corrupted = np.where(used, X, rng.uniform(-huge, huge, X.shape))
@@ -56,12 +56,12 @@ def test_purchase_log_and_selected_features_agree(cancer):
     costs = np.random.default_rng(0).uniform(0.5, 2.0, X.shape[1])
     model = clone(QUICK).set_params(mu_rel=0.01, n_iter=80, feature_costs=costs).fit(X, y)
     log = model.purchase_log_
-    assert sorted({p.feature for p in log}) == model.selected_features_.tolist()
+    assert sorted({p.feature for p in log}) == model.get_support(indices=True).tolist()
     assert len({p.feature for p in log}) == len(log) >= 3
     assert sum(p.price for p in log) == pytest.approx(model.mu_ * model.total_cost_)
     assert all(p.net > 0 for p in log)
-    np.testing.assert_array_equal(np.flatnonzero(model.get_support()), model.selected_features_)
-    np.testing.assert_array_equal(model.transform(X), X[:, model.selected_features_])
+    assert [f"x{j}" for j in np.flatnonzero(model.support_)] == model.selected_features_.tolist()
+    np.testing.assert_array_equal(model.transform(X), X[:, model.support_])
     assert (model.features_used(X) @ costs <= model.total_cost_ + 1e-9).all()
     free = clone(QUICK).set_params(mu_rel=0.0, feature_costs=costs).fit(X, y)
     assert (free.features_used(X) @ free.feature_costs_).min() < free.total_cost_
@@ -164,7 +164,7 @@ def test_columns_may_be_permuted_or_transformed():
     model = clone(QUICK).set_params(max_bin=32, min_samples_leaf=5, validation_fraction=None)
     order = np.random.default_rng(0).permutation(30)
     plain, permuted = clone(model).fit(X, y), clone(model).fit(X[:, order], y)
-    assert sorted(order[permuted.selected_features_]) == plain.selected_features_.tolist()
+    assert sorted(order[permuted.support_]) == plain.get_support(indices=True).tolist()
     np.testing.assert_allclose(permuted.decision_function(X[:, order]), plain.decision_function(X), rtol=1e-9)
     few = np.floor(12 * (X - X.min(axis=0)) / np.ptp(X, axis=0))
     a, b = clone(model).fit(few, y), clone(model).fit(few**3 - 100, y)
@@ -268,7 +268,7 @@ def test_fit_works_in_a_forked_process_and_in_two_threads():
 def test_fewer_bins_limit_the_thresholds(cancer):
     X, y = cancer
     fine, coarse = (clone(QUICK).set_params(max_bin=k).fit(X, y) for k in (256, 8))
-    for f in coarse.selected_features_:
+    for f in coarse.get_support(indices=True):
         assert len(np.unique(coarse.trees_.threshold[coarse.trees_.feature == f])) <= 7
     assert fine.score(X, y) > 0.95
     assert coarse.score(X, y) > 0.93
@@ -336,7 +336,7 @@ def test_targets_that_are_too_large_are_refused():
 def test_constant_features_and_no_iterations(wine):
     X, y = wine
     model = clone(QUICK).fit(np.column_stack([X, np.ones(len(X))]), y)
-    assert X.shape[1] not in model.selected_features_
+    assert not model.support_[-1]
     nothing = clone(QUICK).set_params(n_iter=0).fit(X, y)
     np.testing.assert_allclose(nothing.predict_proba(X), np.tile(np.bincount(y) / len(y), (len(X), 1)))
     assert not nothing.features_used(X).any()

@@ -36,21 +36,23 @@ def test_more_than_two_classes_are_one_against_the_rest():
         one = DisjunctionClassifier(10).fit(X, y == k)
         assert one.objective_ == model.objective_[k]
         np.testing.assert_allclose(one.decision_function(X), model.decision_function(X)[:, k], atol=1e-9)
-    assert model.describe().count("where its sum is largest") == 3
+    assert model.describe().count("have the largest sum") == 3
 
 
 def test_decisions_are_weighted_rules():
     X, y = THREE
     for connective in ("or", "and"):
         model = DisjunctionClassifier(10, connective=connective).fit(X, y)
-        np.testing.assert_allclose(model.decision_function(X), model.transform(X) @ model.coef_.T + model.intercept_)
+        np.testing.assert_allclose(
+            model.decision_function(X), model.evaluate_rules(X) @ model.coef_.T + model.intercept_
+        )
         literals = model.booleanizer_.transform(X).astype(bool)
         join = np.any if connective == "or" else np.all
         expected = np.column_stack([join(literals[:, list(rule)], axis=1) for rule in model.disjunctions_])
-        np.testing.assert_array_equal(model.transform(X), expected)
-        names = model.get_feature_names_out()
-        assert len(names) == expected.shape[1]
-        assert any(f" {connective} " in name for name in names)
+        np.testing.assert_array_equal(model.evaluate_rules(X), expected)
+        rules = model.rules_as_text()
+        assert len(rules) == expected.shape[1]
+        assert any(f" {connective} " in rule for rule in rules)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,8 @@ def test_a_constant_model_uses_no_feature():
     model = DisjunctionClassifier(1e-4).fit(X, y)
     assert not model.features_used(X).any()
     assert set(model.predict(X)) == {1}
-    assert model.transform(X).shape == (len(X), 0)
+    assert model.evaluate_rules(X).shape == (len(X), 0)
+    assert model.rules_as_text() == []
 
 
 def test_sparsity_grid_goes_from_no_feature_to_many():
@@ -126,6 +129,6 @@ def test_bad_labels_and_rows_are_refused():
 def test_feature_names_come_from_pandas():
     X, y = load_wine(return_X_y=True, as_frame=True)
     model = DisjunctionClassifier(10).fit(X, y)
-    assert any(name.startswith("alcohol ") for name in model.get_feature_names_out())
+    assert any(rule.startswith("alcohol ") for rule in model.rules_as_text())
     with pytest.raises(ValueError, match="feature names"):
         model.predict(X.rename(columns={"alcohol": "spirit"}))

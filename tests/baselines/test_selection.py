@@ -38,7 +38,6 @@ RANKED = [
 LINEAR = [L1LogisticClassifier(random_state=0), GroupLassoClassifier()]
 name_of = lambda method: type(method).__name__  # noqa: E731
 every_method = pytest.mark.parametrize("method", RANKED + LINEAR, ids=name_of)
-every_ranked = pytest.mark.parametrize("method", RANKED, ids=name_of)
 every_table = pytest.mark.parametrize("table", TABLES)
 
 
@@ -56,19 +55,6 @@ def test_sparsity_grid_starts_from_no_feature_and_unused_features_have_no_effect
     assert counts[0] == 0
     assert counts[-1] >= 3
     assert (np.diff(counts) >= -1).all()
-
-
-@every_ranked
-def test_a_path_equals_single_fits_and_leaves_the_estimator_unchanged(method):
-    X, y = TABLES["three"]
-    path = method.fit_path(X, y, [0, 5, 2])
-    assert not hasattr(method, "classes_")
-    assert method.fit_path(X, y, []) == []
-    for number, model in zip((0, 5, 2), path):
-        single = clone(method).set_params(n_selected=number).fit(X, y)
-        assert model.get_params() == single.get_params()
-        np.testing.assert_array_equal(model.selected_, single.selected_)
-        np.testing.assert_array_equal(model.predict(X), single.predict(X))
 
 
 @every_method

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import DatumWiseClassifier, LatticeClassifier, LatticePolicy, load_classifier, model_file
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate
+from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES
 from support.model_files import assert_same_trajectories
 from support.rcpi_twin import VARIANTS, problem
 
@@ -124,6 +125,19 @@ def test_a_path_gives_the_same_models_as_separate_fits(tmp_path):
     for wrong in ([], 0.1, ["a"], [[0.1]]):
         with pytest.raises(ValueError, match="lams must be a list"):
             model.path(X, y, wrong)
+
+
+def test_the_default_path_has_the_prices_of_a_comparison():
+    X, y = load_wine(return_X_y=True)
+    X = X[::2, -3:]
+    model = LatticeClassifier(costs=[10.0, 10.0, 10.0], random_state=0)
+    models = model.path(X, y[::2])
+    assert not hasattr(model, "n_features_in_")
+    assert [m.lam for m in models] == pytest.approx([v / 10 for v in PAPER_PRICES])
+    used = [m.features_used(X).sum() for m in models]
+    assert used[0] > used[-1]
+    in_one_unit = model.set_params(error_costs=50.0 * (1 - np.eye(3))).path(X, y[::2])
+    assert [m.lam for m in in_one_unit] == list(UNIT_PRICES)
 
 
 def test_missing_values_are_unavailable_and_cost_nothing(cancer):

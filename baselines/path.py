@@ -1,0 +1,65 @@
+"""Shared by the methods with a sparsity grid: one fitted model per setting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from fsgym.checks import brief
+
+
+class SettingsPathMixin:
+    """``path`` for an estimator with ``sparsity_grid``; a subclass may share work in ``_fit_along``."""
+
+    def sparsity_grid(self, X: ArrayLike, y: ArrayLike) -> list[dict[str, Any]]:
+        """Return settings of the parameters that control sparsity, from no feature used upward."""
+        raise NotImplementedError
+
+    def path(self, X: ArrayLike, y: ArrayLike, settings: Iterable[Mapping[str, Any]] | None = None) -> list[Any]:
+        """Return one fitted copy of this estimator per setting.
+
+        Each copy is identical to one fitted separately with these parameters. This estimator itself is not changed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        settings : list of dict, default=None
+            Parameters of each copy, such as ``[{"C": 0.1}, {"C": 1.0}]`` for a method with a parameter ``C``. None:
+            ``sparsity_grid(X, y)``.
+
+        Returns
+        -------
+        list of fitted estimators, in the order of the settings
+
+        Raises
+        ------
+        TypeError
+            Unless ``settings`` is a list of dicts.
+        ValueError
+            For an unknown parameter, and as ``fit`` does.
+        """
+        chosen = self.sparsity_grid(X, y) if settings is None else check_settings(settings)
+        models: list[Any] = [clone(self).set_params(**setting) for setting in chosen]
+        self._fit_along(models, X, y, {name for setting in chosen for name in setting})
+        return models
+
+    def _fit_along(self, models: list[Any], X: ArrayLike, y: ArrayLike, changed: set[str]) -> None:
+        """Fit copies of this estimator that differ only in the parameters ``changed``."""
+        for model in models:
+            model.fit(X, y)
+
+
+def check_settings(settings: Any) -> list[dict[str, Any]]:
+    """Return the settings as a list of dicts; raises TypeError for anything else."""
+    if isinstance(settings, Iterable) and not isinstance(settings, Mapping):
+        settings = [*settings]
+        if all(isinstance(setting, Mapping) for setting in settings):
+            return [dict(setting) for setting in settings]
+    raise TypeError(
+        f"settings must be a list of dicts of parameters, got {brief(settings)}; pass some of those that "
+        "sparsity_grid(X, y) returns, or leave settings out"
+    )

@@ -1,0 +1,33 @@
+"""Shared by the methods that select columns: the selected columns as a mask, as names and as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import _check_feature_names_in
+
+
+class ColumnSelectorMixin(SelectorMixin):
+    """The interface of scikit-learn's feature selectors, for an estimator whose fit selects columns.
+
+    ``get_support``, ``transform``, ``inverse_transform`` and ``get_feature_names_out`` are those of ``SelectorMixin``.
+    A subclass implements ``_get_support_mask()``, the selected columns, bool (n_features,), or NotFittedError; and
+    ``_validate_table(X)``, which checks a table for prediction.
+    """
+
+    def _validate_table(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    @property
+    def selected_features_(self) -> NDArray[np.object_]:
+        """Names of the selected columns, in their order: those of the training table, or x0, x1, ... without names."""
+        mask = self.get_support()
+        return _check_feature_names_in(self)[mask]
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns each prediction uses, bool (n_samples, n_features): the selected ones, for every row."""
+        mask = self.get_support()
+        return np.tile(mask, (self._validate_table(X).shape[0], 1))
