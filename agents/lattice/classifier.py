@@ -16,6 +16,7 @@ from agents.lattice.subset_classifier import CrossFit
 from agents.lattice.target import UsageTarget, check_target, find_price
 from agents.limits import MAX_LOSS
 from agents.parallel import task_runner
+from agents.weights import training_rows
 from fsgym.checks import brief, check_n_jobs, check_number, check_random_state, generator_of
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
@@ -55,6 +56,8 @@ class LatticeClassifier(BaseAgentClassifier):
         error cost is a weighted mean: 3/4 by the probabilities of the subset's classifier, 1/4 by those of a classifier
         of all features. The first alone counts for rows with missing values, or if a classifier of all features would
         take too long to train.
+    class_weight : None, "balanced" or mapping label -> weight, default None
+        Weights of the classes, as in scikit-learn; a class without an entry has weight 1. See ``fit``.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. Results do not depend on it.
     random_state : int, numpy Generator or RandomState, optional
@@ -111,6 +114,7 @@ class LatticeClassifier(BaseAgentClassifier):
         target_features: float | None = None,
         kappa: float = 0.3,
         beta: float | None = None,
+        class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         **rule_options: Unpack[RuleOptionsButLam],
@@ -120,16 +124,25 @@ class LatticeClassifier(BaseAgentClassifier):
         self.target_features = target_features
         self.kappa = kappa
         self.beta = beta
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> LatticeClassifier:
-        """Train on ``X`` (n_samples, n_features), NaN where a value is unavailable, and labels ``y`` (n_samples,)."""
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LatticeClassifier:
+        """Train on ``X`` (n_samples, n_features), NaN where a value is unavailable, and labels ``y`` (n_samples,).
+
+        Training minimises the weighted mean loss. The weight of a row is its ``sample_weight`` (n_samples,), at least
+        0, times that of its class; the weights are divided by their mean, so that a constant factor changes nothing.
+        Rows with weight 0 are left out. All means over training rows are weighted: those of ``history_``, and those
+        that a target limits.
+        """
         target = check_target(self.target_cost, self.target_features)
-        self._fit_all(X, y, [self], target)
+        self._fit_all(X, y, [self], target, sample_weight)
         return self
 
-    def path(self, X: ArrayLike, y: ArrayLike, lams: ArrayLike) -> list[LatticeClassifier]:
+    def path(
+        self, X: ArrayLike, y: ArrayLike, lams: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> list[LatticeClassifier]:
         """Return one fitted copy of this classifier per value in ``lams`` (n_values,).
 
         Each copy is identical to one fitted separately with that ``lam`` and the same int ``random_state``. The
@@ -142,11 +155,16 @@ class LatticeClassifier(BaseAgentClassifier):
         if check_target(self.target_cost, self.target_features) is not None:
             raise ValueError("path trains at the values in lams; leave target_cost and target_features out")
         models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
-        self._fit_all(X, y, models)
+        self._fit_all(X, y, models, sample_weight=sample_weight)
         return models
 
     def _fit_all(
-        self, X: ArrayLike, y: ArrayLike, models: list[LatticeClassifier], target: UsageTarget | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        models: list[LatticeClassifier],
+        target: UsageTarget | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> None:
         """Fit several models that differ only in ``lam``."""
         datasets = [model._dataset(X, y) for model in models]
@@ -158,7 +176,8 @@ class LatticeClassifier(BaseAgentClassifier):
             raise ValueError(f"beta must be between 0 and 1, got {beta:g}")
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
-        data = prepare_data(dataset, generator_of(self.random_state))
+        weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
+        data = prepare_data(weighted_rows, generator_of(self.random_state), weight)
         classifiers: dict[Subset, CrossFit] = {}
         with task_runner(self.n_jobs) as run:
 
