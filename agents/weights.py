@@ -12,6 +12,8 @@ from fsgym.checks import brief, check_number, listing
 from fsgym.dataset import Dataset
 from fsgym.weights import check_row_weights
 
+SMALLEST_SHARE = 1e-30  # of the largest weight; smaller weights count as this, against overflow of their inverses
+
 
 def row_weights(
     class_weight: Any, sample_weight: ArrayLike | None, y: NDArray[np.int64], classes: NDArray
@@ -48,10 +50,9 @@ def row_weights(
     if class_weight is None and sample_weight is None:
         return None
     weight = np.ones(len(y)) if sample_weight is None else check_row_weights(sample_weight, len(y))
-    weight /= weight.max()
+    weight = _relative(weight)
     if class_weight is not None:
-        by_class = _class_weights(class_weight, weight, y, classes)[y]
-        weight *= by_class / max(by_class.max(), np.finfo(float).tiny)
+        weight = _relative(weight * _relative(_class_weights(class_weight, weight, y, classes)[y]))
     counted = weight > 0
     used = np.unique(y[counted])
     if len(used) < 2:
@@ -77,6 +78,11 @@ def training_rows(
     counted = weight > 0
     weight = weight[counted]
     return dataset.rows(counted), None if (weight == weight[0]).all() else weight
+
+
+def _relative(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights divided by the largest one; those above 0 stay above 0."""
+    return np.where(weight > 0, np.maximum(weight / (weight.max() or 1.0), SMALLEST_SHARE), 0.0)
 
 
 def _class_weights(

@@ -131,7 +131,8 @@ def test_whole_weights_are_like_repeated_rows(name):
     X, y = overlapping(2000, seed=1)
     losses = [np.average(losses_of(m, X, y), weights=np.where(y == 1, 5, 1)) for m in (plain, repeated, weighted)]
     assert losses[2] < losses[1] + 0.02
-    assert max(losses[1:]) < losses[0] - 0.07
+    assert losses[1] < losses[0] - 0.04
+    assert losses[2] < losses[0] - 0.07
 
 
 @pytest.mark.parametrize("name", ["lattice", "rcpi"])
@@ -298,8 +299,13 @@ def test_wrong_weights_are_refused_in_one_sentence(case):
 def test_extreme_weights_are_neither_lost_nor_infinite():
     y, classes = np.array([0, 0, 1, 1]), np.array([False, True])
     for scale in (1e-320, 1e308):
-        weight = row_weights({True: scale}, [scale, scale, 0.0, scale], y, classes)
-        assert np.isfinite(weight).all()
-        assert (weight > 0).tolist() == [True, True, False, True]
+        for given in ([scale, scale, 0.0, scale], [scale, 1.0, 0.0, scale]):
+            weight = row_weights({True: scale}, given, y, classes)
+            assert np.isfinite(weight).all()
+            assert (weight > 0).tolist() == [True, True, False, True]
     np.testing.assert_allclose(row_weights({True: 3}, None, y, classes), [0.5, 0.5, 1.5, 1.5])
     np.testing.assert_allclose(row_weights("balanced", [2, 1, 1, 1], y, classes), [4 / 3, 2 / 3, 1, 1])
+    X, y = overlapping()
+    for name in ("lattice", "rcpi"):
+        model = clone(AGENTS[name]).fit(X, y, sample_weight=10.0 ** np.linspace(-300, 300, 160))
+        assert set(model.predict(X)) <= {0, 1}
