@@ -24,6 +24,7 @@ LONG: dict[str, str] = {}
 # Public entry points over 8 parameters, called by keyword: constructors need no entry.
 ENTRY_POINTS = {
     "fsgym.comparison.compare:compare",
+    "fsgym.datasets.loading:load_dataset",
     "fsgym.cli.main:compare",
     "fsgym.cli.main:reproduce",
     "fsgym.cli.models:train",

@@ -94,7 +94,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """The features acquired to classify each row of ``X``, bool (n_samples, n_features)."""
         return self.trajectories(X).acquired
 
-    def estimate_loss(self, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> LossEstimate:
+    def estimate_loss(self, X: ArrayLike, y: ArrayLike, cv: Any = 5, groups: ArrayLike | None = None) -> LossEstimate:
         """Estimate the loss on other data from the same distribution, by cross-validation.
 
         In each fold a copy with the same parameters is fitted from scratch and evaluated on the rows left out. The
@@ -106,12 +106,17 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         cv : int, splitter or iterable, default 5
-            As in ``sklearn.model_selection.cross_val_score``; whole numbers make stratified folds without shuffling.
+            As in ``sklearn.model_selection.cross_val_score``; whole numbers make stratified folds without shuffling
+            (``StratifiedKFold``, and with ``groups`` ``StratifiedGroupKFold``).
+        groups : array-like of shape (n_samples,), optional
+            Rows with the same label, such as the visits of one patient, are never on both sides of a fold; without
+            ``groups`` the estimate is optimistic for such data. Passed to a splitter.
 
         Raises
         ------
         ValueError
-            If a class has no training rows in a fold.
+            If a class has no training rows in a fold, there are fewer groups than folds, or a splitter puts rows of a
+            group on both sides.
 
         Examples
         --------
@@ -123,7 +128,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         >>> bool(0.1 < estimate.loss < 0.3), bool(estimate.standard_error < 0.03)
         (True, True)
         """
-        return estimate_loss(self, X, y, cv)
+        return estimate_loss(self, X, y, cv, groups)
 
     def save(self, path: str | os.PathLike) -> None:
         """Save policy, rules, class labels and feature names to a model file (safetensors with a JSON header).

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 
+from fsgym.checks import is_integer
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
+from fsgym.row_groups import encode_row_groups, shared_group
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +58,14 @@ class LossEstimate:
         )
 
 
-def estimate_loss(classifier: Any, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> LossEstimate:
+def estimate_loss(
+    classifier: Any, X: ArrayLike, y: ArrayLike, cv: Any = 5, groups: ArrayLike | None = None
+) -> LossEstimate:
     """Estimate the loss of a classifier on other data; see ``BaseAgentClassifier.estimate_loss``."""
     X, y = indexable(X, y)
     n = len(y)  # type: ignore[arg-type]
     total, n_evaluations, folds = np.zeros(n), np.zeros(n), []
-    for train, test in check_cv(cv, y, classifier=True).split(X, y):
+    for train, test in _folds(X, y, cv, groups):
         model = clone(classifier).fit(_safe_indexing(X, train), _safe_indexing(y, train))
         rows = model._check_rows(_safe_indexing(X, test))
         labels = np.asarray(_safe_indexing(y, test))
@@ -68,7 +73,7 @@ def estimate_loss(classifier: Any, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> L
         if unseen.any():
             raise ValueError(
                 f"every class needs training rows in all folds, {labels[unseen][0]!s} has none in one of them; "
-                "use fewer folds"
+                + ("use fewer folds" if groups is None else "use fewer folds, or drop a class that only one group has")
             )
         folds.append(evaluate(model.policy_, Dataset(rows, labels, classes=model.classes_), model.rules_))
         np.add.at(total, test, folds[-1].losses)
@@ -90,3 +95,25 @@ def estimate_loss(classifier: Any, X: ArrayLike, y: ArrayLike, cv: Any = 5) -> L
         losses,
         folds,
     )
+
+
+def _folds(X: Any, y: Any, cv: Any, groups: Any) -> Iterator[tuple[NDArray, NDArray]]:
+    """Row numbers of the training and test rows of each fold; no group is in both, or ValueError."""
+    if groups is None:
+        yield from check_cv(cv, y, classifier=True).split(X, y)
+        return
+    codes = encode_row_groups(groups, len(y), "groups")
+    if cv is None or is_integer(cv):
+        n_folds, n_groups = 5 if cv is None else int(cv), int(codes.max()) + 1
+        if n_folds > n_groups:
+            raise ValueError(f"cv must be at most the number of groups, {n_groups}, got {n_folds}; use fewer folds")
+        cv, groups = StratifiedGroupKFold(n_folds), codes
+    for train, test in check_cv(cv, y, classifier=True).split(X, y, groups):
+        shared = shared_group(codes, train, test)
+        if shared is not None:
+            label = list(groups)[int(np.flatnonzero(codes == shared)[0])]
+            raise ValueError(
+                f"cv must keep the rows of a group on one side, got a fold with group {label!s} on both sides; use a "
+                "whole number or a splitter such as GroupKFold, or leave groups out"
+            )
+        yield train, test

@@ -12,7 +12,7 @@ from scipy.special import expit, softmax
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from fsgym.dataset import Scaling
+from fsgym.scaling import Scaling
 
 # scikit-learn has no type annotations, and the types inferred from its defaults are wrong (X: str). Its test for
 # finite values is a sum, which warns if finite values overflow.

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_up_to, scaled_table, validate_data
-from fsgym.dataset import Scaling
+from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
 
 MAX_SCALED_VALUE = 1e30  # squares and sums over a row stay finite, and it is below the largest float32

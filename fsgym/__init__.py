@@ -5,12 +5,13 @@ import warnings
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from fsgym.dataset import Dataset, Scaling
+from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.evaluation import Evaluation, Trajectories, evaluate, loss_scorer
 from fsgym.methods import OWN_PACKAGES, Method, import_conflict, register_method
 from fsgym.registration import register, register_variant
 from fsgym.rules import Rules
+from fsgym.scaling import Scaling
 from fsgym.vector_env import DatumWiseVectorEnv
 
 if TYPE_CHECKING:

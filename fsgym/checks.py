@@ -258,6 +258,8 @@ def check_prices(
 
     Raises ValueError for a wrong shape, an unknown or unnamed acquisition, a NaN, infinite or negative price.
     """
+    if hasattr(costs, "items") and hasattr(costs, "index"):
+        costs = _series_prices(costs, what)
     if isinstance(costs, Mapping):
         unknown = [k for k in costs if k not in names]
         if unknown:
@@ -282,6 +284,18 @@ def check_prices(
     if prices.min() < 0:
         raise ValueError(f"{what} must not be negative, got {prices.min()}")
     return prices
+
+
+def _series_prices(costs: Any, what: str) -> Any:
+    """A pandas Series by name as a mapping, or by position, if its index is 0, 1, ..., as an array."""
+    index = list(costs.index)
+    if index == list(range(len(index))):
+        return costs.to_numpy()
+    if not all(isinstance(name, str) for name in index):
+        raise ValueError(f"{what} must be indexed by names of acquisitions, got {brief(index)}")
+    if not costs.index.is_unique:
+        raise ValueError(f"{what} has two prices for {brief(costs.index[costs.index.duplicated()][0])}; remove one")
+    return {name: None if value != value else value for name, value in costs.items()}
 
 
 def check_random_state(random_state: Any) -> None:

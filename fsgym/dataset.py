@@ -6,59 +6,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.checks import (
     check_bounds,
-    check_groups,
     check_image_shape,
     check_names,
     check_prices,
     check_table,
     encode_labels,
 )
+from fsgym.columns import Columns
+from fsgym.grouping import resolve_groups
+from fsgym.row_groups import encode_row_groups, has_other_length, n_groups_of_classes, split_by_groups
+from fsgym.scaling import Scaling
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-class Scaling(NamedTuple):
-    """An affine map of each feature: to the range [-1, 1] (``fit``), or to mean 0 and deviation 1 (``standard``).
-
-    A constant feature becomes 0. ``offset`` and ``scale`` are float64 of shape (n_features,); values become
-    ``(x - offset) * scale``.
-    """
-
-    offset: NDArray[np.float64]
-    scale: NDArray[np.float64]
-
-    @classmethod
-    def fit(cls, X: NDArray) -> Scaling:
-        """The map of each column's range in ``X`` (n_samples, n_features) to [-1, 1]; NaN is ignored."""
-        X = np.asarray(X, dtype=np.float64)
-        known = ~np.isnan(X)
-        low = np.where(known, X, np.inf).min(axis=0, initial=np.inf)
-        high = np.where(known, X, -np.inf).max(axis=0, initial=-np.inf)
-        low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
-        width = high - low
-        scale = np.divide(2.0, width, out=np.zeros_like(width), where=width > 0)
-        return cls((low + high) / 2.0, scale)
-
-    @classmethod
-    def standard(cls, X: NDArray) -> Scaling:
-        """The map of each column of ``X`` (n_samples, n_features) to z-scores; NaN is ignored."""
-        X = np.asarray(X, dtype=np.float64)
-        known = ~np.isnan(X)
-        count = np.maximum(known.sum(axis=0), 1)
-        mean = np.where(known, X, 0.0).sum(axis=0) / count
-        deviation = np.sqrt(np.where(known, (X - mean) ** 2, 0.0).sum(axis=0) / count)
-        varies = deviation > 1e-12 * np.abs(mean)  # the deviation of a constant is a rounding error, not 0
-        return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
-
-    def apply(self, X: NDArray) -> NDArray[np.float32]:
-        """Scaled values, float32; values outside the fitted range are not clipped."""
-        with np.errstate(over="ignore"):
-            return ((np.asarray(X, dtype=np.float64) - self.offset) * self.scale).astype(np.float32)
+def check_columns(columns: Columns | None, feature_names: tuple[str, ...]) -> Columns:
+    """The columns of the features; ValueError where they have other names."""
+    if columns is None:
+        return Columns.of_numbers(feature_names)
+    if not isinstance(columns, Columns):
+        raise TypeError(f"columns must be a fsgym.columns.Columns, got {type(columns).__name__}")
+    if columns.feature_names != feature_names:
+        wrong = next((n for n in feature_names if n not in columns.feature_names), len(feature_names))
+        raise ValueError(
+            f"columns must have the {len(feature_names)} features of X in their order, got {columns.n_features} "
+            f"(first difference: {wrong!r})"
+        )
+    return columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,19 +60,29 @@ class Dataset:
         All labels in sorted order; by default those found in ``y``.
     feature_names : sequence of n_features str, optional
         By default ``x0, x1, ...``.
-    groups : sequence of sequences of int, or array-like of shape (n_features,), optional
-        The features that one acquisition reveals, as lists of column indices or as one group number per column.
-        Groups partition the features. By default every feature is an acquisition of its own.
+    groups : mapping name -> names, sequence of sequences of int, or array-like of shape (n_features,), optional
+        The features that one acquisition reveals: names of columns or features by name of the group, as
+        ``{"blood_count": ["wbc", "hgb"]}``, where a column that is not named is a group of its own; or lists of feature
+        indices; or one group number per feature. Groups partition the features. By default every feature is an
+        acquisition of its own.
     group_names : sequence of str, optional
-        Names of the groups, in order.
+        Names of the groups, in order, unless ``groups`` has them.
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
         Default price of each acquisition, in a unit of your choice; by default 1 each.
     image_shape : (int, int), optional
         Height and width, where the features are the pixels of an image in row order.
     bounds : pair of arrays of shape (n_features,), optional
         Smallest and largest possible value of each feature; by default those of ``X``.
+    row_groups : array-like of shape (n_samples,), optional
+        Rows with the same label stay on the same side of every split, such as the visits of one patient: ``groups`` of
+        scikit-learn's ``GroupKFold``. Labels are any hashable values; stored as codes, int64, 0, 1, ... in the order of
+        first appearance.
     name : str
         A short name for messages and reports.
+    columns : Columns, optional
+        The columns of the table that the features encode; by default each feature is a column of numbers.
+    units : mapping name of a column -> unit, optional
+        Such as ``{"crp": "mg/l"}``; shown beside values.
 
     Raises
     ------
@@ -113,7 +105,9 @@ class Dataset:
     costs: NDArray[np.float64] | None
     image_shape: tuple[int, int] | None
     bounds: tuple[NDArray[np.float32], NDArray[np.float32]]
+    row_groups: NDArray[np.int64] | None
     name: str
+    columns: Columns
 
     def __init__(
         self,
@@ -122,18 +116,27 @@ class Dataset:
         *,
         classes: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
-        groups: Sequence[Sequence[int]] | ArrayLike | None = None,
+        groups: Mapping[str, Sequence[str]] | Sequence[Sequence[int]] | ArrayLike | None = None,
         group_names: Sequence[str] | None = None,
         costs: ArrayLike | Mapping[str, float] | None = None,
         image_shape: tuple[int, int] | None = None,
         bounds: tuple[ArrayLike, ArrayLike] | None = None,
+        row_groups: ArrayLike | None = None,
         name: str = "data",
+        columns: Columns | None = None,
+        units: Mapping[str, str] | None = None,
     ) -> None:
         table = check_table(X)
         n_samples, n_features = table.shape
         codes, labels = encode_labels(y, n_samples, classes)
+        if feature_names is None and columns is not None:
+            feature_names = columns.feature_names
         names = check_names(feature_names, n_features)
-        members = None if groups is None else check_groups(groups, n_features)
+        columns = check_columns(columns, names).with_units(units)
+        members = None
+        if groups is not None:
+            members, listed_names = resolve_groups(groups, columns)
+            group_names = listed_names if group_names is None else group_names
         acquisitions = names
         if members is not None:
             acquisitions = check_names(group_names, len(members), "group_names", "group {}")
@@ -141,8 +144,10 @@ class Dataset:
             raise ValueError("group_names needs groups; give both or neither")
         low, high = check_bounds(table, bounds)
         shape = None if image_shape is None else check_image_shape(image_shape, n_features)
-        for array in (table, codes, labels, low, high):
-            array.flags.writeable = False
+        together = None if row_groups is None else encode_row_groups(row_groups, n_samples)
+        for array in (table, codes, labels, low, high, together):
+            if array is not None:
+                array.flags.writeable = False
         put = object.__setattr__
         put(self, "X", table)
         put(self, "y", codes)
@@ -152,7 +157,9 @@ class Dataset:
         put(self, "group_names", acquisitions if members is not None else None)
         put(self, "image_shape", shape)
         put(self, "bounds", (low, high))
+        put(self, "row_groups", together)
         put(self, "name", str(name))
+        put(self, "columns", columns)
         put(self, "costs", None)
         if costs is not None:
             prices = check_prices(costs, acquisitions)
@@ -183,41 +190,81 @@ class Dataset:
         """Names of the acquisitions: of the groups, or of the features where there are no groups."""
         return self.feature_names if self.group_names is None else self.group_names
 
-    def replace(self, **changes: Any) -> Dataset:
-        """The data set with some of its parameters replaced.
+    def resolve_groups(self, groups: Any) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
+        """Groups as feature indices, and their names, from names of columns or positions of features, as in ``groups``.
 
-        A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
-        ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
-        acquisition of its own). All others stay the same: a new ``X`` keeps ``feature_names``, and a new ``y`` keeps
-        ``classes``; pass ``classes=None`` if it has other labels.
+        A group without a name has that of its column if it is the only one, otherwise "group" and its number.
+        """
+        own = {} if self.groups is None else dict(zip(self.acquisition_names, self.groups, strict=True))
+        members, names = resolve_groups(groups, self.columns, own)
+        if names is None:
+            names = tuple(self._group_name(g, group) for g, group in enumerate(members))
+            names = names if len(set(names)) == len(names) else tuple(f"group {g}" for g in range(len(members)))
+        return members, names
 
-        Parameters
-        ----------
-        **changes
-            As in ``Dataset``; ``y`` holds labels, not codes.
-
-        Raises
-        ------
-        ValueError, TypeError
-            As in ``Dataset``.
+    def with_groups(self, groups: Any) -> Dataset:
+        """The data set with other groups, by names or positions as in ``groups``, and without prices.
 
         Examples
         --------
         >>> from fsgym import Dataset
-        >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
-        >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
-        ([1.0, 5.0], None)
+        >>> data = Dataset([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0]], [0, 1], feature_names=["age", "wbc", "hgb"])
+        >>> data.with_groups({"blood_count": ["wbc", "hgb"]}).acquisition_names
+        ('age', 'blood_count')
+        """
+        members, names = self.resolve_groups(groups)
+        return self.replace(groups=members, group_names=names)
+
+    def _group_name(self, number: int, members: Sequence[int]) -> str:
+        whole = [c.name for c, f in zip(self.columns, self.columns.features) if set(f) == set(members)]
+        return whole[0] if whole else f"group {number}"
+
+    def replace(self, **changes: Any) -> Dataset:
+        """The data set with some of its parameters replaced.
+
+                A parameter that depends on a replaced one is reset to its default, unless it is given too: ``bounds`` when
+        ``X`` is replaced; ``group_names`` and ``costs`` when ``groups`` are (``groups=None`` makes each feature an
+        acquisition of its own); ``columns`` when ``feature_names`` are, and the other way round; ``row_groups`` when
+        ``X`` or ``y`` is replaced by one of another length. All others stay the same: a new ``X`` keeps
+        ``feature_names``, and a new ``y`` keeps ``classes``; pass ``classes=None`` if it has other labels.
+
+        Parameters
+                ----------
+                **changes
+                    As in ``Dataset``; ``y`` holds labels, not codes.
+
+                Raises
+                ------
+                ValueError, TypeError
+                    As in ``Dataset``.
+
+                Examples
+                --------
+                >>> from fsgym import Dataset
+                >>> data = Dataset([[0.0, 1.0], [1.0, 0.0]], ["no", "yes"], costs=[1, 5], name="tiny")
+                >>> data.replace(name="small").costs.tolist(), data.replace(groups=[[0, 1]]).costs
+                ([1.0, 5.0], None)
         """
         parameters = self._parameters()
         if "X" in changes:
             parameters["bounds"] = None
         if "groups" in changes:
             parameters |= {"group_names": None, "costs": None}
+        if "feature_names" in changes:
+            parameters["columns"] = None
+        if changes.get("columns") is not None:
+            parameters["feature_names"] = None
+        if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
+            parameters["row_groups"] = None
         return Dataset(**(parameters | changes))
 
     def _parameters(self) -> dict[str, Any]:
         """The arguments that recreate this data set."""
         return {f.name: getattr(self, f.name) for f in fields(self)} | {"y": self.classes[self.y]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table that the features encode: one column per column, with levels as text and None for missing ones."""
+        return self.columns.decode(self.X)
 
     def rows(self, index: ArrayLike) -> Dataset:
         """The data set of some rows (indices or a bool mask); classes and bounds stay the same.
@@ -234,10 +281,11 @@ class Dataset:
             ) from None
         if which.ndim != 1:
             raise ValueError(f"index must be one-dimensional, got shape {which.shape}")
-        return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds)
+        groups = None if self.row_groups is None else self.row_groups[which]
+        return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups)
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
-        """The data set with scaled features.
+        """The data set with scaled features, each of which is a column of numbers without a unit.
 
         ``by`` is a ``Scaling``, or a data set whose range of each feature is mapped to [-1, 1]; by default this data
         set. Raises ValueError when ``by`` has another number of features.
@@ -250,12 +298,18 @@ class Dataset:
                 f"the scaling must have {self.n_features} features, got offset of shape {np.shape(scaling.offset)}"
             )
         low, high = (scaling.apply(b) for b in self.bounds)
-        return self.replace(X=scaling.apply(self.X), bounds=(low, high))
+        plain = Columns.of_numbers(self.feature_names)
+        return self.replace(X=scaling.apply(self.X), bounds=(low, high), columns=plain)
 
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """A random stratified split into two data sets of disjoint rows.
 
-        Raises ValueError where a class has a single row or one part would be too small.
+        With ``row_groups`` no group is on both sides. The shares of the rows and of the classes are then as close to
+        ``train_share`` as whole groups allow, every class is in the training part, and the rows keep their order.
+        With few groups, or one of most rows, several seeds may give the same split.
+
+        Raises ValueError where a class has a single row or one part would be too small; with ``row_groups``, where
+        there is only one group or the rows of a class are all in one group.
         """
         train, test = self.split_index(train_share, seed)
         return self.rows(train), self.rows(test)
@@ -270,23 +324,34 @@ class Dataset:
             raise TypeError(f"train_share must be a number, got {train_share!r}")
         if not 0.0 < train_share < 1.0:
             raise ValueError(f"train_share must lie strictly between 0 and 1, got {train_share}")
-        counts = np.bincount(self.y, minlength=self.n_classes)
-        if (counts == 1).any():
-            rare = self.classes[int(np.flatnonzero(counts == 1)[0])]
-            raise ValueError(
-                f"class {rare!s} of {self.name!r} has a single row, but a stratified split needs two; "
-                "drop or merge that class"
-            )
+        self._check_splittable()
         try:
-            train, test = train_test_split(
-                np.arange(self.n_samples), train_size=float(train_share), stratify=self.y, random_state=seed
-            )
+            if self.row_groups is None:
+                train, test = train_test_split(
+                    np.arange(self.n_samples), train_size=float(train_share), stratify=self.y, random_state=seed
+                )
+            else:
+                train, test = split_by_groups(self.y, self.row_groups, float(train_share), seed)
         except ValueError as error:
             first = str(error).split(". ")[0]
             raise ValueError(
                 f"{self.name!r} cannot be split with train_share {train_share} and seed {seed}: {first}"
             ) from None
         return train, test
+
+    def _check_splittable(self) -> None:
+        """ValueError unless each class has two rows, or rows in two groups where there are ``row_groups``."""
+        counts, unit = np.bincount(self.y, minlength=self.n_classes), "row"
+        if self.row_groups is not None:
+            if self.row_groups.max() == 0:
+                raise ValueError(f"all rows of {self.name!r} are in one group, but a split of row groups needs two")
+            counts, unit = n_groups_of_classes(self.y, self.row_groups, self.n_classes), "group of rows"
+        if (counts == 1).any():
+            rare = self.classes[int(np.flatnonzero(counts == 1)[0])]
+            raise ValueError(
+                f"class {rare!s} of {self.name!r} has a single {unit}, but a stratified split needs two; "
+                "drop or merge that class"
+            )
 
     def fingerprint_parts(self) -> list[object]:
         """All that identifies the data set, for ``fsgym.runner.fingerprint``."""
@@ -301,6 +366,7 @@ class Dataset:
             self.image_shape,
             self.bounds,
             self.name,
+            *([] if self.row_groups is None else [self.row_groups]),
         ]
 
     def __copy__(self) -> Dataset:

@@ -9,6 +9,7 @@ EXTRAS = {
     "cegb": ("lightgbm",),
     "dask": ("distributed",),
     "ray": ("ray",),
+    "parquet": ("pyarrow",),
 }
 
 

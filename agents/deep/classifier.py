@@ -14,9 +14,10 @@ from agents.base import BaseAgentClassifier
 from agents.deep.network import NetworkPolicy, scale_and_clip
 from agents.weights import training_rows
 from fsgym.checks import generator_of
-from fsgym.dataset import Dataset, Scaling
+from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
+from fsgym.scaling import Scaling
 
 MAX_WIDTH = 65536  # of a hidden layer, far above any that can be trained
 

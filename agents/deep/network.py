@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from agents.deep.algorithms import NetworkPart, find_algorithm
 from agents.policy import Policy
-from fsgym.dataset import Scaling
 from fsgym.rules import Rules
+from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
 
 MAX_ABS_Z_SCORE = 10.0  # z-scores are clipped at it, in training and inference; by hand

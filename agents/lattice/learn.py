@@ -25,6 +25,7 @@ from agents.lattice.subset_classifier import CrossFit, TrainingData, fit_classif
 from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy
 from agents.parallel import TaskRunner
 from fsgym.dataset import Dataset
+from fsgym.row_groups import grouped_folds
 from fsgym.rules import Rules
 
 
@@ -38,12 +39,18 @@ class TrainingResult(NamedTuple):
 def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.float64] | None = None) -> TrainingData:
     """The training data with folds, more of them for fewer rows, so that each model sees almost all rows.
 
+    Rows of one group (``row_groups``) are in one fold; otherwise the out-of-fold probabilities would be optimistic.
     ``weight``, float64 (n_samples,) with mean 1, are the weights of the rows; None for equal ones.
     """
     n, n_classes = dataset.n_samples, dataset.n_classes
     size = n * (1 if n_classes == 2 else n_classes)
     n_folds = min(n, next(folds for limit, folds in N_FOLDS.items() if size <= limit))
-    folds = stratified_folds(dataset.y, n_folds, rng)
+    if dataset.row_groups is None:
+        folds = stratified_folds(dataset.y, n_folds, rng)
+    else:
+        if dataset.row_groups.max() == 0:
+            raise ValueError(f"all training rows of {dataset.name!r} are in one row group, but training needs two")
+        folds = grouped_folds(dataset.y, dataset.row_groups, n_folds, rng)
     return TrainingData(dataset.X, dataset.y, n_classes, folds, int(rng.integers(2**31)), weight)
 
 

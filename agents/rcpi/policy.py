@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from agents.policy import Policy
 from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal, padded
-from fsgym.dataset import Scaling
 from fsgym.evaluation import Trajectories
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
+from fsgym.scaling import Scaling
 
 # Limits that keep scores far from EXCLUDED_SCORE and infinity: sums of products of these stay below 1e27.
 MAX_ABS_WEIGHT, MAX_ABS_SCALED_VALUE = np.float32(1e12), np.float32(1e9)

@@ -22,9 +22,10 @@ from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import EQUAL_SHARES, sample_states
 from agents.weights import training_rows
 from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
-from fsgym.dataset import Dataset, Scaling
+from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, Trajectories, evaluate
 from fsgym.rules import Rules
+from fsgym.scaling import Scaling
 from fsgym.weights import cumulative_shares
 
 Callback = Callable[[dict[str, float]], "bool | None"]

@@ -20,7 +20,7 @@ from baselines.linear import apply_scaling, check_X_y, class_codes, clip_extreme
 from baselines.lufe.order import SELECTORS, feature_order
 from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import SampleTable
-from fsgym.dataset import Scaling
+from fsgym.scaling import Scaling
 
 
 class Roles(NamedTuple):

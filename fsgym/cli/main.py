@@ -63,6 +63,7 @@ def compare(
     ] = None,
     target: options.TargetOption = None,
     drop: options.DropOption = None,
+    row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 0,
     out: Annotated[
@@ -78,7 +79,9 @@ def compare(
 
     Rerun an interrupted command to resume it.
     """
-    dataset, given = options.read_task(data, rules, data_dir=data_dir, target=target, drop=drop, split="all")
+    dataset, given = options.read_task(
+        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split="all"
+    )
     folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
     try:
         with warnings.catch_warnings():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from importlib import import_module
@@ -70,6 +71,7 @@ def train(
     split: SplitOption = "train",
     target: options.TargetOption = None,
     drop: options.DropOption = None,
+    row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     **rules: Any,
@@ -88,7 +90,9 @@ def train(
     method = find_method(agent)
     cls = load_class(method)
     writable_folder(output.parent)
-    dataset, given = options.read_task(data, rules, data_dir=data_dir, target=target, drop=drop, split=split)
+    dataset, given = options.read_task(
+        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
+    )
     price = (0.01 if given["error_costs"] is None else 1.0) if lam is None else lam
     checked = Rules.for_dataset(dataset, lam=price, **given)
     model = cls(**method.preset, **checked.options(), random_state=seed)
@@ -106,7 +110,8 @@ def train(
         f"{method.title}, trained in {seconds:.1f} s, evaluated on its training rows",
         evaluate(model.policy_, dataset, model.rules_),
     )
-    print(f"Model: {output}    Evaluate it on test rows: fsgym evaluate {output} {data}")
+    same_split = "" if row_groups is None else f" --row-groups {shlex.quote(row_groups)}"
+    print(f"Model: {output}    Evaluate it on test rows: fsgym evaluate {output} {data}{same_split}")
 
 
 def evaluate(
@@ -116,6 +121,7 @@ def evaluate(
     groups: options.GroupsOption = None,
     target: options.TargetOption = None,
     drop: options.DropOption = None,
+    row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Evaluate a model file on a data set, under the rules of its training."""
@@ -123,7 +129,9 @@ def evaluate(
     from fsgym.evaluation import evaluate as evaluate_policy
 
     classifier = load_classifier(model)
-    dataset = options.read_data(data, groups, data_dir=data_dir, target=target, drop=drop, split=split)
+    dataset = options.read_data(
+        data, groups, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
+    )
     result = evaluate_policy(classifier.policy_, _with_classes_of(classifier, dataset), classifier.rules_)
     _print_figures(f"{type(classifier).__name__} from {model}", result)
 

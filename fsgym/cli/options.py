@@ -20,6 +20,14 @@ DropOption = Annotated[
     list[str] | None,
     typer.Option(help="Columns to leave out, such as identifiers; separate several by commas, or repeat the option."),
 ]
+RowGroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of a CSV file that says which rows belong together, such as the patient of each visit: they stay "
+        "on the same side of every split. It is not a feature.",
+    ),
+]
 JobsOption = Annotated[
     int, typer.Option(help="Number of processes, -1 for one per core. The result does not depend on it.")
 ]
@@ -115,26 +123,36 @@ def read_task(
     data_dir: Path | None,
     target: str | None,
     drop: Sequence[str] | None,
+    row_groups: str | None,
     split: str,
 ) -> tuple[Dataset, dict[str, Any]]:
     """The data set that the arguments name, with its groups, and the other options of the rules."""
     from fsgym.cli.files import read_rule_options
 
-    dataset = read_data(data, rules["groups"], data_dir=data_dir, target=target, drop=drop, split=split)
+    dataset = read_data(
+        data, rules["groups"], data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
+    )
     options = {name: value for name, value in rules.items() if name != "groups"}
     return dataset, read_rule_options(options, dataset, data_dir)
 
 
 def read_data(
-    data: str, groups: Path | None, *, data_dir: Path | None, target: str | None, drop: Sequence[str] | None, split: str
+    data: str,
+    groups: Path | None,
+    *,
+    data_dir: Path | None,
+    target: str | None,
+    drop: Sequence[str] | None,
+    row_groups: str | None,
+    split: str,
 ) -> Dataset:
     """The given part of the data set that the arguments name, with groups from a file."""
     from fsgym.cli.files import read_groups
-    from fsgym.comparison.protocol import with_groups
     from fsgym.datasets import load_dataset
 
-    dataset = load_dataset(data, split, data_dir=data_dir, target=target, drop=comma_separated(drop))
-    return dataset if groups is None else with_groups(dataset, read_groups(groups))
+    dropped = comma_separated(drop)
+    dataset = load_dataset(data, split, data_dir=data_dir, target=target, drop=dropped, row_groups=row_groups)
+    return dataset if groups is None else dataset.with_groups(read_groups(groups))
 
 
 def comma_separated(texts: Sequence[str] | None) -> list[str]:

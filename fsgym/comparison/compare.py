@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from fsgym.comparison.cell import cells_of, run_cells
 from fsgym.comparison.protocol import compared_methods, make_protocol
@@ -46,6 +47,7 @@ def compare(
     *,
     splits: int = 5,
     train_share: float = 0.5,
+    row_groups: ArrayLike | str | None = None,
     lam: float | Sequence[float] | None = None,
     within: Sequence[float] = WITHIN,
     seed: int = 0,
@@ -75,6 +77,11 @@ def compare(
         ``dataset.split(train_share, seed + k)``.
     train_share : float, default 0.5
         Share of the rows in the training part.
+    row_groups : array-like of shape (n_samples,) or str, optional
+        Rows with the same label, such as the visits of one patient, are in the same part: training, validation or test
+        (see ``Dataset``). A str is the name of the column with the labels, if ``dataset`` is a CSV file or its name; it
+        is not a feature. By default those of the data set. A method that divides its training rows once more does so by
+        row. ``groups`` are groups of features.
     lam : float or sequence of float, optional
         The exchange rate between cost and errors: the value of one unit of ``costs``, in units of the error costs.
         Price-aware methods are trained at each of these values, and the loss is reported at each. By default 0, .001,
@@ -139,7 +146,7 @@ def compare(
     >>> results.loc[0, ["method", "params", "n_features"]].astype(str).tolist()
     ['cart', '{"ccp_alpha": 1.0}', '0.0']
     """
-    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+    data = _with_row_groups(dataset, row_groups)
     protocol = make_protocol(
         data,
         splits=splits,
@@ -182,6 +189,19 @@ def compare(
             f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}", stacklevel=3
         )
     return results
+
+
+def _with_row_groups(dataset: str | os.PathLike | Dataset, row_groups: ArrayLike | str | None) -> Dataset:
+    """The data set, loaded if it is given by its name, with the row groups."""
+    if not isinstance(row_groups, str):
+        data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
+        return data if row_groups is None else data.replace(row_groups=row_groups)
+    if isinstance(dataset, Dataset):
+        raise TypeError(
+            f"row_groups must be labels, one per row, if dataset is a Dataset, got the name {row_groups!r}; a name is "
+            "that of a column of a CSV file"
+        )
+    return load_dataset(dataset, row_groups=row_groups)
 
 
 def _check_within(within: Any) -> tuple[float, ...]:

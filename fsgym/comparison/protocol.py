@@ -16,6 +16,7 @@ from fsgym.checks import brief
 from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class, method_names, supported_options
+from fsgym.row_groups import split_by_groups
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam
 
@@ -63,6 +64,7 @@ class Protocol:
     """Everything that the result of a comparison depends on, apart from the methods.
 
     Split ``k`` is ``dataset.split(train_share, seed + k)``; a quarter of its training part is the validation part.
+    Rows of one group (``dataset.row_groups``) are in the same part.
     ``sweep`` holds the values of ``lam`` at which price-aware methods are trained, ``reported`` those at which the loss
     is reported.
     """
@@ -98,8 +100,17 @@ class Protocol:
 def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
     """Divide a training part into the rows to fit on and the validation rows, stratified by class.
 
-    The row of a class that has only one is in the first part.
+    The row of a class that has only one is in the first part. With ``row_groups`` no group is in both parts, and a
+    class in only one group is in the first part; ValueError if all groups would be.
     """
+    if train.row_groups is not None:
+        fit, validation = split_by_groups(train.y, train.row_groups, 1.0 - VALIDATION_SHARE, seed)
+        if not len(validation):
+            raise ValueError(
+                f"the training part of {train.name!r} has no group of rows that could be held out for validation "
+                "(each has the only rows of a class); use more groups, or a larger train_share"
+            )
+        return train.rows(fit), train.rows(validation)
     counts = np.bincount(train.y, minlength=train.n_classes)
     rare = counts[train.y] < 2
     if not rare.any():
@@ -123,13 +134,14 @@ def make_protocol(
         raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed!r}")
     groups = options.get("groups")
     if groups is not None:
-        dataset = with_groups(dataset, groups)
+        dataset = dataset.with_groups(groups)
     options = {**options, "groups": None}
     unpriced = Rules.for_dataset(dataset, lam=0.0, **options)
     sweep, reported = prices_of(lam, unpriced, options.get("error_costs") is not None)
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
     protocol = Protocol(dataset, rules, int(splits), train_share, int(seed), sweep, reported)
-    protocol.parts(0)
+    for split in range(1 if dataset.row_groups is None else protocol.splits):  # groups may fit one seed only
+        protocol.parts(split)
     return protocol
 
 
@@ -159,32 +171,6 @@ def prices_of(lam: Any, rules: Rules, has_error_costs: bool) -> tuple[tuple[floa
 
 def _three_digits(value: float) -> float:
     return float(f"{value:.3g}")
-
-
-def with_groups(dataset: Dataset, groups: Any) -> Dataset:
-    """The data set with new groups: lists of column indices, one group number per column, or name -> feature names."""
-    names = None
-    if isinstance(groups, Mapping):
-        names, groups = list(groups), [_group_columns(dataset, name, v) for name, v in groups.items()]
-        covered = {j for g in groups for j in g}
-        uncovered = [n for j, n in enumerate(dataset.feature_names) if j not in covered]
-        if uncovered:
-            raise ValueError(f"groups must cover every feature, but {uncovered[0]!r} is in none")
-    return dataset.replace(groups=groups, group_names=names)
-
-
-def _group_columns(dataset: Dataset, group: str, names: Any) -> list[int]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise TypeError(f"group {group!r} must list feature names, got {names!r}")
-    groups = dict(zip(dataset.acquisition_names, dataset.groups or ()))
-    columns = {n: (j,) for j, n in enumerate(dataset.feature_names)}
-    members: list[int] = []
-    for name in names:
-        named = columns.get(name) or groups.get(name)
-        if named is None:
-            raise ValueError(f"group {group!r} names {name!r}, which is not a feature of {dataset.name!r}")
-        members += named
-    return members
 
 
 def compared_methods(methods: Any, protocol: Protocol) -> tuple[ComparedMethod, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.dataset import Dataset
-from fsgym.datasets.frames import MISSING_NUMBERS, check_size
+from fsgym.datasets.frames import check_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,19 +74,10 @@ def read_json(path: Path) -> Any:
         raise ValueError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
 
 
-def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False) -> pd.DataFrame:
-    """A table from a CSV file (or .csv.gz) with one header line; an empty cell is a missing value.
+def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
+    """A table from a CSV file (or .csv.gz) of a manifest; an empty cell is a missing value.
 
-    Parameters
-    ----------
-    categorical : names of columns whose cells stay text
-    loose : bool
-        Also read ``?``, ``NA``, ``nan``, ``null`` and similar as missing, in columns of numbers.
-
-    Raises
-    ------
-    ValueError, OSError
-        If the file cannot be read; the message names it.
+    The cells of the columns ``categorical`` stay text. ValueError or OSError names the file.
     """
     import pandas as pd
 
@@ -110,16 +101,6 @@ def read_csv(path: Path, categorical: Collection[str] = (), loose: bool = False)
     if frame.shape[0] == 0:
         raise ValueError(f"{path} has no rows below its header line")
     frame.columns = [str(v) for v in frame.columns]
-    if frame.shape[1] == 1 and any(s in frame.columns[0] for s in ";\t|"):
-        raise ValueError(f"the cells of {path} must be separated by commas, got the header {frame.columns[0]!r}")
-    if not loose:
-        return frame
-    for key in frame.columns:
-        if not pd.api.types.is_numeric_dtype(frame[key].dtype):
-            plain = frame[key].astype(object).where(~frame[key].isin(MISSING_NUMBERS), np.nan)
-            numbers: Any = pd.to_numeric(plain, errors="coerce")
-            if (numbers.notna() == plain.notna()).all():
-                frame[key] = numbers
     return frame
 
 

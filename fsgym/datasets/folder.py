@@ -13,9 +13,9 @@ import numpy as np
 from fsgym.checks import listing
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import check_file, join_arrays, read_csv, read_json, read_part
-from fsgym.datasets.frames import drop_columns, encode, take_target
+from fsgym.datasets.reading import TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
 
-SUFFIXES = (".csv", ".csv.gz", ".npz")
+SUFFIXES = (*TABLE_SUFFIXES, ".npz")
 
 
 class LoadedDataset(NamedTuple):
@@ -62,9 +62,7 @@ def read_manifest(folder: Path) -> dict[str, dict]:
     return records
 
 
-def load_from_folder(
-    folder: Path, name: str, record: dict, *, target: str | None, drop: Collection[str], one_hot: bool
-) -> LoadedDataset:
+def load_from_folder(folder: Path, name: str, record: dict, reading: Reading) -> LoadedDataset:
     """The data set of a record of the manifest; its size and class counts are compared with the record."""
     files = [_checked_file(folder, entry) for entry in record["files"]]
     what = " and ".join(str(f) for f in files)
@@ -72,29 +70,28 @@ def load_from_folder(
     if len(kinds) > 1 or (len(files) > 1 and record.get("plain") and not _is_official_split(files)):
         raise ValueError(f"{name!r} is ambiguous between {what}; give the path of one file")
     if files[0].suffix == ".npz":
-        if target is not None:
-            raise ValueError(f"target is only for tables with column names, and {what} has none")
+        reading.refuse(USE_OF, what)
         parts = [read_part(f) for f in files]
         whole = join_arrays(parts, what, name, str(record.get("layout", "")))
         _check_counts(record, whole, whole.n_features, what, full=True)
-        dataset = drop_features(whole, drop)
+        dataset = drop_features(whole, reading.drop)
         sizes = [len(parts[0]["y_train"])] if "X_train" in parts[0] else [len(p["y"]) for p in parts]
         official = "X_train" in parts[0] or _is_official_split(files)
     else:
-        dataset, sizes = _load_csv(files, record, name, what, target, drop, one_hot)
+        dataset, sizes = _load_tables(files, record, name, what, reading)
         official = _is_official_split(files)
     return LoadedDataset(dataset, sizes[0] if official else None)
 
 
-def load_file(path: Path, *, target: str | None = None, drop: Collection[str] = (), one_hot: bool = True) -> Dataset:
-    """A data set from the path of a CSV or npz file."""
+def load_file(path: Path, reading: Reading) -> Dataset:
+    """A data set from the path of a CSV, Parquet or npz file."""
     name = path.name
     for suffix in SUFFIXES[::-1]:
         name = name.removesuffix(suffix)
     if path.suffix == ".npz":
-        return drop_features(join_arrays([read_part(path)], str(path), name), drop)
-    frame = read_csv(path, loose=True)
-    return _encode_frame(frame, {}, name, str(path), target, drop, one_hot)
+        reading.refuse(USE_OF, str(path))
+        return drop_features(join_arrays([read_part(path)], str(path), name), reading.drop)
+    return dataset_of_table(read_columns(path, reading), reading, name=name, what=str(path))
 
 
 def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
@@ -126,33 +123,21 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
     )
 
 
-def _load_csv(files, record, name, what, target, drop, one_hot) -> tuple[Dataset, list[int]]:
+def _load_tables(files: list[Path], record: dict, name: str, what: str, reading: Reading) -> tuple[Dataset, list[int]]:
+    """The data set of the tables of a record, and the rows of each; tables of a manifest are not examined."""
     import pandas as pd
 
-    categorical = record.get("categorical_columns", [])
-    frames = [read_csv(f, categorical, loose=bool(record.get("plain"))) for f in files]
+    listed = None if record.get("plain") else record.get("categorical_columns", [])
+    if listed is not None:
+        reading.refuse(("separator", "decimal"), what)
+    frames = [read_columns(f, reading) if listed is None else read_csv(f, [*listed, *reading.category]) for f in files]
     if any(list(f.columns) != list(frames[0].columns) for f in frames):
         raise ValueError(f"{what} must have the same columns")
     frame = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
-    dataset = _encode_frame(frame, record, name, what, target, drop, one_hot)
-    _check_counts(record, dataset, frame.shape[1] - 1, what, full=target in (None, "target"))
+    dataset = dataset_of_table(frame, reading, listed=listed, name=name, what=what)
+    n_columns = frame.shape[1] - 1
+    _check_counts(record, dataset, n_columns, what, full=reading.target in (None, "target"))
     return dataset, [len(f) for f in frames]
-
-
-def _encode_frame(frame, record, name, what, target, drop, one_hot) -> Dataset:
-    label = "target" if target is None else target
-    if label not in frame.columns:
-        hint = "name one with target=... (--target)" if target is None else "choose one of them"
-        raise ValueError(f"{what} has no column {label!r}; {hint}: {listing(frame.columns)}")
-    if label in drop:
-        raise ValueError(f"drop must not name the target column {label!r}")
-    features, labels = take_target(drop_columns(frame, drop, what), label, what)
-    categorical = [c for c in record.get("categorical_columns", []) if c in features.columns]
-    try:
-        return encode(features, labels, categorical=categorical, one_hot=one_hot, name=name, what=what)
-    except (TypeError, ValueError) as error:
-        message = str(error)
-        raise ValueError(message if what in message else f"{what} does not hold a data set ({message})") from None
 
 
 def _is_official_split(files: list[Path]) -> bool:

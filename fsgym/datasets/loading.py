@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fsgym.dataset import Dataset
 from fsgym.datasets.catalog import unknown_dataset
@@ -20,22 +21,32 @@ from fsgym.datasets.folder import (
     read_manifest,
 )
 from fsgym.datasets.openml import OPENML, load_from_openml
+from fsgym.datasets.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
+from fsgym.row_groups import shared_group
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SPLIT_NAMES = ("all", "train", "test")
 
 
 def load_dataset(
-    name: str | os.PathLike,
+    name: str | os.PathLike | pd.DataFrame,
     split: str = "all",
     *,
     data_dir: str | os.PathLike | None = None,
     target: str | None = None,
     drop: Sequence[str] = (),
+    category: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    separator: str | None = None,
+    decimal: str | None = None,
     one_hot: bool = True,
+    row_groups: str | None = None,
     train_share: float = 0.7,
     seed: int | None = 0,
 ) -> Dataset:
-    """Load a data set by its name, by the path of a file, or from OpenML.
+    """Load a data set by its name, from a file, from a DataFrame, or from OpenML.
 
     A name is looked up among the embedded sets (``breast_cancer``, ``wine``, ``digits``), then as a path,
     then in the local folder, then among the OpenML sets known by name; ``openml:NAME`` and
@@ -46,12 +57,17 @@ def load_dataset(
     value is NaN in all columns of the group. Other columns are numbers and stay unchanged; each is a group of its own,
     and without categorical columns there are no groups. All values are float32 and unscaled.
 
+    A column of a file of your own or of a DataFrame is an error if it looks like something else: text with many numbers
+    in it, dates, an identifier, more than 50 levels, levels that differ only by spaces or case, or numbers that float32
+    cannot keep apart. The message says how to resolve it: ``category``, ``numeric`` or ``drop``. ``fsgym.describe``
+    shows all such columns. In a DataFrame, a column of dtype ``category`` is a category without further checks.
+
     Parameters
     ----------
-    name : str or path
-        As above. A file is CSV with one header line (``.csv`` or ``.csv.gz``, UTF-8, comma separated; empty cells
-        are missing, and in columns of numbers also ``?``, ``NA``, ``nan``, ``null``), or ``.npz`` with ``X`` and
-        ``y``.
+    name : str, path or DataFrame
+        As above. A file is CSV with one header line (``.csv``, ``.tsv`` or one of these with ``.gz``, UTF-8; comma,
+        semicolon, tab or bar separated; empty cells are missing, and in columns of numbers also ``?``, ``NA``, ``nan``,
+        ``null``), Parquet (``.parquet``; needs ``pip install 'fsgym[parquet]'``), or ``.npz`` with ``X`` and ``y``.
     split : {"all", "train", "test"}
         "train" and "test" are the official parts if the data set has them, otherwise those of a stratified random
         split. Each part has the columns, classes and bounds of the whole data set.
@@ -59,12 +75,23 @@ def load_dataset(
         A folder with a ``MANIFEST.json``, or of plain ``NAME.csv`` files; by default that of the
         environment variable ``FSGYM_DATA``.
     target : str, optional
-        The column of the labels (CSV and OpenML only); by default ``target`` for CSV, and the default
-        target for OpenML. A row without a label is an error.
+        The column of the labels (tables with column names only); by default ``target``, and the default target for
+        OpenML. A row without a label is an error.
     drop : sequence of str, optional
         Columns (or groups) to leave out, such as identifiers.
+    category : sequence of str, optional
+        Columns that are categories whatever they hold, such as codes that are numbers.
+    numeric : sequence of str, optional
+        Columns of numbers; their cells that are no plain number, such as ``<0.6``, become missing.
+    separator, decimal : str, optional
+        The separator of the cells of a text file (``"tab"`` for a tab), and its decimal sign, ``"."`` or ``","``. By
+        default they are found from the header line and the first rows; an error says when they cannot be.
     one_hot : bool
         False: a categorical column becomes one column of codes 0, 1, ..., and there are no groups.
+    row_groups : str, optional
+        The column that says which rows belong together (tables with column names only), such as the number of a patient
+        with several visits. It is not a feature. Rows with the same value are on the same side of every split; see
+        ``Dataset``.
     train_share : float
         Share of the rows in the training part, if there are no official parts.
     seed : int or None
@@ -77,9 +104,11 @@ def load_dataset(
     Raises
     ------
     ValueError, TypeError
-        If the name is unknown (with a suggestion), a column does not exist or looks like an identifier, the file is
-        damaged (it is never unpickled), or its shape or class sizes differ from those in the manifest or the built-in
-        table.
+        If the name is unknown (with a suggestion), a column does not exist or is suspicious, the file is damaged (it is
+        never unpickled), its shape or class sizes differ from those in the manifest or the built-in table, or official
+        parts have a row group in common.
+    ImportError
+        For a Parquet file without pyarrow.
     OSError
         If the file or folder does not exist, or OpenML cannot be reached.
 
@@ -91,56 +120,53 @@ def load_dataset(
     >>> load_dataset("breast_cancer", "train").n_samples
     398
     """
-    if not isinstance(name, str | os.PathLike):
-        raise TypeError(f"name must be the name of a data set or a path, got {type(name).__name__}")
+    is_table = hasattr(name, "columns") and hasattr(name, "iloc")
+    if not is_table and not isinstance(name, str | os.PathLike):
+        raise TypeError(f"name must be the name of a data set, a path or a DataFrame, got {type(name).__name__}")
     if split not in SPLIT_NAMES:
         raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {split!r}")
-    if target is not None and not isinstance(target, str):
-        raise TypeError(f"target must be the name of a column, got {target!r}")
-    dropped = _check_drop(drop)
-    whole, n_train = _load_by_name(os.fspath(name), data_dir, target, dropped, bool(one_hot))
+    given = Reading(target, drop, category, numeric, separator, decimal, one_hot, row_groups)  # type: ignore[arg-type]
+    reading = check_reading(given)
+    whole, n_train = _load_table(name, reading) if is_table else _load_by_name(os.fspath(name), data_dir, reading)
     if split == "all":
         return whole
     if n_train is None:
         return whole.split(train_share, seed)[split == "test"]
+    groups = whole.row_groups
+    if groups is not None and shared_group(groups, slice(n_train), slice(n_train, None)) is not None:
+        raise ValueError(
+            f"the official training and test part of {whole.name!r} have groups of {row_groups!r} in common; "
+            "load split='all' and divide it with Dataset.split, or leave row_groups out"
+        )
     return whole.rows(range(n_train) if split == "train" else range(n_train, whole.n_samples))
 
 
-def _check_drop(drop: Sequence[str]) -> tuple[str, ...]:
-    names = (drop,) if isinstance(drop, str) else drop
-    try:
-        names = tuple(names)
-    except TypeError:
-        raise TypeError(f"drop must be a list of column names, got {drop!r}") from None
-    if not all(isinstance(v, str) for v in names):
-        raise TypeError(f"drop must be a list of column names, got {drop!r}")
-    return tuple(dict.fromkeys(names))
+def _load_table(frame: pd.DataFrame, reading: Reading) -> LoadedDataset:
+    what = "the DataFrame"
+    reading.refuse(("separator", "decimal"), what)
+    return LoadedDataset(dataset_of_table(named_columns(frame, what), reading, name="data", what=what))
 
 
-def _load_by_name(
-    name: str | bytes, data_dir, target: str | None, drop: tuple[str, ...], one_hot: bool
-) -> LoadedDataset:
+def _load_by_name(name: str | bytes, data_dir: Any, reading: Reading) -> LoadedDataset:
     name = os.fsdecode(name)
     if "\0" in name:
         raise ValueError(f"unknown data set {name!r}; a name must not contain null characters")
     if name in EMBEDDED:
-        if target is not None:
-            raise ValueError(f"target is only for CSV files and OpenML, and {name!r} is embedded")
-        return LoadedDataset(drop_features(load_embedded(name), drop))
-    options = {"target": target, "drop": drop, "one_hot": one_hot}
+        reading.refuse(USE_OF, f"{name!r}, an embedded set,")
+        return LoadedDataset(drop_features(load_embedded(name), reading.drop))
     if name.startswith("openml:"):
         which = name.removeprefix("openml:").strip()
         if not re.fullmatch(r"[\w.()+,&'-]+", which):
             raise ValueError(f"openml: must be followed by a plain name or a number, got {which!r}")
-        return LoadedDataset(load_from_openml(int(which) if which.isdecimal() else which, **options))
+        return LoadedDataset(load_from_openml(int(which) if which.isdecimal() else which, reading=reading))
     if _is_path(name):
-        return LoadedDataset(load_file(Path(name).expanduser(), **options))
+        return LoadedDataset(load_file(Path(name).expanduser(), reading))
     folder = find_folder(data_dir)
     records = {} if folder is None else read_manifest(folder)
     if folder is not None and name in records:
-        return load_from_folder(folder, name, records[name], **options)
+        return load_from_folder(folder, name, records[name], reading)
     if name in OPENML:
-        return LoadedDataset(load_from_openml(name, OPENML[name], **options))
+        return LoadedDataset(load_from_openml(name, OPENML[name], reading))
     raise unknown_dataset(name, [*EMBEDDED, *records, *OPENML], folder is not None)
 
 

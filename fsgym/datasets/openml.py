@@ -7,7 +7,6 @@ import socket
 import urllib.error
 import warnings
 import zlib
-from collections.abc import Collection
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,9 +16,11 @@ from fsgym.checks import listing
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import READ_ERRORS, first_line
 from fsgym.datasets.folder import drop_features
-from fsgym.datasets.frames import check_size, drop_columns, encode, take_target
+from fsgym.datasets.frames import check_size, take_target
+from fsgym.datasets.reading import Reading, dataset_of_table
 
 TIMEOUT_SECONDS = 30.0  # of a connection
+AS_PUBLISHED = Reading()
 
 
 class Entry(NamedTuple):
@@ -81,15 +82,10 @@ OPENML = {
 }  # fmt: skip
 
 
-def load_from_openml(
-    which: str | int,
-    entry: Entry | None = None,
-    *,
-    target: str | None = None,
-    drop: Collection[str] = (),
-    one_hot: bool = True,
-) -> Dataset:
+def load_from_openml(which: str | int, entry: Entry | None = None, reading: Reading = AS_PUBLISHED) -> Dataset:
     """The data set of that name or number; if ``entry`` is given, shape and class sizes are checked.
+
+    Without ``entry``, suspicious columns are an error.
 
     Raises
     ------
@@ -98,7 +94,8 @@ def load_from_openml(
     ValueError
         When there is no such data set, the download is damaged, or shape and class sizes are not those of ``entry``.
     """
-    column = target or (entry.target if entry else None)
+    reading.refuse(("separator", "decimal"), f"the OpenML set {which!r}")
+    column = reading.target or (entry.target if entry else None)
     bunch = _fetch(which, entry.data_id if entry else None, column or "default-target")
     name = str(which) if isinstance(which, str) else str(bunch.details.get("name", f"openml_{which}"))
     what = f"the OpenML set {which!r}"
@@ -109,16 +106,16 @@ def load_from_openml(
     if hasattr(bunch.data, "toarray"):
         check_size(bunch.data.shape[0], bunch.data.shape[1], what)
         dataset = Dataset(bunch.data.toarray(), np.asarray(bunch.target), feature_names=bunch.feature_names, name=name)
-        return drop_features(dataset, drop)
+        return drop_features(dataset, reading.drop)
     frame = bunch.frame
     if entry:
         frame = frame.drop(columns=[c for c in entry.not_features if c in frame.columns])
-    features, labels = take_target(frame, label, what)
     if entry:
+        features, labels = take_target(frame, label, what)
         _check_entry(entry, features.shape, labels, what, sizes=column == entry.target)
-    features = drop_columns(features, drop, what)
-    dataset = encode(features, labels, one_hot=one_hot, name=name, what=what)
-    if entry is None or entry.image_shape is None or drop:
+    reading = reading._replace(target=label)
+    dataset = dataset_of_table(frame, reading, listed=() if entry else None, name=name, what=what)
+    if entry is None or entry.image_shape is None or reading.drop:
         return dataset
     return dataset.replace(image_shape=entry.image_shape)
 

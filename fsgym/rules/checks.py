@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.checks import brief, check_number, check_prices, is_integer
+from fsgym.rules.labels import error_cost_matrix, relation_matrix
 
 
 def check_sizes(n_features: Any, n_classes: Any) -> tuple[int, int]:
@@ -73,19 +74,21 @@ def _check_square(matrix: ArrayLike, n: int, what: str, axis: str) -> NDArray[np
     return values
 
 
-def check_relation(matrix: ArrayLike | None, n: int, what: str) -> NDArray[np.bool_] | None:
-    """A relation between acquisitions, bool (n, n); None where it is None."""
-    if matrix is None:
+def check_relation(relation: Any, names: Sequence[str], what: str, symmetric: bool = False) -> NDArray[np.bool_] | None:
+    """A relation between acquisitions, bool (n, n), from any form that ``relation_matrix`` takes; None for None."""
+    if relation is None:
         return None
-    values = _check_square(matrix, n, what, "acquisition")
+    values = _check_square(relation_matrix(relation, names, what, symmetric), len(names), what, "acquisition")
     if not np.isin(values, (0.0, 1.0)).all():
         raise ValueError(f"{what} must hold only 0 and 1 (or bool)")
     return values.astype(bool)
 
 
-def check_error_costs(matrix: ArrayLike | None, n_classes: int) -> NDArray[np.float64]:
+def check_error_costs(costs: Any, classes: Sequence[Any]) -> NDArray[np.float64]:
     """``error_costs[answer, true class]``, float64 (n_classes, n_classes); by default 1 for errors and 0 otherwise."""
-    return 1.0 - np.eye(n_classes) if matrix is None else _check_square(matrix, n_classes, "error_costs", "class")
+    if costs is None:
+        return 1.0 - np.eye(len(classes))
+    return _check_square(error_cost_matrix(costs, classes), len(classes), "error_costs", "class")
 
 
 def refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> None:
@@ -109,11 +112,3 @@ def check_budget(budget: Any) -> int | None:
 def check_budget_cost(budget_cost: Any) -> float | None:
     """The largest total price; None for no limit."""
     return None if budget_cost is None else check_number(budget_cost, "budget_cost", 0.0)
-
-
-def ragged_to_flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Concatenated lists, int32, and the index at which each starts, int32 (n_lists + 1,) with the total at the end."""
-    first = np.zeros(len(lists) + 1, np.int32)
-    first[1:] = np.cumsum([len(v) for v in lists])
-    values = np.concatenate([np.asarray(v, dtype=np.int32) for v in lists]) if len(lists) else np.zeros(0)
-    return values.astype(np.int32), first

@@ -9,8 +9,10 @@ from typing import Any, Literal, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import brief, check_groups, check_number, check_prices
+from fsgym.checks import brief, check_number, check_prices
+from fsgym.columns import Columns
 from fsgym.dataset import Dataset
+from fsgym.grouping import default_names, resolve_groups
 from fsgym.rules.checks import (
     check_acquisition_names,
     check_bool,
@@ -21,11 +23,11 @@ from fsgym.rules.checks import (
     check_relation,
     check_sizes,
     check_unrelated_costs,
-    ragged_to_flat,
     refuse_cycles,
 )
-from fsgym.rules.kernels import NO_BUDGET, Costs, State, Tables, price, price_sets_greedily
+from fsgym.rules.kernels import Costs, State, price, price_sets_greedily
 from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
+from fsgym.rules.tables import compiled_tables
 
 
 class Rules:
@@ -40,28 +42,33 @@ class Rules:
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs`` (the
         paper's lambda). With 0.01, a hundred units of cost weigh as much as one error.
-    groups : sequence of sequences of int, or one group number per feature, optional
+    groups : mapping name -> names, sequence of sequences of int, or one group number per feature, optional
         The features that each acquisition reveals; groups partition the features (eq. 8). Default: one feature each.
-    costs : float, array-like of shape (n_acquisitions,), or mapping name -> price, default 1
+        In a mapping, such as ``{"blood_count": ["wbc", "hgb"]}``, a feature that is not listed is a group of its own.
+    costs : float, array-like of shape (n_acquisitions,), mapping name -> price, or Series by name, default 1
         Price of each acquisition, >= 0 (the paper's xi, eq. 6, with ``lam=1``).
     unrelated_costs : like costs, or "forbid", optional
         Price of an acquisition that is not related to earlier ones (the paper's gamma, section 4.2.5); "forbid" makes
         it illegal. Requires ``related``.
-    related : array-like of shape (n_acquisitions, n_acquisitions), optional
+    related : array-like of shape (n_acquisitions, n_acquisitions), DataFrame or mapping by name, or pairs, optional
         ``related[j, i]`` is True if acquisition j counts as related once i has been made: its price is then
-        ``costs[j]``, otherwise ``unrelated_costs[j]``. The matrix need not be symmetric. Requires ``unrelated_costs``.
+        ``costs[j]``, otherwise ``unrelated_costs[j]``. The matrix need not be symmetric; a list of pairs of names is.
+        Requires ``unrelated_costs``.
     relation : {"any", "all"}, default "any"
         Whether an acquisition counts as related if it is related to any, or only if to all, of the earlier ones.
     empty_is_related : bool, default True
         Whether the first acquisition costs ``costs`` (True) or ``unrelated_costs`` (False).
-    error_costs : array-like of shape (n_classes, n_classes), optional
-        ``error_costs[answer, true class]``; may be negative. Default: 1 for a wrong answer, 0 for a correct one.
+    error_costs : array-like of shape (n_classes, n_classes), DataFrame, or mapping, optional
+        ``error_costs[answer, true class]``; may be negative. A DataFrame has the answers as its index and the true
+        classes as its columns; a mapping is ``{answer: {true class: cost}}``. Without a data set the labels are 0, 1,
+        ... Default: 1 for a wrong answer, 0 for a correct one.
     budget : int, optional
         Largest number of acquisitions for a row, >= 0 (eq. 5).
     budget_cost : float, optional
         Largest total price for a row, in the unit of ``costs``, compared with a relative tolerance of 1e-9.
-    prerequisites : array-like of shape (n_acquisitions, n_acquisitions), optional
-        ``prerequisites[j, i]``: j can be acquired only after i. Cycles are an error.
+    prerequisites : array-like of shape (n_acquisitions, n_acquisitions), DataFrame or mapping by name, optional
+        ``prerequisites[j, i]``: j can be acquired only after i. A mapping is such as ``{"ct": ["troponin"]}``: the CT
+        only after the troponin. Cycles are an error.
     missing : {"unavailable", "error"}, default "unavailable"
         Whether NaN marks a value that is not available for a row, or is an error.
     names : sequence of str, optional
@@ -107,34 +114,36 @@ class Rules:
         n_classes: int,
         *,
         lam: float = 0.01,
-        groups: Sequence[Sequence[int]] | ArrayLike | None = None,
+        groups: Mapping[str, Sequence[str]] | Sequence[Sequence[int]] | ArrayLike | None = None,
         costs: ArrayLike | Mapping[str, float] | None = None,
         unrelated_costs: ArrayLike | Mapping[str, float] | Literal["forbid"] | None = None,
-        related: ArrayLike | None = None,
+        related: Any = None,
         relation: Literal["any", "all"] = "any",
         empty_is_related: bool = True,
-        error_costs: ArrayLike | None = None,
+        error_costs: Any = None,
         budget: int | None = None,
         budget_cost: float | None = None,
-        prerequisites: ArrayLike | None = None,
+        prerequisites: Any = None,
         missing: Literal["unavailable", "error"] = "unavailable",
         names: Sequence[str] | None = None,
     ) -> None:
         self.n_features, self.n_classes = check_sizes(n_features, n_classes)
         self.lam = check_number(lam, "lam", 0.0)
-        members = range(self.n_features) if groups is None else groups
-        self.groups = tuple(tuple(sorted(g)) for g in check_groups(members, self.n_features))
+        members: Any = range(self.n_features) if groups is None else groups
+        listed, group_names = resolve_groups(members, Columns.of_numbers(default_names(self.n_features)))
+        names = group_names if names is None else names
+        self.groups = tuple(tuple(sorted(g)) for g in listed)
         J = self.n_acquisitions = len(self.groups)
         self.names = check_acquisition_names(names, J, "x{}" if groups is None else "group {}")
         self.costs = check_prices(1.0 if costs is None else costs, self.names)
-        self.related = check_relation(related, J, "related")
+        self.related = check_relation(related, self.names, "related", symmetric=True)
         self.relation = check_choice(relation, "relation", "any", "all")
         self.missing = check_choice(missing, "missing", "unavailable", "error")
         self.empty_is_related = check_bool(empty_is_related, "empty_is_related")
         self.unrelated_costs = check_unrelated_costs(unrelated_costs, related, self.costs, self.names)
         self.forbids_unrelated = isinstance(unrelated_costs, str)
-        self.error_costs = check_error_costs(error_costs, self.n_classes)
-        self.prerequisites = check_relation(prerequisites, J, "prerequisites")
+        self.error_costs = check_error_costs(error_costs, range(self.n_classes))
+        self.prerequisites = check_relation(prerequisites, self.names, "prerequisites")
         if self.prerequisites is not None:
             refuse_cycles(self.prerequisites, self.names)
         self.budget, self.budget_cost = check_budget(budget), check_budget_cost(budget_cost)
@@ -143,7 +152,7 @@ class Rules:
         for array in (self.costs, self.unrelated_costs, self.error_costs, self.related, self.prerequisites):
             if array is not None:
                 array.flags.writeable = False
-        self.tables = self._tables()
+        self.tables = compiled_tables(self)
         if self.budget_cost is not None:
             self._refuse_useless_budget(self.budget_cost)
 
@@ -163,16 +172,21 @@ class Rules:
     @classmethod
     @takes_rule_options
     def for_dataset(cls, dataset: Dataset, **options: Unpack[RuleOptions]) -> Self:
-        """Rules for ``dataset``, with its groups and costs where ``options`` has none."""
+        """Rules for ``dataset``, with its groups and costs where ``options`` has none.
+
+        Groups, prices, relations and error costs may be given by its names and class labels.
+        """
         if not isinstance(dataset, Dataset):
             raise TypeError(f"dataset must be a Dataset, got {brief(dataset)}")
         names: Sequence[str] | None = dataset.acquisition_names
         if options.get("groups") is not None:
-            names = None
+            options["groups"], names = dataset.resolve_groups(options.get("groups"))
         else:
             options["groups"] = dataset.groups
             if options.get("costs") is None:
                 options["costs"] = dataset.costs
+        if options.get("error_costs") is not None:
+            options["error_costs"] = check_error_costs(options.get("error_costs"), dataset.classes.tolist())
         rules = cls(dataset.n_features, dataset.n_classes, names=names, **options)
         rules.check(dataset)
         return rules
@@ -207,7 +221,7 @@ class Rules:
             options["groups"] = None
         if (self.costs == 1).all():
             options["costs"] = None
-        if (self.error_costs == check_error_costs(None, self.n_classes)).all():
+        if (self.error_costs == check_error_costs(None, range(self.n_classes))).all():
             options["error_costs"] = None
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in options.items()}
         return cast(RuleOptions, plain)
@@ -221,6 +235,17 @@ class Rules:
         elif self.related is None:
             given["unrelated_costs"] = None
         return given
+
+    def reordered(self, features: Sequence[int], acquisitions: Sequence[int]) -> Self:
+        """The same rules for permuted features and acquisitions: entry k of each is the old index of the new one k."""
+        place = {old: new for new, old in enumerate(features)}
+        order = list(acquisitions)
+        given = self._given()
+        given["groups"] = [[place[i] for i in self.groups[j]] for j in order]
+        for name, value in given.items():
+            if isinstance(value, np.ndarray) and name != "error_costs":
+                given[name] = value[order] if value.ndim == 1 else value[np.ix_(order, order)]
+        return type(self)(self.n_features, self.n_classes, names=[self.names[j] for j in order], **given)
 
     def state(self) -> tuple[dict[str, NDArray], str]:
         """Arrays and a JSON text from which ``from_state`` recreates the rules."""
@@ -260,7 +285,7 @@ class Rules:
         parts += ["groups"] if self.n_acquisitions != self.n_features else []
         parts += ["costs"] if (self.costs != 1).any() else []
         parts += [f"related={self.relation!r}"] if self.related is not None else []
-        parts += ["error_costs"] if (self.error_costs != check_error_costs(None, self.n_classes)).any() else []
+        parts += ["error_costs"] if (self.error_costs != check_error_costs(None, range(self.n_classes))).any() else []
         parts += [f"budget={self.budget}"] if self.budget is not None else []
         parts += [f"budget_cost={self.budget_cost}"] if self.budget_cost is not None else []
         parts += ["prerequisites"] if self.prerequisites is not None else []
@@ -288,32 +313,6 @@ class Rules:
                 f"prices and error costs must not add up to more than {limit:g} in one episode, got "
                 f"{self.largest_loss():g}; use a larger unit"
             )
-
-    def _tables(self) -> Tables:
-        member, member_first = ragged_to_flat(self.groups)
-        J = self.n_acquisitions
-        related = np.zeros((J, J), bool) if self.related is None else self.related
-        prerequisites = np.zeros((J, J), bool) if self.prerequisites is None else self.prerequisites
-        neighbour, neighbour_first = ragged_to_flat([np.flatnonzero(column) for column in related.T])
-        need, need_first = ragged_to_flat([np.flatnonzero(row) for row in prerequisites])
-        limit = np.inf if self.budget_cost is None else self.budget_cost * (1 + 1e-9)
-        return Tables(
-            member,
-            member_first,
-            self.costs,
-            self.unrelated_costs,
-            neighbour,
-            neighbour_first,
-            need,
-            need_first,
-            relational=self.related is not None,
-            all_related=self.relation == "all",
-            empty_is_related=self.empty_is_related,
-            forbid=self.forbids_unrelated,
-            independent=self.related is None and self.prerequisites is None and self.budget_cost is None,
-            budget=NO_BUDGET if self.budget is None else min(self.budget, NO_BUDGET),
-            budget_cost=limit,
-        )
 
     def reward_costs(self) -> Costs:
         """The parameters of rewards for compiled code, except prices."""

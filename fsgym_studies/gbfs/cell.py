@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.dataset import Dataset, Scaling
+from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class
+from fsgym.scaling import Scaling
 from fsgym_studies.common.cell import parts_of
 
 ERROR_CURVE_CALL = "fsgym_studies.gbfs.cell:error_curve"

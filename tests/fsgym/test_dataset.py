@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fsgym import Dataset, Scaling
 from fsgym.checks import check_groups, check_prices
+from fsgym.columns import Columns
 from support.refusals import one_sentence
 
 X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0], [2.0, np.nan, 5.0], [4.0, 2.0, 5.0]])
@@ -150,6 +151,14 @@ BAD = [
     ({"bounds": [0, 1, 2]}, TypeError, "two arrays"),
     ({"bounds": ([0, 0], [1, 1])}, ValueError, r"shape \(3,\)"),
     ({"bounds": ([0, 0, 9], [1, 1, 1])}, ValueError, "at most the largest"),
+    ({"row_groups": "abcd"}, TypeError, "one per row of X"),
+    ({"row_groups": {"a": 1}}, TypeError, "one per row of X"),
+    ({"row_groups": 4}, TypeError, "one per row of X"),
+    ({"row_groups": [1, 1, 2]}, ValueError, "4 labels, one per row of X, got 3"),
+    ({"row_groups": np.ones((4, 2))}, ValueError, r"got shape \(4, 2\)"),
+    ({"row_groups": [1, [2], 3, 4]}, TypeError, "not hashable"),
+    ({"row_groups": ["a", "b", None, "a"]}, ValueError, "missing labels, but row 2"),
+    ({"row_groups": [0.0, np.nan, 1.0, 1.0]}, ValueError, "missing labels, but row 1"),
 ]
 
 
@@ -214,7 +223,7 @@ def outcome(call):
         return error
 
 
-FIELDS = ["X", "y", "classes", "feature_names", "groups", "group_names", "costs", "image_shape", "bounds"]
+FIELDS = ["X", "y", "classes", "feature_names", "groups", "group_names", "costs", "image_shape", "bounds", "row_groups"]
 
 
 @settings(max_examples=400, deadline=None)
@@ -260,7 +269,7 @@ def parameters(data):
 FULL = Dataset(
     np.arange(12.0).reshape(3, 4), ["b", "c", "b"], classes=["a", "b", "c"], feature_names=list("pqrs"),
     groups=[[0, 3], [1, 2]], group_names=["outer", "inner"], costs=[2.0, 3.0], image_shape=(2, 2),
-    bounds=([-9] * 4, [99] * 4), name="full",
+    bounds=([-9] * 4, [99] * 4), row_groups=["u", "v", "u"], name="full",
 )  # fmt: skip
 
 
@@ -269,11 +278,13 @@ FULL = Dataset(
     [
         ({}, {}),
         ({"name": "other"}, {}),
-        ({"feature_names": list("wxyz")}, {}),
+        ({"feature_names": list("wxyz")}, {"columns": Columns.of_numbers("wxyz")}),
         ({"image_shape": None}, {}),
         ({"costs": [5.0, 1.0]}, {}),
         ({"costs": None}, {}),
         ({"y": ["a", "a", "c"]}, {}),
+        ({"row_groups": (0, 1, 2)}, {}),
+        ({"row_groups": None}, {}),
         ({"classes": ["a", "b", "c", "d"]}, {}),
         ({"y": [1, 0, 1], "classes": None}, {"classes": [0, 1]}),
         ({"X": np.ones((3, 4))}, {"bounds": [[1.0] * 4] * 2}),
@@ -288,6 +299,7 @@ FULL = Dataset(
 )
 def test_replaced_parameters_and_what_follows_from_them(changes, follows):
     plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in changes.items()}
+    plain |= {"row_groups": list(plain["row_groups"])} if plain.get("row_groups") else {}
     plain |= {"feature_names": tuple(plain["feature_names"])} if "feature_names" in plain else {}
     assert parameters(FULL.replace(**changes)) == parameters(FULL) | plain | follows
     assert FULL.name == "full"
@@ -300,7 +312,7 @@ def test_every_parameter_survives_rows_scaling_and_pickles():
     rest = whole.keys() - {"X", "bounds"}
     scaled = parameters(FULL.scaled())
     assert {k: scaled[k] for k in rest} == {k: whole[k] for k in rest}
-    assert inspect.signature(Dataset).parameters.keys() == whole.keys()
+    assert inspect.signature(Dataset).parameters.keys() - {"units"} == whole.keys()  # units are in columns
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def test_ansi_wrong_missing_and_forfeit():
     env.step(0)
     env.step(2)
     assert env.render().splitlines()[1:] == [
-        "acquire group 1: missing, 0.25, price 0.1; may acquire group 0",
-        "acquire group 0: 0.5, price 0.1; no acquisition left",
+        "acquire group 1: missing, 0.25, price 0.1; may acquire age",
+        "acquire age: 0.5, price 0.1; no acquisition left",
         "answer ill: wrong, it is well, error cost 3; spent 2",
     ]
 

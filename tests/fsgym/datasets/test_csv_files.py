@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -41,7 +42,8 @@ def test_categories_as_codes(mixed):
 
 def test_a_column_of_question_marks_has_no_values(tmp_path):
     (tmp_path / "q.csv").write_text("a,b,target\n?,1,x\nNA,2,y\n")
-    data = load_dataset(tmp_path / "q.csv")
+    with pytest.warns(UserWarning, match="'a' has no value"):
+        data = load_dataset(tmp_path / "q.csv")
     assert np.isnan(data.X[:, 0]).all()
     assert data.groups is None
 
@@ -63,7 +65,8 @@ def test_both_parts_have_the_same_columns(mixed):
 def test_numbers_only_means_no_groups(tmp_path):
     path = tmp_path / "plain.csv"
     path.write_text("a,b,label\n1,0,x\n2,0,y\n3,0,x\n")
-    data = load_dataset(path, target="label")
+    with pytest.warns(UserWarning, match="'b' has the value 0 in each row"):
+        data = load_dataset(path, target="label")
     assert data.groups is None
     assert data.X[:, 1].tolist() == [0, 0, 0]
 
@@ -88,7 +91,7 @@ def test_identifiers_are_distinguished_from_categories(tmp_path):
     path = tmp_path / "ids.csv"
     lines = [f"name{i},{i % 7},{'ab'[i % 2]}" for i in range(150)]
     path.write_text("who,level,target\n" + "\n".join(lines) + "\n")
-    refused(ValueError, "'who'.*identifier; drop it", path)
+    refused(ValueError, r"'who' of .*ids.csv is unique in each row; pass drop=\['who'\] \(--drop who\)", path)
     assert load_dataset(path, drop=["who"]).n_features == 1
 
 
@@ -109,12 +112,8 @@ def test_identifiers_are_distinguished_from_categories(tmp_path):
         ("a,target\ninf,x\n2,y\n", {}, ValueError, "'a'.*infinite"),
         ("a,target\n1e300,x\n2,y\n", {}, ValueError, "'a'.*infinite values"),
         ("a,target\n", {}, ValueError, "no rows"),
-        ("a;target\n1;x\n2;y\n", {}, ValueError, "separated by commas, got the header 'a;target'"),
-        ("", {}, ValueError, "cannot be read as a CSV"),
-        ("a,target\n1,2,3,4\n", {}, ValueError, "more cells|cannot be read"),
-        ('a,target\n"1,x\n2,y\n', {}, ValueError, "cannot be read"),
         ("x=b,x,target\n1,a,0\n2,b,1\n", {}, ValueError, "distinct, got 'x=b' twice"),
-        ("a,target\n" + "".join(f"1,{i}.5\n" for i in range(30)), {}, ValueError, "30 distinct values"),
+        ("a,target\n" + "".join(f"{i % 2},{i}.5\n" for i in range(30)), {}, ValueError, "30 distinct values"),
     ],
 )
 def test_bad_csv(tmp_path, text, options, kind, match):
@@ -151,7 +150,9 @@ def test_no_csv_gives_anything_but_one_sentence(tmp_path, content):
     path = tmp_path / "any.csv"
     path.write_bytes(b"a,target\n" + content)
     try:
-        data = load_dataset(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            data = load_dataset(path)
     except (ValueError, TypeError, OSError) as error:
         problem = error
     else:

@@ -1,0 +1,367 @@
+"""The columns of a user's table, and how they are encoded as the float32 features of a data set."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.checks import brief, check_names, explain_unknown, listing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["number", "category", "codes", "bool"]
+MissingColumns = Literal["error", "unavailable"]
+MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "None")  # missing values in columns of numbers
+BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+
+
+class Column(NamedTuple):
+    """One column of a table.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        A "number" is one feature. A "category" is one 0/1 feature per level, or a single one, which is 1 at the second
+        level, if there are two. "codes" is a category as one feature that holds the index of the level. A "bool" is one
+        0/1 feature.
+    levels : tuple of str
+        The values of a category, in the order of its features or codes.
+    unit : str
+        The unit of a number, such as "mg/l"; "" if it is not known.
+    odd_is_missing : bool
+        Whether a cell of a column of numbers that is no number counts as missing; otherwise it is an error.
+    """
+
+    name: str
+    kind: Kind = "number"
+    levels: tuple[str, ...] = ()
+    unit: str = ""
+    odd_is_missing: bool = False
+
+    @property
+    def indicated(self) -> range:
+        """The levels of a category that have a feature of their own."""
+        return range(1, 2) if len(self.levels) == 2 else range(len(self.levels))
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features of this column; those of a category are such as ``ward=icu``."""
+        if self.kind != "category" or not self.levels:
+            return [self.name]
+        return [f"{self.name}={self.levels[i]}" for i in self.indicated]
+
+    def encode(self, cells: pd.Series, unseen: dict[str, str]) -> NDArray[np.float32]:
+        """The features of ``cells`` (n,), float32 (n, n_features of this column), NaN where the cell is missing.
+
+        A level that the column does not have is missing, too; the first such level is written to ``unseen``.
+        """
+        if self.kind in ("number", "bool"):
+            convert = as_numbers if self.kind == "number" else as_bools
+            return convert(cells, self.name, self.odd_is_missing)[:, None]
+        codes = self._codes(cells, unseen)
+        if self.kind == "codes" or not self.levels:
+            return codes[:, None]
+        indicators = (codes[:, None] == np.array(list(self.indicated), np.float32)).astype(np.float32)
+        indicators[np.isnan(codes)] = np.nan
+        return indicators
+
+    def _codes(self, cells: pd.Series, unseen: dict[str, str]) -> NDArray[np.float32]:
+        """The index of each cell's level, float32 (n,)."""
+        import pandas as pd
+
+        texts = level_texts(cells)
+        code_of = {level: i for i, level in enumerate(self.levels)}
+        which, distinct = pd.factorize(texts, use_na_sentinel=True)
+        codes = np.full(len(distinct) + 1, np.nan, np.float32)  # the last entry is that of missing cells, -1
+        for k, text in enumerate(distinct):
+            code = code_of.get(text, code_of.get(text.strip()))
+            if code is None:
+                unseen.setdefault(self.name, text)
+            else:
+                codes[k] = code
+        return codes[which]
+
+    def text(self, values: NDArray) -> str:
+        """The cell that has the features ``values`` (n_features of this column), with its unit, for a person.
+
+        >>> Column("crp", unit="mg/l").text([12.5]), Column("ward", "category", ("er", "icu")).text([1.0])
+        ('12.5 mg/l', 'icu')
+        """
+        cell = self.cell(np.asarray(values, dtype=np.float64))
+        if cell is None:
+            return "missing"
+        text = f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+        return f"{text} {self.unit}" if self.unit else text
+
+    def cell(self, values: NDArray[np.float64]) -> float | bool | str | None:
+        """The cell that has these features: a number, a bool, a level, or None if it is missing."""
+        if np.isnan(values).any():
+            return None
+        if self.kind == "number" or (self.kind != "bool" and not self.levels):
+            return float(values[0])
+        if self.kind == "bool":
+            return bool(values[0])
+        if self.kind == "codes" or len(self.levels) <= 2:
+            code = round(float(values[0])) if len(self.levels) > 1 else 0
+        else:
+            code = int(values.argmax()) if values.any() else -1
+        return self.levels[code] if 0 <= code < len(self.levels) else None
+
+
+class Columns(Sequence[Column]):
+    """The columns of a table in their order, and the encoding of tables that have them.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        With distinct names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> columns = Columns([Column("age"), Column("ward", "category", ("er", "gp", "icu"))])
+    >>> columns.feature_names
+    ('age', 'ward=er', 'ward=gp', 'ward=icu')
+    >>> columns.encode(pd.DataFrame({"ward": ["icu", None], "age": [61, 40], "other": [1, 2]})).tolist()
+    [[61.0, 0.0, 0.0, 1.0], [40.0, nan, nan, nan]]
+    """
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._columns = tuple(columns)
+        check_names([c.name for c in self._columns], len(self._columns), "the columns")
+        ends = [0, *accumulate(len(c.feature_names) for c in self._columns)]
+        self.features = tuple(range(first, last) for first, last in pairwise(ends))  # of each column
+        self.n_features = ends[-1]
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str]) -> Columns:
+        """Columns of numbers, each of which is a feature."""
+        return cls([Column(name) for name in names])
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._columns[index]
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self._columns)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Columns) and self._columns == other._columns
+
+    def __hash__(self) -> int:
+        return hash(self._columns)
+
+    def __repr__(self) -> str:
+        kinds = [f"{c.name}: {len(c.levels)} levels" if c.levels else f"{c.name}: {c.kind}" for c in self._columns]
+        return f"Columns({listing(kinds, 6)})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(c.name for c in self._columns)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, in the order of ``encode``."""
+        return tuple(name for c in self._columns for name in c.feature_names)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every column is one feature."""
+        return self.n_features == len(self._columns)
+
+    @cached_property
+    def column_of(self) -> NDArray[np.int64]:
+        """The column of each feature, int64 (n_features,)."""
+        return np.repeat(np.arange(len(self)), [len(f) for f in self.features])
+
+    def of_features(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The columns, bool (n, n_columns), of which a feature is in ``wanted``, bool (n, n_features)."""
+        if self.is_plain:
+            return wanted
+        return np.logical_or.reduceat(wanted, [f.start for f in self.features], axis=1)
+
+    def with_units(self, units: Mapping[str, str] | None) -> Columns:
+        """These columns with units by name, such as ``{"crp": "mg/l"}``; ValueError for an unknown name."""
+        if units is None:
+            return self
+        if not isinstance(units, Mapping) or not all(isinstance(v, str) for v in units.values()):
+            raise TypeError(f"units must map names of columns to texts, as {{'crp': 'mg/l'}}, got {brief(units)}")
+        for name in units:
+            if name not in self.names:
+                raise ValueError("units: " + explain_unknown("column", name, self.names))
+        return Columns([c._replace(unit=units.get(c.name, c.unit)) for c in self._columns])
+
+    def encode(self, table: pd.DataFrame, missing_columns: MissingColumns = "error") -> NDArray[np.float32]:
+        """The features of a table with these columns in any order, float32 (n_samples, n_features).
+
+        Other columns of the table are ignored. A cell whose level the column does not have becomes NaN, with one
+        warning for all such cells.
+
+        Parameters
+        ----------
+        table : DataFrame of shape (n_samples, at least n_columns)
+        missing_columns : {"error", "unavailable"}
+            Whether a column that the table lacks is an error, or is missing in every row.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a column is absent, there are two of a name, or a cell is not of its column's kind.
+        """
+        if missing_columns not in get_args(MissingColumns):
+            raise ValueError(f"missing_columns must be 'error' or 'unavailable', got {brief(missing_columns)}")
+        repeated = table.columns[table.columns.duplicated()]
+        for name in self.names:
+            if name in repeated:
+                raise ValueError(f"the table has two columns {name!r}; rename or remove one")
+        absent = [name for name in self.names if name not in table.columns]
+        if absent and missing_columns == "error":
+            raise ValueError(
+                f"the table must have the column {listing(map(repr, absent))}, got {listing(table.columns)}; add it, "
+                "or pass missing_columns='unavailable'"
+            )
+        features = np.full((len(table), self.n_features), np.nan, np.float32)
+        unseen: dict[str, str] = {}
+        for column, places in zip(self._columns, self.features, strict=True):
+            if column.name in table.columns:
+                features[:, places.start : places.stop] = column.encode(table[column.name], unseen)
+        if unseen:
+            levels = ", ".join(f"{level!r} in {name!r}" for name, level in unseen.items())
+            warnings.warn(
+                f"levels that were not in the training data count as missing: {levels}", UserWarning, stacklevel=3
+            )
+        return features
+
+    def decode(self, features: NDArray[np.float32]) -> pd.DataFrame:
+        """The table that has the features (n_samples, n_features), as ``encode`` makes them."""
+        import pandas as pd
+
+        wide = np.asarray(features, dtype=np.float64)
+        cells = {}
+        for column, places in zip(self._columns, self.features, strict=True):
+            part = wide[:, places.start : places.stop]
+            if column.kind == "number":
+                cells[column.name] = part[:, 0]
+            else:
+                cells[column.name] = np.array([column.cell(row) for row in part], dtype=object)
+        return pd.DataFrame(cells, columns=list(self.names))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """The columns as plain JSON values, without defaults."""
+        return [
+            {k: v for k, v in column._asdict().items() if k == "name" or v != Column._field_defaults[k]}
+            for column in self._columns
+        ]
+
+    @classmethod
+    def from_json(cls, values: Any) -> Columns:
+        """The columns from what ``to_json`` returned; ValueError if it is damaged."""
+        if not isinstance(values, list):
+            raise ValueError("the columns must be a list")
+        return cls([_column_from_json(value) for value in values])
+
+
+def _column_from_json(value: Any) -> Column:
+    if not isinstance(value, dict) or not set(value) <= set(Column._fields):
+        raise ValueError(f"a column must be an object with the fields {', '.join(Column._fields)}")
+    levels = value.get("levels", [])
+    texts = [value.get("name"), value.get("unit", ""), *(levels if isinstance(levels, list | tuple) else [None])]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("the name, the unit and the levels of a column must be text")
+    if value.get("kind", "number") not in get_args(Kind) or not isinstance(value.get("odd_is_missing", False), bool):
+        raise ValueError(f"the kind of a column must be one of {', '.join(get_args(Kind))}")
+    if len(set(levels)) != len(levels):
+        raise ValueError("the levels of a column must be distinct")
+    fields: dict[str, Any] = value | {"levels": tuple(levels)}
+    return Column(**fields)
+
+
+def as_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArray[np.float32]:
+    """The cells as float32 (n,); ValueError where one is no number, unless ``odd_is_missing``."""
+    import pandas as pd
+
+    if cells.dtype.kind in "mM" or isinstance(cells.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
+        raise ValueError(
+            f"the column {name!r} must hold numbers, got dates; turn them into a number, such as days since an event, "
+            "or drop the column"
+        )
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        cells = cells.astype(object)
+    if not pd.api.types.is_numeric_dtype(cells.dtype) and not cells.isna().all():
+        texts = cells.astype(object).where(cells.notna(), None).map(_stripped)
+        present = texts.notna() & ~texts.isin(MISSING_WORDS)
+        numbers: Any = pd.to_numeric(texts.where(present), errors="coerce")
+        odd = present & numbers.isna()
+        if odd.any() and not odd_is_missing:
+            raise ValueError(
+                f"the column {name!r} must hold numbers, got {brief(cells[odd].iloc[0])} in {int(odd.sum())} cell(s); "
+                "correct them, or leave them empty"
+            )
+        cells = numbers
+    if pd.api.types.is_complex_dtype(cells.dtype):
+        raise ValueError(f"the column {name!r} must hold real numbers, got complex ones; take a part of them")
+    with np.errstate(over="ignore"):
+        values = (
+            np.full(len(cells), np.nan, np.float32)
+            if cells.isna().all()
+            else cells.to_numpy(np.float64, na_value=np.nan).astype(np.float32)
+        )
+    if np.isinf(values).any():
+        raise ValueError(f"the column {name!r} must be finite in float32; correct its infinite values, or drop it")
+    return values
+
+
+def _stripped(cell: Any) -> Any:
+    return cell.strip() if isinstance(cell, str) else cell
+
+
+def as_bools(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArray[np.float32]:
+    """The cells, which are bools, 0, 1 or such words, as float32 (n,) of 0 and 1."""
+    import pandas as pd
+
+    if cells.dtype == bool:
+        return cells.to_numpy(np.float32)
+    values = np.full(len(cells), np.nan, np.float32)
+    texts = cells.astype(object).where(cells.notna(), None)
+    for i, cell in enumerate(texts):
+        if cell is None or (isinstance(cell, str) and cell.strip() in MISSING_WORDS) or pd.isna(cell):
+            continue
+        value = BOOL_TEXTS.get(str(cell).strip().lower())
+        if value is None and not odd_is_missing:
+            raise ValueError(f"the column {name!r} must hold True or False, got {brief(cell)}; correct it")
+        values[i] = np.nan if value is None else value
+    return values
+
+
+def level_texts(cells: pd.Series) -> NDArray[np.object_]:
+    """The level of each cell as text, (n,), None where it is missing; a whole number is written without ``.0``."""
+    missing = cells.isna().to_numpy()
+    texts = np.full(len(cells), None, dtype=object)
+    known: dict[Any, str] = {}
+    for i, cell in zip(np.flatnonzero(~missing), cells.to_numpy(dtype=object)[~missing], strict=True):
+        key = (type(cell), cell)
+        if key not in known:
+            whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
+            known[key] = str(int(cell)) if whole else str(cell)
+        texts[i] = known[key]
+    return texts
+
+
+def level_order(level: str) -> tuple[int, float, str]:
+    """Sorting key of a level: numbers in their order first, then text."""
+    try:
+        number = float(level)
+    except ValueError:
+        return 1, 0.0, level
+    return (0, number, level) if number == number else (1, 0.0, level)

@@ -1,0 +1,81 @@
+"""Groups of features that are acquired together, from positions or names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from fsgym.checks import brief, check_groups, explain_unknown
+from fsgym.columns import Columns
+
+
+def default_names(n_features: int) -> list[str]:
+    """The names of features that have none: x0, x1, ..."""
+    return [f"x{i}" for i in range(n_features)]
+
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+def resolve_groups(
+    groups: Mapping[str, Any] | Sequence[Sequence[int]] | ArrayLike,
+    columns: Columns,
+    group_names: Mapping[str, Sequence[int]] | None = None,
+) -> tuple[Groups, tuple[str, ...] | None]:
+    """Groups as tuples of feature indices, and their names if ``groups`` has them.
+
+    Named groups are in the order of their first features, so that the order of the mapping has no effect.
+
+    Parameters
+    ----------
+    groups : mapping group name -> names of columns, of features or of earlier groups; or as in ``check_groups``
+        In a mapping, each column that is not listed is a group of its own.
+    columns : Columns
+    group_names : mapping name -> feature indices, optional
+        Earlier groups, whose names stand for their features.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a name is unknown, a feature is in two groups or in none, or a group is empty.
+    """
+    if not isinstance(groups, Mapping):
+        return check_groups(groups, columns.n_features), None
+    if not groups:
+        raise ValueError("groups must name at least one group, got an empty mapping; leave it out")
+    named = {str(name): _members(str(name), members, columns, group_names or {}) for name, members in groups.items()}
+    covered = {i for members in named.values() for i in members}
+    for column, features in zip(columns, columns.features, strict=True):
+        rest = [i for i in features if i not in covered]
+        if rest:
+            if column.name in named:
+                raise ValueError(
+                    f"groups: {column.name!r} is the name of a group and of a column outside it; rename the group"
+                )
+            named[column.name] = rest
+    ordered = sorted(named, key=lambda name: min(named[name], default=-1))
+    return check_groups([named[name] for name in ordered], columns.n_features), tuple(ordered)
+
+
+def _members(group: str, members: Any, columns: Columns, group_names: Mapping[str, Sequence[int]]) -> list[int]:
+    """The features of a named group."""
+    if isinstance(members, str) or not hasattr(members, "__iter__"):
+        raise TypeError(f"the group {group!r} must list names of columns, got {brief(members)}")
+    features: list[int] = []
+    for name in members:
+        if name in columns.names:
+            features += columns.features[columns.names.index(name)]
+        elif name in group_names:
+            features += group_names[name]
+        elif name in columns.feature_names:
+            features.append(columns.feature_names.index(name))
+        else:
+            raise ValueError(f"the group {group!r}: " + explain_unknown("column", name, columns.names))
+    if not features:
+        raise ValueError(f"the group {group!r} is empty; every group must list at least one column")
+    for name in columns.names:
+        if list(members).count(name) > 1:
+            raise ValueError(f"the group {group!r} lists {name!r} twice; remove one")
+    return features

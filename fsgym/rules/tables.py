@@ -1,0 +1,50 @@
+"""``Rules`` as arrays for compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.rules.kernels import NO_BUDGET, Tables
+
+if TYPE_CHECKING:
+    from fsgym.rules.rules import Rules
+
+
+def compiled_tables(rules: Rules) -> Tables:
+    """The parameters of the rules as arrays for compiled code."""
+    member, member_first = ragged_to_flat(rules.groups)
+    J = rules.n_acquisitions
+    related = np.zeros((J, J), bool) if rules.related is None else rules.related
+    prerequisites = np.zeros((J, J), bool) if rules.prerequisites is None else rules.prerequisites
+    neighbour, neighbour_first = ragged_to_flat([np.flatnonzero(column) for column in related.T])
+    need, need_first = ragged_to_flat([np.flatnonzero(row) for row in prerequisites])
+    limit = np.inf if rules.budget_cost is None else rules.budget_cost * (1 + 1e-9)
+    return Tables(
+        member,
+        member_first,
+        rules.costs,
+        rules.unrelated_costs,
+        neighbour,
+        neighbour_first,
+        need,
+        need_first,
+        relational=rules.related is not None,
+        all_related=rules.relation == "all",
+        empty_is_related=rules.empty_is_related,
+        forbid=rules.forbids_unrelated,
+        independent=rules.related is None and rules.prerequisites is None and rules.budget_cost is None,
+        budget=NO_BUDGET if rules.budget is None else min(rules.budget, NO_BUDGET),
+        budget_cost=limit,
+    )
+
+
+def ragged_to_flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Concatenated lists, int32, and the index at which each starts, int32 (n_lists + 1,) with the total at the end."""
+    first = np.zeros(len(lists) + 1, np.int32)
+    first[1:] = np.cumsum([len(v) for v in lists])
+    values = np.concatenate([np.asarray(v, dtype=np.int32) for v in lists]) if len(lists) else np.zeros(0)
+    return values.astype(np.int32), first
