@@ -312,6 +312,13 @@ class Dataset:
         Raises ValueError where a class has a single row or one part would be too small; with ``row_groups``, where
         there is only one group or the rows of a class are all in one group.
         """
+        train, test = self.split_index(train_share, seed)
+        return self.rows(train), self.rows(test)
+
+    def split_index(
+        self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The row numbers of the two parts of ``split``, int64 each; it raises the same errors."""
         from sklearn.model_selection import train_test_split
 
         if not isinstance(train_share, Real):
@@ -331,7 +338,7 @@ class Dataset:
             raise ValueError(
                 f"{self.name!r} cannot be split with train_share {train_share} and seed {seed}: {first}"
             ) from None
-        return self.rows(train), self.rows(test)
+        return train, test
 
     def fingerprint_parts(self) -> list[object]:
         """All that identifies the data set, for ``fsgym.runner.fingerprint``."""

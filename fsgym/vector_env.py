@@ -9,7 +9,7 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fsgym import render
 from fsgym.checks import brief
@@ -24,6 +24,7 @@ from fsgym.env import (
 )
 from fsgym.episodes import NO_ROWS, EpisodeOutcomes, Episodes
 from fsgym.rules import Rules
+from fsgym.weights import check_row_weights, cumulative_shares
 
 ACTION_DTYPE = np.dtype(np.int64)  # of actions in the compiled code
 
@@ -45,6 +46,9 @@ class DatumWiseVectorEnv(VectorEnv):
     autoreset_mode : gymnasium.vector.AutoresetMode or its value, default NEXT_STEP
         When the next episode starts after an end: with the next step, in the same step, or only with
         ``reset(options={"reset_mask": ...})``.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows, at least 0. Episodes start on a row with a probability proportional to its weight; by
+        default all rows have the same. For training, not for evaluation.
 
     Notes
     -----
@@ -72,6 +76,7 @@ class DatumWiseVectorEnv(VectorEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         illegal_action: Literal["forfeit", "raise"] = "forfeit",
+        sample_weight: ArrayLike | None = None,
     ) -> None:
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be a whole number, 1 or more, got {brief(num_envs)}")
@@ -85,6 +90,9 @@ class DatumWiseVectorEnv(VectorEnv):
         self.render_mode = render_mode
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = dict(type(self).metadata) | {"autoreset_mode": self.autoreset_mode}  # type: ignore[misc]
+        self._shares = None  # cumulative, where the weights of the rows differ
+        if sample_weight is not None:
+            self._shares = cumulative_shares(check_row_weights(sample_weight, dataset.n_samples))
         self._strict = check_illegal_action(illegal_action)
         self.single_observation_space = observation_space(dataset)
         self.single_action_space = spaces.Discrete(self.rules.n_actions)
@@ -200,7 +208,11 @@ class DatumWiseVectorEnv(VectorEnv):
 
     def _draw_rows(self) -> None:
         """Draw the rows of many steps in one call, since a call of the generator takes longer than a step."""
-        fresh = self.np_random.integers(self.dataset.n_samples, size=max(8 * self.num_envs, 512))
+        size = max(8 * self.num_envs, 512)
+        if self._shares is None:
+            fresh = self.np_random.integers(self.dataset.n_samples, size=size)
+        else:
+            fresh = np.searchsorted(self._shares, self.np_random.random(size), side="right")
         self._rows = np.concatenate([self._rows[self._next_row :], fresh])
         self._next_row = 0
 

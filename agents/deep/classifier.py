@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from agents.base import BaseAgentClassifier
 from agents.deep.network import NetworkPolicy, scale_and_clip
 from agents.model_file import Labels
+from agents.weights import training_rows
 from fsgym.checks import generator_of
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
@@ -46,6 +48,8 @@ class SB3Classifier(BaseAgentClassifier):
     options : mapping, optional
         Arguments of the algorithm's class in Stable-Baselines3 that replace those of ``agents.deep.sb3.SETTINGS``,
         such as ``{"ent_coef": 0.02}``.
+    class_weight : None, "balanced" or mapping label -> weight, default None
+        Weights of the classes, as in scikit-learn; a class without an entry has weight 1. See ``fit``.
     progress_bar : bool, default False
     random_state : int, numpy Generator or RandomState, optional
         The same int gives the same network, to the byte, on the same kind of CPU.
@@ -100,6 +104,7 @@ class SB3Classifier(BaseAgentClassifier):
         num_envs: int | None = None,
         hidden: Any = (64, 64),
         options: Mapping[str, Any] | None = None,
+        class_weight: Any = None,
         progress_bar: bool = False,
         random_state: Any = None,
         **rule_options: Unpack[RuleOptionsButLam],
@@ -110,29 +115,31 @@ class SB3Classifier(BaseAgentClassifier):
         self.num_envs = num_envs
         self.hidden = hidden
         self.options = options
+        self.class_weight = class_weight
         self.progress_bar = progress_bar
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> SB3Classifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SB3Classifier:
         """Train on a table ``X`` and labels ``y`` (n_samples,), or on a ``Dataset``.
 
         ``X`` is an array or DataFrame (n_samples, n_columns), with NaN where a value is unavailable. Text, category and
         bool columns of a DataFrame are encoded; dates, identifiers and other suspicious columns raise ValueError.
+
+        The weight of a row is its ``sample_weight`` (n_samples,), at least 0, times that of its class. Episodes start
+        on a row with a probability proportional to its weight, so that training minimises the weighted mean loss.
         """
         dataset, rules = self._task(X, y)
+        dataset, weight = training_rows(dataset, self.class_weight, sample_weight)
         scaling = Scaling.standard(dataset.X)
         scaled_dataset = Dataset(scale_and_clip(dataset.X, scaling), dataset.y, classes=np.arange(dataset.n_classes))
         hidden, seed = _check_widths(self.hidden), int(generator_of(self.random_state).integers(2**31))
-        from agents.deep.sb3 import trained  # after the checks: it needs the extra
+        from agents.deep.sb3 import ModelArguments, trained  # after the checks: it needs the extra
 
         arrays = trained(
             self.algorithm,
             DatumWiseEnv(scaled_dataset, rules),
+            ModelArguments(self.num_envs, hidden, self.options, seed, weight),
             total_timesteps=self.total_timesteps,
-            num_envs=self.num_envs,
-            hidden=hidden,
-            options=self.options,
-            seed=seed,
             progress_bar=self.progress_bar,
         )
         self._set_policy(NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules))

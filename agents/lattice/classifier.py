@@ -17,6 +17,7 @@ from agents.lattice.target import UsageTarget, check_target, find_price
 from agents.limits import MAX_LOSS
 from agents.model_file import Labels
 from agents.parallel import task_runner
+from agents.weights import training_rows
 from fsgym.checks import brief, check_n_jobs, check_number, check_random_state, generator_of
 from fsgym.columns import MissingColumns
 from fsgym.rules import Rules
@@ -57,6 +58,8 @@ class LatticeClassifier(BaseAgentClassifier):
         error cost is a weighted mean: 3/4 by the probabilities of the subset's classifier, 1/4 by those of a classifier
         of all features. The first alone counts for rows with missing values, or if a classifier of all features would
         take too long to train.
+    class_weight : None, "balanced" or mapping label -> weight, default None
+        Weights of the classes, as in scikit-learn; a class without an entry has weight 1. See ``fit``.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. Results do not depend on it.
     random_state : int, numpy Generator or RandomState, optional
@@ -113,6 +116,7 @@ class LatticeClassifier(BaseAgentClassifier):
         target_features: float | None = None,
         kappa: float = 0.3,
         beta: float | None = None,
+        class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         **rule_options: Unpack[RuleOptionsButLam],
@@ -122,20 +126,28 @@ class LatticeClassifier(BaseAgentClassifier):
         self.target_features = target_features
         self.kappa = kappa
         self.beta = beta
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> LatticeClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LatticeClassifier:
         """Train on a table ``X`` and labels ``y`` (n_samples,), or on a ``Dataset``.
 
         ``X`` is an array or DataFrame (n_samples, n_columns), with NaN where a value is unavailable. Text, category and
         bool columns of a DataFrame are encoded; dates, identifiers and other suspicious columns raise ValueError.
+
+        Training minimises the weighted mean loss. The weight of a row is its ``sample_weight`` (n_samples,), at least
+        0, times that of its class; the weights are divided by their mean, so that a constant factor changes nothing.
+        Rows with weight 0 are left out. All means over training rows are weighted: those of ``history_``, and those
+        that a target limits.
         """
         target = check_target(self.target_cost, self.target_features)
-        self._fit_all(X, y, [self], target)
+        self._fit_all(X, y, [self], target, sample_weight)
         return self
 
-    def path(self, X: Any, y: Any = None, lams: ArrayLike | None = None) -> list[LatticeClassifier]:
+    def path(
+        self, X: Any, y: Any = None, lams: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> list[LatticeClassifier]:
         """Return one fitted copy of this classifier per value in ``lams`` (n_values,).
 
         None: the values at which ``fsgym.compare`` trains by default. They depend on ``costs`` and ``error_costs``.
@@ -150,7 +162,7 @@ class LatticeClassifier(BaseAgentClassifier):
         if check_target(self.target_cost, self.target_features) is not None:
             raise ValueError("path trains at the values in lams; leave target_cost and target_features out")
         models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
-        self._fit_all(X, y, models)
+        self._fit_all(X, y, models, sample_weight=sample_weight)
         return models
 
     def _default_prices(self, X: Any, y: Any) -> tuple[float, ...]:
@@ -159,7 +171,14 @@ class LatticeClassifier(BaseAgentClassifier):
         sketch = clone(self)
         return prices_of(None, sketch._rules(sketch._training_data(X, y), lam=0.0), self.error_costs is not None)[0]
 
-    def _fit_all(self, X: Any, y: Any, models: list[LatticeClassifier], target: UsageTarget | None = None) -> None:
+    def _fit_all(
+        self,
+        X: Any,
+        y: Any,
+        models: list[LatticeClassifier],
+        target: UsageTarget | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
         """Fit several models that differ only in ``lam``."""
         given = models[0]._training_data(X, y)
         rules_of_models = [self._rules(given, lam=0.0 if target else model.lam) for model in models]
@@ -174,7 +193,8 @@ class LatticeClassifier(BaseAgentClassifier):
             raise ValueError(f"beta must be between 0 and 1, got {beta:g}")
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
-        data = prepare_data(dataset, generator_of(self.random_state))
+        weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
+        data = prepare_data(weighted_rows, generator_of(self.random_state), weight)
         classifiers: dict[Subset, CrossFit] = {}
         with task_runner(self.n_jobs) as run:
 

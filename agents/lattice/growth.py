@@ -23,7 +23,7 @@ def add_initial_subsets(lattice: Lattice) -> None:
     rules, data = lattice.rules, lattice.data
     empty, J = lattice.nodes[()], rules.n_acquisitions
     large = len(data.y) * data.n_outputs > const.LARGE_PROBLEM
-    statistic = screening.score_statistics(data, rules, _proba(empty), np.ones(len(data.y)))
+    statistic = screening.score_statistics(data, rules, _proba(empty), data.weighted(np.ones(len(data.y))))
     order = screening.rank_acquisitions(statistic, rules.costs, np.ones(J, bool))
     n_singles = const.N_SINGLES_LARGE if large else const.N_SINGLES
     lattice.add_acquisitions((), order[: J if J <= const.MAX_ALL_SINGLES else n_singles])
@@ -31,7 +31,7 @@ def add_initial_subsets(lattice: Lattice) -> None:
     _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
     _add_contexts(lattice)
     _add_tree_paths(lattice)
-    if rules.lam * rules.costs.sum() < float(empty.answer_cost.mean()):  # type: ignore[union-attr]
+    if rules.lam * rules.costs.sum() < data.mean(empty.answer_cost):  # type: ignore[union-attr]
         lattice.add_union((), [*max(lattice.nodes, key=len), *order])
 
 
@@ -44,11 +44,12 @@ def _add_interactions(lattice: Lattice) -> None:
 def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
     """Add a forward selection: single acquisitions at first, several per step in long subsets."""
     z: Subset = ()
-    best, n_failed = float(lattice.nodes[()].answer_cost.mean()), 0  # type: ignore[union-attr]
+    data = lattice.data
+    best, n_failed = data.mean(lattice.nodes[()].answer_cost), 0  # type: ignore[arg-type]
     while n_failed < const.CHAIN_PATIENCE:
         node = lattice.nodes[z]
         weight = const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * np.maximum(node.answer_cost, 0.0)  # type: ignore[operator]
-        order = _rank_next(lattice, node, weight)
+        order = _rank_next(lattice, node, data.weighted(weight))
         n_at_once = max(1, len(z) // const.CHAIN_LONG_DIVISOR) if len(z) >= const.CHAIN_LONG else 1
         n_tried = n_candidates[0] if len(z) < const.CHAIN_SHORT else n_candidates[1]
         prices = lattice.moves.at(z)[1]
@@ -67,16 +68,16 @@ def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
             return
         losses = [_selection_loss(lattice, q) for q in candidates]
         z = candidates[int(np.argmin(losses))].subset
-        loss = float(lattice.nodes[z].answer_cost.mean()) + lattice.weighted_price(z)  # type: ignore[union-attr]
+        loss = data.mean(lattice.nodes[z].answer_cost) + lattice.weighted_price(z)  # type: ignore[arg-type]
         best, n_failed = (loss, 0) if loss < best else (best, n_failed + 1)
 
 
 def _selection_loss(lattice: Lattice, node: Node) -> float:
     """The loss of answering at a node, plus a share of its log-loss, which varies where errors do not."""
-    proba, y = _proba(node), lattice.data.y
-    log_loss = -np.log(np.maximum(proba[np.arange(len(y)), y], const.MIN_PROBA)).mean()
+    data, proba = lattice.data, _proba(node)
+    log_loss = -data.mean(np.log(np.maximum(proba[np.arange(len(data.y)), data.y], const.MIN_PROBA)))
     price = lattice.weighted_price(node.subset)
-    return float(node.answer_cost.mean() + const.CHAIN_LOG_LOSS_WEIGHT * log_loss + price)  # type: ignore[union-attr]
+    return data.mean(node.answer_cost) + const.CHAIN_LOG_LOSS_WEIGHT * log_loss + price  # type: ignore[arg-type]
 
 
 def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CONTEXTS) -> None:
@@ -88,7 +89,7 @@ def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CO
     n_entries = data.columns.size * rules.n_acquisitions * data.n_classes
     if n_entries > const.MAX_CONTEXT_ENTRIES or lattice.nodes[z].cross_fit is None:
         return
-    proba = _proba(lattice.nodes[z])
+    proba, weight = _proba(lattice.nodes[z]), data.weighted(np.ones(len(data.y)))
     gains = screening.context_gains(data, rules, proba)
     gains[list(z)] = 0
     for j in np.argsort(-gains, kind="stable")[:n_contexts].tolist():
@@ -98,7 +99,7 @@ def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CO
         if gains[j] <= const.MIN_CONTEXT_GAIN or q == z or q not in lattice.nodes:
             continue
         legal, prices = lattice.moves.at(q)
-        for statistic in screening.statistics_by_cell(data, rules, j, proba, np.ones(len(data.y))):
+        for statistic in screening.statistics_by_cell(data, rules, j, proba, weight):
             best = screening.rank_acquisitions(statistic, prices, legal)[: const.N_AFTER_CONTEXT]
             lattice.add_acquisitions(q, best)
             for k in best[:1]:  # similar acquisitions may predict better together
@@ -117,7 +118,7 @@ def _add_tree_paths(lattice: Lattice) -> None:
         min_samples_leaf=const.CART_MIN_LEAF_ROWS,
         random_state=data.seed,
     )
-    tree = cart.fit(data.columns[:, :, 0], data.y).tree_
+    tree = cart.fit(data.columns[:, :, 0], data.y, sample_weight=data.weight).tree_
     paths: dict[Subset, None] = {}
     queue: list[tuple[int, Subset]] = [(0, ())]
     while queue:
@@ -139,10 +140,13 @@ def add_smaller_subsets(lattice: Lattice, policy: SweepPolicy) -> None:
     """
     passed = [z for z in policy.arrivals if lattice.nodes[z].cross_fit is None and policy.arrivals[z].any()]
     lattice.add_subsets(passed[: const.MAX_SMALLER_SUBSETS])
-    n_ends = {z: int((policy.arrivals[z] & (policy.choices[z].next_child < 0)).sum()) for z in policy.arrivals}
+    data = lattice.data
+    ends = {
+        z: float(data.weighted(policy.arrivals[z] & (policy.choices[z].next_child < 0)).sum()) for z in policy.arrivals
+    }
     n_added = 0
-    for z in sorted(n_ends, key=lambda q: (-n_ends[q], q)):
-        for j in z if n_ends[z] and len(z) > 1 else ():
+    for z in sorted(ends, key=lambda q: (-ends[q], q)):
+        for j in z if ends[z] and len(z) > 1 else ():
             order = lattice.acquisition_order(tuple(k for k in z if k != j))
             node = lattice.nodes.get(extended((), order or ()))
             missing = node is None or node.cross_fit is None

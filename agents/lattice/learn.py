@@ -36,10 +36,11 @@ class TrainingResult(NamedTuple):
     history: list[dict[str, float]]
 
 
-def prepare_data(dataset: Dataset, rng: np.random.Generator) -> TrainingData:
+def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.float64] | None = None) -> TrainingData:
     """The training data with folds, more of them for fewer rows, so that each model sees almost all rows.
 
     Rows of one group (``row_groups``) are in one fold; otherwise the out-of-fold probabilities would be optimistic.
+    ``weight``, float64 (n_samples,) with mean 1, are the weights of the rows; None for equal ones.
     """
     n, n_classes = dataset.n_samples, dataset.n_classes
     size = n * (1 if n_classes == 2 else n_classes)
@@ -50,7 +51,7 @@ def prepare_data(dataset: Dataset, rng: np.random.Generator) -> TrainingData:
         if dataset.row_groups.max() == 0:
             raise ValueError(f"all training rows of {dataset.name!r} are in one row group, but training needs two")
         folds = grouped_folds(dataset.y, dataset.row_groups, n_folds, rng)
-    return TrainingData(dataset.X, dataset.y, n_classes, folds, int(rng.integers(2**31)))
+    return TrainingData(dataset.X, dataset.y, n_classes, folds, int(rng.integers(2**31)), weight)
 
 
 def learn(
@@ -74,7 +75,7 @@ def learn(
         Classifiers that are already cross-fitted; new ones are added. They depend neither on prices nor error costs.
     """
     if beta is None:
-        beta = next(share for limit, share in EXPECTED_COST_SHARE.items() if len(data.y) <= limit)
+        beta = next(share for limit, share in EXPECTED_COST_SHARE.items() if data.effective_size <= limit)
     lattice = Lattice(data, rules, beta, run, classifiers)
     add_initial_subsets(lattice)
     policy, history = SweepPolicy(lattice, None, kappa), []
@@ -108,7 +109,7 @@ def refit(policy: SweepPolicy, run: TaskRunner) -> LatticePolicy:
         theta: NDArray = np.zeros(0)
         if choice.mode == ADAPTIVE:
             obtainable = lattice.obtainable[:, [j for j, _, _ in choice.children]]
-            weight = policy.arrivals[z] + REGRESSION_BASE_WEIGHT
+            weight = data.weighted(policy.arrivals[z] + REGRESSION_BASE_WEIGHT)
             theta = state_features(lattice, lattice.nodes[z]).fit(choice.advantage, weight, obtainable)  # type: ignore[arg-type]
         mode = choice.mode if choice.children else STOP
         decisions.append(SubsetRules(mode, [(j, place[q]) for j, q, _ in choice.children], theta))

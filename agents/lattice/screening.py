@@ -90,7 +90,7 @@ def context_gains(data: TrainingData, rules: Rules, proba: NDArray[np.float64]) 
 
     An acquisition can have a high gain even if it is uninformative on its own.
     """
-    weight = np.ones(len(proba))
+    weight = data.weighted(np.ones(len(proba)))
     without = score_statistics(data, rules, proba, weight).max(initial=0.0)
     within = [
         sum(float(np.max(s)) for s in statistics_by_cell(data, rules, j, proba, weight))
@@ -105,14 +105,21 @@ def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.float6
     Each feature is reduced to the side of its median. The statistic of a set of features is Pearson's for the product
     of their sides, at most chi-squared distributed if the product is uninformative. To be accepted, it must exceed the
     statistics of all parts of the set, and a threshold that less than one pair and less than one triple are expected to
-    exceed by chance (Laurent and Massart, 2000, lemma 1).
+    exceed by chance (Laurent and Massart, 2000, lemma 1). Weights of rows are scaled to add up to the effective number
+    of rows, so that the statistics keep their distribution (Rao and Scott, 1981).
     """
     codes, middle = data.codes.T, np.median(data.codes, axis=1)
     above, not_below = codes > middle, codes >= middle
     even = np.abs(above.mean(axis=0) - 0.5) <= np.abs(not_below.mean(axis=0) - 0.5)
     sides = np.where(even, above, not_below) * 2.0
-    sides -= sides.mean(axis=0)  # not standardised: a rare value can help few rows only
-    residual = ((data.onehot - proba) / np.sqrt(proba.sum(axis=0))).T
+    weight = data.weight
+    if weight is None:
+        sides -= sides.mean(axis=0)  # not standardised: a rare value can help few rows only
+        residual = ((data.onehot - proba) / np.sqrt(proba.sum(axis=0))).T
+    else:
+        sides -= weight @ sides / weight.sum()
+        weight = weight * (data.effective_size / weight.sum())
+        residual = ((data.onehot - proba) * weight[:, None] / np.sqrt(weight @ proba)).T
     n_features, degrees = sides.shape[1], len(residual) - 1
 
     def threshold(t: float) -> float:

@@ -33,6 +33,8 @@ class TrainingData:
     n_classes : int
     fold : int64 (n_samples,), stratified; each probability used in learning is predicted out of fold
     seed : int, for the sampling of rows and columns of the trees
+    weight : float64 (n_samples,) with mean 1, or None for equal weights
+        All means over rows are weighted. Columns, bins and folds are not: they do not depend on weights.
     basis : Basis
     columns : float64 (n_samples, n_features, 4), z-scores and hinges
     codes : uint8 (n_features, n_samples), bins
@@ -46,6 +48,7 @@ class TrainingData:
     n_classes: int
     fold: NDArray[np.int64]
     seed: int
+    weight: NDArray[np.float64] | None = None
     basis: Basis = field(init=False)
     columns: NDArray[np.float64] = field(init=False)
     codes: NDArray[np.uint8] = field(init=False)
@@ -78,8 +81,21 @@ class TrainingData:
 
     def class_shares(self) -> NDArray[np.float64]:
         """Relative frequencies of the classes, all above 0, float64 (n_classes,)."""
-        counts = np.maximum(np.bincount(self.y, minlength=self.n_classes), const.MIN_CLASS_COUNT)
+        counts = np.maximum(np.bincount(self.y, self.weight, minlength=self.n_classes), const.MIN_CLASS_COUNT)
         return counts / counts.sum()
+
+    @property
+    def effective_size(self) -> float:
+        """Kish's effective number of rows, (sum w)^2 / sum w^2."""
+        return len(self.y) if self.weight is None else float(self.weight.sum() ** 2 / (self.weight @ self.weight))
+
+    def weighted(self, values: NDArray) -> NDArray:
+        """``values`` (n_samples,) times the weights."""
+        return values if self.weight is None else values * self.weight
+
+    def mean(self, values: NDArray) -> float:
+        """The weighted mean of ``values`` (n_samples,)."""
+        return float(values.mean() if self.weight is None else self.weight @ values / self.weight.sum())
 
 
 class SubsetClassifier(NamedTuple):
@@ -149,7 +165,7 @@ def cross_fit(data: TrainingData, features: NDArray[np.int64]) -> CrossFit:
     """Cross-fit the classifier of a subset, and choose blend and temperature by the out-of-fold log-loss."""
     if not len(features):
         return CrossFit(np.tile(data.class_shares(), (len(data.y), 1)), 0.0, 1.0)
-    fold, weight = data.fold, _row_weights(data, features)
+    fold, weight = data.fold, _subset_row_weights(data, features)
     in_fold = fold[None] == np.arange(data.n_folds)[:, None]
     H, _ = _logistic_columns(data, features)
     theta = fit_logistic(H, data.onehot, np.where(in_fold, 0.0, weight))[fold]
@@ -173,7 +189,7 @@ def fit_classifier(data: TrainingData, features: NDArray[np.int64], cross_fitted
         no_trees = SmallForest(np.zeros((0, 1), np.int32), np.zeros((0, 1), np.uint8), np.zeros((0, 2)))
         start_score = np.zeros(data.n_outputs)
         return SubsetClassifier(features, np.log(data.class_shares())[None], start_score, no_trees, 0.0, 1.0)
-    weight = _row_weights(data, features)
+    weight = _subset_row_weights(data, features)
     H, varies = _logistic_columns(data, features)
     coefficients = np.zeros((1 + len(varies), data.n_classes))
     coefficients[np.append(True, varies)] = fit_logistic(H, data.onehot, weight[None])[0]
@@ -182,9 +198,9 @@ def fit_classifier(data: TrainingData, features: NDArray[np.int64], cross_fitted
     return SubsetClassifier(features, coefficients, start_score, forest, cross_fitted.blend, cross_fitted.temperature)
 
 
-def _row_weights(data: TrainingData, features: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weights of the rows, float64 (n_samples,): small for rows without all of the values."""
-    return np.where(np.isnan(data.X[:, features]).any(axis=1), const.MISSING_ROW_WEIGHT, 1.0)
+def _subset_row_weights(data: TrainingData, features: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Weights of the rows, float64 (n_samples,): their own, smaller for rows without all of the values."""
+    return data.weighted(np.where(np.isnan(data.X[:, features]).any(axis=1), const.MISSING_ROW_WEIGHT, 1.0))
 
 
 def _logistic_columns(data: TrainingData, features: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

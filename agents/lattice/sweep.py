@@ -84,7 +84,7 @@ class SweepPolicy:
     def _choose(self, node: Node, arrived: NDArray[np.bool_]) -> Choice:
         """The mode and children of lowest weighted loss, where adaptive modes have ``kappa`` standard errors more."""
         n, answer_cost = len(arrived), node.answer_cost
-        weight = np.where(arrived, ARRIVED_WEIGHT, ABSENT_WEIGHT)
+        weight = self.lattice.data.weighted(np.where(arrived, ARRIVED_WEIGHT, ABSENT_WEIGHT))
         candidates = self.lattice.children(node.subset)
         if not candidates:
             return Choice(STOP, [], np.full(n, -1), answer_cost, None)  # type: ignore[arg-type]
@@ -104,7 +104,8 @@ class SweepPolicy:
             fixed = go_on
         advantage = returns - answer_cost[:, None]
         features = state_features(self.lattice, node)
-        predicted = features.cross_predict(advantage, arrived + REGRESSION_BASE_WEIGHT, obtainable)
+        regression_weight = self.lattice.data.weighted(arrived + REGRESSION_BASE_WEIGHT)
+        predicted = features.cross_predict(advantage, regression_weight, obtainable)
         predicted = np.where(obtainable, predicted, np.inf)
         best, lowest_loss = fixed, min(loss_of_stopping, loss_of_going_on)
         for m in sorted({len(children), 1}, reverse=True):
@@ -129,11 +130,11 @@ class SweepPolicy:
 
     @property
     def loss(self) -> float:
-        """Mean loss of the training rows. It is optimistic: the subsets were selected on it."""
-        return float(self.choices[()].value.mean())
+        """Weighted mean loss of the training rows. It is optimistic: the subsets were selected on it."""
+        return self.lattice.data.mean(self.choices[()].value)
 
     def usage(self) -> dict[str, float]:
-        """Means over the training rows, out of fold: features used, and their cost in the unit of ``costs``."""
+        """Weighted means over the training rows, out of fold: features used, and their cost in units of ``costs``."""
         lattice = self.lattice
         n_features, cost = np.zeros(len(lattice.data.y)), np.zeros(len(lattice.data.y))
         for z, choice in self.choices.items():
@@ -141,10 +142,13 @@ class SweepPolicy:
             n_features[ends] = (~np.isnan(lattice.data.X[np.ix_(ends, lattice.nodes[z].features)])).sum(axis=1)
             for k, (j, _, _) in enumerate(choice.children):
                 cost[self.arrivals[z] & (choice.next_child == k)] += lattice.moves.price(z, j)
-        return {"features": float(n_features.mean()), "cost": float(cost.mean())}
+        return {"features": lattice.data.mean(n_features), "cost": lattice.data.mean(cost)}
 
     def possible_saving(self, node: Node) -> NDArray[np.float64]:
-        """An upper estimate of what further children of a node could save, float64 (n_samples,), 0 for absent rows."""
+        """An upper estimate of what further children of a node could save, float64 (n_samples,), 0 for absent rows.
+
+        It is multiplied by the weights of the rows.
+        """
         z = node.subset
         choice, (legal, prices) = self.choices[z], self.lattice.moves.at(z)
         if not legal.any():
@@ -155,7 +159,7 @@ class SweepPolicy:
             node.answer_cost - price,  # type: ignore[operator]
             GO_ON_SHARE * (choice.value - price),
         )
-        return np.maximum(saving, 0.0) * self.arrivals[z]
+        return self.lattice.data.weighted(np.maximum(saving, 0.0) * self.arrivals[z])
 
     def reachable(self) -> list[Subset]:
         """The subsets that the policy can reach from the empty one, smallest first."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal, Unpack
 
+from numpy.typing import ArrayLike
+
 from agents.base import BaseAgentClassifier
 from agents.model_file import Labels
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI
+from agents.weights import training_rows
 from fsgym.env import DatumWiseEnv
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
@@ -22,7 +25,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
     ----------
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
-    n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, n_jobs, random_state
+    n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, class_weight, n_jobs, random_state
         As in ``agents.RCPI``.
     budget, budget_cost, costs, error_costs, groups, ...
         All options of ``fsgym.Rules``, with the same defaults. Prices by name use the column names, or
@@ -68,6 +71,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         mixture: Literal["trajectory", "decision"] = "trajectory",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
+        class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         **rule_options: Unpack[RuleOptionsButLam],
@@ -80,18 +84,22 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.mixture: Literal["trajectory", "decision"] = mixture
         self.n_rollouts = n_rollouts
         self.select: Literal["best", "last"] = select
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> DatumWiseClassifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> DatumWiseClassifier:
         """Train on a table ``X`` and labels ``y`` (n_samples,), or on a ``Dataset``.
 
         ``X`` is an array or DataFrame (n_samples, n_columns), with NaN where a value is unavailable. Text, category and
         bool columns of a DataFrame are encoded; dates, identifiers and other suspicious columns raise ValueError.
+
+        ``sample_weight`` (n_samples,), at least 0, are weights of the rows, see ``agents.RCPI``.
         """
         dataset, rules = self._task(X, y)
+        weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
         agent = RCPI(
-            DatumWiseEnv(dataset, rules),
+            DatumWiseEnv(weighted_rows, rules),
             n_iterations=self.n_iterations,
             states_per_sample=self.states_per_sample,
             alpha=self.alpha,
@@ -99,6 +107,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
             mixture=self.mixture,
             n_rollouts=self.n_rollouts,
             select=self.select,
+            sample_weight=weight,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from agents import model_file
 from agents.limits import MAX_LOSS
@@ -19,13 +19,15 @@ from agents.rcpi.kernels import EXCLUDED_SCORE, padded
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
-from agents.rcpi.sampling import sample_states
+from agents.rcpi.sampling import EQUAL_SHARES, sample_states
+from agents.weights import training_rows
 from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
 from fsgym.dataset import Dataset
-from fsgym.evaluation import evaluate
+from fsgym.evaluation import Evaluation, evaluate
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
 from fsgym.trajectories import Trajectories
+from fsgym.weights import cumulative_shares
 
 Callback = Callable[[dict[str, float]], "bool | None"]
 TRAINING_SHARE = 0.8  # of the rows, with ``patience``; the others are held out. By hand
@@ -67,6 +69,13 @@ class RCPI:
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.
     tol : float, default 1e-4
+    class_weight : None, "balanced" or mapping label -> weight, default None
+        Weights of the classes, as in scikit-learn; a class without an entry has weight 1.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the rows of the data set, at least 0. The weight of a row is its own times that of its class.
+        Training states are sampled with a probability proportional to the weight of their row, and all means over rows
+        are weighted: the losses that select a policy and the figures of ``history``. A constant factor changes nothing;
+        rows with weight 0 are left out.
     n_jobs : int, optional
         Number of threads, as in scikit-learn. Results do not depend on it.
     random_state : int, numpy Generator or RandomState, optional
@@ -107,6 +116,8 @@ class RCPI:
         select: Literal["best", "last"] = "best",
         patience: int | None = None,
         tol: float = 1e-4,
+        class_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> None:
@@ -131,7 +142,7 @@ class RCPI:
             raise ValueError(f"mixture must be 'decision' or 'trajectory', got {brief(mixture)}")
         if not isinstance(select, str) or select not in ("best", "last"):
             raise ValueError(f"select must be 'best' or 'last', got {brief(select)}")
-        self.dataset: Dataset = inner.dataset
+        self.dataset, self.weight = training_rows(inner.dataset, class_weight, sample_weight)
         self.rules: Rules = inner.rules
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
@@ -150,8 +161,8 @@ class RCPI:
         ----------
         callback : callable, optional
             Called after each iteration with a dict of numbers: iteration, loss, accuracy and n_acquisitions (of the
-            new policy on the training data, or on the held-out rows with ``patience``), best_loss, seconds. Training
-            stops if it returns False.
+            new policy on the training data, or on the held-out rows with ``patience``; weighted means), best_loss,
+            seconds. Training stops if it returns False.
         progress_bar : bool, default False
 
         Returns
@@ -162,9 +173,8 @@ class RCPI:
             raise ValueError("this agent was loaded without an environment; use RCPI.load(path, env) to train it")
         rng = generator_of(self.random_state)
         rules, alpha = self.rules, self.alpha
-        train, evaluation = self.dataset, self.dataset
-        if self.patience is not None:
-            train, evaluation = self.dataset.split(TRAINING_SHARE, int(rng.integers(2**31)))
+        (train, weight), (evaluation, evaluation_weight) = self._parts(rng)
+        shares = EQUAL_SHARES if weight is None else cumulative_shares(weight)
         scaling = Scaling.fit(train.X)
         values = scaling.apply(train.X)
         n_states = max(1, round(self.states_per_sample * train.n_samples))
@@ -176,7 +186,7 @@ class RCPI:
             for t in range(1, self.n_iterations + 1):
                 began = time.perf_counter()
                 seeds = rng.integers(2**63, size=2)
-                states = sample_states(train.X, rules, n_states, int(seeds[0]))
+                states = sample_states(train.X, rules, n_states, int(seeds[0]), shares)
                 returns, legal = rollout_returns(
                     states,
                     train,
@@ -195,30 +205,29 @@ class RCPI:
                 )
 
                 if t == 1 and self.select == "best":  # the first candidate acquires nothing
-                    self.policy = _best_constant_policy(weights, intercepts, train, scaling, rules)
-                    best_loss = evaluate(self.policy, evaluation, rules).loss
+                    self.policy = _best_constant_policy(weights, intercepts, train, weight, scaling, rules)
+                    best_loss = _means(evaluate(self.policy, evaluation, rules), evaluation_weight)["loss"]
                 policy = LinearPolicy(weights, intercepts, scaling, rules)
-                result = evaluate(policy, evaluation, rules)
-                n_stale = 0 if result.loss < best_loss - self.tol else n_stale + 1
-                if self.select == "last" or result.loss < best_loss:
+                result = _means(evaluate(policy, evaluation, rules), evaluation_weight)
+                n_stale = 0 if result["loss"] < best_loss - self.tol else n_stale + 1
+                if self.select == "last" or result["loss"] < best_loss:
                     self.policy = policy
-                best_loss = min(best_loss, result.loss)
-                self.history.append(
-                    {
-                        "iteration": t,
-                        "loss": result.loss,
-                        "accuracy": result.accuracy,
-                        "n_acquisitions": result.n_acquisitions,
-                        "best_loss": best_loss,
-                        "seconds": time.perf_counter() - began,
-                    }
-                )
+                best_loss = min(best_loss, result["loss"])
+                seconds = time.perf_counter() - began
+                self.history.append({"iteration": t, **result, "best_loss": best_loss, "seconds": seconds})
                 tick()
                 if callback is not None and callback(dict(self.history[-1])) is False:
                     break
                 if self.patience is not None and n_stale >= self.patience:
                     break
         return self
+
+    def _parts(self, rng: np.random.Generator) -> list[tuple[Dataset, NDArray[np.float64] | None]]:
+        """The rows to train on and those to evaluate on, which differ with ``patience``, each with their weights."""
+        if self.patience is None:
+            return [(self.dataset, self.weight)] * 2
+        parts = self.dataset.split_index(TRAINING_SHARE, int(rng.integers(2**31)))
+        return [(self.dataset.rows(rows), None if self.weight is None else self.weight[rows]) for rows in parts]
 
     def predict(
         self,
@@ -294,11 +303,26 @@ class RCPI:
         return self.policy
 
 
+def _means(result: Evaluation, weight: NDArray[np.float64] | None) -> dict[str, float]:
+    """Weighted means over the rows of an evaluation: loss, accuracy, n_acquisitions."""
+    if weight is None:
+        return {name: getattr(result, name) for name in ("loss", "accuracy", "n_acquisitions")}
+    n_acquisitions = (result.trajectories.order >= 0).sum(axis=1)  # type: ignore[union-attr]
+    by_row = {"loss": result.losses, "accuracy": result.answers == result.dataset.y, "n_acquisitions": n_acquisitions}
+    return {name: float(weight @ values / weight.sum()) for name, values in by_row.items()}
+
+
 def _best_constant_policy(
-    weights: NDArray[np.float32], intercepts: NDArray[np.float32], train: Dataset, scaling: Scaling, rules: Rules
+    weights: NDArray[np.float32],
+    intercepts: NDArray[np.float32],
+    train: Dataset,
+    weight: NDArray[np.float64] | None,
+    scaling: Scaling,
+    rules: Rules,
 ) -> LinearPolicy:
-    """The policy that acquires nothing and always answers the class with the lowest mean error cost."""
-    shares = np.bincount(train.y, minlength=train.n_classes) / train.n_samples
+    """The policy that acquires nothing and always answers the class with the lowest weighted mean error cost."""
+    total = train.n_samples if weight is None else weight.sum()
+    shares = np.bincount(train.y, weight, minlength=train.n_classes) / total
     scores = np.full_like(intercepts, EXCLUDED_SCORE)
     scores[rules.n_acquisitions :] = -(rules.error_costs @ shares)
     return LinearPolicy(np.zeros_like(weights), scores, scaling, rules)

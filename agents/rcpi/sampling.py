@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.rcpi.kernels import next_state, random_integer, random_stream
+from agents.rcpi.kernels import next_state, random_fraction, random_integer, random_stream
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 
@@ -30,8 +30,16 @@ class States(NamedTuple):
     taken: NDArray[np.bool_]
 
 
-def sample_states(X: NDArray[np.float32], rules: Rules, n_states: int, seed: int) -> States:
+EQUAL_SHARES = np.zeros(0)  # of all rows
+
+
+def sample_states(
+    X: NDArray[np.float32], rules: Rules, n_states: int, seed: int, shares: NDArray[np.float64] = EQUAL_SHARES
+) -> States:
     """Sample states: x is uniform over the rows of ``X``, and z is a random set of acquisitions.
+
+    With ``shares``, float64 (n_samples,), as ``fsgym.weights.cumulative_shares`` returns them, the probability of a row
+    is proportional to its weight.
 
     Without a budget, each available acquisition is in the set with probability 1/2, as in the paper. With a budget
     that would exhaust it in nearly every state, where no acquisition is legal and nothing can be learnt; instead the
@@ -52,7 +60,7 @@ def sample_states(X: NDArray[np.float32], rules: Rules, n_states: int, seed: int
         np.zeros((n_states, J), bool),
     )
     tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
-    _sample(seed, budgeted, X, tables, states, rules.blank_state(), np.empty(J, np.int64))
+    _sample(seed, budgeted, X, shares, tables, states, rules.blank_state(), np.empty(J, np.int64))
     return states
 
 
@@ -67,11 +75,24 @@ def _write_legal(pool, t, state):
     return n
 
 
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _first_above(shares, u):
+    """The first row whose cumulative share is above u."""
+    low, high = 0, shares.size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if shares[middle] > u:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @njit(cache=True, nogil=True, _nrt=False)
-def _sample(seed, budgeted, X, t, states, state, pool):
+def _sample(seed, budgeted, X, shares, t, states, state, pool):
     for s in range(states.rows.size):
         random = next_state(random_stream(seed, s))
-        row = random_integer(random, len(X))
+        row = _first_above(shares, random_fraction(random)) if shares.size > 0 else random_integer(random, len(X))
         states.rows[s] = row
         mdp.start(t, state, 0, X, row)
         size = 0

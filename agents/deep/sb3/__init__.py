@@ -5,7 +5,15 @@ from fsgym.extras import require
 require("rl", "agents.deep.sb3")
 
 from agents.deep.sb3.dqn import MaskedDQN, MaskedReplayBuffer  # noqa: E402
-from agents.deep.sb3.training import SETTINGS, Settings, make_model, rebuilt, trained, training_context  # noqa: E402
+from agents.deep.sb3.training import (  # noqa: E402
+    SETTINGS,
+    ModelArguments,
+    Settings,
+    make_model,
+    rebuilt,
+    trained,
+    training_context,
+)
 from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards  # noqa: E402
 
 __all__ = [
@@ -13,6 +21,7 @@ __all__ = [
     "DatumWiseVecEnv",
     "MaskedDQN",
     "MaskedReplayBuffer",
+    "ModelArguments",
     "ScaledRewards",
     "Settings",
     "make_model",

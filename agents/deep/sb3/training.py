@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor
@@ -66,6 +66,7 @@ def make_model(
     hidden: Sequence[int] = (64, 64),
     options: Mapping[str, Any] | None = None,
     seed: int | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Any:
     """Create an algorithm of Stable-Baselines3 for an environment of this package.
 
@@ -87,6 +88,8 @@ def make_model(
     options : mapping, optional
         Arguments of the algorithm's class that replace those of ``SETTINGS``, such as ``tensorboard_log``.
     seed : int, optional
+    sample_weight : array-like of shape (n_samples,), optional
+        Episodes start on a row of the data set with a probability proportional to its weight.
 
     Raises
     ------
@@ -112,6 +115,7 @@ def make_model(
         rules,
         settings.num_envs if num_envs is None else num_envs,
         autoreset_mode=AutoresetMode.SAME_STEP,
+        sample_weight=sample_weight,
     )
     largest_cost = float(np.abs(rules.error_costs).max()) or 1.0
     venv = ScaledRewards(VecMonitor(DatumWiseVecEnv(envs)), 1.0 / largest_cost)
@@ -124,15 +128,22 @@ def make_model(
     return settings.algorithm("MlpPolicy", venv, seed=seed, **arguments)
 
 
+class ModelArguments(NamedTuple):
+    """The arguments of ``make_model`` after the environment."""
+
+    num_envs: int | None
+    hidden: Sequence[int]
+    options: Mapping[str, Any] | None
+    seed: int
+    sample_weight: NDArray[np.float64] | None = None
+
+
 def trained(
     algorithm: str,
     env: Any,
+    arguments: ModelArguments,
     *,
     total_timesteps: int | None,
-    num_envs: int | None,
-    hidden: Sequence[int],
-    options: Mapping[str, Any] | None,
-    seed: int,
     progress_bar: bool = False,
 ) -> dict[str, NDArray[np.float32]]:
     """Create an algorithm by ``make_model`` and train it; return the arrays of its network for ``NetworkPolicy``.
@@ -143,10 +154,10 @@ def trained(
     steps = find_settings(algorithm).total_timesteps if total_timesteps is None else total_timesteps
     if not is_integer(steps) or steps < 1:
         raise ValueError(f"total_timesteps must be a whole number, 1 or more, got {brief(steps)}")
-    if isinstance(options, Mapping) and "policy_kwargs" in options:
+    if isinstance(arguments.options, Mapping) and "policy_kwargs" in arguments.options:
         raise ValueError("options must not contain policy_kwargs, since hidden defines the network; use hidden")
     with training_context():
-        model = make_model(algorithm, env, num_envs=num_envs, hidden=hidden, options=options, seed=seed)
+        model = make_model(algorithm, env, **arguments._asdict())
         model.learn(int(steps), progress_bar=progress_bar)
     state = model.policy.state_dict().items()
     return {name: array.cpu().numpy().copy() for name, array in state if TARGET_NETWORK not in name}
