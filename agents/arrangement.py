@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names
 from fsgym.rules import Rules
@@ -48,8 +49,9 @@ class Arrangement(NamedTuple):
         """The rows of a data set, in the order of the policy and without its groups and prices."""
         if self.is_identity:
             return dataset
-        names = [dataset.feature_names[i] for i in self.features]
-        return dataset.replace(X=dataset.X[:, self.features], feature_names=names, groups=None, image_shape=None)
+        first = {features.start: column for column, features in zip(dataset.columns, dataset.columns.features)}
+        columns = Columns([first[i] for i in self.features.tolist() if i in first])
+        return dataset.replace(X=dataset.X[:, self.features], columns=columns, groups=None, image_shape=None)
 
     def rules(self, rules: Rules) -> Rules:
         """The user's rules in the order of the policy."""

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
-from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, is_frame, same_kind
+from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
 from fsgym.checks import check_groups
@@ -25,7 +25,7 @@ from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names, groups_by_name
 from fsgym.rules import RuleOptions, Rules
-from fsgym.rules.labels import describe_error_costs
+from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS
 from fsgym.trajectories import EpisodeTable, Trajectories
 
@@ -296,7 +296,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     def _labels(self) -> model_file.Labels:
         """Everything in user terms, for the header of a model file."""
         named = hasattr(self, "feature_names_in_")
-        return model_file.Labels(self.classes_, self.columns_, named, self.arrangement_, self.training_data_)
+        return model_file.Labels(self.classes_, self.columns_, named, self.arrangement_, self.training_data_, {})
 
     def _restore(self, policy: Any, header: dict[str, Any], labels: model_file.Labels) -> None:
         """Set the fitted attributes from a model file; one of ``DAMAGE_ERRORS`` if they do not fit."""

@@ -28,11 +28,6 @@ def as_frame(X: Any) -> Any:
     return X
 
 
-def is_frame(X: Any) -> bool:
-    """Whether it is a pandas DataFrame, without importing pandas."""
-    return hasattr(X, "columns") and hasattr(X, "iloc")
-
-
 def has_names(X: Any) -> bool:
     """Whether the columns of a DataFrame have names.
 

@@ -140,6 +140,7 @@ class Labels(NamedTuple):
     named : bool, whether the columns have names
     arrangement : Arrangement of the policy
     training_data : where the training data came from, or None
+    expected : figures by name that training expects on other rows, such as the mean cost
     """
 
     classes: NDArray
@@ -147,6 +148,7 @@ class Labels(NamedTuple):
     named: bool
     arrangement: Arrangement
     training_data: dict[str, Any] | None
+    expected: dict[str, float]
 
 
 def labels_as_json(labels: Labels) -> dict[str, Any]:
@@ -159,6 +161,7 @@ def labels_as_json(labels: Labels) -> dict[str, Any]:
         "features": labels.arrangement.features.tolist(),
         "acquisitions": labels.arrangement.acquisitions.tolist(),
         "training_data": labels.training_data,
+        "expected": labels.expected,
     }
 
 
@@ -176,7 +179,10 @@ def read_labels(header: Mapping[str, Any], rules: Rules) -> Labels:
     training_data = header["training_data"]
     if training_data is not None and not isinstance(training_data, dict):
         raise ValueError("the description of the training data must be a JSON object")
-    return Labels(classes, columns, named, arrangement, training_data)
+    expected = header["expected"]
+    if not isinstance(expected, dict) or not all(isinstance(v, int | float) for v in expected.values()):
+        raise ValueError("the expected figures must be numbers by name")
+    return Labels(classes, columns, named, arrangement, training_data, expected)
 
 
 def _permutation(values: Any, n: int) -> NDArray[np.int64]:

@@ -74,6 +74,9 @@ class LatticeClassifier(BaseAgentClassifier):
     feature_names_in_ : array of str, if ``X`` had column names
     lam_ : float
         The value of lambda that was used: ``lam``, or the one found for the target.
+    expected_cost_, expected_n_features_ : float
+        Means over the training rows, out of fold: the cost of a row's acquisitions, in the unit of ``costs``, and the
+        number of features used. They are what a target limits.
     rules_ : Rules
     policy_ : LatticePolicy
     history_ : list of dict
@@ -106,6 +109,8 @@ class LatticeClassifier(BaseAgentClassifier):
     policy_class = LatticePolicy
 
     policy_: LatticePolicy
+    expected_cost_: float | None
+    expected_n_features_: float | None
 
     @takes_rule_options
     def __init__(
@@ -213,6 +218,8 @@ class LatticeClassifier(BaseAgentClassifier):
                     )
                 model._set_policy(refit(result.policy, run))
                 model.history_, model.lam_ = result.history, model.rules_.lam
+                usage = result.policy.usage()
+                model.expected_cost_, model.expected_n_features_ = usage["cost"], usage["features"]
 
     def predict_proba(self, X: Any, *, missing_columns: MissingColumns = "error") -> NDArray[np.float64]:
         """Class probabilities given the acquired values, float64 (n_samples, n_classes).
@@ -226,3 +233,9 @@ class LatticeClassifier(BaseAgentClassifier):
     def _restore(self, policy: LatticePolicy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
         self.lam_, self.history_ = policy.rules.lam, []
+        self.expected_cost_ = labels.expected.get("cost")
+        self.expected_n_features_ = labels.expected.get("n_features")
+
+    def _labels(self) -> Labels:
+        expected = {"cost": self.expected_cost_, "n_features": self.expected_n_features_}
+        return super()._labels()._replace(expected={k: v for k, v in expected.items() if v is not None})

@@ -51,7 +51,8 @@ def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.
         if dataset.row_groups.max() == 0:
             raise ValueError(f"all training rows of {dataset.name!r} are in one row group, but training needs two")
         folds = grouped_folds(dataset.y, dataset.row_groups, n_folds, rng)
-    return TrainingData(dataset.X, dataset.y, n_classes, folds, int(rng.integers(2**31)), weight)
+    column_of = None if dataset.columns.is_plain else dataset.columns.column_of
+    return TrainingData(dataset.X, dataset.y, n_classes, folds, int(rng.integers(2**31)), weight, column_of)
 
 
 def learn(

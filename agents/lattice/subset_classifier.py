@@ -35,6 +35,7 @@ class TrainingData:
     seed : int, for the sampling of rows and columns of the trees
     weight : float64 (n_samples,) with mean 1, or None for equal weights
         All means over rows are weighted. Columns, bins and folds are not: they do not depend on weights.
+    column_of : int64 (n_features,), the column of the table that each feature encodes; None: each is a column
     basis : Basis
     columns : float64 (n_samples, n_features, 4), z-scores and hinges
     codes : uint8 (n_features, n_samples), bins
@@ -49,6 +50,7 @@ class TrainingData:
     fold: NDArray[np.int64]
     seed: int
     weight: NDArray[np.float64] | None = None
+    column_of: NDArray[np.int64] | None = None
     basis: Basis = field(init=False)
     columns: NDArray[np.float64] = field(init=False)
     codes: NDArray[np.uint8] = field(init=False)
@@ -88,6 +90,12 @@ class TrainingData:
     def effective_size(self) -> float:
         """Kish's effective number of rows, (sum w)^2 / sum w^2."""
         return len(self.y) if self.weight is None else float(self.weight.sum() ** 2 / (self.weight @ self.weight))
+
+    def one_per_column(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The features without all but the first of each column, whose features are available together."""
+        if self.column_of is None:
+            return features
+        return features[np.unique(self.column_of[features], return_index=True)[1]]
 
     def weighted(self, values: NDArray) -> NDArray:
         """``values`` (n_samples,) times the weights."""

@@ -134,12 +134,16 @@ class SweepPolicy:
         return self.lattice.data.mean(self.choices[()].value)
 
     def usage(self) -> dict[str, float]:
-        """Weighted means over the training rows, out of fold: features used, and their cost in units of ``costs``."""
+        """Weighted means over the training rows, out of fold: features used, and their cost in units of ``costs``.
+
+        The features of one column count once.
+        """
         lattice = self.lattice
         n_features, cost = np.zeros(len(lattice.data.y)), np.zeros(len(lattice.data.y))
         for z, choice in self.choices.items():
             ends = self.arrivals[z] & (choice.next_child < 0)
-            n_features[ends] = (~np.isnan(lattice.data.X[np.ix_(ends, lattice.nodes[z].features)])).sum(axis=1)
+            columns = lattice.data.one_per_column(lattice.nodes[z].features)
+            n_features[ends] = (~np.isnan(lattice.data.X[np.ix_(ends, columns)])).sum(axis=1)
             for k, (j, _, _) in enumerate(choice.children):
                 cost[self.arrivals[z] & (choice.next_child == k)] += lattice.moves.price(z, j)
         return {"features": lattice.data.mean(n_features), "cost": lattice.data.mean(cost)}
