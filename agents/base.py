@@ -87,6 +87,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
     def _arrange(self, dataset: Dataset, rules: Rules) -> None:
         """Set everything that follows from the training data before the policy is trained."""
+        self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())

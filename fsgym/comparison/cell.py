@@ -227,7 +227,7 @@ def _evaluate_pair(inner: Any, whole: Any, parts: SplitParts, rules: Rules, spli
         "row": row,
         "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
         "usage": taken.mean(axis=0).tolist(),
-        "examples": _examples(result) if split == 0 and result.trajectories is not None else None,
+        "examples": _examples(result, parts.test) if split == 0 and result.trajectories is not None else None,
     }
 
 
@@ -269,7 +269,7 @@ def _seeded(candidate: Any, seed: int) -> Any:
     return estimator.set_params(**unseeded)
 
 
-def _examples(result: Evaluation) -> list[dict[str, Any]]:
+def _examples(result: Evaluation, dataset: Dataset) -> list[dict[str, Any]]:
     """Test rows at even ranks from the fewest to the most acquisitions, one misclassified row among them if any is."""
     assert result.trajectories is not None
     ranked = np.argsort(result.trajectories.lengths, kind="stable")
@@ -277,12 +277,15 @@ def _examples(result: Evaluation) -> list[dict[str, Any]]:
     wrong = np.flatnonzero(result.answers != result.dataset.y)
     if len(wrong) and not set(chosen) & set(wrong.tolist()):
         chosen[-1] = int(wrong[0])
-    return [_example(result, i) for i in chosen]
+    return [_example(result, dataset, i) for i in chosen]
 
 
-def _example(result: Evaluation, i: int) -> dict[str, Any]:
-    """The acquisitions of test row ``i`` in their order, with values and prices; its answer and its true class."""
-    dataset, rules = result.dataset, result.rules
+def _example(result: Evaluation, dataset: Dataset, i: int) -> dict[str, Any]:
+    """The acquisitions of test row ``i`` in their order, with values and prices; its answer and its true class.
+
+    ``dataset`` is the test part, with its names: the one of ``result`` may have those of a model fitted by position.
+    """
+    rules = result.rules
     assert result.trajectories is not None
     order = result.trajectories.order[i]
     order = order[order >= 0]

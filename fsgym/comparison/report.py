@@ -19,6 +19,7 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from fsgym.columns import Columns
 from fsgym.comparison import figures
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
-VALUES_SHOWN = 3  # of the features of one group, in an example
+VALUES_SHOWN = 3  # of the columns of one group, in an example
 
 
 class Picture(NamedTuple):
@@ -133,6 +134,10 @@ def _price_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
     return [Picture("lambda", "Sparsity against lambda", caption, png_of(ax))]
 
 
+def _has_target(params: dict[str, Any]) -> bool:
+    return "target_cost" in params or "target_features" in params
+
+
 def _error_unit(comparison: Comparison) -> str:
     """What the costs of errors count: misclassifications, if each error costs 1."""
     plain = (comparison.protocol.rules.error_costs == 1 - np.eye(comparison.protocol.dataset.n_classes)).all()
@@ -198,8 +203,24 @@ def examples_of(comparison: Comparison) -> list[dict[str, Any]]:
         )
         if outcome.examples:
             setting = settings_text(outcome.row["params"])
-            examples.append({"title": method.title, "setting": setting, "rows": outcome.examples})
+            columns = comparison.protocol.dataset.columns
+            cases = [
+                example | {"steps": [step | {"cells": _cells_as_text(step, columns)} for step in example["steps"]]}
+                for example in outcome.examples
+            ]
+            examples.append({"title": method.title, "setting": setting, "rows": cases})
     return examples
+
+
+def _cells_as_text(step: dict[str, Any], columns: Columns) -> list[tuple[str, str]]:
+    """The names and cells that a step revealed: by column, with units and levels, or else by feature."""
+    values = dict(step["values"])
+    cells = []
+    for column in columns:
+        names = column.feature_names
+        if all(name in values for name in names):
+            cells.append((column.name, column.text(np.array([values.pop(name) for name in names]))))
+    return cells + [(name, _value_text(value)) for name, value in values.items()]
 
 
 def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
@@ -211,7 +232,7 @@ def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"mean": mean_text, "setting": settings_text, "value": _value_text, "number": _number_text}
+    environment.filters |= {"mean": mean_text, "setting": settings_text, "number": _number_text}
     return environment
 
 
@@ -237,6 +258,7 @@ def render(comparison: Comparison, summary: Summary, pictures: list[Picture]) ->
         fitted=[m.title for m in comparison.methods if m.fitted],
         answer=best_in_words(summary, _titles(comparison), comparison.protocol.counted),
         error_unit=_error_unit(comparison),
+        targeting=[m.title for m in comparison.methods if any(_has_target(p) for p in m.params)],
         pictures=pictures,
         settings=summary.settings.to_dict("records"),
         within=_by_method(_mark_best(summary.within, "k", -summary.within["accuracy"]), "k"),
