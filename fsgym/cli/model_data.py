@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.checks import explain_unknown, listing
-from fsgym.cli.training_data import TrainingData, table_fingerprint
+from fsgym.cli.training_data import DataOrigin, table_fingerprint
 from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
 from fsgym.datasets.folder import LoadedDataset
@@ -35,14 +35,14 @@ class ModelData:
     path : Path of the model file
     classifier : of ``agents``
     given : Reading, the options of the command
-    trained_on : TrainingData, or None if the file does not say
+    trained_on : DataOrigin, or None if the file does not say
     columns : Columns of the model; odd cells of those that --numeric names are missing
     """
 
     path: Path
     classifier: Any
     given: Reading
-    trained_on: TrainingData | None
+    trained_on: DataOrigin | None
     columns: Columns
 
     @classmethod
@@ -52,7 +52,7 @@ class ModelData:
         classifier, reading = load_classifier(path), check_reading(Reading(**given))
         try:
             values = classifier.training_data_
-            trained_on = None if values is None else TrainingData.from_json(values)
+            trained_on = None if values is None else DataOrigin.from_json(values)
         except ValueError as error:
             raise ValueError(f"{path} is damaged: {error}") from None
         columns: Columns = classifier.columns_
@@ -83,9 +83,9 @@ class ModelData:
             table = read_file_for(self.columns, data, keep=others, decimal=self.given.decimal)
         return table, None
 
-    def rows_of(self, table: pd.DataFrame, data: str, missing_columns: MissingColumns) -> pd.DataFrame:
+    def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
         """The columns of the model, as its methods take them."""
-        chosen = select_columns(table, self.columns, data, missing_columns)
+        chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
         if not hasattr(self.classifier, "feature_names_in_"):  # fitted by position
             return chosen.set_axis(range(chosen.shape[1]), axis=1)
         return chosen
@@ -151,7 +151,7 @@ class LabelledData:
         return self.remark
 
 
-def read_labelled(opened: ModelData, data: str, data_dir: Path | None, missing_columns: MissingColumns) -> LabelledData:
+def read_labelled(opened: ModelData, data: str, data_dir: Path | None, missing_columns: str) -> LabelledData:
     """The data set that an argument names, with labels, and which of its rows were used in training."""
     reading, classes = opened.reading_of(data), opened.classifier.classes_
     table, loaded = opened.read(data, data_dir)

@@ -78,7 +78,7 @@ def train(
 
     Example: fsgym train patients.csv --target died --drop pid -o model.fsgym
     """
-    from fsgym.cli.training_data import TrainingData
+    from fsgym.cli.training_data import DataOrigin
     from fsgym.comparison.compare import writable_folder
     from fsgym.datasets.loading import part_index
 
@@ -94,7 +94,7 @@ def train(
     start = time.perf_counter()
     model.fit(loaded.dataset.rows(rows))
     seconds = time.perf_counter() - start
-    model.training_data_ = TrainingData.of(data, loaded.dataset, split, reading).to_json()
+    model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading).to_json()
     model.save(output)
     print(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
     _print_rules(model, "target_cost" if target_cost is not None else "target_features")

@@ -194,7 +194,7 @@ def read_task(
 
     listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
     names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
-    sign = {option: rules.get(option) for option in ("separator", "decimal")}
+    sign: dict[str, Any] = {option: rules.get(option) for option in ("separator", "decimal")}
     given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
     with warnings_printed():
         loaded = load_whole(data, given, data_dir, split)

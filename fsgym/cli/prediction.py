@@ -54,7 +54,7 @@ def predict(
     """
     from fsgym.cli.model_data import ModelData
     from fsgym.comparison.compare import writable_folder
-    from fsgym.datasets.model_tables import check_kept
+    from fsgym.datasets.model_tables import refuse_unknown_columns
 
     if output is not None:
         if output.suffix not in SUFFIXES_OF_OUTPUT:
@@ -67,7 +67,7 @@ def predict(
     opened = ModelData.open(model, given)
     with options.warnings_printed():
         table, _ = opened.read(data, data_dir, copied)
-        check_kept(copied, table, f"--keep, {data}")
+        refuse_unknown_columns(copied, table, f"--keep, {data}")
         rows = opened.rows_of(table, data, missing_columns)
         writer = Writer(opened.classifier, copied)
         with opened_output(output) as file:
@@ -143,7 +143,7 @@ class Writer:
             steps = [
                 {
                     "name": rules.names[j],
-                    "values": _cells_of(X[i], rules.groups[j], columns),
+                    "values": _cells_by_name(X[i], rules.groups[j], columns),
                     "text": values_as_text(X[i], rules.groups[j], columns),
                     "price": float(price),
                 }
@@ -152,17 +152,17 @@ class Writer:
             yield record | {"acquired": steps, "paid": float(prices[i].sum())}
 
 
-def _cells_of(row: Any, features: Sequence[int], columns: Any) -> dict[str, Any]:
+def _cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str, Any]:
     """The cells of the columns that have some of the features of a row, by name."""
     import numpy as np
 
     cells = {}
     for k in dict.fromkeys(columns.column_of[list(features)].tolist()):
         places = columns.features[k]
-        cell = columns[k].cell(np.asarray(row[places.start : places.stop], dtype=np.float64))
-        cells[columns[k].name] = (
-            float(str(np.float32(cell))) if isinstance(cell, float) else cell
-        )  # 4.78, not 4.7800002
+        cell = columns[k].cells(np.asarray(row[None, places.start : places.stop], dtype=np.float64))[0]
+        if isinstance(cell, float):  # 4.78 as it was in the file, and not 4.780000209 as float32 has it
+            cell = None if np.isnan(cell) else float(str(np.float32(cell)))
+        cells[columns[k].name] = cell
     return cells
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LISTS = ("drop", "category", "numeric")
 
 
-class TrainingData(NamedTuple):
+class DataOrigin(NamedTuple):
     """The training data of a model: where they came from and how they were read.
 
     Attributes
@@ -42,7 +42,7 @@ class TrainingData(NamedTuple):
     row_groups: str | None = None
 
     @classmethod
-    def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> TrainingData:
+    def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
         """That of a data set, of which ``split`` was used."""
         read = {field: getattr(reading, field) for field in Reading._fields if field in cls._fields}
         return cls(source, whole.name, table_fingerprint(whole), whole.n_samples, split, **read)
@@ -57,7 +57,7 @@ class TrainingData(NamedTuple):
         return {k: list(v) if isinstance(v, tuple) else v for k, v in self._asdict().items()}
 
     @classmethod
-    def from_json(cls, values: Any) -> TrainingData:
+    def from_json(cls, values: Any) -> DataOrigin:
         """The record from what ``to_json`` returned; ValueError if it is damaged."""
         fields = dict(values) if isinstance(values, dict) else {}
         for name in LISTS:

@@ -69,7 +69,7 @@ def read_table_for(
     table = read_file_for(columns, path, keep=keep, separator=separator, decimal=decimal)
     chosen = select_columns(table, columns, str(path), missing_columns)
     others = [name for name in dict.fromkeys(keep) if name not in columns.names]
-    return chosen.join(table[check_kept(others, table, str(path))])
+    return chosen.join(table[refuse_unknown_columns(others, table, str(path))])
 
 
 def read_file_for(
@@ -92,7 +92,7 @@ def read_file_for(
     return read_table(path, separator=between, decimal=reading.decimal, as_text=texts, only=[*columns.names, *others])
 
 
-def check_kept(names: Collection[str], table: pd.DataFrame, what: str) -> list[str]:
+def refuse_unknown_columns(names: Collection[str], table: pd.DataFrame, what: str) -> list[str]:
     """The names; ValueError for one that is no column of the table."""
     for name in names:
         if name not in table.columns:
@@ -104,14 +104,14 @@ def select_columns(
     table: pd.DataFrame, columns: Columns, what: str, missing_columns: MissingColumns = "error"
 ) -> pd.DataFrame:
     """The columns in their order; one that the table lacks is an error, or missing in every row."""
+    if missing_columns not in get_args(MissingColumns):
+        raise ValueError(f"missing_columns must be 'error' or 'unavailable', got {brief(missing_columns)}")
     absent = [name for name in columns.names if name not in table.columns]
     if absent and missing_columns == "error":
         raise ValueError(
             f"{what} lacks the column {listing(map(repr, absent))} of the model, its columns are "
             f"{listing(table.columns)}; add it, or pass missing_columns='unavailable' (--missing-columns unavailable)"
         )
-    if missing_columns not in get_args(MissingColumns):
-        raise ValueError(f"missing_columns must be 'error' or 'unavailable', got {brief(missing_columns)}")
     return table.reindex(columns=list(columns.names))
 
 

@@ -68,7 +68,7 @@ def test_the_shell_gets_completions():
         "FSGYM_DATA": "",
         "_FSGYM_COMPLETE": "complete_bash",
         "COMP_CWORD": "2",
-        "COMP_WORDS": "fsgym compare breas",
+        "COMP_WORDS": "fsgym compare ionos",
     }
     done = subprocess.run([sys.executable, "-m", "fsgym"], capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == ["breast_cancer"], done.stderr
+    assert done.stdout.split() == ["ionosphere"], done.stderr

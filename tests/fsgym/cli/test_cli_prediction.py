@@ -18,7 +18,7 @@ import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier, load_classifier, model_file
 from fsgym import cli
 from fsgym.cli import prediction
-from fsgym.cli.training_data import TrainingData
+from fsgym.cli.training_data import DataOrigin
 from fsgym.datasets import read_table_for
 
 FILE, MODEL = "my patients.csv", "my model.fsgym"
@@ -94,7 +94,7 @@ def test_the_printed_commands_work_as_printed(capsys, trained, folder):
 
 def test_the_model_file_says_how_the_data_were_read(folder):
     model = load_classifier(MODEL)
-    said = TrainingData.from_json(model.training_data_)
+    said = DataOrigin.from_json(model.training_data_)
     assert (said.source, said.name, said.split, said.n_samples) == (FILE, "my patients", "train", 150)
     assert (said.target, said.drop, said.category, said.numeric) == ("died", ("note",), ("code",), ("odd",))
     assert (said.row_groups, said.separator, said.decimal) == ("pid", None, None)
