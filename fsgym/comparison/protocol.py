@@ -221,7 +221,7 @@ def compared_methods(methods: Any, protocol: Protocol) -> tuple[ComparedMethod, 
         _from_table(str(name), method, protocol) if isinstance(method, str) else _from_user(str(name), method, protocol)
         for name, method in methods.items()
     )
-    for target in {name for name, _ in protocol.targets}:
+    for target in dict.fromkeys(name for name, _ in protocol.targets):
         if not any(target in params for method in compared for params in method.params):
             raise ValueError(
                 f"{target} is a parameter of none of the methods {', '.join(methods)}; add one that has it, such as "
