@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -21,6 +20,7 @@ from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
 from fsgym.methods import DEFAULT_METHODS
+from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 
@@ -185,9 +185,7 @@ def compare(
     failed = results["error"].notna().sum()
     if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
-        warnings.warn(
-            f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}", stacklevel=3
-        )
+        warn_caller(f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}")
     return results
 
 

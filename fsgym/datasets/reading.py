@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from fsgym.datasets.suspicions import (
     plain_numbers,
 )
 from fsgym.datasets.tables import read_parquet, read_table
+from fsgym.notices import warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,8 +144,7 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
         others = f" ({len(faults) - 1} more such column(s): see fsgym describe)" if len(faults) > 1 else ""
         raise ValueError(faults[0] + others)
     if notes:
-        message = f"{what} has columns that do not vary and may be dropped: {listing(notes, 5)}"
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn_caller(f"{what} has columns that do not vary and may be dropped: {listing(notes, 5)}")
     return frame
 
 
