@@ -166,6 +166,8 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         X = as_frame(X)
         has_columns = hasattr(self, "feature_names_in_")
         if isinstance(X, Dataset):
+            if X.columns.encodes_like(self.columns_):
+                return X.X
             X = X.to_frame() if has_columns else X.X
         if is_frame(X) and has_columns and has_names(X):
             return self.columns_.encode(X, missing_columns)
