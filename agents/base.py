@@ -201,12 +201,13 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
             If labels are missing, or not among ``classes_``.
         """
         features = self._features(X, missing_columns)
-        name = "data"
-        row_groups = None
+        name, columns, row_groups = "data", self.columns_, None
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
             y, name, row_groups = X.classes[X.y], X.name, X.row_groups
+            if not hasattr(self, "feature_names_in_"):  # fitted by position: the data set knows the names
+                columns = X.columns
         if y is None:
             raise ValueError("y must have the labels of the rows, got None; use predict for rows without labels")
         members, names = self.rules_.groups, self.rules_.names
@@ -214,9 +215,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         if members == tuple((i,) for i in range(self.rules_.n_features)) and names == self.columns_.feature_names:
             grouped = {}
         y = same_kind(column_or_1d(y, warn=True), self.classes_)
-        return Dataset(
-            features, y, classes=self.classes_, columns=self.columns_, row_groups=row_groups, name=name, **grouped
-        )
+        return Dataset(features, y, classes=self.classes_, columns=columns, row_groups=row_groups, name=name, **grouped)
 
     def trajectories(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> Trajectories:
         """The acquisitions for each row of ``X`` in their order, and the answers as indices into ``classes_``.

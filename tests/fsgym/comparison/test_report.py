@@ -90,7 +90,7 @@ def test_examples_show_original_values_and_prices(report):
     folder, _ = report
     _, text = read(folder / "report.html")
     values = re.findall(re.escape(NASTY) + r" = (-?[\d.]+) price ([\d.]+)", text)
-    column = {f"{v:.5g}" for v in nasty_data().X[:, 0]}
+    column = {f"{v:.6g}" for v in nasty_data().X[:, 0]}
     assert values
     assert all(v in column and price == "2" for v, price in values)
 
