@@ -252,7 +252,9 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """The columns acquired to classify each row of ``X``, bool (n_samples, n_features_in_)."""
         return self.columns_.of_features(self._act(self._features(X, missing_columns)).acquired)
 
-    def estimate_loss(self, X: ArrayLike, y: ArrayLike, cv: Any = 5, groups: ArrayLike | None = None) -> LossEstimate:
+    def estimate_loss(
+        self, X: Any, y: ArrayLike | None = None, cv: Any = 5, groups: ArrayLike | None = None
+    ) -> LossEstimate:
         """Estimate the loss on other data from the same distribution, by cross-validation.
 
         In each fold a copy with the same parameters is fitted from scratch and evaluated on the rows left out. The
@@ -261,14 +263,17 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : array, DataFrame or Dataset
+            As in ``fit``: a ``Dataset`` brings its names, groups, prices and row groups.
+        y : array-like of shape (n_samples,), optional
+            Left out if ``X`` is a ``Dataset``.
         cv : int, splitter or iterable, default 5
             As in ``sklearn.model_selection.cross_val_score``; whole numbers make stratified folds without shuffling
             (``StratifiedKFold``, and with ``groups`` ``StratifiedGroupKFold``).
         groups : array-like of shape (n_samples,), optional
             Rows with the same label, such as the visits of one patient, are never on both sides of a fold; without
-            ``groups`` the estimate is optimistic for such data. Passed to a splitter.
+            ``groups`` the estimate is optimistic for such data. Passed to a splitter. By default the ``row_groups`` of
+            a ``Dataset``.
 
         Raises
         ------
