@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from fsgym.comparison.protocol import ComparedMethod, Protocol, SplitParts
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.rules import Rules
+from fsgym.rules.labels import is_frame
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
@@ -26,6 +27,8 @@ from fsgym.usage import usage_as_json
 N_EXAMPLES = 6  # test rows that the report shows of each method
 # The functions of the tasks, by name: they enter the keys of stored results.
 CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
+
+NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
 
 CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned, or its error message
 
@@ -208,11 +211,17 @@ def run_path(
 
 
 def _training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
-    """X and y for ``fit``: arrays, or for an agent a data set if that is needed to keep row groups together."""
+    """X and y for ``fit``: arrays, or for an agent a data set if its names, groups or row groups are needed."""
     labels = part.classes[part.y]
-    if part.row_groups is None or not hasattr(candidate, "labelled_dataset"):
+    if not hasattr(candidate, "labelled_dataset"):
         return part.X, labels
-    return Dataset(part.X, labels, row_groups=part.row_groups), None
+    options = [getattr(candidate, name, None) for name in NAMED_OPTIONS]
+    by_name = any(isinstance(option, Mapping) or is_frame(option) for option in options)
+    if by_name or (part.groups is not None and getattr(candidate, "groups", None) is None):
+        return part, None
+    if part.row_groups is not None:
+        return Dataset(part.X, labels, row_groups=part.row_groups), None
+    return part.X, labels
 
 
 def _fit_and_evaluate(fit: Callable[[Dataset], Sequence[Any]], protocol: Protocol, split: int) -> list[dict[str, Any]]:
