@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,10 @@ from fsgym.html import LEVELS_SHOWN, HtmlTable, acquisition_cells, error_cost_pa
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import OPTIONS
 
-if TYPE_CHECKING:
-    from agents.base import BaseAgentClassifier
-
 CLASSES_LISTED = 12
 
 
-def model_html(model: BaseAgentClassifier) -> str:
+def model_html(model: Any) -> str:
     """A fitted classifier as HTML: its columns with prices, its classes, the costs of errors, the training."""
     rules, columns, classes = model.rules_, model.columns_, model.classes_.tolist()
     others = {k: v for k, v in model.get_params(deep=False).items() if k not in {o.name for o in OPTIONS}}
@@ -34,7 +31,7 @@ def model_html(model: BaseAgentClassifier) -> str:
     return html_block(title, *parts)
 
 
-def _columns_table(model: BaseAgentClassifier) -> HtmlTable:
+def _columns_table(model: Any) -> HtmlTable:
     """Kind, levels and unit of each column, and what the rules say of its acquisition."""
     rules, columns = model.rules_, model.columns_
     group_of = np.empty(rules.n_features, dtype=np.int64)
