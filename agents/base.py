@@ -201,13 +201,14 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
             If labels are missing, or not among ``classes_``.
         """
         features = self._features(X, missing_columns)
-        name, columns, row_groups = "data", self.columns_, None
+        name, row_groups = "data", None
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
-            y, name, row_groups = X.classes[X.y], X.name, X.row_groups
-            if not hasattr(self, "feature_names_in_"):  # fitted by position: the data set knows the names
-                columns = X.columns
+            y, name, row_groups = same_kind(X.classes[X.y], self.classes_), X.name, X.row_groups
+            if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
+                same = X.classes.dtype == self.classes_.dtype and X.classes.tolist() == self.classes_.tolist()
+                return X if same else X.replace(y=y, classes=self.classes_)
         if y is None:
             raise ValueError("y must have the labels of the rows, got None; use predict for rows without labels")
         members, names = self.rules_.groups, self.rules_.names
@@ -215,7 +216,9 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         if members == tuple((i,) for i in range(self.rules_.n_features)) and names == self.columns_.feature_names:
             grouped = {}
         y = same_kind(column_or_1d(y, warn=True), self.classes_)
-        return Dataset(features, y, classes=self.classes_, columns=columns, row_groups=row_groups, name=name, **grouped)
+        return Dataset(
+            features, y, classes=self.classes_, columns=self.columns_, row_groups=row_groups, name=name, **grouped
+        )
 
     def trajectories(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> Trajectories:
         """The acquisitions for each row of ``X`` in their order, and the answers as indices into ``classes_``.
@@ -349,7 +352,9 @@ def rule_parameters(rules: Rules, labels: model_file.Labels) -> dict[str, Any]:
     for name in ("related", "prerequisites"):
         matrix = getattr(rules, name)
         if matrix is not None:
-            options[name] = {names[j]: [names[i] for i in np.flatnonzero(matrix[j])] for j in range(len(names))}
+            options[name] = {
+                names[j]: [names[i] for i in np.flatnonzero(row)] for j, row in enumerate(matrix) if row.any()
+            }
     if options["error_costs"] is not None:
         rows = rules.error_costs.tolist()
         options["error_costs"] = {a: dict(zip(classes, row, strict=True)) for a, row in zip(classes, rows, strict=True)}

@@ -29,7 +29,6 @@ CALLS = {
     "warn_caller": lambda table, model: warn_caller("levels that were not"),
     "load_dataset": lambda table, model: fsgym.load_dataset(table, target="y"),
     "encode": lambda table, model: Columns([Column("ward", "category", ("er",))]).encode(table),
-    "fit": lambda table, model: DatumWiseClassifier(n_iterations=1, states_per_sample=1).fit(table, table["y"]),
     "predict": lambda table, model: model.predict(UNSEEN),
     "evaluate": lambda table, model: fsgym.evaluate(model, UNSEEN, ["a"]),
     "describe": lambda table, model: fsgym.describe(table, costs={"crp_": 1}),
