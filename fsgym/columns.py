@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.checks import brief, check_names, explain_unknown, listing
+from fsgym.notices import warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -251,9 +251,7 @@ class Columns(Sequence[Column]):
                 features[:, places.start : places.stop] = column.encode(table[column.name], unseen)
         if unseen:
             levels = ", ".join(f"{level!r} in {name!r}" for name, level in unseen.items())
-            warnings.warn(
-                f"levels that were not in the training data count as missing: {levels}", UserWarning, stacklevel=3
-            )
+            warn_caller(f"levels that were not in the training data count as missing: {levels}")
         return features
 
     def decode(self, features: NDArray[np.float32]) -> pd.DataFrame:
