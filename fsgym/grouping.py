@@ -81,6 +81,12 @@ def _members(group: str, members: Any, columns: Columns, group_names: Mapping[st
     return features
 
 
+def groups_by_column(groups: Groups, columns: Columns) -> list[list[int]] | None:
+    """Groups of features as groups of columns by position; None where each column is a group of its own."""
+    listed = [list(dict.fromkeys(columns.column_of[list(members)].tolist())) for members in groups]
+    return None if listed == [[k] for k in range(len(columns))] else listed
+
+
 def groups_by_name(groups: Groups, names: Sequence[str], columns: Columns) -> dict[str, list[str]]:
     """Groups as a mapping name -> names of columns (or of features, if a group divides a column).
 
