@@ -87,8 +87,8 @@ def plain_labels(y: Any) -> NDArray:
     The nullable dtypes of pandas, and Python objects of one kind, become numbers, bools or text.
     """
     refuse_missing_labels(y)
-    dtype = getattr(y, "dtype", None)
-    nullable = dtype is not None and not isinstance(dtype, np.dtype) and hasattr(y, "isna")
+    dtype: Any = getattr(y, "dtype", None)
+    nullable = hasattr(y, "isna") and dtype is not None and not isinstance(dtype, np.dtype)
     labels = column_or_1d(np.asarray(y, dtype=object) if nullable and dtype.name != "category" else y, warn=True)
     if labels.dtype != object:
         return labels

@@ -46,9 +46,16 @@ def resolve_groups(
     if not groups:
         raise ValueError("groups must name at least one group, got an empty mapping; leave it out")
     named = {str(name): _members(str(name), members, columns, group_names or {}) for name, members in groups.items()}
-    covered = {i for members in named.values() for i in members}
+    group_of: dict[int, str] = {}
+    for group, members in named.items():
+        for i in members:
+            if group_of.setdefault(i, group) != group:
+                raise ValueError(
+                    f"groups must not overlap, but {columns[columns.column_of[i]].name!r} is in {group_of[i]!r} and in "
+                    f"{group!r}; remove it from one of them"
+                )
     for column, features in zip(columns, columns.features, strict=True):
-        rest = [i for i in features if i not in covered]
+        rest = [i for i in features if i not in group_of]
         if rest:
             if column.name in named:
                 raise ValueError(

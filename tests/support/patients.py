@@ -90,10 +90,8 @@ def features_and_labels(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
 
 def write_patients(folder: Path, table: pd.DataFrame | None = None) -> PatientFiles:
     """Write the table as CSV, and the options of the commands as CSV and JSON files."""
-    files = PatientFiles(
-        *(folder / name for name in ("patients.csv", "prices.csv", "groups.json", "needs.json", "errors.json")),
-        folder / "units.json",
-    )
+    names = ("patients.csv", "prices.csv", "groups.json", "needs.json", "errors.json", "units.json")
+    files = PatientFiles._make(folder / name for name in names)
     (patients() if table is None else table).to_csv(files.table, index=False)
     lines = [f"{name},{price:g}\n" for name, price in PRICES.items()]
     files.prices.write_text("name,price\n" + "".join(lines))
