@@ -289,6 +289,8 @@ def _column_from_json(value: Any) -> Column:
         raise ValueError(f"the kind of a column must be one of {', '.join(get_args(Kind))}")
     if len(set(levels)) != len(levels):
         raise ValueError("the levels of a column must be distinct")
+    if levels and value.get("kind") not in ("category", "codes"):
+        raise ValueError("only a category can have levels")
     fields: dict[str, Any] = value | {"levels": tuple(levels)}
     return Column(**fields)
 

@@ -99,16 +99,14 @@ def groups_by_name(groups: Groups, names: Sequence[str], columns: Columns) -> di
 
     Groups of one whole column, under its name, are left out.
     """
-    own = {features: column.name for column, features in zip(columns, map(tuple, columns.features), strict=True)}
+    feature_names, column_names = columns.feature_names, columns.names
     listed: dict[str, list[str]] = {}
     for name, members in zip(names, groups, strict=True):
-        if own.get(tuple(members)) == name:
-            continue
-        rest = set(members)
-        listed[name] = []
-        for features, column in own.items():
-            if rest >= set(features):
-                listed[name].append(column)
-                rest -= set(features)
-        listed[name] += [columns.feature_names[i] for i in sorted(rest)]
+        rest, whole = set(members), []
+        for k in sorted(set(columns.column_of[list(members)].tolist())):
+            if rest.issuperset(columns.features[k]):
+                whole.append(column_names[k])
+                rest.difference_update(columns.features[k])
+        if rest or whole != [name]:
+            listed[name] = whole + [feature_names[i] for i in sorted(rest)]
     return listed

@@ -27,8 +27,8 @@ ERRORS = {
     "stroke": {"acs": 2.0, "other": 1.5, "stroke": 0.0},
 }
 OPTIONS: dict[str, Any] = {
-    "lam": 0.02, "groups": GROUPS, "costs": COSTS, "unrelated_costs": DEARER, "related": RELATED, "prerequisites": NEEDS,
-    "error_costs": ERRORS,
+    "lam": 0.02, "groups": GROUPS, "costs": COSTS, "unrelated_costs": DEARER, "related": RELATED,
+    "prerequisites": NEEDS, "error_costs": ERRORS,
 }  # fmt: skip
 ESTIMATORS: dict[str, Any] = {
     "rcpi": DatumWiseClassifier(n_iterations=4, random_state=0),
