@@ -88,8 +88,8 @@ def plain_labels(y: Any) -> NDArray:
     """
     refuse_missing_labels(y)
     dtype: Any = getattr(y, "dtype", None)
-    nullable = hasattr(y, "isna") and dtype is not None and not isinstance(dtype, np.dtype)
-    labels = column_or_1d(np.asarray(y, dtype=object) if nullable and dtype.name != "category" else y, warn=True)
+    plain = dtype is None or isinstance(dtype, np.dtype) or dtype.name == "category"
+    labels = column_or_1d(y if plain or not hasattr(y, "isna") else np.asarray(y, dtype=object), warn=True)
     if labels.dtype != object:
         return labels
     if any(map(is_missing_label, labels)):

@@ -121,9 +121,9 @@ def test_a_missing_column_is_refused_or_unavailable(hospital):
     np.testing.assert_array_equal(answers, model.predict(X.assign(troponin=np.nan)))
     used = model.features_used(without, missing_columns="unavailable")
     assert not used[:, [list(X).index("troponin"), list(X).index("ct")]].any()  # the CT needs the troponin
-    foreign = X.add_suffix("_2")
+    renamed = X.add_suffix("_2")
     for option in ("error", "unavailable"):
-        refused(ValueError, "age.*got age_2", foreign, call=model.predict, missing_columns=option)
+        refused(ValueError, "age.*got age_2", renamed, call=model.predict, missing_columns=option)
     refused(ValueError, "'error' or 'unavailable', got 'skip'", X, call=model.predict, missing_columns="skip")
 
 

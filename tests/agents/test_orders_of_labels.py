@@ -27,9 +27,14 @@ ERRORS = {
     "stroke": {"acs": 2.0, "other": 1.5, "stroke": 0.0},
 }
 OPTIONS: dict[str, Any] = {
-    "lam": 0.02, "groups": GROUPS, "costs": COSTS, "unrelated_costs": DEARER, "related": RELATED,
-    "prerequisites": NEEDS, "error_costs": ERRORS,
-}  # fmt: skip
+    "lam": 0.02,
+    "groups": GROUPS,
+    "costs": COSTS,
+    "unrelated_costs": DEARER,
+    "related": RELATED,
+    "prerequisites": NEEDS,
+    "error_costs": ERRORS,
+}
 ESTIMATORS: dict[str, Any] = {
     "rcpi": DatumWiseClassifier(n_iterations=4, random_state=0),
     "lattice": LatticeClassifier(random_state=0),
@@ -246,7 +251,7 @@ def test_any_misspelt_name_is_named(data):
         text += "_"
     given: Any = OPTIONS[option]
     key = data.draw(st.sampled_from(sorted(given)))
-    value = given[key]
+    value: Any = given[key]
     inside = not isinstance(value, float) and data.draw(st.booleans())
     if not inside and option == "groups":
         return  # a group has any name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,13 +20,25 @@ UNITS = {"age": "years", "pulse": "1/min", "crp": "mg/l", "troponin": "ng/l", "h
 GROUPS = {"blood_count": ["wbc", "hgb", "platelets"]}
 PREREQUISITES = {"ct": ["troponin"]}
 PRICES = {
-    "age": 0.0, "sex": 0.0, "arrival": 0.0, "smoker": 0.5, "pulse": 1.0, "pain": 0.5,
-    "blood_count": 6.0, "crp": 4.5, "troponin": 12.0, "ct": 110.0,
-}  # fmt: skip
+    "age": 0.0,
+    "sex": 0.0,
+    "arrival": 0.0,
+    "smoker": 0.5,
+    "pulse": 1.0,
+    "pain": 0.5,
+    "blood_count": 6.0,
+    "crp": 4.5,
+    "troponin": 12.0,
+    "ct": 110.0,
+}
 ERROR_COSTS = {"other": {"acs": 1000.0}, "acs": {"other": 40.0}}  # {answer: {truth: cost}}
 RULES: dict[str, Any] = {
-    "lam": 1.0, "costs": PRICES, "error_costs": ERROR_COSTS, "groups": GROUPS, "prerequisites": PREREQUISITES,
-}  # fmt: skip
+    "lam": 1.0,
+    "costs": PRICES,
+    "error_costs": ERROR_COSTS,
+    "groups": GROUPS,
+    "prerequisites": PREREQUISITES,
+}
 
 
 class PatientFiles(NamedTuple):
@@ -95,9 +106,12 @@ def write_patients(folder: Path, table: pd.DataFrame | None = None) -> PatientFi
     (patients() if table is None else table).to_csv(files.table, index=False)
     lines = [f"{name},{price:g}\n" for name, price in PRICES.items()]
     files.prices.write_text("name,price\n" + "".join(lines))
-    contents: dict[Path, Mapping[str, Any]] = {
-        files.groups: GROUPS, files.prerequisites: PREREQUISITES, files.error_costs: ERROR_COSTS, files.units: UNITS
-    }  # fmt: skip
+    contents: dict[Path, Any] = {
+        files.groups: GROUPS,
+        files.prerequisites: PREREQUISITES,
+        files.error_costs: ERROR_COSTS,
+        files.units: UNITS,
+    }
     for path, content in contents.items():
         path.write_text(json.dumps(content))
     return files
