@@ -148,6 +148,8 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"X must have at least one row, got shape {X.shape}")
         has_columns = hasattr(self, "feature_names_in_")
         if isinstance(X, Dataset):
+            if X.columns.encodes_like(self.columns_):
+                return X.X
             X = X.to_frame() if has_columns else X.X
         if is_frame(X) and has_columns and has_names(X):
             return self.columns_.encode(X, missing_columns)
@@ -186,7 +188,10 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
-            y, name, row_groups = X.classes[X.y], X.name, X.row_groups
+            y, name, row_groups = same_kind(X.classes[X.y], self.classes_), X.name, X.row_groups
+            if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
+                same = X.classes.dtype == self.classes_.dtype and X.classes.tolist() == self.classes_.tolist()
+                return X if same else X.replace(y=y, classes=self.classes_)
         if y is None:
             raise ValueError("y must have the labels of the rows, got None; use predict for rows without labels")
         members, names = self.rules_.groups, self.rules_.names
@@ -326,7 +331,9 @@ def rule_parameters(rules: Rules, labels: model_file.Labels) -> dict[str, Any]:
     for name in ("related", "prerequisites"):
         matrix = getattr(rules, name)
         if matrix is not None:
-            options[name] = {names[j]: [names[i] for i in np.flatnonzero(matrix[j])] for j in range(len(names))}
+            options[name] = {
+                names[j]: [names[i] for i in np.flatnonzero(row)] for j, row in enumerate(matrix) if row.any()
+            }
     if options["error_costs"] is not None:
         rows = rules.error_costs.tolist()
         options["error_costs"] = {a: dict(zip(classes, row, strict=True)) for a, row in zip(classes, rows, strict=True)}

@@ -11,8 +11,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from fsgym.checks import brief, is_missing_label, refuse_missing_labels
 from fsgym.dataset import Dataset
-from fsgym.datasets.frames import dataset_of, infer_columns
-from fsgym.datasets.reading import Reading, examined
 from fsgym.grouping import default_names
 
 if TYPE_CHECKING:
@@ -60,6 +58,12 @@ def dataset_of_frame(X: pd.DataFrame, y: Any) -> Dataset:
     Raises ValueError or TypeError if labels are missing or continuous, or a column is not usable; the message says what
     to do.
     """
+    import pandas as pd
+
+    from fsgym.datasets.frames import dataset_of, infer_columns
+    from fsgym.datasets.reading import Reading, examined
+    from fsgym.datasets.suspicions import find_label_suspicion
+
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None; pass the labels, or a Dataset")
     if 0 in X.shape:
@@ -67,6 +71,9 @@ def dataset_of_frame(X: pd.DataFrame, y: Any) -> Dataset:
     labels = plain_labels(y)
     check_consistent_length(X, labels)
     check_classification_targets(labels)
+    suspicion = find_label_suspicion(pd.Series(labels))
+    if suspicion is not None:
+        raise ValueError(suspicion.sentence("y"))
     named = X if has_names(X) else without_names(X)
     repeated = named.columns[named.columns.duplicated()]
     if len(repeated):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -97,25 +97,33 @@ class Column(NamedTuple):
         >>> Column("crp", unit="mg/l").text([12.5]), Column("ward", "category", ("er", "icu")).text([1.0])
         ('12.5 mg/l', 'icu')
         """
-        cell = self.cell(np.asarray(values, dtype=np.float64))
-        if cell is None:
+        cell = self.cells(np.asarray(values, dtype=np.float64)[None])[0]
+        if cell is None or cell != cell:
             return "missing"
         text = f"{cell:.6g}" if isinstance(cell, float) else str(cell)
         return f"{text} {self.unit}" if self.unit else text
 
-    def cell(self, values: NDArray[np.float64]) -> float | bool | str | None:
-        """The cell that has these features: a number, a bool, a level, or None if it is missing."""
-        if np.isnan(values).any():
-            return None
+    def cells(self, features: NDArray[np.float64]) -> NDArray:
+        """The cells that have these features (n, n_features of this column): float64, or bools and levels as objects.
+
+        A missing number is NaN, any other missing cell None.
+        """
+        first = features[:, 0]
         if self.kind == "number" or (self.kind != "bool" and not self.levels):
-            return float(values[0])
+            return first.copy()
+        missing = np.isnan(features).any(axis=1)
         if self.kind == "bool":
-            return bool(values[0])
-        if self.kind == "codes" or len(self.levels) <= 2:
-            code = round(float(values[0])) if len(self.levels) > 1 else 0
+            known = np.array([False, True, None], dtype=object)
+            codes = np.where(missing, 2, first != 0)
         else:
-            code = int(values.argmax()) if values.any() else -1
-        return self.levels[code] if 0 <= code < len(self.levels) else None
+            known = np.array([*self.levels, None], dtype=object)
+            n = len(self.levels)
+            if self.kind == "codes" or n == 2:
+                codes = np.where(missing, n, first)
+            else:
+                codes = np.where(missing | ~features.any(axis=1), n, features.argmax(axis=1))
+            codes = np.where((codes < 0) | (codes > n), n, np.round(codes))
+        return known[codes.astype(np.int64)]
 
 
 class Columns(Sequence[Column]):
@@ -176,6 +184,11 @@ class Columns(Sequence[Column]):
     def feature_names(self) -> tuple[str, ...]:
         """The names of the features, in the order of ``encode``."""
         return tuple(name for c in self._columns for name in c.feature_names)
+
+    def encodes_like(self, other: Columns) -> bool:
+        """Whether both encode a table as the same features in the same order; units may differ."""
+        plain = [[c._replace(unit="", odd_is_missing=False) for c in columns] for columns in (self, other)]
+        return plain[0] == plain[1]
 
     @property
     def is_plain(self) -> bool:
@@ -256,11 +269,7 @@ class Columns(Sequence[Column]):
         wide = np.asarray(features, dtype=np.float64)
         cells = {}
         for column, places in zip(self._columns, self.features, strict=True):
-            part = wide[:, places.start : places.stop]
-            if column.kind == "number":
-                cells[column.name] = part[:, 0]
-            else:
-                cells[column.name] = np.array([column.cell(row) for row in part], dtype=object)
+            cells[column.name] = column.cells(wide[:, places.start : places.stop])
         return pd.DataFrame(cells, columns=list(self.names))
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -341,34 +350,33 @@ def as_bools(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArr
 
     if cells.dtype == bool:
         return cells.to_numpy(np.float32)
-    values = np.full(len(cells), np.nan, np.float32)
-    texts = cells.astype(object).where(cells.notna(), None)
-    for i, cell in enumerate(texts):
-        if cell is None or (isinstance(cell, str) and cell.strip() in MISSING_WORDS) or pd.isna(cell):
-            continue
-        value = BOOL_TEXTS.get(str(cell).strip().lower())
-        if value is None and not odd_is_missing:
-            raise ValueError(f"the column {name!r} must hold True or False, got {brief(cell)}; correct it")
-        values[i] = np.nan if value is None else value
-    return values
+    which, distinct = pd.factorize(level_texts(cells))
+    values = np.full(len(distinct) + 1, np.nan, np.float32)  # the last entry is that of missing cells, -1
+    for k, text in enumerate(distinct):
+        value = BOOL_TEXTS.get(text.strip().lower())
+        if value is not None:
+            values[k] = value
+        elif text.strip() not in MISSING_WORDS and not odd_is_missing:
+            raise ValueError(f"the column {name!r} must hold True or False, got {brief(text)}; correct it")
+    return values[which]
 
 
 def level_texts(cells: pd.Series) -> NDArray[np.object_]:
     """The level of each cell as text, (n,), None where it is missing; a whole number is written without ``.0``."""
-    missing = cells.isna().to_numpy()
-    texts = np.full(len(cells), None, dtype=object)
-    known: dict[Any, str] = {}
-    for i, cell in zip(np.flatnonzero(~missing), cells.to_numpy(dtype=object)[~missing], strict=True):
-        key = (type(cell), cell)
-        if not isinstance(cell, Hashable):
-            raise ValueError(
-                f"the column {cells.name!r} must hold text, numbers or bools, got {brief(cell)}; correct it"
-            )
-        if key not in known:
-            whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
-            known[key] = str(int(cell)) if whole else str(cell)
-        texts[i] = known[key]
-    return texts
+    import pandas as pd
+
+    # To factorize, 1, 1.0 and True are equal.
+    if pd.api.types.infer_dtype(cells, skipna=True).startswith("mixed"):
+        missing = cells.isna().to_numpy()
+        return np.array([None if m else _level_text(v) for v, m in zip(cells, missing, strict=True)], dtype=object)
+    which, distinct = pd.factorize(cells)
+    texts = np.array([*map(_level_text, distinct), None], dtype=object)  # the last entry is that of missing cells, -1
+    return texts[which]
+
+
+def _level_text(cell: Any) -> str:
+    whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
+    return str(int(cell)) if whole else str(cell)
 
 
 def level_order(level: str) -> tuple[int, float, str]:

@@ -231,12 +231,20 @@ def _dataset_and_rules(data: Any, y: Any, rules: Rules | None, classes: Any) -> 
     elif y is None:
         raise TypeError(f"evaluate needs y, the labels, for a table; got {type(data).__name__} alone")
     else:
-        names = list(data.columns) if hasattr(data, "columns") else None
-        plain = names is not None and all(isinstance(name, str) for name in names)
-        return _with_rules(Dataset(data, y, classes=classes, feature_names=names if plain else None), rules)
+        return _with_rules(_dataset_of_table(data, y, classes), rules)
     if y is not None:
         raise TypeError(f"y must be left out: {type(data).__name__} has its own labels")
     return _with_rules(dataset, rules or own)
+
+
+def _dataset_of_table(data: Any, y: Any, classes: Any) -> Dataset:
+    """The data set of an array or a DataFrame, with one feature per column."""
+    if not hasattr(data, "columns") or not all(isinstance(name, str) for name in data.columns):
+        return Dataset(data, y, classes=classes)
+    from fsgym.datasets.frames import infer_columns
+
+    columns = infer_columns(data, one_hot=False)
+    return Dataset(columns.encode(data), y, classes=classes, columns=columns)
 
 
 def _with_rules(dataset: Dataset, rules: Rules | None) -> tuple[Dataset, Rules]:

@@ -115,7 +115,7 @@ def named_columns(frame: pd.DataFrame, what: str) -> pd.DataFrame:
 def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
     """The table with text that holds only numbers as numbers; a suspicious column is an error.
 
-    Columns that an option names are not examined. A column that does not vary gives a warning.
+    Columns that an option names are not examined.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
         For the first suspicious column; the message says how to resolve it.
     """
     frame = frame.copy(deep=False)
-    faults, notes = [], []
+    faults = []
     for name in frame.columns.drop(reading.label, errors="ignore"):
         if name in (*reading.numeric, *reading.category):
             continue
@@ -133,9 +133,6 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
         suspicion = find_suspicion(frame[name], len(frame))
         if suspicion:
             faults.append(suspicion.sentence(f"the column {name!r} of {what}"))
-        note = find_note(frame[name])
-        if note:
-            notes.append(f"{name!r} {note}")
     if reading.label in frame.columns and reading.label not in reading.category:
         suspicion = find_label_suspicion(frame[reading.label])
         if suspicion:
@@ -143,10 +140,17 @@ def examined(frame: pd.DataFrame, reading: Reading, what: str) -> pd.DataFrame:
     if faults:
         others = f" ({len(faults) - 1} more such column(s): see fsgym describe)" if len(faults) > 1 else ""
         raise ValueError(faults[0] + others)
+    return frame
+
+
+def warn_of_constants(frame: pd.DataFrame, reading: Reading, what: str) -> None:
+    """A warning that names the columns that do not vary, except those that an option names."""
+    named = (*reading.numeric, *reading.category, reading.label)
+    found = {name: find_note(frame[name]) for name in frame.columns if name not in named}
+    notes = [f"{name!r} {note}" for name, note in found.items() if note]
     if notes:
         message = f"{what} has columns that do not vary and may be dropped: {listing(notes, 5)}"
         warnings.warn(message, UserWarning, stacklevel=2)
-    return frame
 
 
 def dataset_of_table(
@@ -163,6 +167,7 @@ def dataset_of_table(
         frame, groups = take_row_groups(frame, reading.row_groups, what)
     if listed is None:
         frame = examined(frame, reading, what)
+        warn_of_constants(frame, reading, what)
     features, labels = take_target(frame, reading.label, what)
     category = [c for c in (*reading.category, *(listed or ())) if c in features.columns and c not in reading.numeric]
     try:

@@ -252,10 +252,10 @@ def test_any_misspelt_name_is_named(data):
     given: Any = OPTIONS[option]
     key = data.draw(st.sampled_from(sorted(given)))
     value: Any = given[key]
-    inside = not isinstance(value, float) and data.draw(st.booleans())
-    if not inside and option == "groups":
+    within = data.draw(st.booleans())
+    if not within and option == "groups":
         return  # a group has any name
-    if not inside:
+    if isinstance(value, float) or not within:
         wrong = renamed(given, key, text)
     elif isinstance(value, dict):
         wrong = given | {key: renamed(value, data.draw(st.sampled_from(sorted(value))), text)}

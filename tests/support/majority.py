@@ -49,8 +49,7 @@ class MajorityClassifier(BaseAgentClassifier):
         self._set_rule_options(lam=lam, **options)
         self.random_state = random_state
 
-    def fit(self, X, y):
-        dataset, self.rules_ = self._task(X, y)
-        self.classes_ = dataset.classes
-        self.policy_ = MajorityPolicy(int(np.bincount(dataset.y).argmax()), self.rules_)
+    def fit(self, X, y=None):
+        dataset, rules = self._task(X, y)
+        self._set_policy(MajorityPolicy(int(np.bincount(dataset.y).argmax()), rules))
         return self

@@ -177,7 +177,7 @@ def test_damaged_networks_are_refused(file, tmp_path):
         assert_refused(write_changed(hidden=hidden))
     for algorithm in (None, "", "sarsa", "dqn", ["ppo"], {}):
         assert_refused(write_changed(algorithm=algorithm))
-    for entry in ({"classes": ["a"]}, {"feature_names": 3}, {"rules": "{"}, {"classes_dtype": "V8"}):
+    for entry in ({"classes": ["a"]}, {"columns": 3}, {"rules": "{"}, {"classes_dtype": "V8"}):
         assert_refused(write_changed(**entry))
     data = file.read_bytes()
     for cut in (0, 7, 8, 100, len(data) // 2, len(data) - 1):

@@ -147,7 +147,7 @@ def test_the_estimate_comes_from_refits_in_each_fold():
     assert estimate.loss == pytest.approx(estimate.error + 0.05 * estimate.n_features)
     assert (estimate.error_cost, estimate.cost) == pytest.approx((estimate.error, estimate.n_features))
     assert not hasattr(model, "policy_")
-    frame = pd.DataFrame(X, columns=["alcohol", "flavanoids", "colour"])
+    frame = pd.DataFrame(X, columns=["alcohol", "colour", "flavanoids"])  # in alphabetical order, as in training
     again = (
         clone(model).set_params(costs={"alcohol": 1, "flavanoids": 1, "colour": 1}).estimate_loss(frame, names, cv=3)
     )
