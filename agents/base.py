@@ -11,20 +11,19 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
 from agents.display import model_html
-from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, same_kind
+from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
-from fsgym.checks import check_groups
+from fsgym.checks import check_groups, refuse_missing_labels
 from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
-from fsgym.grouping import default_names, groups_by_name
+from fsgym.grouping import default_names, groups_by_column, groups_by_name
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS
@@ -132,26 +131,29 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
     def _training_data(self, X: Any, y: Any) -> Dataset:
         """The training data, checked, in the order of the user."""
-        X = as_frame(X)
+        X, named = as_frame(X), False
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
             dataset = X
         elif is_frame(X):
             dataset = dataset_of_frame(X, y)
+            named = has_names(X)
         else:
             dataset = self._dataset_of_array(X, y)
         check_two_classes(dataset)
-        self._set_names(dataset)
+        self._set_names(dataset, named)
         return dataset
 
-    def _set_names(self, dataset: Dataset) -> None:
+    def _set_names(self, dataset: Dataset, named: bool) -> None:
+        """Set the names of the columns; names such as x0, x1 count only where a DataFrame has them: ``named``."""
         self.n_features_in_ = len(dataset.columns)
         self.__dict__.pop("feature_names_in_", None)
-        if list(dataset.columns.names) != default_names(len(dataset.columns)):
+        if named or list(dataset.columns.names) != default_names(len(dataset.columns)):
             self.feature_names_in_ = np.array(dataset.columns.names, dtype=object)
 
     def _dataset_of_array(self, X: ArrayLike, y: ArrayLike) -> Dataset:
+        refuse_missing_labels(y)
         with np.errstate(over="ignore", invalid="ignore"):  # the check sums all values, which may overflow
             X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
         check_classification_targets(y)
@@ -164,6 +166,8 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """The features of the rows to classify, checked, float32 (n_samples, n_features) in the order of the user."""
         check_is_fitted(self, "policy_")
         X = as_frame(X)
+        if is_frame(X) and not len(X):
+            raise ValueError(f"X must have at least one row, got shape {X.shape}")
         has_columns = hasattr(self, "feature_names_in_")
         if isinstance(X, Dataset):
             if X.columns.encodes_like(self.columns_):
@@ -215,7 +219,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         grouped: dict[str, Any] = {"groups": members, "group_names": names}
         if members == tuple((i,) for i in range(self.rules_.n_features)) and names == self.columns_.feature_names:
             grouped = {}
-        y = same_kind(column_or_1d(y, warn=True), self.classes_)
+        y = same_kind(plain_labels(y), self.classes_)
         return Dataset(
             features, y, classes=self.classes_, columns=self.columns_, row_groups=row_groups, name=name, **grouped
         )
@@ -342,9 +346,10 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 def rule_parameters(rules: Rules, labels: model_file.Labels) -> dict[str, Any]:
     """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
     options: dict[str, Any] = {**rules.options()}
-    if not labels.named:
-        return options
     columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
+    if not labels.named:
+        options["groups"] = groups_by_column(rules.groups, columns)
+        return options
     options["groups"] = groups_by_name(rules.groups, names, columns) or None
     for name in ("costs", "unrelated_costs"):
         if isinstance(options[name], list):
