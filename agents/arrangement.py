@@ -31,11 +31,17 @@ class Arrangement(NamedTuple):
 
     @classmethod
     def sorted_by_name(cls, dataset: Dataset, rules: Rules) -> Arrangement:
-        """Columns by name, and acquisitions by their first feature; everything as it is where there are no names."""
-        columns = dataset.columns
-        if list(columns.names) == default_names(len(columns)):
+        """Columns by name, and acquisitions by their first feature; everything as it is where there are no names.
+
+        The names x0, x1, ... are in the order of their numbers.
+        """
+        columns, plain = dataset.columns, default_names(len(dataset.columns))
+        if list(columns.names) == plain:
             return cls(np.arange(rules.n_features), np.arange(rules.n_acquisitions))
-        order = sorted(range(len(columns)), key=lambda k: columns.names[k])
+        alphabetical = sorted(columns.names)
+        wanted = plain if alphabetical == sorted(plain) else alphabetical
+        place_of = {name: k for k, name in enumerate(columns.names)}
+        order = [place_of[name] for name in wanted]
         features = np.array([i for k in order for i in columns.features[k]], dtype=np.int64)
         place = np.argsort(features)
         firsts = [min(place[list(group)]) for group in rules.groups]

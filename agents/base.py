@@ -11,25 +11,26 @@ from typing import Any, ClassVar, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
-from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, same_kind
+from agents.display import model_html
+from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
-from fsgym.checks import check_groups
+from fsgym.checks import check_groups, refuse_missing_labels
 from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
-from fsgym.grouping import default_names, groups_by_name
+from fsgym.grouping import default_names, groups_by_column, groups_by_name
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS
 from fsgym.trajectories import EpisodeTable, Trajectories
 
 LOGGER = logging.getLogger("fsgym")
+REPR_LENGTH = 700  # characters of a repr, as in scikit-learn
 
 
 class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
@@ -66,12 +67,31 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     rules_: Rules
     policy_: Policy
     arrangement_: Arrangement
+    _n_training_rows: int | None = None  # not in model files
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    def __repr__(self, N_CHAR_MAX: int = REPR_LENGTH) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        shown = N_CHAR_MAX
+        while len(text) > N_CHAR_MAX and 50 < shown <= REPR_LENGTH:  # scikit-learn does not count spaces
+            shown = 4 * shown // 5
+            text = super().__repr__(shown)
+        return text
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: scikit-learn's diagram of an unfitted classifier, a table of a fitted one."""
+        return model_html(self) if hasattr(self, "policy_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def _set_rule_options(self, **options: Unpack[RuleOptions]) -> None:
         """Set the options of ``Rules`` as parameters of the estimator, with their defaults where not given."""
@@ -89,6 +109,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """Set everything that follows from the training data before the policy is trained."""
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns
+        self._n_training_rows = dataset.n_samples
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())
         if described:
@@ -111,26 +132,29 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
     def _training_data(self, X: Any, y: Any) -> Dataset:
         """The training data, checked, in the order of the user."""
-        X = as_frame(X)
+        X, named = as_frame(X), False
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
             dataset = X
         elif is_frame(X):
             dataset = dataset_of_frame(X, y)
+            named = has_names(X)
         else:
             dataset = self._dataset_of_array(X, y)
         check_two_classes(dataset)
-        self._set_names(dataset)
+        self._set_names(dataset, named)
         return dataset
 
-    def _set_names(self, dataset: Dataset) -> None:
+    def _set_names(self, dataset: Dataset, named: bool) -> None:
+        """Set the names of the columns; names such as x0, x1 count only where a DataFrame has them: ``named``."""
         self.n_features_in_ = len(dataset.columns)
         self.__dict__.pop("feature_names_in_", None)
-        if list(dataset.columns.names) != default_names(len(dataset.columns)):
+        if named or list(dataset.columns.names) != default_names(len(dataset.columns)):
             self.feature_names_in_ = np.array(dataset.columns.names, dtype=object)
 
     def _dataset_of_array(self, X: ArrayLike, y: ArrayLike) -> Dataset:
+        refuse_missing_labels(y)
         with np.errstate(over="ignore", invalid="ignore"):  # the check sums all values, which may overflow
             X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
         check_classification_targets(y)
@@ -143,6 +167,8 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """The features of the rows to classify, checked, float32 (n_samples, n_features) in the order of the user."""
         check_is_fitted(self, "policy_")
         X = as_frame(X)
+        if is_frame(X) and not len(X):
+            raise ValueError(f"X must have at least one row, got shape {X.shape}")
         has_columns = hasattr(self, "feature_names_in_")
         if isinstance(X, Dataset):
             if X.columns.encodes_like(self.columns_):
@@ -180,8 +206,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
             If labels are missing, or not among ``classes_``.
         """
         features = self._features(X, missing_columns)
-        name = "data"
-        row_groups = None
+        name, row_groups = "data", None
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
@@ -195,7 +220,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         grouped: dict[str, Any] = {"groups": members, "group_names": names}
         if members == tuple((i,) for i in range(self.rules_.n_features)) and names == self.columns_.feature_names:
             grouped = {}
-        y = same_kind(column_or_1d(y, warn=True), self.classes_)
+        y = same_kind(plain_labels(y), self.classes_)
         return Dataset(
             features, y, classes=self.classes_, columns=self.columns_, row_groups=row_groups, name=name, **grouped
         )
@@ -235,7 +260,9 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """The columns acquired to classify each row of ``X``, bool (n_samples, n_features_in_)."""
         return self.columns_.of_features(self._act(self._features(X, missing_columns)).acquired)
 
-    def estimate_loss(self, X: ArrayLike, y: ArrayLike, cv: Any = 5, groups: ArrayLike | None = None) -> LossEstimate:
+    def estimate_loss(
+        self, X: Any, y: ArrayLike | None = None, cv: Any = 5, groups: ArrayLike | None = None
+    ) -> LossEstimate:
         """Estimate the loss on other data from the same distribution, by cross-validation.
 
         In each fold a copy with the same parameters is fitted from scratch and evaluated on the rows left out. The
@@ -244,14 +271,17 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : array, DataFrame or Dataset
+            As in ``fit``: a ``Dataset`` brings its names, groups, prices and row groups.
+        y : array-like of shape (n_samples,), optional
+            Left out if ``X`` is a ``Dataset``.
         cv : int, splitter or iterable, default 5
             As in ``sklearn.model_selection.cross_val_score``; whole numbers make stratified folds without shuffling
             (``StratifiedKFold``, and with ``groups`` ``StratifiedGroupKFold``).
         groups : array-like of shape (n_samples,), optional
             Rows with the same label, such as the visits of one patient, are never on both sides of a fold; without
-            ``groups`` the estimate is optimistic for such data. Passed to a splitter.
+            ``groups`` the estimate is optimistic for such data. Passed to a splitter. By default the ``row_groups`` of
+            a ``Dataset``.
 
         Raises
         ------
@@ -317,9 +347,10 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 def rule_parameters(rules: Rules, labels: model_file.Labels) -> dict[str, Any]:
     """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
     options: dict[str, Any] = {**rules.options()}
-    if not labels.named:
-        return options
     columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
+    if not labels.named:
+        options["groups"] = groups_by_column(rules.groups, columns)
+        return options
     options["groups"] = groups_by_name(rules.groups, names, columns) or None
     for name in ("costs", "unrelated_costs"):
         if isinstance(options[name], list):

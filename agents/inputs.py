@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from fsgym.checks import brief
+from fsgym.checks import brief, is_missing_label, refuse_missing_labels
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names
 
@@ -29,8 +29,14 @@ def as_frame(X: Any) -> Any:
 def has_names(X: Any) -> bool:
     """Whether the columns of a DataFrame have names.
 
-    As in scikit-learn, numbers are no names, and names beside numbers raise TypeError.
+    As in scikit-learn, numbers are no names, and names beside numbers raise TypeError. Names of several levels raise
+    ValueError.
     """
+    if X.columns.nlevels > 1:
+        raise ValueError(
+            f"the names of the columns must be single texts, got {brief(X.columns[0])} of {X.columns.nlevels} levels; "
+            "join them: X.columns = X.columns.map('_'.join)"
+        )
     texts = [isinstance(name, str) for name in X.columns]
     if any(texts) and not all(texts):
         odd = next(name for name in X.columns if not isinstance(name, str))
@@ -62,7 +68,7 @@ def dataset_of_frame(X: pd.DataFrame, y: Any) -> Dataset:
         raise ValueError("fit requires y to be passed, but the target y is None; pass the labels, or a Dataset")
     if 0 in X.shape:
         raise ValueError(f"X must have at least one row and one column, got shape {X.shape}")
-    labels = column_or_1d(y, warn=True)
+    labels = plain_labels(y)
     check_consistent_length(X, labels)
     check_classification_targets(labels)
     suspicion = find_label_suspicion(pd.Series(labels))
@@ -80,6 +86,24 @@ def dataset_of_frame(X: pd.DataFrame, y: Any) -> Dataset:
             f"{error} (options of fsgym.load_dataset, which takes a DataFrame; fit takes its result)"
         ) from None
     return dataset_of(infer_columns(named), named, labels, classes=np.unique(labels), name="X")
+
+
+def plain_labels(y: Any) -> NDArray:
+    """Labels as an array (n_samples,) of a plain dtype; ValueError where one is missing.
+
+    The nullable dtypes of pandas, and Python objects of one kind, become numbers, bools or text.
+    """
+    refuse_missing_labels(y)
+    dtype: Any = getattr(y, "dtype", None)
+    plain = dtype is None or isinstance(dtype, np.dtype) or dtype.name == "category"
+    labels = column_or_1d(y if plain or not hasattr(y, "isna") else np.asarray(y, dtype=object), warn=True)
+    if labels.dtype != object:
+        return labels
+    if any(map(is_missing_label, labels)):
+        raise ValueError("y must not hold missing labels; drop the rows without a label")
+    kinds = {type(v) for v in labels}
+    same = len(kinds) == 1 and kinds.pop() in (int, float, bool, np.bool_)
+    return np.array(labels.tolist()) if same else labels
 
 
 def check_two_classes(dataset: Dataset) -> None:

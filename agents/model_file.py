@@ -180,8 +180,10 @@ def read_labels(header: Mapping[str, Any], rules: Rules) -> Labels:
     if training_data is not None and not isinstance(training_data, dict):
         raise ValueError("the description of the training data must be a JSON object")
     expected = header["expected"]
-    if not isinstance(expected, dict) or not all(isinstance(v, int | float) for v in expected.values()):
+    if not isinstance(expected, dict) or not all(type(v) in (int, float) for v in expected.values()):
         raise ValueError("the expected figures must be numbers by name")
+    if not np.isfinite([float(v) for v in expected.values()]).all():
+        raise ValueError("the expected figures must be finite")
     return Labels(classes, columns, named, arrangement, training_data, expected)
 
 

@@ -151,15 +151,23 @@ def check_image_shape(image_shape, n_features: int) -> tuple[int, int]:
     return height, width
 
 
-def _is_missing(label: object) -> bool:
+def is_missing_label(label: object) -> bool:
+    """Whether a label is None, NaN, NaT or ``pandas.NA``."""
     try:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas.NA is neither equal nor unequal to itself
         return True
 
 
+def refuse_missing_labels(y: Any) -> None:
+    """ValueError where a list of texts has None or NaN, which NumPy would turn into the text "nan"."""
+    if isinstance(y, list | tuple) and any(isinstance(v, str) for v in y) and any(map(is_missing_label, y)):
+        raise ValueError("y must not hold missing labels; drop the rows without a label")
+
+
 def encode_labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray]:
     """Class codes, int64 (n_samples,), and the sorted labels that they index: ``classes``, or those found in ``y``."""
+    refuse_missing_labels(y)
     try:
         values = np.asarray(y)
         labels = None if classes is None else np.array(classes)
@@ -169,7 +177,7 @@ def encode_labels(y: ArrayLike, n_samples: int, classes: ArrayLike | None) -> tu
         raise ValueError(f"y must have shape ({n_samples},), one label per row of X, got {values.shape}")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError("y must not hold NaN or infinity; drop the rows without a label")
-    if values.dtype.kind in "OMm" and any(_is_missing(v) for v in values):
+    if values.dtype.kind in "OMm" and any(is_missing_label(v) for v in values):
         raise ValueError("y must not hold missing labels; drop the rows without a label")
     try:
         labels = np.unique(values) if labels is None else labels

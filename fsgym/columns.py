@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.checks import brief, check_names, explain_unknown, listing
+from fsgym.notices import warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Kind = Literal["number", "category", "codes", "bool"]
 MissingColumns = Literal["error", "unavailable"]
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "None")  # missing values in columns of numbers
+TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
@@ -239,6 +241,10 @@ class Columns(Sequence[Column]):
             if name in repeated:
                 raise ValueError(f"the table has two columns {name!r}; rename or remove one")
         absent = [name for name in self.names if name not in table.columns]
+        if len(absent) == len(self) and missing_columns != "error":
+            raise ValueError(
+                f"the table must have at least one of the columns {listing(self.names)}, got {listing(table.columns)}"
+            )
         if absent and missing_columns == "error":
             raise ValueError(
                 f"the table must have the column {listing(map(repr, absent))}, got {listing(table.columns)}; add it, "
@@ -251,9 +257,7 @@ class Columns(Sequence[Column]):
                 features[:, places.start : places.stop] = column.encode(table[column.name], unseen)
         if unseen:
             levels = ", ".join(f"{level!r} in {name!r}" for name, level in unseen.items())
-            warnings.warn(
-                f"levels that were not in the training data count as missing: {levels}", UserWarning, stacklevel=3
-            )
+            warn_caller(f"levels that were not in the training data count as missing: {levels}")
         return features
 
     def decode(self, features: NDArray[np.float32]) -> pd.DataFrame:
@@ -292,6 +296,8 @@ def _column_from_json(value: Any) -> Column:
         raise ValueError(f"the kind of a column must be one of {', '.join(get_args(Kind))}")
     if len(set(levels)) != len(levels):
         raise ValueError("the levels of a column must be distinct")
+    if levels and value.get("kind") not in ("category", "codes"):
+        raise ValueError("only a category can have levels")
     fields: dict[str, Any] = value | {"levels": tuple(levels)}
     return Column(**fields)
 
@@ -308,10 +314,11 @@ def as_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDA
     if isinstance(cells.dtype, pd.CategoricalDtype):
         cells = cells.astype(object)
     if not pd.api.types.is_numeric_dtype(cells.dtype) and not cells.isna().all():
-        texts = cells.astype(object).where(cells.notna(), None).map(_stripped)
+        texts = cells.astype(object).where(cells.notna(), None).map(_stripped).astype(object)
         present = texts.notna() & ~texts.isin(MISSING_WORDS)
-        numbers: Any = pd.to_numeric(texts.where(present), errors="coerce")
-        odd = present & numbers.isna()
+        times = texts.map(lambda cell: isinstance(cell, TIMES))  # pandas would turn them into nanoseconds
+        numbers: Any = pd.to_numeric(texts.where(present & ~times), errors="coerce")
+        odd = present & (numbers.isna() | times)
         if odd.any() and not odd_is_missing:
             raise ValueError(
                 f"the column {name!r} must hold numbers, got {brief(cells[odd].iloc[0])} in {int(odd.sum())} cell(s); "

@@ -46,9 +46,16 @@ def resolve_groups(
     if not groups:
         raise ValueError("groups must name at least one group, got an empty mapping; leave it out")
     named = {str(name): _members(str(name), members, columns, group_names or {}) for name, members in groups.items()}
-    covered = {i for members in named.values() for i in members}
+    group_of: dict[int, str] = {}
+    for group, members in named.items():
+        for i in members:
+            if group_of.setdefault(i, group) != group:
+                raise ValueError(
+                    f"groups must not overlap, but {columns[columns.column_of[i]].name!r} is in {group_of[i]!r} and in "
+                    f"{group!r}; remove it from one of them"
+                )
     for column, features in zip(columns, columns.features, strict=True):
-        rest = [i for i in features if i not in covered]
+        rest = [i for i in features if i not in group_of]
         if rest:
             if column.name in named:
                 raise ValueError(
@@ -81,21 +88,25 @@ def _members(group: str, members: Any, columns: Columns, group_names: Mapping[st
     return features
 
 
+def groups_by_column(groups: Groups, columns: Columns) -> list[list[int]] | None:
+    """Groups of features as groups of columns by position; None where each column is a group of its own."""
+    listed = [list(dict.fromkeys(columns.column_of[list(members)].tolist())) for members in groups]
+    return None if listed == [[k] for k in range(len(columns))] else listed
+
+
 def groups_by_name(groups: Groups, names: Sequence[str], columns: Columns) -> dict[str, list[str]]:
     """Groups as a mapping name -> names of columns (or of features, if a group divides a column).
 
     Groups of one whole column, under its name, are left out.
     """
-    own = {features: column.name for column, features in zip(columns, map(tuple, columns.features), strict=True)}
+    feature_names, column_names = columns.feature_names, columns.names
     listed: dict[str, list[str]] = {}
     for name, members in zip(names, groups, strict=True):
-        if own.get(tuple(members)) == name:
-            continue
-        rest = set(members)
-        listed[name] = []
-        for features, column in own.items():
-            if rest >= set(features):
-                listed[name].append(column)
-                rest -= set(features)
-        listed[name] += [columns.feature_names[i] for i in sorted(rest)]
+        rest, whole = set(members), []
+        for k in sorted(set(columns.column_of[list(members)].tolist())):
+            if rest.issuperset(columns.features[k]):
+                whole.append(column_names[k])
+                rest.difference_update(columns.features[k])
+        if rest or whole != [name]:
+            listed[name] = whole + [feature_names[i] for i in sorted(rest)]
     return listed

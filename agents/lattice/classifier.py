@@ -188,7 +188,7 @@ class LatticeClassifier(BaseAgentClassifier):
         given = models[0]._training_data(X, y)
         rules_of_models = [self._rules(given, lam=0.0 if target else model.lam) for model in models]
         for model in models:
-            model._set_names(given)
+            model._set_names(given, hasattr(models[0], "feature_names_in_"))
             model._arrange(given, rules_of_models[0])
         arrangement = models[0].arrangement_
         dataset = arrangement.dataset(given)

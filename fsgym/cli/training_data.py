@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.datasets.loading import SPLIT_NAMES
-from fsgym.datasets.reading import Reading
+from fsgym.datasets.reading import Reading, check_reading
 from fsgym.runner.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ class DataOrigin(NamedTuple):
                 raise ValueError(f"the description of its training data has no valid {name!r}")
         if fields["split"] not in SPLIT_NAMES or set(fields) != set(cls._fields):
             raise ValueError("the description of its training data is not valid")
-        return cls(**fields)
+        origin = cls(**fields)
+        check_reading(origin.reading)
+        return origin
 
 
 def table_fingerprint(dataset: Dataset) -> str:

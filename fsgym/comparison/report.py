@@ -19,7 +19,6 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from fsgym.columns import Columns
 from fsgym.comparison import figures
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import (
@@ -203,24 +202,8 @@ def examples_of(comparison: Comparison) -> list[dict[str, Any]]:
         )
         if outcome.examples:
             setting = settings_text(outcome.row["params"])
-            columns = comparison.protocol.dataset.columns
-            cases = [
-                example | {"steps": [step | {"cells": _cells_as_text(step, columns)} for step in example["steps"]]}
-                for example in outcome.examples
-            ]
-            examples.append({"title": method.title, "setting": setting, "rows": cases})
+            examples.append({"title": method.title, "setting": setting, "rows": outcome.examples})
     return examples
-
-
-def _cells_as_text(step: dict[str, Any], columns: Columns) -> list[tuple[str, str]]:
-    """The names and cells that a step revealed: by column, with units and levels, or else by feature."""
-    values = dict(step["values"])
-    cells = []
-    for column in columns:
-        names = column.feature_names
-        if all(name in values for name in names):
-            cells.append((column.name, column.text(np.array([values.pop(name) for name in names]))))
-    return cells + [(name, _value_text(value)) for name, value in values.items()]
 
 
 def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
@@ -259,6 +242,7 @@ def render(comparison: Comparison, summary: Summary, pictures: list[Picture]) ->
         answer=best_in_words(summary, _titles(comparison), comparison.protocol.counted),
         error_unit=_error_unit(comparison),
         targeting=[m.title for m in comparison.methods if any(_has_target(p) for p in m.params)],
+        error_costs=comparison.protocol.error_costs_in_words,
         pictures=pictures,
         settings=summary.settings.to_dict("records"),
         within=_by_method(_mark_best(summary.within, "k", -summary.within["accuracy"]), "k"),
@@ -287,7 +271,3 @@ def _by_method(table: pd.DataFrame, key: str) -> dict[str, dict[Any, dict]]:
 
 def _number_text(value: float) -> str:
     return f"{value:.4g}"
-
-
-def _value_text(value: float) -> str:
-    return "missing" if np.isnan(value) else f"{value:.5g}"

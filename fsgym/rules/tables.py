@@ -14,11 +14,11 @@ from fsgym.rules.kernels import NO_BUDGET, Tables
 def compiled_tables(rules: Any) -> Tables:
     """The parameters of the rules as arrays for compiled code."""
     member, member_first = ragged_to_flat(rules.groups)
-    J = rules.n_acquisitions
-    related = np.zeros((J, J), bool) if rules.related is None else rules.related
-    prerequisites = np.zeros((J, J), bool) if rules.prerequisites is None else rules.prerequisites
-    neighbour, neighbour_first = ragged_to_flat([np.flatnonzero(column) for column in related.T])
-    need, need_first = ragged_to_flat([np.flatnonzero(row) for row in prerequisites])
+    none: list[list[int]] = [[]] * rules.n_acquisitions
+    neighbours = none if rules.related is None else [np.flatnonzero(column) for column in rules.related.T]
+    needs = none if rules.prerequisites is None else [np.flatnonzero(row) for row in rules.prerequisites]
+    neighbour, neighbour_first = ragged_to_flat(neighbours)
+    need, need_first = ragged_to_flat(needs)
     limit = np.inf if rules.budget_cost is None else rules.budget_cost * (1 + 1e-9)
     return Tables(
         member,

@@ -125,7 +125,7 @@ def test_evaluate_says_whether_rows_were_used_in_training(capsys, folder):
     code, output, error = call(capsys, "evaluate", MODEL, "new.csv")
     assert (code, error) == (0, "")
     assert "all 150 rows of new" in output
-    assert f"The model was trained on {FILE}." in output
+    assert f"The model was trained on {FILE!r}." in output
     frame = patients()
     frame[frame.columns[::-1]].to_csv("permuted.csv", index=False)  # the same rows
     assert "44 of 150 rows of permuted (test part)" in call(capsys, "evaluate", MODEL, "permuted.csv")[1]
@@ -291,6 +291,8 @@ def test_damaged_training_data_are_refused(capsys, folder):
         code, output, error = call(capsys, "evaluate", "damaged", FILE)
         assert (code, output, len(error.splitlines())) == (2, "", 1)
         assert "damaged is damaged: the description of its training data" in error
+    model_file.write("damaged", "lattice", arrays, {**header, "training_data": good | {"separator": "ab"}})
+    assert "damaged is damaged: separator must be" in call(capsys, "evaluate", "damaged", FILE)[2]
 
 
 def test_a_named_data_set_is_predicted(capsys, tmp_path):
@@ -328,7 +330,7 @@ def test_compare_with_targets_units_and_error_costs(capsys, folder):
     assert settings == [{"target_features": 1.5}]
     assert (results["method"] == "cart").any()
     report = (folder / "results" / "report.html").read_text(encoding="utf-8")
-    assert "Error costs: a missed yes costs 1000, a false yes costs 40." in report
+    assert report.count("Costs of errors: a missed yes costs 1000, a false yes costs 40.") == 1
     assert "for targets, for which the method itself finds lambda: target_features 1.5" in report
     assert re.search(r"crp = [\d.]+ mg/l", report)
     code, _, error = call(capsys, *arguments, "--methods", "cart", "--target-cost", 3)
