@@ -46,9 +46,9 @@ def predict(
 
     Columns are found by name, in any order; other columns are ignored.
 
-    The output has: row, from 0; the columns of --keep; answer; the probability of each class, if the model has them;
+    The output has row (from 0), the columns of --keep, answer, the probability of each class, acquired, and paid.
 
-    acquired, names in order, separated by semicolons (in JSONL with values and prices); paid, the price of these.
+    acquired has the names in order, separated by semicolons; in JSONL it is a list with values and prices.
 
     Example: fsgym predict model.fsgym new.csv -o answers.csv --keep pid
     """
