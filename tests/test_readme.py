@@ -28,8 +28,9 @@ def test_python_runs_top_to_bottom(tmp_path, monkeypatch, capsys):
     assert "Evaluation(accuracy" in said
     assert re.search(r"rcpi +5 ", said)
     assert (tmp_path / "breast_cancer.safetensors").stat().st_size > 1000
-    assert place["patients"].acquisition_names == ("age", "smokes", "glucose")
-    assert place["env"].rules.costs.tolist() == [1.0, 1.0, 17.61]
+    assert place["patients"].acquisition_names == ("age", "pain", "blood_count", "troponin", "ct")
+    assert place["model"].rules_.costs.tolist() == [0.0, 0.0, 4.0, 12.0, 20.0]
+    assert "G/l" in said or "ng/l" in said
 
 
 COMMANDS = [c for block in blocks("sh") for c in re.findall(r"(?:^|&& )(fsgym [^#\n]*)", block, re.MULTILINE)]
@@ -46,7 +47,7 @@ def test_commands_are_understood(command):
 
 
 def test_tables_are_complete():
-    assert len(COMMANDS) == 11
+    assert len(COMMANDS) == 17
     for name in (*METHODS, *VARIANTS):
         assert f"| `{name}` |" in README
     tables = runpy.run_path(str(Path(__file__).resolve().parent.parent / ".ci" / "tables.py"))
