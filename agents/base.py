@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
+from agents.display import model_html
 from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
 from agents.policy import Policy
@@ -29,6 +30,7 @@ from fsgym.rules.options import OPTIONS
 from fsgym.trajectories import EpisodeTable, Trajectories
 
 LOGGER = logging.getLogger("fsgym")
+REPR_LENGTH = 700  # characters of a repr, as in scikit-learn
 
 
 class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
@@ -65,12 +67,31 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     rules_: Rules
     policy_: Policy
     arrangement_: Arrangement
+    _n_training_rows: int | None = None  # not in model files
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+    def __repr__(self, N_CHAR_MAX: int = REPR_LENGTH) -> str:
+        text = super().__repr__(N_CHAR_MAX)
+        shown = N_CHAR_MAX
+        while len(text) > N_CHAR_MAX and 50 < shown <= REPR_LENGTH:  # scikit-learn does not count spaces
+            shown = 4 * shown // 5
+            text = super().__repr__(shown)
+        return text
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: scikit-learn's diagram of an unfitted classifier, a table of a fitted one."""
+        return model_html(self) if hasattr(self, "policy_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_inner()
+        return bundle
 
     def _set_rule_options(self, **options: Unpack[RuleOptions]) -> None:
         """Set the options of ``Rules`` as parameters of the estimator, with their defaults where not given."""
@@ -87,6 +108,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     def _arrange(self, dataset: Dataset, rules: Rules) -> None:
         """Set everything that follows from the training data before the policy is trained."""
         self.classes_, self.columns_ = dataset.classes, dataset.columns
+        self._n_training_rows = dataset.n_samples
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())
         if described:
@@ -183,8 +205,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
             If labels are missing, or not among ``classes_``.
         """
         features = self._features(X, missing_columns)
-        name = "data"
-        row_groups = None
+        name, row_groups = "data", None
         if isinstance(X, Dataset):
             if y is not None:
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
@@ -238,7 +259,9 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """The columns acquired to classify each row of ``X``, bool (n_samples, n_features_in_)."""
         return self.columns_.of_features(self._act(self._features(X, missing_columns)).acquired)
 
-    def estimate_loss(self, X: ArrayLike, y: ArrayLike, cv: Any = 5, groups: ArrayLike | None = None) -> LossEstimate:
+    def estimate_loss(
+        self, X: Any, y: ArrayLike | None = None, cv: Any = 5, groups: ArrayLike | None = None
+    ) -> LossEstimate:
         """Estimate the loss on other data from the same distribution, by cross-validation.
 
         In each fold a copy with the same parameters is fitted from scratch and evaluated on the rows left out. The
@@ -247,14 +270,17 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        X : array, DataFrame or Dataset
+            As in ``fit``: a ``Dataset`` brings its names, groups, prices and row groups.
+        y : array-like of shape (n_samples,), optional
+            Left out if ``X`` is a ``Dataset``.
         cv : int, splitter or iterable, default 5
             As in ``sklearn.model_selection.cross_val_score``; whole numbers make stratified folds without shuffling
             (``StratifiedKFold``, and with ``groups`` ``StratifiedGroupKFold``).
         groups : array-like of shape (n_samples,), optional
             Rows with the same label, such as the visits of one patient, are never on both sides of a fold; without
-            ``groups`` the estimate is optimistic for such data. Passed to a splitter.
+            ``groups`` the estimate is optimistic for such data. Passed to a splitter. By default the ``row_groups`` of
+            a ``Dataset``.
 
         Raises
         ------

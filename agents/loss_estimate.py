@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 
 from fsgym.checks import is_integer
+from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.html import HtmlTable, html_block
 from fsgym.metrics import FIGURE_LABELS
@@ -69,23 +70,48 @@ class LossEstimate:
         return html_block(title, HtmlTable(header, chain([means], folds), len(self.folds) + 1))
 
 
+class LabelledRows(NamedTuple):
+    """A table X and labels y (n_samples,), or a ``Dataset`` in place of X."""
+
+    X: Any
+    y: Any
+
+    def select(self, index: NDArray) -> tuple[Any, Any]:
+        """The arguments of ``fit`` and ``evaluate`` for some rows."""
+        if isinstance(self.X, Dataset):
+            return self.X.rows(index), None
+        return _safe_indexing(self.X, index), _safe_indexing(self.y, index)
+
+
 def estimate_loss(
-    classifier: Any, X: ArrayLike, y: ArrayLike, cv: Any = 5, groups: ArrayLike | None = None
+    classifier: Any, X: Any, y: ArrayLike | None = None, cv: Any = 5, groups: ArrayLike | None = None
 ) -> LossEstimate:
     """Estimate the loss of a classifier on other data; see ``BaseAgentClassifier.estimate_loss``."""
-    X, y = indexable(X, y)
+    if isinstance(X, Dataset):
+        if y is not None:
+            raise TypeError("y must be left out where X is a Dataset, which has its own labels")
+        if groups is None:
+            groups = X.row_groups
+        else:
+            X = X.replace(row_groups=encode_row_groups(groups, X.n_samples, "groups"))
+        y = X.classes[X.y]
+    elif y is None:
+        raise ValueError("y must have the labels of the rows, got None; pass the labels, or a Dataset")
+    else:
+        X, y = indexable(X, y)
+    rows = LabelledRows(X, y)
     n = len(y)  # type: ignore[arg-type]
     total, n_evaluations, folds = np.zeros(n), np.zeros(n), []
-    for train, test in _folds(X, y, cv, groups):
-        model = clone(classifier).fit(_safe_indexing(X, train), _safe_indexing(y, train))
+    for train, test in _folds(X.X if isinstance(X, Dataset) else X, y, cv, groups):
         labels = np.asarray(_safe_indexing(y, test))
-        unseen = ~np.isin(labels, model.classes_)
+        unseen = ~np.isin(labels, np.unique(np.asarray(_safe_indexing(y, train))))
         if unseen.any():
             raise ValueError(
                 f"every class needs training rows in all folds, {labels[unseen][0]!s} has none in one of them; "
                 + ("use fewer folds" if groups is None else "use fewer folds, or drop a class that only one group has")
             )
-        folds.append(evaluate(model, _safe_indexing(X, test), labels))
+        model = clone(classifier).fit(*rows.select(train))
+        folds.append(evaluate(model, *rows.select(test)))
         np.add.at(total, test, folds[-1].losses)
         np.add.at(n_evaluations, test, 1)
     losses, evaluated = np.full(n, np.nan), n_evaluations > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.checks import brief, check_names, explain_unknown, listing
+from fsgym.notices import warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -257,9 +257,7 @@ class Columns(Sequence[Column]):
                 features[:, places.start : places.stop] = column.encode(table[column.name], unseen)
         if unseen:
             levels = ", ".join(f"{level!r} in {name!r}" for name, level in unseen.items())
-            warnings.warn(
-                f"levels that were not in the training data count as missing: {levels}", UserWarning, stacklevel=3
-            )
+            warn_caller(f"levels that were not in the training data count as missing: {levels}")
         return features
 
     def decode(self, features: NDArray[np.float32]) -> pd.DataFrame:

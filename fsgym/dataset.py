@@ -354,6 +354,7 @@ class Dataset:
             self.bounds,
             self.name,
             *([] if self.row_groups is None else [self.row_groups]),
+            *([] if self.columns.is_plain else [[c.name, len(f)] for c, f in zip(self.columns, self.columns.features)]),
         ]
 
     def __copy__(self) -> Dataset:

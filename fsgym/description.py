@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from fsgym.checks import check_number, listing
 from fsgym.columns import level_order
 from fsgym.dataset import Dataset
+from fsgym.notices import warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,5 +226,5 @@ def _prices(costs: Any, names: list[str], data_dir: Any) -> dict[str, float]:
     unknown = [name for name in costs if name not in names]
     if unknown:
         message = f"costs names {listing(map(repr, unknown), 4)}, which is no column; its columns are {listing(names)}"
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warn_caller(message)
     return {str(name): check_number(price, f"the price of {name!r}", 0.0) for name, price in costs.items()}

@@ -56,7 +56,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     Draws a row uniformly, with replacement; ``options={"index": i}`` selects row i.
 
     ## Rendering
-    ``"ansi"``: a line for each step (the acquisition, its value and price, and what is still legal).
+    ``"ansi"``: a line for each step (the acquisition, its value with unit, its price in the unit of ``costs``, and what
+    is still legal).
     ``"rgb_array"``: the features as a grid, or the image, with unknown values in grey.
 
     Parameters
@@ -130,6 +131,7 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
             raise TypeError(f"action must be a whole number, got {brief(action)}") from None
         except OverflowError:
             raise ValueError(f"action must be 0 to {self.rules.n_actions - 1}, got {brief(action)}") from None
+        spent = float(episode.state.spent[0])
         episode.step(self._action, self._reward, self._ended, self._outcomes, strict=self._strict)
         ended, reward = bool(self._ended[0]), float(self._reward[0])
         info = self._info()
@@ -137,7 +139,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
             info |= {key: values[0].item() for key, values in self._outcomes._asdict().items()}
         if self.render_mode == "ansi":
             outcomes = self._outcomes if ended else None
-            self._transcript.append(render.describe_step(episode, int(self._action[0]), 0.0 - reward, outcomes))
+            price = info["spent"] - spent
+            self._transcript.append(render.describe_step(episode, int(self._action[0]), price, outcomes))
         return episode.observation[0].copy(), reward, ended, False, info
 
     def action_masks(self) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
-from fsgym.html import HtmlTable, html_block
+from fsgym.html import HtmlTable, html_block, rules_html
 from fsgym.metrics import FIGURE_LABELS, OTHER_FIGURE_LABELS
 from fsgym.rules import Rules
 from fsgym.trajectories import EpisodeTable, Trajectories, price_orders
@@ -90,8 +90,9 @@ class Evaluation:
         broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]
         labels = FIGURE_LABELS | {name: OTHER_FIGURE_LABELS[name] for name in broken}
         rows = [(label, getattr(self, name)) for name, label in labels.items()]
+        rules = rules_html(self.rules, self.dataset.classes.tolist(), self.dataset.columns)
         title = f"Evaluation on {self.dataset.n_samples:,} rows of {self.dataset.name}"
-        return html_block(title, HtmlTable((), rows, len(rows)), repr(self.rules))
+        return html_block(title, HtmlTable((), rows, len(rows))) + rules
 
 
 def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = None) -> Evaluation:

@@ -77,37 +77,45 @@ def _plain_text(value: object) -> str:
     return str(value)
 
 
-def rules_html(rules: Any, classes: Sequence[object] | None = None) -> str:
+def rules_html(rules: Any, classes: Sequence[object] | None = None, columns: Any = None) -> str:
     """``Rules`` as HTML: the acquisitions with their prices, the other options in words, the costs of errors.
 
     Parameters
     ----------
     rules : Rules
     classes : sequence of n_classes labels, optional; by default "class 0", "class 1", ...
+    columns : Columns, optional; the columns of the data, to show those that each acquisition reveals
     """
-    header, cells = _acquisition_columns(rules)
-    rows = ([cell(j) for cell in cells] for j in range(rules.n_acquisitions))
+    table = acquisition_cells(rules, columns)
+    rows = ([cell(j) for _, cell in table] for j in range(rules.n_acquisitions))
     title = f"Rules: {rules.n_acquisitions} acquisitions, {rules.n_classes} classes, lambda {rules.lam:g}"
-    parts = [HtmlTable(header, rows, rules.n_acquisitions), *_options_in_words(rules)]
-    return html_block(title, *parts, *_error_cost_parts(rules, classes))
+    parts = [HtmlTable([name for name, _ in table], rows, rules.n_acquisitions), *options_in_words(rules)]
+    return html_block(title, *parts, *error_cost_parts(rules, classes))
 
 
-def _acquisition_columns(rules: Any) -> tuple[list[str], list[Any]]:
-    """Headings of the table of acquisitions, and functions from the acquisition's index to the cell."""
-    header, cells = ["acquisition", "price"], [lambda j: rules.names[j], lambda j: rules.costs[j]]
+def acquisition_cells(rules: Any, columns: Any = None) -> list[tuple[str, Callable[[int], Any]]]:
+    """The columns of the table of acquisitions: headings, and functions from the acquisition's index to the cell."""
+    table: list[tuple[str, Callable[[int], Any]]] = [
+        ("acquisition", lambda j: rules.names[j]),
+        ("price", lambda j: rules.costs[j]),
+    ]
     if rules.related is not None:
-        header.append("price if unrelated")
-        cells.append(lambda j: "forbidden" if rules.forbids_unrelated else rules.unrelated_costs[j])
+        table.append(
+            ("price if unrelated", lambda j: "forbidden" if rules.forbids_unrelated else rules.unrelated_costs[j])
+        )
     if rules.prerequisites is not None:
-        header.append("needs")
-        cells.append(lambda j: ", ".join(rules.names[i] for i in np.flatnonzero(rules.prerequisites[j])))
-    if any(len(members) > 1 for members in rules.groups):
-        header.append("features")
-        cells.append(lambda j: len(rules.groups[j]))
-    return header, cells
+        needed = rules.prerequisites
+        table.append(("needs", lambda j: ", ".join(rules.names[i] for i in np.flatnonzero(needed[j]))))
+    if columns is None and any(len(members) > 1 for members in rules.groups):
+        table.append(("features", lambda j: len(rules.groups[j])))
+    elif columns is not None and rules.names != columns.names:
+        revealed = [dict.fromkeys(columns.column_of[list(members)].tolist()) for members in rules.groups]
+        table.append(("columns", lambda j: ", ".join(columns[k].name for k in revealed[j])))
+    return table
 
 
-def _options_in_words(rules: Any) -> list[str]:
+def options_in_words(rules: Any) -> list[str]:
+    """Lambda and the options other than prices and the costs of errors, as one paragraph."""
     words = [f"One unit of cost counts as {rules.lam:g} units of error cost (lambda)."]
     if rules.budget is not None:
         words.append(f"A row may have at most {rules.budget} acquisitions (budget).")
@@ -123,7 +131,7 @@ def _options_in_words(rules: Any) -> list[str]:
     return [" ".join(words)]
 
 
-def _error_cost_parts(rules: Any, classes: Sequence[object] | None) -> list[str | HtmlTable]:
+def error_cost_parts(rules: Any, classes: Sequence[object] | None) -> list[str | HtmlTable]:
     """The costs of errors in words if they are the default or too many, otherwise as a sentence and a table."""
     costs, n = rules.error_costs, rules.n_classes
     if (costs == 1 - np.eye(n)).all():

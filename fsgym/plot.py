@@ -6,19 +6,21 @@ imported when a function is called.
 
 from __future__ import annotations
 
-import warnings
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsgym.checks import brief, explain_unknown, listing
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.methods import METHODS
 from fsgym.metrics import FIGURE_LABELS, OTHER_FIGURE_LABELS
+from fsgym.results import check_results, fits_with_usage, lowest_validation_loss, rows_of_methods
+from fsgym.rules.labels import is_frame
+from fsgym.usage import UsageShares, shares_of_evaluations, shares_of_results
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +30,6 @@ __all__ = ["curves", "paths", "usage"]
 
 VALIDATION = "validation_"  # start of the names of figures that were measured on the validation part
 FIGURES = (*Evaluation.FIGURES, *(VALIDATION + name for name in Evaluation.FIGURES))
-NEEDED_COLUMNS = ("split", "method", "setting", "params", "price", "admissible", "error")
 MAX_TICKS = 16  # settings of a path that have a label
 
 
@@ -111,14 +112,16 @@ def _mark_inadmissible(axes: Axes, settings: pd.DataFrame, x: str, y: str) -> No
         axes.legend([handles[k] for k in last], [labels[k] for k in last], loc="best")
 
 
-def usage(evaluations: Evaluation | Mapping[str, Evaluation], *, ax: Axes | None = None) -> Axes:
+def usage(evaluations: Evaluation | Mapping[str, Evaluation] | pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the share of rows that use each acquisition as horizontal bars, from the most to the least used.
 
     Parameters
     ----------
-    evaluations : Evaluation, or mapping name -> Evaluation
+    evaluations : Evaluation, mapping name -> Evaluation, or DataFrame
         What ``fsgym.evaluate`` returned; with several, each acquisition has one bar for each of them. They must have
-        the same acquisitions. At most 30 acquisitions are drawn, the most used ones.
+        the same acquisitions. At most 30 acquisitions are drawn, the most used ones. Of a DataFrame that
+        ``fsgym.compare`` returned, or its ``results.csv``, one setting of each method is drawn, as a mean over the
+        splits: that with the lowest mean validation loss among those that use any feature.
     ax : matplotlib Axes, optional
         By default those of a new figure of ``matplotlib.pyplot``.
 
@@ -129,7 +132,7 @@ def usage(evaluations: Evaluation | Mapping[str, Evaluation], *, ax: Axes | None
     Raises
     ------
     ValueError, TypeError
-        If these are no evaluations, or differ in their acquisitions.
+        If these are neither evaluations nor results, or differ in their acquisitions.
 
     Examples
     --------
@@ -141,20 +144,27 @@ def usage(evaluations: Evaluation | Mapping[str, Evaluation], *, ax: Axes | None
     >>> [label.get_text() for label in ax.get_yticklabels()][:3]
     ['od280/od315_of_diluted_wines', 'proline', 'alcohol']
     """
-    several = isinstance(evaluations, Mapping)
-    named = (
-        {str(name): e for name, e in evaluations.items()}
-        if isinstance(evaluations, Mapping)
-        else {"usage": evaluations}
-    )
-    shares = _usage_shares(named)
+    several = is_frame(evaluations) or isinstance(evaluations, Mapping)
+    if is_frame(evaluations):
+        succeeded = fits_with_usage(evaluations)
+        from fsgym.comparison.summary import settings_text
+
+        rows = lowest_validation_loss(succeeded)
+        titles = {m: f"{_method_title(m)}, {settings_text(p)}" for m, p in zip(rows["method"], rows["params"])}
+        shares = shares_of_results(succeeded, list(zip(rows["method"], rows["setting"])))
+    else:
+        named = (
+            {str(k): e for k, e in evaluations.items()} if isinstance(evaluations, Mapping) else {"usage": evaluations}
+        )
+        titles = {name: _method_title(name) for name in named}
+        shares = shares_of_evaluations(named)
     most_used = np.argsort(-shares.table.mean(axis=0), kind="stable")
     from fsgym.comparison import figures
 
     names = [shares.names[j] for j in most_used]
-    bars = dict(zip(named, shares.table[:, most_used]))
+    bars = dict(zip(titles, shares.table[:, most_used]))
     with _axes_with_style(ax, figures.height_of_rows(len(names))) as axes:
-        figures.used_features(bars, names, {name: _method_title(name) for name in named}, shares.unit, axes)
+        figures.used_features(bars, names, titles, shares.unit, axes)
         axes.set_xlabel("share of rows that use it")
         legend = axes.get_legend()
         if legend is not None and not several:
@@ -162,7 +172,9 @@ def usage(evaluations: Evaluation | Mapping[str, Evaluation], *, ax: Axes | None
     return axes
 
 
-def paths(settings: Sequence[Any] | Mapping[Any, Any], data: Dataset | None = None, *, ax: Axes | None = None) -> Axes:
+def paths(
+    settings: Sequence[Any] | Mapping[Any, Any] | pd.DataFrame, data: Dataset | None = None, *, ax: Axes | None = None
+) -> Axes:
     """Draw the share of rows that use each acquisition at each setting of a method, as a map of colours.
 
     Columns are the settings in their order, rows the acquisitions from the most to the least used. For a method that
@@ -170,10 +182,12 @@ def paths(settings: Sequence[Any] | Mapping[Any, Any], data: Dataset | None = No
 
     Parameters
     ----------
-    settings : sequence of fitted models or of Evaluation, or mapping label -> model or Evaluation
+    settings : sequence of fitted models or of Evaluation, mapping label -> model or Evaluation, or DataFrame
         What ``path`` of a method returned, or models that were fitted one by one; or evaluations on the same data.
         Models are labelled with the parameter in which they differ. Evaluations are labelled with the lambda of their
-        rules if these differ, otherwise with the mean number of features used.
+        rules if these differ, otherwise with the mean number of features used. A DataFrame is that of
+        ``fsgym.compare``, with the rows of one method: ``results[results["method"] == "lattice"]``; shares are means
+        over the splits.
     data : Dataset, optional
         The rows to classify; required for models.
     ax : matplotlib Axes, optional
@@ -186,7 +200,7 @@ def paths(settings: Sequence[Any] | Mapping[Any, Any], data: Dataset | None = No
     Raises
     ------
     ValueError, TypeError
-        If ``settings`` are neither models nor evaluations, ``data`` is missing, or the acquisitions differ.
+        If ``settings`` are none of these, ``data`` is missing, or the acquisitions differ.
 
     Notes
     -----
@@ -204,8 +218,11 @@ def paths(settings: Sequence[Any] | Mapping[Any, Any], data: Dataset | None = No
     >>> ax.get_xlabel(), [label.get_text() for label in ax.get_xticklabels()]
     ('max_features', ['1', '3', '5'])
     """
-    x_label, named = _labelled_evaluations(settings, data)
-    shares = _usage_shares(named)
+    if is_frame(settings):
+        x_label, named, shares = _labelled_results(settings)
+    else:
+        x_label, named = _labelled_evaluations(settings, data)
+        shares = shares_of_evaluations(named)
     from fsgym.comparison import figures
 
     most_used = np.argsort(-shares.table.mean(axis=0), kind="stable")[: figures.MAX_BARS]
@@ -223,40 +240,24 @@ def paths(settings: Sequence[Any] | Mapping[Any, Any], data: Dataset | None = No
     return axes
 
 
-class UsageShares(NamedTuple):
-    """Shares of the rows that use each acquisition: a ``table`` (n_evaluations, J), and the ``names`` (J,)."""
+def _labelled_results(results: pd.DataFrame) -> tuple[str, list[str], UsageShares]:
+    """What the labels of the settings of one method are, the labels, and the usage at each setting."""
+    succeeded = fits_with_usage(results)
+    from fsgym.comparison.summary import settings_text
 
-    table: NDArray[np.float64]
-    names: tuple[str, ...]
-    unit: str
-
-
-def _usage_shares(named: Mapping[str, Any]) -> UsageShares:
-    """Usage in each evaluation; ValueError or TypeError if they are no evaluations of the same acquisitions."""
-    if not named:
-        raise ValueError("there must be at least one Evaluation, got none")
-    for evaluation in named.values():
-        if not isinstance(evaluation, Evaluation):
-            kind = type(evaluation).__name__
-            hint = "; a results frame does not hold how often each feature is used" if kind == "DataFrame" else ""
-            raise TypeError(f"this figure needs what fsgym.evaluate returned, an Evaluation, got {kind}{hint}")
-    first, *others = named
-    rules, names = named[first].rules, _acquisition_names(named[first])
-    for other in others:
-        if (_acquisition_names(named[other]), named[other].rules.groups) != (names, rules.groups):
-            raise ValueError(f"evaluations must have the same acquisitions, but {other!r} has others than {first!r}")
-    table = np.array([e.rules.acquisitions_of(e.used).mean(axis=0) for e in named.values()])
-    grouped = any(len(members) > 1 for members in rules.groups)
-    return UsageShares(table, names, "acquisitions" if grouped else "features")
-
-
-def _acquisition_names(evaluation: Evaluation) -> tuple[str, ...]:
-    """The names of the acquisitions in the rules; those in the data if the rules have none but the same groups."""
-    rules, dataset = evaluation.rules, evaluation.dataset
-    numbered = [tuple(f"{start}{j}" for j in range(rules.n_acquisitions)) for start in ("x", "group ")]
-    groups = dataset.groups or [(j,) for j in range(dataset.n_features)]
-    same = rules.groups == tuple(tuple(sorted(members)) for members in groups)
-    return dataset.acquisition_names if same and rules.names in numbered else rules.names
+    rows = succeeded.sort_values("setting").drop_duplicates(["method", "setting"])
+    methods = rows["method"].unique()
+    if len(methods) > 1:
+        raise ValueError(
+            f"results must have the rows of one method, got {listing(methods)}; select one: "
+            f"results[results['method'] == {methods[0]!r}]"
+        )
+    params = [json.loads(text) for text in rows["params"]]
+    varying = [key for key in params[0] if len({brief(p.get(key)) for p in params}) > 1]
+    labels, what = [settings_text(text) for text in rows["params"]], "setting"
+    if len(varying) == 1:
+        labels, what = [_label_text(p.get(varying[0])) for p in params], varying[0].replace("lam", "lambda")
+    return what, labels, shares_of_results(succeeded, list(zip(rows["method"], rows["setting"])))
 
 
 def _labelled_evaluations(settings: Any, data: Dataset | None) -> tuple[str, dict[str, Any]]:
@@ -304,9 +305,7 @@ def _label_text(value: Any) -> str:
 
 def _succeeded_fits(results: Any, x: str, y: str, methods: str | Sequence[str] | None) -> pd.DataFrame:
     """The rows of ``results`` to draw; ValueError or TypeError if they cannot be drawn."""
-    import pandas as pd
-
-    if not isinstance(results, pd.DataFrame):
+    if not is_frame(results):
         kind = type(results).__name__
         raise TypeError(f"results must be the DataFrame that fsgym.compare returned, or its results.csv, got {kind}")
     for name, known in ((x, (*FIGURES, "lam")), (y, FIGURES)):
@@ -314,42 +313,8 @@ def _succeeded_fits(results: Any, x: str, y: str, methods: str | Sequence[str] |
             raise ValueError(explain_unknown("figure", name, known))
     if x == y:
         raise ValueError(f"x and y must be two figures, got {x!r} for both")
-    missing = [c for c in dict.fromkeys((x, y, *NEEDED_COLUMNS)) if c not in results.columns and c != "lam"]
-    if missing:
-        raise ValueError(
-            f"results must be what fsgym.compare returned, or its results.csv; it has no column {missing[0]!r}"
-        )
-    if "dataset" in results and results["dataset"].nunique() > 1:
-        names = results["dataset"].unique()
-        raise ValueError(f"results must hold one data set, got {listing(names, 4)}; select the rows of one of them")
-    return _rows_of_methods(results, x, methods)
-
-
-def _rows_of_methods(results: pd.DataFrame, x: str, methods: str | Sequence[str] | None) -> pd.DataFrame:
-    """The successful fits of the methods, in the order of the methods."""
-    import pandas as pd
-
-    known = [str(name) for name in results["method"].unique()]
-    chosen = known if methods is None else [methods] if isinstance(methods, str) else list(methods)
-    for name in chosen:
-        if name not in known:
-            raise ValueError(explain_unknown("method", name, known))
-    succeeded = results[results["error"].isna()]
-    rows = {name: succeeded[succeeded["method"] == name] for name in chosen}
-    if x == "lam":
-        swept = {name: r[r["params"].str.contains('"lam"', regex=False)] for name, r in rows.items()}
-        unswept = [name for name in chosen if swept[name].empty and not rows[name].empty]
-        if unswept and (methods is not None or all(r.empty for r in swept.values())):
-            raise ValueError(f"x='lam' needs methods that are trained at several values of lam, got {listing(unswept)}")
-        rows = swept
-    absent = [name for name in chosen if succeeded[succeeded["method"] == name].empty]
-    if len(absent) == len(chosen):
-        first = results.loc[results["method"].isin(chosen) & results["error"].notna(), "error"]
-        reason = f"; the first error: {first.iloc[0]}" if len(first) else ""
-        raise ValueError(f"results must hold a fit that succeeded, got none of {listing(chosen)}{reason}")
-    if absent:
-        warnings.warn(f"all fits of {listing(absent)} failed, so they are not drawn", UserWarning, stacklevel=4)
-    return pd.concat(rows.values())
+    check_results(results, [name for name in (x, y) if name != "lam"])
+    return rows_of_methods(results, x, methods)
 
 
 def _method_title(name: str) -> str:

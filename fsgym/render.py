@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.trajectories import values_as_text
+
 if TYPE_CHECKING:
     from fsgym.episodes import EpisodeOutcomes, Episodes
 
@@ -21,22 +23,21 @@ def describe_start(episodes: Episodes) -> str:
     return f"row {int(episodes.index[0])} of {episodes.dataset.name}: {_describe_legal(episodes)}"
 
 
-def describe_step(episodes: Episodes, action: int, cost: float, outcomes: EpisodeOutcomes | None) -> str:
-    """One step of a single episode: the acquisition, its value and price, and what is still legal; or the answer."""
+def describe_step(episodes: Episodes, action: int, price: float, outcomes: EpisodeOutcomes | None) -> str:
+    """One step of a single episode: the acquisition, its value and price, and what is still legal; or the answer.
+
+    ``price`` is that of the acquisition, in the unit of ``costs``.
+    """
     rules, data = episodes.rules, episodes.dataset
     if outcomes is None:
-        values = ", ".join(_observed_text(episodes, i) for i in rules.groups[action])
-        return f"acquire {rules.names[action]}: {values}, price {cost:g}; {_describe_legal(episodes)}"
+        z, values = np.split(episodes.observation[0], 2)
+        shown = values_as_text(np.where(z > 0.5, values, np.nan), rules.groups[action], data.columns)
+        return f"acquire {rules.names[action]}: {shown}, price {price:g}; {_describe_legal(episodes)}"
     answer, true_class = int(outcomes.prediction[0]), int(outcomes.label[0])
     forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
     verdict = "correct" if answer == true_class else f"wrong, it is {data.classes[true_class]}"
-    spent = episodes.state.spent[0]
+    cost, spent = outcomes.error_cost[0], episodes.state.spent[0]
     return f"{forfeited}answer {data.classes[answer]}: {verdict}, error cost {cost:g}; spent {spent:g}"
-
-
-def _observed_text(episodes: Episodes, i: int) -> str:
-    n = episodes.dataset.n_features
-    return f"{episodes.observation[0, n + i]:g}" if episodes.observation[0, i] else "missing"
 
 
 def _describe_legal(episodes: Episodes, most: int = 6) -> str:

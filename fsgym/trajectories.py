@@ -90,6 +90,7 @@ class Trajectories:
         if self.table is None:
             raise ValueError("to_frame needs the rows; use the trajectories of a classifier or of an Evaluation")
         X, rules, columns, classes = self.table
+        labels = classes.tolist()
         prices = price_steps(rules, X, self.order)
         lines = []
         for i, order in enumerate(self.order):
@@ -99,19 +100,36 @@ class Trajectories:
                 spent += prices[i, step]
                 value = values_as_text(X[i], rules.groups[j], columns)
                 lines.append((i, step, rules.names[j], value, prices[i, step], spent, None))
-            lines.append((i, len(acquisitions), None, None, 0.0, spent, classes[self.answers[i]]))
-        return pd.DataFrame(lines, columns=["row", "step", "acquired", "value", "price", "spent", "answer"])
+            lines.append((i, len(acquisitions), None, None, 0.0, spent, labels[self.answers[i]]))
+        header = ("row", "step", "acquired", "value", "price", "spent", "answer")
+        cells = zip(*lines, strict=True) if lines else [()] * len(header)
+        types = {"row": np.int64, "step": np.int64, "price": np.float64, "spent": np.float64}
+        # With dtype object None stays None; pandas would otherwise write NaN.
+        return pd.DataFrame(
+            {name: pd.Series(list(column), dtype=types.get(name, object)) for name, column in zip(header, cells)}
+        )
+
+
+def revealed_values(row: NDArray[np.float32], features: Sequence[int], columns: Columns) -> list[tuple[str, str]]:
+    """Names and values, with units, of the columns that some features (indices) of one row belong to.
+
+    A column of which only some features are given is shown feature by feature.
+    """
+    given, revealed = set(features), []
+    for k in dict.fromkeys(columns.column_of[list(features)].tolist()):
+        column, places = columns[k], columns.features[k]
+        if given.issuperset(places):
+            revealed.append((column.name, column.text(row[places.start : places.stop])))
+        else:
+            names = dict(zip(places, column.feature_names, strict=True))
+            revealed += [(names[i], "missing" if np.isnan(row[i]) else f"{row[i]:.6g}") for i in places if i in given]
+    return revealed
 
 
 def values_as_text(row: NDArray[np.float32], features: Sequence[int], columns: Columns) -> str:
-    """The columns that have some of the features of one row, with units; with names if there are several."""
-    wanted = list(dict.fromkeys(columns.column_of[list(features)].tolist()))
-    texts = []
-    for k in wanted:
-        column, places = columns[k], columns.features[k]
-        text = column.text(row[places.start : places.stop])
-        texts.append(text if len(wanted) == 1 else f"{column.name} {text}")
-    return ", ".join(texts)
+    """The values that an acquisition of ``features`` reveals, with units; with names if there are several."""
+    revealed = revealed_values(row, features, columns)
+    return revealed[0][1] if len(revealed) == 1 else ", ".join(f"{name} {text}" for name, text in revealed)
 
 
 def price_orders(

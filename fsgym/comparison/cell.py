@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,14 +17,18 @@ from fsgym.comparison.protocol import ComparedMethod, Protocol, SplitParts
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.rules import Rules
+from fsgym.rules.labels import is_frame
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
-from fsgym.trajectories import price_orders
+from fsgym.trajectories import price_orders, revealed_values
+from fsgym.usage import usage_as_json
 
 N_EXAMPLES = 6  # test rows that the report shows of each method
 # The functions of the tasks, by name: they enter the keys of stored results.
 CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
+
+NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
 
 CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned, or its error message
 
@@ -176,7 +180,7 @@ def run_cell(
     protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
 
     def fit(part: Dataset) -> list[Any]:
-        return [candidate if fitted else _seeded(candidate, seed).fit(part.X, part.classes[part.y])]
+        return [candidate if fitted else _seeded(candidate, seed).fit(*_training_arguments(candidate, part))]
 
     return _fit_and_evaluate(fit, protocol, split)[0]
 
@@ -201,9 +205,23 @@ def run_path(
     protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
 
     def fit(part: Dataset) -> Sequence[Any]:
-        return _seeded(candidate, seed).path(part.X, part.classes[part.y], lams)
+        return _seeded(candidate, seed).path(*_training_arguments(candidate, part), lams)
 
     return {"cells": _fit_and_evaluate(fit, protocol, split)}
+
+
+def _training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
+    """X and y for ``fit``: arrays, or for an agent a data set if its names, groups or row groups are needed."""
+    labels = part.classes[part.y]
+    if not hasattr(candidate, "labelled_dataset"):
+        return part.X, labels
+    options = [getattr(candidate, name, None) for name in NAMED_OPTIONS]
+    by_name = any(isinstance(option, Mapping) or is_frame(option) for option in options)
+    if by_name or (part.groups is not None and getattr(candidate, "groups", None) is None):
+        return part, None
+    if part.row_groups is not None:
+        return Dataset(part.X, labels, row_groups=part.row_groups), None
+    return part.X, labels
 
 
 def _fit_and_evaluate(fit: Callable[[Dataset], Sequence[Any]], protocol: Protocol, split: int) -> list[dict[str, Any]]:
@@ -227,7 +245,7 @@ def _evaluate_pair(inner: Any, whole: Any, parts: SplitParts, rules: Rules, spli
         "row": row,
         "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
         "usage": taken.mean(axis=0).tolist(),
-        "examples": _examples(result) if split == 0 and result.trajectories is not None else None,
+        "examples": _examples(result, parts.test) if split == 0 and result.trajectories is not None else None,
     }
 
 
@@ -253,9 +271,23 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str 
     if result is None:
         parts = protocol.parts(cell.split)
         return Outcome(row | {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples})
-    for step in [step for example in result["examples"] or [] for step in example["steps"]]:
-        step["values"] = [(name, float("nan") if value is None else value) for name, value in step["values"]]
-    return Outcome(row | result["row"], result["histogram"], result["usage"], result["examples"])
+    usage = usage_as_json(result["usage"], protocol.rules.names)
+    examples = result["examples"]
+    if examples is not None:
+        examples = [example | {"steps": _steps_with_units(example["steps"], protocol.dataset)} for example in examples]
+    return Outcome(row | result["row"] | {"usage": usage}, result["histogram"], result["usage"], examples)
+
+
+def _steps_with_units(steps: list[dict[str, Any]], dataset: Dataset) -> list[dict[str, Any]]:
+    return [step | {"values": _values_with_units(step["values"], dataset)} for step in steps]
+
+
+def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset) -> list[tuple[str, str]]:
+    """Names and values of the columns, from the names and values of the features of an acquisition."""
+    features = [dataset.feature_names.index(name) for name, _ in values]
+    row = np.full(dataset.n_features, np.nan, np.float32)
+    row[features] = [np.nan if value is None else value for _, value in values]
+    return revealed_values(row, features, dataset.columns)
 
 
 def _seeded(candidate: Any, seed: int) -> Any:
@@ -269,7 +301,7 @@ def _seeded(candidate: Any, seed: int) -> Any:
     return estimator.set_params(**unseeded)
 
 
-def _examples(result: Evaluation) -> list[dict[str, Any]]:
+def _examples(result: Evaluation, dataset: Dataset) -> list[dict[str, Any]]:
     """Test rows at even ranks from the fewest to the most acquisitions, one misclassified row among them if any is."""
     assert result.trajectories is not None
     ranked = np.argsort(result.trajectories.lengths, kind="stable")
@@ -277,12 +309,12 @@ def _examples(result: Evaluation) -> list[dict[str, Any]]:
     wrong = np.flatnonzero(result.answers != result.dataset.y)
     if len(wrong) and not set(chosen) & set(wrong.tolist()):
         chosen[-1] = int(wrong[0])
-    return [_example(result, i) for i in chosen]
+    return [_example(result, dataset, i) for i in chosen]
 
 
-def _example(result: Evaluation, i: int) -> dict[str, Any]:
+def _example(result: Evaluation, dataset: Dataset, i: int) -> dict[str, Any]:
     """The acquisitions of test row ``i`` in their order, with values and prices; its answer and its true class."""
-    dataset, rules = result.dataset, result.rules
+    rules = result.rules
     assert result.trajectories is not None
     order = result.trajectories.order[i]
     order = order[order >= 0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -21,6 +20,7 @@ from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
 from fsgym.methods import DEFAULT_METHODS
+from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 
@@ -33,6 +33,7 @@ RESULT_COLUMNS = (
     *Evaluation.FIGURES,
     *(f"validation_{f}" for f in Evaluation.FIGURES),
     "price",
+    "usage",
     "n_train",
     "n_test",
     "error",
@@ -80,8 +81,8 @@ def compare(
     row_groups : array-like of shape (n_samples,) or str, optional
         Rows with the same label, such as the visits of one patient, are in the same part: training, validation or test
         (see ``Dataset``). A str is the name of the column with the labels, if ``dataset`` is a table or its name; it is
-        not a feature. By default those of the data set. A method that divides its training rows once more does so by
-        row. ``groups`` are groups of features.
+        not a feature. By default those of the data set. Agents that divide their training rows once more keep groups
+        together; other methods do so by row. ``groups`` are groups of features.
     lam : float or sequence of float, optional
         The exchange rate between cost and errors: the value of one unit of ``costs``, in units of the error costs.
         Price-aware methods are trained at each of these values, and the loss is reported at each. By default 0, .001,
@@ -119,8 +120,9 @@ def compare(
         measured on the test part, after a fit on the whole training part. The columns ``validation_*`` are measured on
         one quarter of the training part, after a fit on the other three quarters. Column ``price`` holds the value of
         lambda with which ``acquisition_cost`` and ``loss`` were computed (with another one, the loss is ``error_cost +
-        lam * spent``). ``error`` gives the reason if the fit of this row failed, ``warning`` the first warning of its
-        fits.
+        lam * spent``). ``usage`` has the share of test rows for which each acquisition was made, as JSON by name;
+        those of no row are left out. ``error`` gives the reason if the fit of this row failed, ``warning`` the first
+        warning of its fits.
 
     Raises
     ------
@@ -185,9 +187,7 @@ def compare(
     failed = results["error"].notna().sum()
     if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
-        warnings.warn(
-            f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}", stacklevel=3
-        )
+        warn_caller(f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}")
     return results
 
 

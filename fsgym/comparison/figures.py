@@ -29,6 +29,7 @@ STYLE: dict[Any, Any] = {
     "legend.framealpha": 0.85, "legend.edgecolor": "none", "text.parse_math": False, "figure.dpi": 110,
 }  # fmt: skip
 ERROR_BARS: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "elinewidth": 0.8, "capsize": 2}  # in points
+TWO_COLUMNS = 20  # characters of a title with which a legend has two columns
 MAX_BARS = 30  # features in one figure; more would be too small to read
 
 
@@ -219,7 +220,8 @@ def used_features(
     if len(chosen) < len(names):
         ax.set_ylabel(f"the {len(chosen)} most used of {len(names)} {unit}")
     ax.grid(axis="y", visible=False)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    longest = max((len(title) for title in titles.values()), default=0)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if longest <= TWO_COLUMNS else 1)
     return ax
 
 

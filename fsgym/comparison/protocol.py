@@ -19,6 +19,7 @@ from fsgym.methods import find_method, load_class, method_names, supported_optio
 from fsgym.row_groups import split_by_groups
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam
+from fsgym.usage import acquires_features
 
 # Prices of one feature, in errors: those of Dulac-Arnold et al. (2012), section 6.1, and .05 of section 6.2; and .003,
 # .02 and .03, as the number of features used changes most between .001 and .05.
@@ -89,8 +90,8 @@ class Protocol:
 
     @cached_property
     def counted(self) -> str:
-        """What "at most k" counts: acquisitions where features come in groups, otherwise features."""
-        return "n_features" if all(len(g) == 1 for g in self.rules.groups) else "n_acquisitions"
+        """What "at most k" counts: acquisitions where columns come in groups, otherwise features."""
+        return "n_features" if acquires_features(self.rules, self.dataset) else "n_acquisitions"
 
     @property
     def unit(self) -> str:

@@ -31,6 +31,7 @@ from fsgym.comparison.summary import (
     validation_loss,
     with_lam,
 )
+from fsgym.rules.labels import describe_error_costs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -211,7 +212,7 @@ def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"mean": mean_text, "setting": settings_text, "value": _value_text, "number": _number_text}
+    environment.filters |= {"mean": mean_text, "setting": settings_text, "number": _number_text}
     return environment
 
 
@@ -237,6 +238,9 @@ def render(comparison: Comparison, summary: Summary, pictures: list[Picture]) ->
         fitted=[m.title for m in comparison.methods if m.fitted],
         answer=best_in_words(summary, _titles(comparison), comparison.protocol.counted),
         error_unit=_error_unit(comparison),
+        error_costs=describe_error_costs(
+            comparison.protocol.rules.error_costs, comparison.protocol.dataset.classes.tolist()
+        ),
         pictures=pictures,
         settings=summary.settings.to_dict("records"),
         within=_by_method(_mark_best(summary.within, "k", -summary.within["accuracy"]), "k"),
@@ -265,7 +269,3 @@ def _by_method(table: pd.DataFrame, key: str) -> dict[str, dict[Any, dict]]:
 
 def _number_text(value: float) -> str:
     return f"{value:.4g}"
-
-
-def _value_text(value: float) -> str:
-    return "missing" if np.isnan(value) else f"{value:.5g}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from fsgym.datasets.suspicions import (
     plain_numbers,
 )
 from fsgym.datasets.tables import read_parquet, read_table
+from fsgym.notices import warn_caller
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,8 +149,7 @@ def warn_of_constants(frame: pd.DataFrame, reading: Reading, what: str) -> None:
     found = {name: find_note(frame[name]) for name in frame.columns if name not in named}
     notes = [f"{name!r} {note}" for name, note in found.items() if note]
     if notes:
-        message = f"{what} has columns that do not vary and may be dropped: {listing(notes, 5)}"
-        warnings.warn(message, UserWarning, stacklevel=2)
+        warn_caller(f"{what} has columns that do not vary and may be dropped: {listing(notes, 5)}")
 
 
 def dataset_of_table(

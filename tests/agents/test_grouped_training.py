@@ -66,6 +66,31 @@ def test_bad_groups_are_one_sentence(groups, cv, match):
     refused(ValueError, match, X, y, cv=cv, groups=groups, call=MajorityClassifier().estimate_loss)
 
 
+def test_a_data_set_brings_its_row_groups_prices_and_names():
+    X, y, patient = patients(8, 3)
+    X = np.column_stack([X, -X])
+    data = Dataset(X, y, feature_names=["b", "a"], costs={"b": 5, "a": 1}, row_groups=patient, name="visits")
+    estimate = MajorityClassifier().estimate_loss(data, cv=4)
+    tests = [test for _, test in StratifiedGroupKFold(4).split(X, y, patient)]
+    for fold, test in zip(estimate.folds, tests, strict=True):
+        assert fold.dataset.X.tolist() == X[test].tolist()
+        assert dict(zip(fold.rules.names, fold.rules.costs)) == {"b": 5, "a": 1}
+    other = np.tile(np.arange(6), 4)
+    folds = MajorityClassifier().estimate_loss(data, cv=GroupKFold(3), groups=other).folds
+    tests = [test for _, test in GroupKFold(3).split(X, y, other)]
+    assert [f.dataset.X.tolist() for f in folds] == [X[test].tolist() for test in tests]
+    plain = Dataset(X, np.array(["no", "yes"])[y])
+    expected = MajorityClassifier().estimate_loss(X, y, 3)
+    np.testing.assert_array_equal(MajorityClassifier().estimate_loss(plain, cv=3).losses, expected.losses)
+
+
+def test_a_data_set_has_its_own_labels_and_a_table_needs_some():
+    data = Dataset(np.arange(24.0)[:, None], [0, 1] * 12)
+    refused(TypeError, "y must be left out", data, [0, 1] * 12, call=MajorityClassifier().estimate_loss)
+    refused(ValueError, "y must have the labels", data.X, call=MajorityClassifier().estimate_loss)
+    refused(ValueError, "groups must be a list of 24 labels", data, groups=[1], call=MajorityClassifier().estimate_loss)
+
+
 # Folds inside the training of the lattice
 
 

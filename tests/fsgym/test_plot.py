@@ -1,5 +1,6 @@
 """Pictures of results: what is drawn, its labels, and one sentence where it cannot be drawn."""
 
+import json
 import subprocess
 import sys
 
@@ -165,8 +166,10 @@ def test_usage_of_many_features_has_the_most_used():
 
 def test_usage_refuses_what_is_no_evaluation():
     data, actor = panel()
-    with pytest.raises(TypeError, match="Evaluation, got DataFrame; a results frame does not hold how often"):
+    with pytest.raises(ValueError, match=r"must have the column 'usage'.*run fsgym.compare again"):
         plot.usage(TWO)
+    with pytest.raises(TypeError, match=r"fsgym\.evaluate or fsgym\.compare returned, got int"):
+        plot.usage(3)
     with pytest.raises(ValueError, match="at least one Evaluation"):
         plot.usage({})
     other = evaluate(lambda o, m: [3] * len(m), data, Rules(3, 2))
@@ -201,6 +204,57 @@ def test_paths_label_evaluations_by_lambda_or_by_what_is_used():
     assert ax.get_xlabel() == "mean features used"
     ax = plot.paths({"early": results[0], "late": results[1]}, ax=Figure().add_subplot())
     assert [label.get_text() for label in ax.get_xticklabels()] == ["early", "late"]
-    for wrong in (TWO, [3.0], 3.0):
-        with pytest.raises(TypeError, match=r"this figure needs what fsgym.evaluate returned"):
+    for wrong in ([3.0], 3.0, [TWO]):
+        with pytest.raises(TypeError, match=r"this figure needs what fsgym.evaluate or"):
             plot.paths(wrong)
+
+
+def used(**shares):
+    return {"usage": json.dumps(shares)}
+
+
+SWEPT = frame(
+    *(
+        fits("rcpi", [(k, 0.7)], setting=i, params=f'{{"lam": {lam}}}', validation_loss=loss, **used(**shares))
+        for i, (k, lam, loss, shares) in enumerate(
+            [(3.0, 0.0, 0.4, {"a": 1.0, "b": 0.5}), (1.0, 0.1, 0.2, {"b": 0.25}), (0.0, 0.2, 0.1, {})]
+        )
+    )
+)
+SWEPT.loc[SWEPT["n_features"] == 1, "n_features"] = 0.0  # the last setting uses nothing in either split
+SWEPT.loc[SWEPT["split"].eq(1) & SWEPT["setting"].eq(1), "usage"] = '{"b": 0.75}'
+OTHER = frame(fits("mine", [(1.0, 0.8)], **used(b=1.0, c=0.5)))
+
+
+def test_usage_of_results_is_that_of_the_setting_with_the_lowest_validation_loss():
+    ax = plot.usage(pd.concat([SWEPT, OTHER]))
+    assert [name.get_text() for name in ax.get_yticklabels()] == ["b", "c"]
+    assert [bar.get_width() for bar in ax.patches] == [0.5, 0.0, 1.0, 0.5]
+    assert legend_texts(ax) == [f"{METHODS['rcpi'].title}, lam 0.1", "mine, as given"]
+    breaking = SWEPT.assign(validation_admissible=np.where(SWEPT["setting"] == 1, 0.5, 1.0))
+    assert legend_texts(plot.usage(breaking)) == [f"{METHODS['rcpi'].title}, lam 0"]
+    with pytest.raises(ValueError, match="settings of rcpi use no feature"):
+        plot.usage(SWEPT[SWEPT["setting"] == 2])
+
+
+def test_paths_of_results_have_a_column_per_setting_of_one_method():
+    ax = plot.paths(SWEPT.iloc[::-1])
+    assert (ax.get_xlabel(), [t.get_text() for t in ax.get_xticklabels()]) == ("lambda", ["0", "0.1", "0.2"])
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.images[0].get_array().tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
+    with pytest.raises(
+        ValueError, match=r"one method, got rcpi, mine; select one: results\[results\['method'\] == 'rcpi'"
+    ):
+        plot.paths(pd.concat([SWEPT, OTHER]))
+
+
+def test_usage_survives_a_csv_file(tmp_path):
+    results = compare("wine", ["cart", "lars"], splits=2)
+    results.to_csv(tmp_path / "results.csv", index=False)
+    for drawn in (plot.usage, lambda r: plot.paths(r[r["method"] == "cart"])):
+        axes = [drawn(r) for r in (results, pd.read_csv(tmp_path / "results.csv"))]
+        names, again = ([t.get_text() for t in ax.get_yticklabels()] for ax in axes)
+        assert names == again
+        assert "proline" in names
+    row = results.iloc[-1]
+    assert sum(json.loads(row["usage"]).values()) == pytest.approx(row["n_features"], rel=1e-3)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules
+from fsgym.columns import Column, Columns
 from fsgym.render import CORRECT, UNANSWERED, UNKNOWN, WRONG
 
 DATA = Dataset(
@@ -27,8 +28,8 @@ def lines(row: int, *actions: int) -> list[str]:
 def test_ansi_of_a_correct_answer():
     assert lines(0, 2, 0, 3) == [
         "row 0 of clinic: may acquire age, pulse, weight",
-        "acquire weight: 1, price 0.3; may acquire age, pulse",
-        "acquire age: -1, price 0.1; may acquire pulse",
+        "acquire weight: 1, price 3; may acquire age, pulse",
+        "acquire age: -1, price 1; may acquire pulse",
         "answer ill: correct, error cost 0; spent 4",
     ]
 
@@ -36,7 +37,7 @@ def test_ansi_of_a_correct_answer():
 def test_ansi_wrong_missing_and_forfeit():
     assert lines(1, 0, 1) == [
         "row 1 of clinic: may acquire age, weight",
-        "acquire age: 0.5, price 0.1; may acquire weight",
+        "acquire age: 0.5, price 1; may acquire weight",
         "illegal action 1 (pulse); answer ill: wrong, it is well, error cost 1; spent 1",
     ]
     env = DatumWiseEnv(DATA, GROUPED, render_mode="ansi")
@@ -45,10 +46,30 @@ def test_ansi_wrong_missing_and_forfeit():
     env.step(0)
     env.step(2)
     assert env.render().splitlines()[1:] == [
-        "acquire group 1: missing, 0.25, price 0.1; may acquire age",
-        "acquire age: 0.5, price 0.1; no acquisition left",
+        "acquire group 1: pulse missing, weight 0.25, price 1; may acquire age",
+        "acquire age: 0.5, price 1; no acquisition left",
         "answer ill: wrong, it is well, error cost 3; spent 2",
     ]
+
+
+def test_ansi_shows_units_levels_and_prices_in_the_unit_of_costs():
+    columns = Columns(
+        [Column("crp", unit="mg/l"), Column("ward", "category", ("er", "gp", "icu")), Column("s", "bool")]
+    )
+    X = [[12.5, 0, 0, 1, 1], [3, np.nan, np.nan, np.nan, 0]]
+    data = Dataset(X, [0, 1], columns=columns, groups={"panel": ["crp", "s"]}, costs={"panel": 3, "ward": 0.25})
+    env = DatumWiseEnv(data, Rules.for_dataset(data, lam=0.0), render_mode="ansi")
+    env.reset(options={"index": 0})
+    for action in (0, 1):
+        env.step(action)
+    assert env.render().splitlines()[1:] == [
+        "acquire panel: crp 12.5 mg/l, s True, price 3; may acquire ward",
+        "acquire ward: icu, price 0.25; no acquisition left",
+    ]
+    single = DatumWiseEnv(data, Rules(5, 2), render_mode="ansi")  # a level is an acquisition of its own
+    single.reset(options={"index": 0})
+    single.step(3)
+    assert "acquire x3: 1, price 1;" in single.render()
 
 
 def test_long_lists_of_acquisitions_end_with_a_count():

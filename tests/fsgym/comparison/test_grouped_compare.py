@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, compare, evaluate, load_dataset
 from fsgym.cli import main
@@ -52,6 +53,42 @@ def test_every_split_keeps_patients_in_one_part(visits):
         parts = protocol.parts(k)
         patients = [set(visits["pid"][p.X[:, 0].astype(int)]) for p in (parts.fit, parts.validation, parts.test)]
         assert sum(map(len, patients)) == len(set().union(*patients)) == 60
+
+
+def test_agents_keep_groups_together_inside_their_training(visits):
+    data = Dataset(visits[["code"]], visits["target"], feature_names=["code"], name="visits")
+    method = {"m": LatticeClassifier(lam=0.1)}
+    by_row = compare(data, method, splits=1, train_share=0.7)
+    grouped = compare(data, method, splits=1, train_share=0.7, row_groups=visits["pid"])
+    # The patients of the test part are new. Only folds that keep the known ones together show that memory is useless.
+    assert by_row["n_features"].item() > 0.9
+    assert grouped["n_features"].item() < 0.3
+    protocol = make_protocol(
+        data.replace(row_groups=visits["pid"]), splits=1, train_share=0.7, seed=0, lam=None, options=OPTIONS
+    )
+    parts, seed = protocol.parts(0), protocol.seed_of(0, "m")
+    train = Dataset(parts.train.X, data.classes[parts.train.y], row_groups=parts.train.row_groups)
+    model = LatticeClassifier(lam=0.1, random_state=seed).fit(train)
+    assert evaluate(model, parts.test, rules=protocol.rules).n_features == grouped["n_features"].item()
+
+
+@pytest.mark.parametrize("method", [LatticeClassifier(lam=0.01), [LatticeClassifier(lam=v) for v in (0.01, 0.1)]])
+def test_without_row_groups_agents_are_fitted_on_arrays(method, monkeypatch):
+    seen = []
+    fit_all = LatticeClassifier._fit_all
+
+    def spy(self, X, y, *arguments, **options):
+        seen.append((type(X), type(y)))
+        return fit_all(self, X, y, *arguments, **options)
+
+    monkeypatch.setattr(LatticeClassifier, "_fit_all", spy)
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    data = Dataset(X, (X[:, 0] > 0).astype(int))
+    compare(data, {"m": method}, splits=1)
+    assert set(seen) == {(np.ndarray, np.ndarray)}
+    seen.clear()
+    compare(data, {"m": method}, splits=1, row_groups=np.arange(60) // 2)
+    assert set(seen) == {(Dataset, type(None))}
 
 
 def test_the_report_names_the_groups(visits, file, tmp_path):

@@ -1,6 +1,7 @@
 """The report, a self-contained file in which names and values of the data are escaped; and its figures."""
 
 import base64
+import json
 import re
 
 import numpy as np
@@ -9,8 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import fsgym
-from agents import DatumWiseClassifier
-from fsgym import Dataset, compare
+from agents import DatumWiseClassifier, LatticeClassifier
+from fsgym import Dataset, compare, load_dataset
 from fsgym.comparison import figures
 from fsgym.comparison.summary import mean_text, settings_text
 from support.pages import read
@@ -90,7 +91,7 @@ def test_examples_show_original_values_and_prices(report):
     folder, _ = report
     _, text = read(folder / "report.html")
     values = re.findall(re.escape(NASTY) + r" = (-?[\d.]+) price ([\d.]+)", text)
-    column = {f"{v:.5g}" for v in nasty_data().X[:, 0]}
+    column = {f"{v:.6g}" for v in nasty_data().X[:, 0]}
     assert values
     assert all(v in column and price == "2" for v, price in values)
 
@@ -168,3 +169,53 @@ def test_texts():
     assert settings_text('{"alpha": 0.0, "max_features": 3}') == "max_features 3"
     assert settings_text("{}") == "as given"
     assert figures.shorten_name("x" * 40) == "x" * 27 + "…"
+
+
+def ward_table():
+    """A number with a unit, a category, a bool, and a panel of two numbers."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"crp": rng.normal(10, 3, 80).round(1), "ward": rng.choice(["er", "gp", "icu"], 80)})
+    frame = frame.assign(wbc=rng.normal(size=80), hgb=rng.normal(size=80), y=np.where(frame["crp"] > 10, "acs", "none"))
+    frame.loc[frame["ward"] == "icu", "y"] = "acs"
+    return frame
+
+
+def test_columns_units_levels_and_class_labels_are_shown(tmp_path):
+    data = load_dataset(ward_table(), target="y")
+    data = data.replace(columns=data.columns.with_units({"crp": "mg/l"}))
+    errors = {"acs": {"acs": 0, "none": 40}, "none": {"acs": 1000, "none": 0}}
+    methods = {"lattice": LatticeClassifier(lam=0.01, error_costs=errors), "cart": "cart"}
+    results = compare(data, methods, splits=1, out=tmp_path, error_costs=errors)
+    _, text = read(tmp_path / "report.html")
+    assert "4 features, 2 classes" in text  # not six: the ward is one
+    assert "Costs of errors: a missed acs costs 1000, a false acs costs 40." in text
+    assert re.search(r"crp = [\d.]+ mg/l price 1", text)
+    assert re.search(r"ward = (er|gp|icu) price 1", text)
+    assert "ward=" not in text
+    assert not re.search(r"group \d|groups used|in \d+ groups", text)
+    used = [set(json.loads(text)) for text in results["usage"]]
+    assert {"crp", "ward"} < set.union(*used) <= {"crp", "ward", "wbc", "hgb"}
+    np.testing.assert_allclose(results["n_features"], results["n_acquisitions"])
+
+
+def test_groups_are_named_and_show_their_columns(tmp_path):
+    data = load_dataset(ward_table(), target="y")
+    data = data.replace(columns=data.columns.with_units({"wbc": "G/l"})).with_groups({"panel": ["wbc", "ward"]})
+    policy = {"all": lambda observations, masks: np.where(masks[:, 1], 1, 3)}
+    results = compare(data, policy, splits=1, out=tmp_path)
+    _, text = read(tmp_path / "report.html")
+    assert data.acquisition_names == ("crp", "panel", "hgb")
+    assert re.search(r"panel: ward = (er|gp|icu), wbc = -?[\d.]+ G/l price 1", text)
+    assert "4 features in 3 groups" in text
+    assert results["usage"].tolist() == ['{"panel": 1.0}']
+
+
+def test_agents_with_options_by_name_are_fitted_by_name(tmp_path):
+    data = load_dataset(ward_table(), target="y", drop=["ward"])
+    quick = {"n_iterations": 1, "states_per_sample": 2, "random_state": 0}
+    named, placed = (
+        DatumWiseClassifier(lam=0.1, costs=costs, **quick) for costs in ({"hgb": 1, "wbc": 1, "crp": 0.5}, [0.5, 1, 1])
+    )
+    results = compare(data, {"named": named, "placed": placed}, splits=1, costs=[0.5, 1, 1])
+    assert results["error"].isna().all()
+    assert results["spent"].max() <= 2.5
