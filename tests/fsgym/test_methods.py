@@ -89,7 +89,7 @@ def test_answers_of_agents_depend_on_used_columns_only(name, grouped):
     assert used.any() or name == "majority"
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", [name for name in PLAIN if name != "hkl"])  # which makes Boolean features of levels
 def test_baselines_refuse_text(name):
     X, y = features_and_labels(patients(rows=80).dropna())
     with pytest.raises(ValueError, match="could not convert string to float"):
