@@ -29,6 +29,7 @@ ENTRY_POINTS = {
     "fsgym.cli.main:reproduce",
     "fsgym.cli.models:evaluate",
     "fsgym.cli.models:train",
+    "fsgym.cli.prediction:predict",
 }
 
 # Module-level names that more than one module defines, each with its reason; at most 20.

@@ -107,6 +107,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
     def _arrange(self, dataset: Dataset, rules: Rules) -> None:
         """Set everything that follows from the training data before the policy is trained."""
+        self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns
         self._n_training_rows = dataset.n_samples
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)

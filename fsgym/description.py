@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fsgym.checks import check_number, listing
+from fsgym.checks import check_number, explain_unknown, listing
 from fsgym.columns import level_order
 from fsgym.dataset import Dataset
 from fsgym.notices import warn_caller
@@ -34,6 +34,7 @@ def describe(
     separator: str | None = None,
     decimal: str | None = None,
     data_dir: str | os.PathLike | None = None,
+    row_groups: str | None = None,
 ) -> pd.DataFrame:
     """Describe the columns of a table, and say which of them look wrong and what to do.
 
@@ -54,11 +55,14 @@ def describe(
         As in ``load_dataset``.
     data_dir : path, optional
         As in ``load_dataset``.
+    row_groups : str, optional
+        The column that says which rows belong together, as in ``load_dataset``. It is not examined.
 
     Returns
     -------
     DataFrame
-        One row per column: ``column``, its name; ``type``: number, category, bool, date, text or classes (the target);
+        One row per column: ``column``, its name; ``type``: number, category, bool, date, text, classes (the target) or
+        row groups;
         ``levels``, how many and the first of them; ``low`` and ``high``, of numbers; ``missing``, the share of rows
         without a value; ``price``; ``unit``; ``suspicion`` and ``remedy``, "" where nothing looks wrong.
 
@@ -80,9 +84,15 @@ def describe(
     table = read_source(data, separator, decimal, data_dir)
     if isinstance(table, Dataset):
         rows = _rows_of_dataset(table)
+        if row_groups is not None:
+            raise ValueError(f"row_groups is only for tables with column names, got {row_groups!r} for {table.name!r}")
     else:
-        rows = _rows_of_table(table, target)
-    prices = _prices(costs, [row["column"] for row in rows if row["type"] != "classes"], data_dir)
+        rows = _rows_of_table(table, target, row_groups)
+    names = [row["column"] for row in rows if row["type"] not in ("classes", "row groups")]
+    prices = _prices(costs, names, data_dir)
+    for name in units or ():
+        if name not in names:
+            raise ValueError("units: " + explain_unknown("column", name, names))
     for row in rows:
         row["price"] = prices.get(row["column"], row.get("price", np.nan))
         row["unit"] = (units or {}).get(row["column"], row.get("unit", ""))
@@ -106,15 +116,19 @@ def read_source(
     return read_columns(Path(name).expanduser(), check_reading(Reading(separator=separator, decimal=decimal)))
 
 
-def _rows_of_table(table: pd.DataFrame, target: str | None) -> list[dict[str, Any]]:
+def _rows_of_table(table: pd.DataFrame, target: str | None, row_groups: str | None) -> list[dict[str, Any]]:
     names = [str(name) for name in table.columns]
     label = "target" if target is None else target
     if target is not None and target not in names:
         raise ValueError(f"the table has no column {target!r}; choose one of them as target: {listing(names)}")
+    if row_groups is not None and row_groups not in names:
+        raise ValueError("row_groups: " + explain_unknown("column", row_groups, names))
     repeated = {name for name, n in Counter(names).items() if n > 1}
     rows = []
     for i, name in enumerate(names):
         row = _row(table.iloc[:, i].rename(name), is_label=name == label)
+        if name == row_groups:
+            row |= {"type": "row groups", "low": np.nan, "high": np.nan, "suspicion": "", "remedy": ""}
         if name in repeated:
             row |= {"suspicion": "has the same name as another column", "remedy": "rename or remove one of them"}
         rows.append(row)

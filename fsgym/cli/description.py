@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fsgym.cli import options
-from fsgym.cli.terminal import console, say
+from fsgym.cli.terminal import console
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +18,8 @@ def describe_table(
     data: options.DataArgument,
     target: options.TargetOption = None,
     costs: Annotated[Path | None, typer.Option(metavar="FILE", help="Prices of the columns, as in compare.")] = None,
+    units: options.UnitsOption = None,
+    row_groups: options.RowGroupsOption = None,
     separator: options.SeparatorOption = None,
     decimal: options.DecimalOption = None,
     data_dir: options.DataDirOption = None,
@@ -28,12 +29,19 @@ def describe_table(
     Example: fsgym describe patients.csv --target died
     """
     import fsgym
+    from fsgym.cli.files import read_units
 
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always", UserWarning)
-        described = fsgym.describe(data, target, costs=costs, separator=separator, decimal=decimal, data_dir=data_dir)
-    for warning in found:
-        say(str(warning.message))
+    with options.warnings_printed():
+        described = fsgym.describe(
+            data,
+            target,
+            costs=costs,
+            units=read_units(units),
+            separator=separator,
+            decimal=decimal,
+            data_dir=data_dir,
+            row_groups=row_groups,
+        )
     console().print(_table_of(described))
     odd = described[described["suspicion"] != ""]
     if len(odd):

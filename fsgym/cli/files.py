@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from fsgym.checks import listing
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_costs
 from fsgym.datasets.files import read_json, read_text
+from fsgym.rules.labels import error_cost_matrix, relation_matrix
 from fsgym.rules.options import OPTIONS, RuleOption
 
 
@@ -25,25 +26,51 @@ def read_groups(path: Path) -> dict[str, list[str]]:
     return {name: [str(v) for v in members] for name, members in content.items()}
 
 
-def read_error_costs(path: Path, dataset: Dataset) -> NDArray[np.float64]:
-    """``error_costs[answer, true class]``, float64 (n_classes, n_classes), from a CSV matrix or a JSON file.
+def read_units(texts: Sequence[str] | None) -> dict[str, str] | None:
+    """Units by name of the column from JSON files ``{column: unit}`` and texts such as ``crp=mg/l,hgb=g/dl``."""
+    units: dict[str, str] = {}
+    for text in texts or ():
+        if text.endswith(".json"):
+            content = read_json(Path(text))
+            if not isinstance(content, dict) or not all(isinstance(v, str) for v in content.values()):
+                raise ValueError(f'{text} must map names of columns to units, as {{"crp": "mg/l"}}')
+            units |= content
+            continue
+        for part in filter(str.strip, text.split(",")):
+            name, sign, unit = (v.strip() for v in part.partition("="))
+            if not sign or not name or not unit:
+                raise ValueError(
+                    f"--units must be NAME=UNIT, separated by commas, or a .json file, got {part.strip()!r}"
+                )
+            units[name] = unit
+    return units if texts else None
+
+
+def read_error_costs(path: Path, dataset: Dataset) -> dict[str, dict[str, float]]:
+    """Costs of errors as ``{answer: {true class: cost}}``, from a CSV matrix or a JSON file.
 
     The header line of the matrix names the true classes, its first column the answers. The JSON file is
     ``{answer: {true class: cost}}``.
     """
     names = [str(c) for c in dataset.classes]
     if path.suffix != ".json":
-        return _read_matrix(path, names, "class")
+        rows = _read_matrix(path, names, "class").tolist()
+        return {answer: dict(zip(names, row, strict=True)) for answer, row in zip(names, rows, strict=True)}
     content = read_json(path)
-    if not isinstance(content, dict) or not all(isinstance(v, dict) for v in content.values()):
+    if not isinstance(content, dict) or not content or not all(isinstance(v, dict) for v in content.values()):
         raise ValueError(
-            f"{path} must map each answer to its cost by true class, as {{'no': {{'no': 0, 'yes': 5}}, ...}}"
+            f"{path} must map each answer to its cost by true class, as {{'no': {{'yes': 5}}, 'yes': {{'no': 1}}}}"
         )
-    for answer, costs in content.items():
-        if sorted(costs) != sorted(names):
-            raise ValueError(f"{path} must give the answer {answer!r} a cost for each true class: {listing(names, 8)}")
-    rows = [[answer, *(str(costs[true_class]) for true_class in names)] for answer, costs in content.items()]
-    return _by_name([["", *names], *rows], path, names, "class")
+    _resolve(path, error_cost_matrix, content, dataset.classes.tolist())
+    return content
+
+
+def _resolve(path: Path, resolve: Callable[..., Any], *arguments: Any) -> Any:
+    """What ``resolve`` returns; the message of its ValueError or TypeError names the file."""
+    try:
+        return resolve(*arguments)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 def read_rule_options(texts: Mapping[str, Any], dataset: Dataset, data_dir: Path | None) -> dict[str, Any]:
@@ -85,8 +112,8 @@ def read_pairs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
     pairs = read_json(path)
     if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
         raise ValueError(f'{path} must be a list of pairs of names, as [["age", "bmi"], ["bmi", "sex"]]')
-    related = _pairs_to_matrix(pairs, path, dataset)
-    return related | related.T
+    listed: Any = [(i, [j]) for i, j in pairs] or {}
+    return _resolve(path, relation_matrix, listed, dataset.acquisition_names, "related", True)
 
 
 def read_needs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
@@ -99,25 +126,7 @@ def read_needs(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
     needs = read_json(path)
     if not isinstance(needs, dict) or not all(isinstance(v, list) for v in needs.values()):
         raise ValueError(f'{path} must map names to lists of the names they need, as {{"biopsy": ["scan"]}}')
-    _check_names(needs, path, dataset)
-    return _pairs_to_matrix([(name, needed) for name, listed in needs.items() for needed in listed], path, dataset)
-
-
-def _pairs_to_matrix(pairs: Sequence[Sequence[Any]], path: Path, dataset: Dataset) -> NDArray[np.bool_]:
-    """A matrix, bool (J, J), that is true in the row of the first and the column of the second name of each pair."""
-    names = list(dataset.acquisition_names)
-    matrix = np.zeros((len(names), len(names)), bool)
-    for pair in pairs:
-        _check_names(pair, path, dataset)
-        i, j = (names.index(v) for v in pair)
-        matrix[i, j] = True
-    return matrix
-
-
-def _check_names(names: Iterable[Any], path: Path, dataset: Dataset) -> None:
-    for name in names:
-        if name not in dataset.acquisition_names:
-            raise ValueError(f"{path} names {name!r}, which is not an acquisition of {dataset.name!r}")
+    return _resolve(path, relation_matrix, needs, dataset.acquisition_names, "prerequisites", False)
 
 
 def _read_zero_one(path: Path, dataset: Dataset) -> NDArray[np.bool_]:

@@ -17,13 +17,15 @@ import typer
 import fsgym
 from fsgym.cli import models as cli_models
 from fsgym.cli import options
+from fsgym.cli.completion import complete_methods
 from fsgym.cli.description import describe_table
 from fsgym.cli.options import comma_separated
+from fsgym.cli.prediction import predict
 from fsgym.cli.terminal import console, say, show_comparison
 from fsgym.methods import DEFAULT_METHODS
 
 app = typer.Typer(
-    add_completion=False,
+    add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Classification where every feature has a price: train, evaluate and compare methods.",
@@ -48,9 +50,10 @@ def print_version(
 def compare(
     context: typer.Context,
     data: options.DataArgument,
-    methods: Annotated[str, typer.Option(help="Names of methods, separated by commas.", show_default=True)] = ",".join(
-        DEFAULT_METHODS
-    ),
+    methods: Annotated[
+        str,
+        typer.Option(help="Names of methods, separated by commas.", show_default=True, autocompletion=complete_methods),
+    ] = ",".join(DEFAULT_METHODS),
     splits: Annotated[int, typer.Option(help="Number of random splits into training and test part.")] = 5,
     train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
     lam: Annotated[
@@ -63,6 +66,17 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    target_cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Largest mean prices paid, in units of --costs, separated by commas: methods that can find the lambda "
+            "for a target, such as lattice, have these settings instead of values of lambda."
+        ),
+    ] = None,
+    target_features: Annotated[
+        list[str] | None,
+        typer.Option(help="Largest mean numbers of features used, separated by commas; as --target-cost."),
+    ] = None,
     target: options.TargetOption = None,
     drop: options.DropOption = None,
     row_groups: options.RowGroupsOption = None,
@@ -70,7 +84,7 @@ def compare(
     seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for results.csv, report.html and figures; default: fsgym-results/NAME."),
+        typer.Option("--out", "-o", help="Folder for results.csv, report.html, figures; default: fsgym-results/NAME."),
     ] = None,
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",
@@ -80,9 +94,11 @@ def compare(
     """Compare methods on a data set: accuracy, features used and price paid, on the same splits.
 
     Rerun an interrupted command to resume it.
+
+    Example: fsgym compare patients.csv --target died --drop pid --methods lattice,cart -o results
     """
-    dataset, given = options.read_task(
-        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split="all"
+    (dataset, _), given, _ = options.read_task(
+        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups
     )
     folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
     try:
@@ -94,6 +110,8 @@ def compare(
                 splits=splits,
                 train_share=train_share,
                 lam=_parse_numbers(lam, "--lam"),
+                target_cost=_parse_numbers(target_cost, "--target-cost"),
+                target_features=_parse_numbers(target_features, "--target-features"),
                 seed=seed,
                 n_jobs=jobs,
                 backend=backend,  # type: ignore[arg-type]
@@ -141,6 +159,8 @@ def reproduce(
     """Rerun the experiments of a paper and compare its claims with our results.
 
     Rerun an interrupted command to resume it.
+
+    Example: fsgym reproduce dwsm-cost --quick --jobs 2
     """
     studies: Any = import_module("fsgym_studies.command")
     if name is None:
@@ -163,6 +183,7 @@ def reproduce(
 
 app.command()(cli_models.train)
 app.command()(cli_models.evaluate)
+app.command()(predict)
 app.command("describe")(describe_table)
 
 
@@ -170,7 +191,10 @@ app.command("describe")(describe_table)
 def datasets(
     data_dir: options.DataDirOption = None,
 ) -> None:
-    """List the data sets that are available by name."""
+    """List the data sets that are available by name.
+
+    Example: fsgym datasets
+    """
     from rich.table import Table
 
     catalog = fsgym.list_datasets(data_dir)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from importlib import import_module
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,25 +13,15 @@ import typer
 
 from fsgym.checks import did_you_mean
 from fsgym.cli import options
-from fsgym.methods import DEFAULT_AGENT, METHODS, find_method, load_class, method_names
+from fsgym.cli.completion import agent_names, complete_agent
+from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
 from fsgym.metrics import FIGURE_LABELS
 
 if TYPE_CHECKING:
-    from fsgym.dataset import Dataset
+    from fsgym.datasets.folder import LoadedDataset
     from fsgym.evaluation import Evaluation
 
-SplitOption = Annotated[
-    str,
-    typer.Option(
-        help="Part of the data to use: train, test or all. Uses the data set's official split if it has one, otherwise "
-        "a random 70/30 split with seed 0."
-    ),
-]
-
-
-def agent_names() -> list[str]:
-    """Names of the methods of ``METHODS`` that can be trained and saved to a model file."""
-    return [name for name, method in METHODS.items() if method.kind]
+OTHER_PART = {"train": "test", "test": "train"}  # the part that was not used for training
 
 
 @options.with_table_options
@@ -45,7 +35,8 @@ def train(
             help=options.escape_brackets(
                 f"One of {', '.join(agent_names())}. maskable_ppo and dqn need the optional dependencies: "
                 "pip install 'fsgym[rl]'."
-            )
+            ),
+            autocompletion=complete_agent,
         ),
     ] = DEFAULT_AGENT,
     lam: Annotated[
@@ -55,11 +46,25 @@ def train(
             "Default: 0.01, or 1 if --error-costs is given."
         ),
     ] = None,
+    target_cost: Annotated[
+        float | None,
+        typer.Option(help="Find the lambda at which the mean price paid is at most this, in units of --costs."),
+    ] = None,
+    target_features: Annotated[
+        float | None,
+        typer.Option(help="Find the lambda at which the mean number of features used is at most this."),
+    ] = None,
     steps: Annotated[
         int | None,
         typer.Option(help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn."),
     ] = None,
-    split: SplitOption = "train",
+    split: Annotated[
+        str,
+        typer.Option(
+            help="Part of the data to train on: train, test or all. Uses the data set's official split if it has one, "
+            "otherwise a random 70/30 split with seed 0. The other part is held out, to evaluate the model."
+        ),
+    ] = "train",
     target: options.TargetOption = None,
     drop: options.DropOption = None,
     row_groups: options.RowGroupsOption = None,
@@ -67,79 +72,171 @@ def train(
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     **rules: Any,
 ) -> None:
-    """Train an agent that acquires features one by one, and write it to a model file."""
-    import pandas as pd
+    """Train an agent that acquires features one by one, and write it to a model file.
 
+    The file also says how the data were read, so that evaluate and predict need no such options.
+
+    Example: fsgym train patients.csv --target died --drop pid -o model.fsgym
+    """
+    from fsgym.cli.training_data import DataOrigin
     from fsgym.comparison.compare import writable_folder
-    from fsgym.evaluation import evaluate
-    from fsgym.rules import Rules
+    from fsgym.datasets.loading import part_index
 
+    method = _find_agent(agent)
+    model = method_with(method, agent, steps=steps, target_cost=target_cost, target_features=target_features, lam=lam)
+    writable_folder(output.parent)
+    loaded, given, reading = options.read_task(
+        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
+    )
+    price = (0.01 if given["error_costs"] is None else 1.0) if lam is None else lam
+    model.set_params(lam=price, random_state=seed, **given)
+    rows = part_index(loaded, split, row_groups)
+    start = time.perf_counter()
+    model.fit(loaded.dataset.rows(rows))
+    seconds = time.perf_counter() - start
+    model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading).to_json()
+    model.save(output)
+    print(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
+    _print_rules(model, "target_cost" if target_cost is not None else "target_features")
+    _print_training(model, loaded, split, row_groups)
+    place = [] if data_dir is None else ["--data-dir", str(data_dir)]
+    print(f"Model: {output}")
+    for command, purpose in (("evaluate", "Evaluate it"), ("predict", "Classify rows")):
+        print(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
+
+
+def _find_agent(agent: str) -> Method:
     if agent not in agent_names() and not (agent in method_names() and find_method(agent).kind):
         raise ValueError(
             f"--agent must be one of {', '.join(agent_names())}, got {agent!r}{did_you_mean(agent, agent_names())}"
         )
-    method = find_method(agent)
+    return find_method(agent)
+
+
+def method_with(method: Method, agent: str, *, steps: int | None, lam: float | None, **targets: float | None) -> Any:
+    """An unfitted agent with these options; ValueError for one that it does not have."""
     cls = load_class(method)
-    writable_folder(output.parent)
-    dataset, given = options.read_task(
-        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split
-    )
-    price = (0.01 if given["error_costs"] is None else 1.0) if lam is None else lam
-    checked = Rules.for_dataset(dataset, lam=price, **given)
-    model = cls(**method.preset, **checked.options(), random_state=seed)
+    model = cls(**method.preset)
     if steps is not None:
         if not cls.length_parameter:
             raise ValueError(f"--steps sets the length of the training, which {agent} does not have; leave it out")
         model.set_params(**{cls.length_parameter: steps})
+    for name, value in targets.items():
+        if value is None:
+            continue
+        option = f"--{name.replace('_', '-')}"
+        if name not in model.get_params():
+            raise ValueError(f"{option} is not an option of {agent}; leave it out, or use --agent {DEFAULT_AGENT}")
+        if lam is not None:
+            raise ValueError(f"{option} finds lambda, so that --lam cannot be given, too; leave one of them out")
+        model.set_params(**{name: value})
     if "progress_bar" in model.get_params():
         model.set_params(progress_bar=sys.stderr.isatty())
-    start = time.perf_counter()
-    model.fit(pd.DataFrame(dataset.X, columns=list(dataset.feature_names)), dataset.classes[dataset.y])
-    seconds = time.perf_counter() - start
-    model.save(output)
-    _print_figures(
-        f"{method.title}, trained in {seconds:.1f} s, evaluated on its training rows",
-        evaluate(model.policy_, dataset, model.rules_),
-    )
-    same_split = "" if row_groups is None else f" --row-groups {shlex.quote(row_groups)}"
-    print(f"Model: {output}    Evaluate it on test rows: fsgym evaluate {output} {data}{same_split}")
+    return model
 
 
-@options.with_table_options
+def _print_rules(model: Any, target: str) -> None:
+    """Print the costs of errors in words, and the lambda found for a target."""
+    from fsgym.rules.labels import describe_error_costs
+
+    described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
+    if described:
+        print(f"Error costs: {described}")
+    limit = model.get_params().get(target)
+    if limit is not None:
+        print(
+            f"{target} {limit:g}: found lambda {model.rules_.lam:.4g}, at which {model.expected_n_features_:.2f} "
+            f"features and a price of {model.expected_cost_:.4g} are expected on average (cross-fitted)"
+        )
+
+
+def _print_training(model: Any, loaded: LoadedDataset, split: str, row_groups: str | None) -> None:
+    """Print figures of the training rows and of those held out, if there are any."""
+    from fsgym.datasets.loading import part_index
+    from fsgym.evaluation import evaluate as evaluate_model
+
+    parts = {"training": split} | ({"held out": OTHER_PART[split]} if split in OTHER_PART else {})
+    results = {
+        title: evaluate_model(model, loaded.dataset.rows(part_index(loaded, part, row_groups)))
+        for title, part in parts.items()
+    }
+    _print_figures(results)
+    optimistic = "the figures of the training rows are optimistic"
+    if split in OTHER_PART:
+        n = results["held out"].dataset.n_samples
+        print(f"Held out are the {n} rows of the {OTHER_PART[split]} part, not used in training; {optimistic}.")
+    else:
+        print(f"No rows are held out with --split all; {optimistic}.")
+
+
+def _part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) -> str:
+    """The rows of a part of a data set, as ``124 of 178 rows of wine (train)``."""
+    from fsgym.datasets.loading import part_index
+
+    whole = loaded.dataset
+    if split == "all":
+        return f"all {whole.n_samples} rows of {whole.name}"
+    return f"{len(part_index(loaded, split, row_groups))} of {whole.n_samples} rows of {whole.name} ({split} part)"
+
+
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
     data: options.DataArgument,
-    split: SplitOption = "test",
-    groups: options.GroupsOption = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="Part of the data to evaluate on: train, test or all. Default: if the model was trained on a part of "
+            "these data, the other part, otherwise all.",
+            show_default=False,
+        ),
+    ] = None,
     target: options.TargetOption = None,
     drop: options.DropOption = None,
+    category: options.CategoryOption = None,
+    numeric: options.NumericOption = None,
+    separator: options.SeparatorOption = None,
+    decimal: options.DecimalOption = None,
     row_groups: options.RowGroupsOption = None,
+    groups: options.GroupsOption = None,
+    missing_columns: options.MissingColumnsOption = "error",
     data_dir: options.DataDirOption = None,
-    **table: Any,
 ) -> None:
-    """Evaluate a model file on a data set, under the rules of its training."""
-    load_classifier: Any = import_module("agents").load_classifier
-    from fsgym.evaluation import evaluate as evaluate_policy
+    """Evaluate a model file on a data set, under the rules of its training.
 
-    classifier = load_classifier(model)
-    dataset = options.read_data(
-        data, groups, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups, split=split, table=table
-    )
-    result = evaluate_policy(classifier.policy_, _with_classes_of(classifier, dataset), classifier.rules_)
-    _print_figures(f"{type(classifier).__name__} from {model}", result)
+    The model file says how to read the data; each option of this command replaces what it says.
+
+    Example: fsgym evaluate model.fsgym patients.csv
+    """
+    from fsgym.cli.model_data import ModelData, read_labelled
+    from fsgym.datasets.loading import part_index
+    from fsgym.evaluation import evaluate as evaluate_model
+
+    names = {"drop": drop, "category": category, "numeric": numeric}
+    listed = {option: tuple(options.comma_separated(value)) for option, value in names.items()}
+    plain = {"target": target, "separator": separator, "decimal": decimal, "row_groups": row_groups}
+    opened = ModelData.open(model, {**listed, **plain})
+    with options.warnings_printed():
+        labelled = read_labelled(opened, data, data_dir, missing_columns)
+    if groups is not None:
+        opened.check_groups(groups, labelled.loaded.dataset)
+    part = split or labelled.default_split
+    rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
+    result = evaluate_model(opened.classifier, labelled.loaded.dataset.rows(rows))
+    words = _part_in_words(labelled.loaded, part, labelled.reading.row_groups)
+    print(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
+    _print_rules(opened.classifier, "")
+    _print_figures({"": result})
+    print(labelled.caution(rows))
 
 
-def _with_classes_of(classifier: Any, dataset: Dataset) -> Dataset:
-    """The data set with the classes of the classifier; ValueError unless its columns are those of the training."""
-    columns = list(getattr(classifier, "feature_names_in_", dataset.feature_names))
-    if columns != list(dataset.feature_names):
-        absent = [name for name in columns if name not in dataset.feature_names]
-        fault = f"has no {absent[0]!r}" if absent else "has others, or another order"
-        raise ValueError(f"the model needs the {len(columns)} columns of its training; {dataset.name!r} {fault}")
-    return dataset.replace(classes=classifier.classes_)
-
-
-def _print_figures(title: str, result: Evaluation) -> None:
-    print(f"{title}: {result.dataset.n_samples} rows of {result.dataset.name}, {result.rules}")
+def _print_figures(results: Mapping[str, Evaluation]) -> None:
+    """Print a column of figures for each evaluation."""
+    _print_row("", [*results])
     for name, label in FIGURE_LABELS.items():
-        print(f"  {label:<20}{getattr(result, name):10.4f}")
+        _print_row(label, [f"{getattr(result, name):.4f}" for result in results.values()])
+
+
+def _print_row(label: str, cells: Sequence[str]) -> None:
+    line = f"  {label:<20}" + "".join(f"{cell:>10}" for cell in cells)
+    if line.strip():
+        print(line.rstrip())

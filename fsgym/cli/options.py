@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
+from fsgym.cli.completion import complete_data
 from fsgym.cli.terminal import say
 from fsgym.rules.options import Form, RuleOption, unnamed_options
 
 if TYPE_CHECKING:
-    from fsgym.dataset import Dataset
+    from fsgym.datasets.folder import LoadedDataset
+    from fsgym.datasets.reading import Reading
 
-DataArgument = Annotated[str, typer.Argument(help="A name from `fsgym datasets`, a CSV or npz file, or openml:NAME.")]
+DataArgument = Annotated[
+    str,
+    typer.Argument(
+        help="A name from `fsgym datasets`, a CSV, Parquet or npz file, or openml:NAME.", autocompletion=complete_data
+    ),
+]
 TargetOption = Annotated[str | None, typer.Option(help="Column of a CSV file with the classes; default: target.")]
 DropOption = Annotated[
     list[str] | None,
@@ -52,11 +60,26 @@ SeparatorOption = Annotated[
 DecimalOption = Annotated[
     str | None, typer.Option(metavar="SIGN", help="Decimal sign of a CSV file, a point or a comma; default: as found.")
 ]
+UnitsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE|NAME=UNIT,...",
+        help="Units of the columns, shown beside their values: as crp=mg/l,hgb=g/dl, or a JSON file {column: unit}.",
+    ),
+]
+MissingColumnsOption = Annotated[
+    str,
+    typer.Option(
+        metavar="error|unavailable",
+        help="Whether a column of the model that the file lacks is an error, or is unavailable for every row.",
+    ),
+]
 TABLE_OPTIONS: dict[str, Any] = {
     "category": CategoryOption,
     "numeric": NumericOption,
     "separator": SeparatorOption,
     "decimal": DecimalOption,
+    "units": UnitsOption,
 }
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -159,56 +182,36 @@ def read_task(
     target: str | None,
     drop: Sequence[str] | None,
     row_groups: str | None,
-    split: str,
-) -> tuple[Dataset, dict[str, Any]]:
-    """The data set that the arguments name, with its groups, and the other options of the rules.
+    split: str = "all",
+) -> tuple[LoadedDataset, dict[str, Any], Reading]:
+    """All rows of the data set that the arguments name, with groups; the other options of the rules; how it is read.
 
-    ``rules`` may have those of ``TABLE_OPTIONS``, too.
+    ``rules`` may have those of ``TABLE_OPTIONS``, too. ``split`` is only checked. Warnings are printed.
     """
-    from fsgym.cli.files import read_rule_options
+    from fsgym.cli.files import read_groups, read_rule_options, read_units
+    from fsgym.datasets.loading import load_whole
+    from fsgym.datasets.reading import Reading, check_reading
 
-    table = {name: rules[name] for name in TABLE_OPTIONS if name in rules}
-    dataset = read_data(
-        data,
-        rules["groups"],
-        data_dir=data_dir,
-        target=target,
-        drop=drop,
-        row_groups=row_groups,
-        split=split,
-        table=table,
-    )
+    listed = {"drop": drop, "category": rules.get("category"), "numeric": rules.get("numeric")}
+    names: dict[str, Any] = {option: tuple(comma_separated(value)) for option, value in listed.items()}
+    sign: dict[str, Any] = {option: rules.get(option) for option in ("separator", "decimal")}
+    given = Reading(target=target, row_groups=row_groups, units=read_units(rules.get("units")), **names, **sign)
+    with warnings_printed():
+        loaded = load_whole(data, given, data_dir, split)
+    if rules["groups"] is not None:
+        loaded = loaded._replace(dataset=loaded.dataset.with_groups(read_groups(rules["groups"])))
     options = {name: value for name, value in rules.items() if name not in ("groups", *TABLE_OPTIONS)}
-    return dataset, read_rule_options(options, dataset, data_dir)
+    return loaded, read_rule_options(options, loaded.dataset, data_dir), check_reading(given)
 
 
-def read_data(
-    data: str,
-    groups: Path | None,
-    *,
-    data_dir: Path | None,
-    target: str | None,
-    drop: Sequence[str] | None,
-    row_groups: str | None,
-    split: str,
-    table: Mapping[str, Any],
-) -> Dataset:
-    """The given part of the data set that the arguments name, with groups from a file; warnings are printed.
-
-    ``table`` holds those of ``TABLE_OPTIONS``.
-    """
-    from fsgym.cli.files import read_groups
-    from fsgym.datasets import load_dataset
-
-    given = dict(table) | {"data_dir": data_dir, "target": target, "row_groups": row_groups}
-    for option, value in {"drop": drop, "category": table.get("category"), "numeric": table.get("numeric")}.items():
-        given[option] = comma_separated(value)
+@contextmanager
+def warnings_printed() -> Iterator[None]:
+    """Print each warning once, on one line."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always", UserWarning)
-        dataset = load_dataset(data, split, **given)
-    for warning in found:
-        say(str(warning.message))
-    return dataset if groups is None else dataset.with_groups(read_groups(groups))
+        yield
+    for message in dict.fromkeys(str(warning.message) for warning in found):
+        say(message)
 
 
 def comma_separated(texts: Sequence[str] | None) -> list[str]:

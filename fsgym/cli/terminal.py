@@ -36,6 +36,8 @@ def show_comparison(results: pd.DataFrame) -> None:
         return
     titles = {k: METHODS[k].title if k in METHODS else k for k in summary.settings["method"].unique()}
     out.print(escape(best_in_words(summary, titles, counted)), end="\n\n")
+    if results.attrs.get("error_costs"):
+        out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
     names = {k: escape(title) for k, title in titles.items()}
     breaks_rules = bool((summary.settings["admissible"] < 1).any())
     for table in (

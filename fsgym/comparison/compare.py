@@ -50,6 +50,8 @@ def compare(
     train_share: float = 0.5,
     row_groups: ArrayLike | str | None = None,
     lam: float | Sequence[float] | None = None,
+    target_cost: float | Sequence[float] | None = None,
+    target_features: float | Sequence[float] | None = None,
     within: Sequence[float] = WITHIN,
     seed: int = 0,
     n_jobs: int | None = 1,
@@ -89,9 +91,14 @@ def compare(
         .003, .01, .02, .03, .05, .1, .15, .2, .3 (divided by the mean of ``costs``), with the loss reported at .01, .05
         and .1 (divided likewise). With ``error_costs``, costs and errors have the same unit: the default is then 0,
         .03, .1, .3, 1, 3, 10, and the loss is reported at 1.
+    target_cost, target_features : float or sequence of float, optional
+        Largest mean price paid, in the unit of ``costs``, and largest mean number of features used. Methods by name
+        that have these parameters (``lattice``) are trained at each of these targets instead of the values of ``lam``,
+        which other price-aware methods keep; ``params`` says which target a setting had.
     within : sequence of numbers, default (1, 2, 3, 5, 10)
         Upper limits k of the mean number of features used (or of acquisitions, if features are grouped). For each
         limit, ``summarise`` and the report show the test accuracy of the setting with the best validation accuracy.
+        The values of ``target_features`` are added.
     seed : int, default 0
     n_jobs : int, default 1
         Number of processes, -1 for one per core. The result does not depend on it.
@@ -156,8 +163,11 @@ def compare(
         seed=seed,
         lam=lam,
         options=options,
+        targets={"target_cost": target_cost, "target_features": target_features},
     )
     limits = _check_within(within)
+    aims = [int(v) if v.is_integer() else v for name, v in protocol.targets if name == "target_features"]
+    limits = tuple(sorted({*limits, *aims})) if aims else limits
     check_backend(backend, scheduler, n_jobs)
     compared = compared_methods(methods, protocol)
     folder = None if out is None else writable_folder(out)
@@ -173,6 +183,7 @@ def compare(
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
+    results.attrs |= {"error_costs": protocol.error_costs_in_words}
     if folder is not None:
         write_atomically(folder / "results.csv", results.to_csv(index=False))
     if interrupted:

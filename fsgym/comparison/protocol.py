@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,10 @@ from sklearn.base import clone
 from fsgym.checks import brief
 from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.dataset import Dataset
-from fsgym.methods import find_method, load_class, method_names, supported_options
+from fsgym.methods import DEFAULT_AGENT, find_method, load_class, method_names, supported_options
 from fsgym.row_groups import split_by_groups
 from fsgym.rules import Rules
+from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import RuleOptionsButLam
 from fsgym.usage import acquires_features
 
@@ -67,7 +69,8 @@ class Protocol:
     Split ``k`` is ``dataset.split(train_share, seed + k)``; a quarter of its training part is the validation part.
     Rows of one group (``dataset.row_groups``) are in the same part.
     ``sweep`` holds the values of ``lam`` at which price-aware methods are trained, ``reported`` those at which the loss
-    is reported.
+    is reported. ``targets`` are pairs of "target_cost" or "target_features" and its value, at which methods that have
+    this parameter are trained instead.
     """
 
     dataset: Dataset
@@ -77,6 +80,7 @@ class Protocol:
     seed: int = 0
     sweep: tuple[float, ...] = PAPER_PRICES
     reported: tuple[float, ...] = PAPER_REPORTED
+    targets: tuple[tuple[str, float], ...] = ()
 
     def parts(self, split: int) -> SplitParts:
         train, test = self.dataset.split(self.train_share, self.seed + split)
@@ -96,6 +100,11 @@ class Protocol:
     @property
     def unit(self) -> str:
         return "features" if self.counted == "n_features" else "groups"
+
+    @property
+    def error_costs_in_words(self) -> str:
+        """Such as "a missed acs costs 1000"; "" if each wrong answer costs 1."""
+        return describe_error_costs(self.rules.error_costs, self.dataset.classes.tolist())
 
 
 def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
@@ -126,7 +135,14 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
 
 
 def make_protocol(
-    dataset: Dataset, *, splits: Any, train_share: float, seed: Any, lam: Any, options: RuleOptionsButLam
+    dataset: Dataset,
+    *,
+    splits: Any,
+    train_share: float,
+    seed: Any,
+    lam: Any,
+    options: RuleOptionsButLam,
+    targets: Mapping[str, Any] = MappingProxyType({}),
 ) -> Protocol:
     """Check the arguments of ``compare`` and build the protocol; ValueError or TypeError if one is invalid."""
     if not isinstance(splits, int | np.integer) or isinstance(splits, bool) or splits < 1:
@@ -140,7 +156,8 @@ def make_protocol(
     unpriced = Rules.for_dataset(dataset, lam=0.0, **options)
     sweep, reported = prices_of(lam, unpriced, options.get("error_costs") is not None)
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
-    protocol = Protocol(dataset, rules, int(splits), train_share, int(seed), sweep, reported)
+    pairs = tuple((name, v) for name, given in targets.items() for v in _numbers(given, name))
+    protocol = Protocol(dataset, rules, int(splits), train_share, int(seed), sweep, reported, pairs)
     for split in range(1 if dataset.row_groups is None else protocol.splits):  # groups may fit one seed only
         protocol.parts(split)
     return protocol
@@ -154,20 +171,28 @@ def prices_of(lam: Any, rules: Rules, has_error_costs: bool) -> tuple[tuple[floa
     acquisition of average cost is then worth as much as a feature in the paper.
     """
     if lam is not None:
-        given: list[Any] = list(lam) if np.iterable(lam) and not isinstance(lam, str) else [lam]
-        if not given:
-            raise ValueError("lam must hold at least one number")
-        try:
-            values = sorted({float(v) for v in given})
-        except (TypeError, ValueError):
-            raise TypeError(f"lam must be one or several numbers, got {lam!r}") from None
-        if not np.isfinite(values).all() or values[0] < 0:
-            raise ValueError(f"lam must be finite and not negative, got {lam!r}")
-        return tuple(values), tuple(values)
+        values = _numbers(lam, "lam")
+        return values, values
     if has_error_costs:
         return UNIT_PRICES, (1.0,)
     mean = float(rules.costs.mean()) or 1.0
     return tuple(_three_digits(v / mean) for v in PAPER_PRICES), tuple(_three_digits(v / mean) for v in PAPER_REPORTED)
+
+
+def _numbers(given: Any, what: str) -> tuple[float, ...]:
+    """The distinct numbers in their order, none for None; ValueError or TypeError names the parameter ``what``."""
+    if given is None:
+        return ()
+    listed: list[Any] = list(given) if np.iterable(given) and not isinstance(given, str) else [given]
+    if not listed:
+        raise ValueError(f"{what} must hold at least one number")
+    try:
+        values = sorted({float(v) for v in listed})
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} must be one or several numbers, got {given!r}") from None
+    if not np.isfinite(values).all() or values[0] < 0:
+        raise ValueError(f"{what} must be finite and not negative, got {given!r}")
+    return tuple(values)
 
 
 def _three_digits(value: float) -> float:
@@ -193,10 +218,17 @@ def compared_methods(methods: Any, protocol: Protocol) -> tuple[ComparedMethod, 
         methods = {name: name for name in names}
     if not methods:
         raise ValueError(f"methods must name at least one of {', '.join(method_names())}")
-    return tuple(
+    compared = tuple(
         _from_table(str(name), method, protocol) if isinstance(method, str) else _from_user(str(name), method, protocol)
         for name, method in methods.items()
     )
+    for target in dict.fromkeys(name for name, _ in protocol.targets):
+        if not any(target in params for method in compared for params in method.params):
+            raise ValueError(
+                f"{target} is a parameter of none of the methods {', '.join(methods)}; add one that has it, such as "
+                f"{DEFAULT_AGENT}, or leave it out"
+            )
+    return compared
 
 
 def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
@@ -205,7 +237,9 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
     cls = load_class(method)
     if method.prices:
         options = supported_options(cls, protocol.rules.options())
-        params: list[dict[str, Any]] = [{"lam": v} for v in protocol.sweep]
+        parameters = cls().get_params()
+        targets = [{target: v} for target, v in protocol.targets if target in parameters]
+        params: list[dict[str, Any]] = targets or [{"lam": v} for v in protocol.sweep]
         candidates = [cls(**method.preset, **(options | p)) for p in params]
     else:
         params = _sparsity_grid(cls(**method.preset), protocol)

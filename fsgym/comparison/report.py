@@ -31,14 +31,13 @@ from fsgym.comparison.summary import (
     validation_loss,
     with_lam,
 )
-from fsgym.rules.labels import describe_error_costs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
-VALUES_SHOWN = 3  # of the features of one group, in an example
+VALUES_SHOWN = 3  # of the columns of one group, in an example
 
 
 class Picture(NamedTuple):
@@ -132,6 +131,10 @@ def _price_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
     ax.set_title("Sparsity against lambda")
     caption = f"The higher lambda, the fewer features are acquired. {_error_bar_caption(comparison)}"
     return [Picture("lambda", "Sparsity against lambda", caption, png_of(ax))]
+
+
+def _has_target(params: dict[str, Any]) -> bool:
+    return "target_cost" in params or "target_features" in params
 
 
 def _error_unit(comparison: Comparison) -> str:
@@ -238,9 +241,8 @@ def render(comparison: Comparison, summary: Summary, pictures: list[Picture]) ->
         fitted=[m.title for m in comparison.methods if m.fitted],
         answer=best_in_words(summary, _titles(comparison), comparison.protocol.counted),
         error_unit=_error_unit(comparison),
-        error_costs=describe_error_costs(
-            comparison.protocol.rules.error_costs, comparison.protocol.dataset.classes.tolist()
-        ),
+        targeting=[m.title for m in comparison.methods if any(_has_target(p) for p in m.params)],
+        error_costs=comparison.protocol.error_costs_in_words,
         pictures=pictures,
         settings=summary.settings.to_dict("records"),
         within=_by_method(_mark_best(summary.within, "k", -summary.within["accuracy"]), "k"),

@@ -2,6 +2,7 @@
 
 from fsgym.datasets.catalog import list_datasets
 from fsgym.datasets.loading import load_dataset
+from fsgym.datasets.model_tables import read_table_for
 from fsgym.datasets.prices import load_costs
 
-__all__ = ["list_datasets", "load_costs", "load_dataset"]
+__all__ = ["list_datasets", "load_costs", "load_dataset", "read_table_for"]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.datasets.catalog import unknown_dataset
@@ -43,6 +46,7 @@ def load_dataset(
     decimal: str | None = None,
     one_hot: bool = True,
     row_groups: str | None = None,
+    units: Mapping[str, str] | None = None,
     train_share: float = 0.7,
     seed: int | None = 0,
 ) -> Dataset:
@@ -92,6 +96,8 @@ def load_dataset(
         The column that says which rows belong together (tables with column names only), such as the number of a patient
         with several visits. It is not a feature. Rows with the same value are on the same side of every split; see
         ``Dataset``.
+    units : mapping name of a column -> unit, optional
+        Such as ``{"crp": "mg/l"}``; shown beside values.
     train_share : float
         Share of the rows in the training part, if there are no official parts.
     seed : int or None
@@ -120,25 +126,49 @@ def load_dataset(
     >>> load_dataset("breast_cancer", "train").n_samples
     398
     """
+    given = Reading(target, drop, category, numeric, separator, decimal, one_hot, row_groups, units)  # type: ignore[arg-type]
+    loaded = load_whole(name, given, data_dir, split)
+    if split == "all":
+        return loaded.dataset
+    return loaded.dataset.rows(part_index(loaded, split, row_groups, train_share, seed))
+
+
+def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "all") -> LoadedDataset:
+    """All rows of a data set, and where its official parts meet; the parameters are those of ``load_dataset``."""
     is_table = hasattr(name, "columns") and hasattr(name, "iloc")
     if not is_table and not isinstance(name, str | os.PathLike):
         raise TypeError(f"name must be the name of a data set, a path or a DataFrame, got {type(name).__name__}")
+    _check_split(split)
+    reading = check_reading(given)
+    loaded = _load_table(name, reading) if is_table else _load_by_name(os.fspath(name), data_dir, reading)
+    if given.units is None:
+        return loaded
+    dataset = loaded.dataset
+    return loaded._replace(dataset=dataset.replace(columns=dataset.columns.with_units(given.units)))
+
+
+def _check_split(split: Any) -> None:
     if split not in SPLIT_NAMES:
         raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {split!r}")
-    given = Reading(target, drop, category, numeric, separator, decimal, one_hot, row_groups)  # type: ignore[arg-type]
-    reading = check_reading(given)
-    whole, n_train = _load_table(name, reading) if is_table else _load_by_name(os.fspath(name), data_dir, reading)
+
+
+def part_index(
+    loaded: LoadedDataset, split: str, row_groups: str | None = None, train_share: float = 0.7, seed: int | None = 0
+) -> NDArray[np.int64]:
+    """The row numbers of a part of a data set, int64; the parameters are those of ``load_dataset``."""
+    whole, n_train = loaded
+    _check_split(split)
     if split == "all":
-        return whole
+        return np.arange(whole.n_samples)
     if n_train is None:
-        return whole.split(train_share, seed)[split == "test"]
+        return whole.split_index(train_share, seed)[split == "test"]
     groups = whole.row_groups
     if groups is not None and shared_group(groups, slice(n_train), slice(n_train, None)) is not None:
         raise ValueError(
             f"the official training and test part of {whole.name!r} have groups of {row_groups!r} in common; "
             "load split='all' and divide it with Dataset.split, or leave row_groups out"
         )
-    return whole.rows(range(n_train) if split == "train" else range(n_train, whole.n_samples))
+    return np.arange(n_train) if split == "train" else np.arange(n_train, whole.n_samples)
 
 
 def _load_table(frame: pd.DataFrame, reading: Reading) -> LoadedDataset:

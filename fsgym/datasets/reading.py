@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,6 +43,7 @@ class Reading(NamedTuple):
     decimal: str | None = None
     one_hot: bool = True
     row_groups: str | None = None
+    units: Mapping[str, str] | None = None
 
     @property
     def label(self) -> str:

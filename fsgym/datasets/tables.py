@@ -49,6 +49,7 @@ def read_table(
     decimal: str | None = None,
     as_text: Collection[str] = (),
     drop: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """A table from a CSV file of a user, ``.csv``, ``.tsv``, ``.txt`` or one of these with ``.gz``.
 
@@ -64,6 +65,7 @@ def read_table(
         By default a comma if the separator is another character and the first rows have numbers with commas only.
     as_text : names of columns whose cells stay text
     drop : names of columns that are not used; they may have no name in the file, as ``Unnamed: 0``
+    only : names of the columns that are used, optional; of the others, names may be missing or repeated
 
     Raises
     ------
@@ -81,7 +83,7 @@ def read_table(
         )
     lines = _find_separator(text, path, separator)
     header, sample, n_rows = _check_rows(lines, path)
-    names = _check_header(header, path, drop)
+    names = _check_header(header, path, drop) if only is None else _names_for(header, path, only)
     sign = decimal or _find_decimal(sample, lines.separator)
     try:
         frame = pd.read_csv(
@@ -101,7 +103,8 @@ def read_table(
     if len(frame) != n_rows:
         raise ValueError(f"{path} cannot be read as a CSV file: {n_rows} rows are expected, got {len(frame)}")
     for key in names:
-        if key not in as_text and key not in drop and not pd.api.types.is_numeric_dtype(frame[key].dtype):
+        used = key not in drop if only is None else key in only
+        if used and key not in as_text and not pd.api.types.is_numeric_dtype(frame[key].dtype):
             cells = frame[key] if sign == "." else _with_points(frame[key], path)
             numbers = plain_numbers(cells)
             frame[key] = cells if numbers is None else numbers
@@ -261,6 +264,14 @@ def _check_header(header: Sequence[str], path: Path, drop: Collection[str]) -> l
         how = "" if same else ", which differ only by spaces"
         raise ValueError(f"{path} has two columns {brief(twice[0])}{how}; rename or remove one")
     return names
+
+
+def _names_for(header: Sequence[str], path: Path, only: Collection[str]) -> list[str]:
+    """The names of the columns, of which those not in ``only`` get another name if theirs is missing or repeated."""
+    counts = Counter(cell.strip() for cell in header)
+    named = [cell.strip() for cell in header]
+    repaired = [v if v in only or (v and counts[v] == 1) else f"Unnamed: {i}" for i, v in enumerate(named)]
+    return _check_header(repaired, path, [v for v in repaired if v not in only])
 
 
 def _looks_like_number(text: str) -> bool:

@@ -227,7 +227,7 @@ def test_errors_are_one_sentence_on_stderr(arguments, message, capsys, tmp_path,
         ("e.csv", ",class_0,class_1,class_2\nclass_0,0,1,1\nclass_1,1,x,0\nclass_2,1,1,0\n", "must hold numbers"),
         ("e.json", "{", "is not JSON"),
         ("e.json", "[1]", "must map each answer"),
-        ("e.json", '{"class_0": {"class_0": 1}}', "for each true class"),
+        ("e.json", '{"class_0": {"class_0": 1}}', "must have a cost for each wrong answer"),
         ("e.csv", "\udcff", "not text in UTF-8"),
     ],
 )
@@ -248,7 +248,8 @@ def test_error_costs_in_any_order_and_both_formats(tmp_path):
     costs = {a: dict(zip(names, row, strict=True)) for a, row in zip(names, wanted, strict=True)}
     (tmp_path / "e.json").write_text(json.dumps(costs))
     for name in ("e.csv", "e.json"):
-        np.testing.assert_array_equal(inputs.read_error_costs(tmp_path / name, WINE), wanted)
+        read = inputs.read_error_costs(tmp_path / name, WINE)
+        np.testing.assert_array_equal([[read[a][t] for t in names] for a in names], wanted)
 
 
 def test_relations_in_both_formats(tmp_path):
@@ -260,7 +261,7 @@ def test_relations_in_both_formats(tmp_path):
             inputs.read_pairs(tmp_path / name, data), np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]], bool)
         )
     (tmp_path / "r.json").write_text('[["a", "d"]]')
-    with pytest.raises(ValueError, match="'d', which is not an acquisition"):
+    with pytest.raises(ValueError, match="unknown acquisition 'd'"):
         inputs.read_pairs(tmp_path / "r.json", data)
     for text in ("{}", '[["a"]]', "[1]"):
         (tmp_path / "r.json").write_text(text)
@@ -280,10 +281,10 @@ def test_prerequisites_in_both_formats(tmp_path):
             inputs.read_needs(tmp_path / name, data), np.array([[0, 0, 0], [0, 0, 0], [1, 1, 0]], bool)
         )
     for text, message in (
-        ('{"d": ["a"]}', "'d', which is not an acquisition"),
-        ('{"d": []}', "'d', which is not an acquisition"),
-        ('{"a": ["d"]}', "'d', which is not an acquisition"),
-        ('{"a": [["b"]]}', "which is not an acquisition"),
+        ('{"d": ["a"]}', "unknown acquisition 'd'"),
+        ('{"d": []}', "unknown acquisition 'd'"),
+        ('{"a": ["d"]}', "unknown acquisition 'd'"),
+        ('{"a": [["b"]]}', "unknown acquisition"),
         ('{"a": "b"}', "lists of the names they need"),
         ('["a", "b"]', "lists of the names they need"),
         ("{", "is not JSON"),
@@ -344,7 +345,7 @@ def test_options_of_how_a_table_is_read(capsys, tmp_path):
     code, _, error = call(capsys, "evaluate", model, file, *read)
     assert code == 0, error
     code, _, error = call(
-        capsys, "compare", file, *read, "--methods", "cart", "--splits", 1, "--lam", 0.1, "--out", tmp_path / "out"
+        capsys, "compare", file, *read, "--methods", "cart", "--splits", 1, "--jobs", 1, "--out", tmp_path / "out"
     )
     assert code == 0, error
     assert call(capsys, "compare", file, "--separator", "ab")[0] == 2

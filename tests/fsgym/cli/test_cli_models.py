@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,8 +14,8 @@ from agents import DatumWiseClassifier, SB3Classifier, load_classifier, model_fi
 
 
 def figures(output):
-    lines = [line.rsplit(maxsplit=1) for line in output.splitlines() if line.startswith("  ")]
-    return {name.strip(): float(value) for name, value in lines}
+    """The last figure in each line: that of the held-out rows, if there are any."""
+    return {name: float(last) for name, last in re.findall(r"^  (\S+(?: \S+)*)  .*?(\S+)$", output, re.MULTILINE)}
 
 
 @pytest.mark.parametrize(
@@ -29,7 +31,8 @@ def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
     arguments = ("train", "wine", "--agent", agent, "-o", path, "--lam", 0.02, "--budget", 4, "--steps", steps)
     code, output, error = call(capsys, *arguments)
     assert (code, error) == (0, "")
-    assert "124 rows of wine" in output
+    assert "124 of 178 rows of wine (train part)" in output
+    held_out = figures(output)
     assert f"fsgym evaluate {path} wine" in output
     first = path.read_bytes()
     assert call(capsys, *arguments)[0] == 0
@@ -40,8 +43,9 @@ def test_a_model_is_trained_and_evaluated(agent, kind, steps, capsys, tmp_path):
     model = load_classifier(path)
     assert isinstance(model, kind)
     test = fsgym.load_dataset("wine", "test")
-    wanted = fsgym.evaluate(model.policy_, test, fsgym.Rules.for_dataset(test, lam=0.02, budget=4))
+    wanted = fsgym.evaluate(model, test, rules=fsgym.Rules.for_dataset(test, lam=0.02, budget=4))
     got = figures(output)
+    assert got == held_out
     assert got["accuracy"] == pytest.approx(wanted.accuracy, abs=1e-4)
     assert got["loss"] == pytest.approx(wanted.loss, abs=1e-4)
     assert got["mean acquisitions"] <= 4
@@ -112,7 +116,8 @@ def test_all_rule_options_of_the_command_are_in_the_model_file(capsys, tmp_path)
     assert (rules.empty_is_related, rules.relation, rules.missing) == (False, "all", "error")
     assert (rules.forbids_unrelated, rules.budget, rules.budget_cost) == (True, 3, 5.0)
     assert (rules.lam, set(rules.costs)) == (0.02, {2.0})
-    assert {name: model.get_params()[name] for name in rules.options()} == rules.options()
+    assert model.get_params()["prerequisites"]["hue"] == ["alcohol"]
+    assert model.get_params()["costs"] == dict.fromkeys(names, 2.0)
     (tmp_path / "needs.json").write_text('{"hue": ["alcohol"], "alcohol": ["hue"]}')
     code, _, error = call(capsys, *arguments)
     assert (code, len(error.splitlines())) == (2, 1)
@@ -149,8 +154,19 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("evaluate", tmp_path / "tree", "wine"), "a model of kind 'tree'"),
         (("evaluate", tmp_path / "none", "wine"), "the kind of model is missing"),
         (("evaluate", tmp_path / "noise", "wine"), "not a model file"),
-        (("evaluate", path, "breast_cancer"), "'breast_cancer' has no 'alcohol'"),
-        (("evaluate", path, "wine", "--drop", "hue"), "'wine' has no 'hue'"),
+        (("evaluate", path, "breast_cancer"), "breast_cancer lacks the column 'alcohol', "),
+        (("evaluate", path, "wine", "--drop", "hue"), "--drop names 'hue', which is a feature of"),
+        (("evaluate", path, "wine", "--category", "hue"), "--category names 'hue', which is a number"),
+        (("evaluate", path, "wine", "--numeric", "huee"), "did you mean 'hue'?"),
+        (("evaluate", path, "wine", "--split", "some"), "split must be one of"),
+        (
+            ("train", "wine", "-o", path, "--agent", "rcpi", "--target-cost", 2),
+            "--target-cost is not an option of rcpi",
+        ),
+        (("train", "wine", "-o", path, "--lam", 0.1, "--target-features", 2), "--lam cannot be given"),
+        (("train", "wine", "-o", path, "--target-features=-2"), "target_features must be"),
+        (("train", "wine", "-o", path, "--units", "hue"), "--units must be NAME=UNIT"),
+        (("train", "wine", "-o", path, "--units", "huee=nm"), "did you mean 'hue'?"),
     ):
         code, output, error = call(capsys, *arguments)
         assert (code, output) == (2, ""), arguments

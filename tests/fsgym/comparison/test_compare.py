@@ -16,7 +16,7 @@ from baselines import CARTClassifier
 from fsgym import Dataset, Rules, compare, evaluate, summarise
 from fsgym.comparison import cell as cells
 from fsgym.comparison import report
-from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of
+from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, compared_methods, make_protocol, prices_of
 from fsgym.methods import METHODS, find_method, import_conflict, load_class
 
 OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
@@ -353,3 +353,17 @@ def test_a_package_of_the_same_name_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr("fsgym.methods.OWN_PACKAGES", ("other_package",))
     with pytest.raises(ImportError, match="is not the one"):
         load_class(METHODS["cart"]._replace(estimator="other_package:Tree"))
+
+
+def test_targets_replace_the_sweep_of_methods_that_have_them():
+    data, targets = fsgym.load_dataset("wine"), {"target_cost": 3, "target_features": [2, 1.5]}
+    protocol = make_protocol(data, splits=1, train_share=0.5, seed=0, lam=[0.1], options=OPTIONS, targets=targets)
+    lattice, rcpi = compared_methods(["lattice", "rcpi"], protocol)
+    assert lattice.params == ({"target_cost": 3.0}, {"target_features": 1.5}, {"target_features": 2.0})
+    assert [(c.target_cost, c.target_features) for c in lattice.candidates] == [(3.0, None), (None, 1.5), (None, 2.0)]
+    assert rcpi.params == ({"lam": 0.1},)
+    with pytest.raises(ValueError, match="target_cost is a parameter of none of the methods rcpi"):
+        compared_methods(["rcpi"], protocol)
+    for wrong in (-1, [], "x", [float("nan")]):
+        with pytest.raises((ValueError, TypeError), match="target_features must"):
+            compare(data, ["lattice"], target_features=wrong)

@@ -1,0 +1,200 @@
+"""Data for a model file: read by the model's columns and classes, and by what the file says about its training data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.checks import explain_unknown, listing
+from fsgym.cli.training_data import DataOrigin, table_fingerprint
+from fsgym.columns import Columns, MissingColumns
+from fsgym.dataset import Dataset
+from fsgym.datasets.folder import LoadedDataset
+from fsgym.datasets.loading import is_path, load_whole, part_index
+from fsgym.datasets.model_tables import labels_for, read_file_for, select_columns
+from fsgym.datasets.reading import Reading, check_reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OTHER_SPLIT = {"train": "test", "test": "train", "all": "all"}
+
+
+@dataclass(frozen=True)
+class ModelData:
+    """A model file and how data for it are read.
+
+    Attributes
+    ----------
+    path : Path of the model file
+    classifier : of ``agents``
+    given : Reading, the options of the command
+    trained_on : DataOrigin, or None if the file does not say
+    columns : Columns of the model; odd cells of those that --numeric names are missing
+    """
+
+    path: Path
+    classifier: Any
+    given: Reading
+    trained_on: DataOrigin | None
+    columns: Columns
+
+    @classmethod
+    def open(cls, path: Path, given: Mapping[str, Any]) -> ModelData:
+        """Load a model file; ValueError if it is damaged, or an option contradicts it."""
+        load_classifier: Any = import_module("agents").load_classifier
+        classifier, reading = load_classifier(path), check_reading(Reading(**given))
+        try:
+            values = classifier.training_data_
+            trained_on = None if values is None else DataOrigin.from_json(values)
+        except ValueError as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+        columns: Columns = classifier.columns_
+        _refuse_contradictions(reading, columns, path)
+        odd = [c._replace(odd_is_missing=c.odd_is_missing or c.name in reading.numeric) for c in columns]
+        classifier.columns_ = Columns(odd)
+        return cls(path, classifier, reading, trained_on, classifier.columns_)
+
+    def reading_of(self, data: str) -> Reading:
+        """How to read these data: the options of the command, and else as the training data."""
+        training, remembered = self.trained_on, Reading()
+        if training is not None and (is_table_file(data) or training.source == data):
+            remembered = training.reading
+        changes = {field: value for field, value in self.given._asdict().items() if value and field != "one_hot"}
+        return remembered._replace(**changes)
+
+    def read(
+        self, data: str, data_dir: Path | None, keep: tuple[str, ...] = ()
+    ) -> tuple[pd.DataFrame, LoadedDataset | None]:
+        """The table of a file, or of a data set with a name, which is returned as well."""
+        reading = self.reading_of(data)
+        if not is_table_file(data):
+            loaded = load_whole(data, reading, data_dir)
+            return loaded.dataset.to_frame(), loaded
+        others = tuple(name for name in (reading.row_groups, *keep) if name is not None)
+        table = read_file_for(self.columns, data, keep=others, separator=reading.separator, decimal=reading.decimal)
+        if table.shape[1] == 1 and reading.separator and not self.given.separator:  # not separated as in training
+            table = read_file_for(self.columns, data, keep=others, decimal=self.given.decimal)
+        return table, None
+
+    def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
+        """The columns of the model, as its methods take them."""
+        chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
+        if not hasattr(self.classifier, "feature_names_in_"):  # fitted by position
+            return chosen.set_axis(range(chosen.shape[1]), axis=1)
+        return chosen
+
+    def check_groups(self, path: Path, dataset: Dataset) -> None:
+        """ValueError unless a file has the groups of the model."""
+        from fsgym.cli.files import read_groups
+
+        members, names = dataset.resolve_groups(read_groups(path))
+        rules = self.classifier.rules_
+        if dict(zip(names, members, strict=True)) != dict(zip(rules.names, rules.groups, strict=True)):
+            raise ValueError(
+                f"{path} has other groups than the model, whose acquisitions are {listing(rules.names)}; leave "
+                "--groups out, as the groups are in the model file"
+            )
+
+
+def is_table_file(data: str) -> bool:
+    """Whether an argument is the path of a CSV or Parquet file."""
+    return is_path(data) and not data.endswith(".npz")
+
+
+def _refuse_contradictions(given: Reading, columns: Columns, path: Path) -> None:
+    """ValueError where an option says something else about a column than the model file."""
+    kinds = {column.name: column.kind for column in columns}
+    for option, allowed in {"category": ("category", "codes"), "numeric": ("number",)}.items():
+        for name in getattr(given, option):
+            if name not in kinds:
+                raise ValueError(f"--{option}: {explain_unknown(f'column of {path}', name, kinds)}")
+            if kinds[name] not in allowed:
+                raise ValueError(f"--{option} names {name!r}, which is a {kinds[name]} in {path}; leave it out")
+    for option, names in {"drop": given.drop, "target": (given.target,), "row-groups": (given.row_groups,)}.items():
+        for name in names:
+            if name in kinds:
+                raise ValueError(f"--{option} names {name!r}, which is a feature of {path}; leave it out")
+
+
+@dataclass(frozen=True)
+class LabelledData:
+    """Data with labels in the columns and classes of a model.
+
+    Attributes
+    ----------
+    loaded : LoadedDataset, all rows
+    reading : Reading, how they were read
+    training : int64, the numbers of the rows that were used in training, as far as is known
+    default_split : str, the part to evaluate on
+    remark : str, what is known of the training rows otherwise
+    """
+
+    loaded: LoadedDataset
+    reading: Reading
+    training: NDArray[np.int64]
+    default_split: str
+    remark: str
+
+    def caution(self, rows: NDArray[np.int64]) -> str:
+        """A sentence that says whether some of these rows were used in training."""
+        n = len(np.intersect1d(rows, self.training))
+        if n:
+            which = "All of these rows were" if n == len(rows) else f"{n} of these {len(rows)} rows were"
+            return f"{which} used in training: the figures are optimistic."
+        return self.remark
+
+
+def read_labelled(opened: ModelData, data: str, data_dir: Path | None, missing_columns: str) -> LabelledData:
+    """The data set that an argument names, with labels, and which of its rows were used in training."""
+    reading, classes = opened.reading_of(data), opened.classifier.classes_
+    table, loaded = opened.read(data, data_dir)
+    if loaded is None and reading.label not in table.columns:
+        raise ValueError(
+            f"{data} has no column {reading.label!r} with the classes; for rows without classes use fsgym predict, "
+            "otherwise name the column with --target"
+        )
+    rows = opened.rows_of(table, data, missing_columns)
+    if loaded is None:
+        labels = labels_for(table[reading.label], classes, f"the column {reading.label!r} of {data}")
+        groups = table[reading.row_groups] if reading.row_groups in table.columns else None
+        if groups is None and opened.given.row_groups:
+            raise ValueError(f"{data} has no column {reading.row_groups!r} for --row-groups")
+    else:
+        import pandas as pd
+
+        labels = labels_for(pd.Series(loaded.dataset.classes[loaded.dataset.y]), classes, data)
+        groups = loaded.dataset.row_groups
+    dataset: Dataset = opened.classifier.labelled_dataset(rows, labels)
+    name = Path(data).name.partition(".")[0] if loaded is None else loaded.dataset.name
+    whole = LoadedDataset(dataset.replace(name=name, row_groups=groups), None if loaded is None else loaded.n_train)
+    return _with_training_rows(opened, data, whole, reading)
+
+
+def _with_training_rows(opened: ModelData, data: str, whole: LoadedDataset, reading: Reading) -> LabelledData:
+    """The data with the numbers of the training rows, if they are the training data."""
+    trained_on, none = opened.trained_on, np.zeros(0, np.int64)
+    if trained_on is None:
+        remark = f"{opened.path} does not say which rows it was trained on; with some of these, figures are optimistic."
+        return LabelledData(whole, reading, none, "all", remark)
+    if trained_on.fingerprint != table_fingerprint(whole.dataset):
+        remark = f"The model was trained on {trained_on.source!r}."
+        if trained_on.source == data or trained_on.name == whole.dataset.name:
+            remark = f"{data} differs from the training data of that name; with rows of these, figures are optimistic."
+        return LabelledData(whole, reading, none, "all", remark)
+    same = whole
+    if trained_on.row_groups is None:  # the parts of the training, whatever --row-groups says now
+        same = whole._replace(dataset=whole.dataset.replace(row_groups=None))
+    elif trained_on.row_groups != reading.row_groups:
+        remark = "--row-groups is not that of the training, so its parts are others; the figures may be optimistic."
+        return LabelledData(whole, reading, none, "all", remark)
+    rows = part_index(same, trained_on.split, trained_on.row_groups)
+    return LabelledData(
+        whole, reading, rows, OTHER_SPLIT[trained_on.split], "None of these rows were used in training."
+    )

@@ -1,0 +1,180 @@
+"""The command ``predict``: the answers of a model for the rows of a file."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS_PER_CALL = 10_000  # classified and written at a time
+SUFFIXES_OF_OUTPUT = (".csv", ".jsonl")
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    data: Annotated[
+        str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A .csv or .jsonl file; default: CSV on standard output."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns to copy to the output, such as identifiers; separate several by commas."),
+    ] = None,
+    missing_columns: options.MissingColumnsOption = "error",
+    numeric: options.NumericOption = None,
+    separator: options.SeparatorOption = None,
+    decimal: options.DecimalOption = None,
+    data_dir: options.DataDirOption = None,
+) -> None:
+    """Classify the rows of a file: the answer, what was acquired in order, and the price paid.
+
+    Columns are found by name, in any order; other columns are ignored.
+
+    The output has row (from 0), the columns of --keep, answer, the probability of each class, acquired, and paid.
+
+    acquired has the names in order, separated by semicolons; in JSONL it is a list with values and prices.
+
+    Example: fsgym predict model.fsgym new.csv -o answers.csv --keep pid
+    """
+    from fsgym.cli.model_data import ModelData
+    from fsgym.comparison.compare import writable_folder
+    from fsgym.datasets.model_tables import refuse_unknown_columns
+
+    if output is not None:
+        if output.suffix not in SUFFIXES_OF_OUTPUT:
+            raise ValueError(f"--output must end in {' or '.join(SUFFIXES_OF_OUTPUT)}, got {output}")
+        if output.exists() and Path(data).exists() and output.samefile(data):
+            raise ValueError(f"--output must be another file than the data, got {output}")
+        writable_folder(output.parent)
+    copied = tuple(options.comma_separated(keep))
+    given = {"numeric": tuple(options.comma_separated(numeric)), "separator": separator, "decimal": decimal}
+    opened = ModelData.open(model, given)
+    with options.warnings_printed():
+        table, _ = opened.read(data, data_dir, copied)
+        refuse_unknown_columns(copied, table, f"--keep, {data}")
+        rows = opened.rows_of(table, data, missing_columns)
+        writer = Writer(opened.classifier, copied)
+        with opened_output(output) as file:
+            write = writer.write_jsonl if output is not None and output.suffix == ".jsonl" else writer.write_csv
+            for first in range(0, len(rows), ROWS_PER_CALL):
+                part = slice(first, first + ROWS_PER_CALL)
+                write(file, first, rows.iloc[part], table.loc[:, list(copied)].iloc[part])
+    if output is not None:
+        print(f"{len(rows)} rows of {data} classified: {output}")
+
+
+@contextmanager
+def opened_output(path: Path | None) -> Iterator[IO[str]]:
+    """A text file that replaces an existing one when it is complete, or standard output."""
+    if path is None:
+        yield sys.stdout
+        return
+    part = ""
+    try:
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            yield file
+        os.replace(part, path)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        if part:
+            Path(part).unlink(missing_ok=True)
+
+
+class Writer:
+    """Writes the answers of a classifier, with columns that are copied."""
+
+    def __init__(self, classifier: Any, copied: Sequence[str]) -> None:
+        self.classifier = classifier
+        classes = [str(c) for c in classifier.classes_]
+        probabilities = [f"probability_{c}" for c in classes] if hasattr(classifier, "predict_proba") else []
+        self.header = ["row", *copied, "answer", *probabilities, "acquired", "paid"]
+        for name in copied:
+            if self.header.count(name) > 1:
+                raise ValueError(f"--keep names {name!r}, which is a column of the output; rename it in the data")
+
+    def write_csv(self, file: IO[str], first: int, rows: pd.DataFrame, copied: pd.DataFrame) -> None:
+        """Write some rows, of which ``first`` is the number of the first one, as CSV; the header comes before row 0."""
+        lines = csv.writer(file, lineterminator="\n")
+        if first == 0:
+            lines.writerow(self.header)
+        for i, found in enumerate(self._records(rows)):
+            cells = [_csv_cell(v) for v in copied.iloc[i]]
+            acquired = ";".join(step["name"] for step in found["acquired"])
+            shares = [f"{p:.6g}" for p in found.get("probabilities", {}).values()]
+            lines.writerow([first + i, *cells, found["answer"], *shares, acquired, f"{found['paid']:.12g}"])
+
+    def write_jsonl(self, file: IO[str], first: int, rows: pd.DataFrame, copied: pd.DataFrame) -> None:
+        """Write some rows, one JSON object per line."""
+        for i, found in enumerate(self._records(rows)):
+            line = {"row": first + i, **{name: _plain(v) for name, v in copied.iloc[i].items()}, **found}
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def _records(self, rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
+        """The answer, probabilities, acquisitions and price of each row, as JSON values."""
+        from fsgym.trajectories import price_steps, values_as_text
+
+        model = self.classifier
+        trajectories = model.trajectories(rows)
+        shares = model.predict_proba(rows) if hasattr(model, "predict_proba") else None
+        X, rules, columns, classes = trajectories.table
+        prices = price_steps(rules, X, trajectories.order)
+        for i, order in enumerate(trajectories.order):
+            record: dict[str, Any] = {"answer": _plain(classes[trajectories.answers[i]])}
+            if shares is not None:
+                record["probabilities"] = {str(c): round(float(p), 6) for c, p in zip(classes, shares[i], strict=True)}
+            steps = [
+                {
+                    "name": rules.names[j],
+                    "values": _cells_by_name(X[i], rules.groups[j], columns),
+                    "text": values_as_text(X[i], rules.groups[j], columns),
+                    "price": float(price),
+                }
+                for j, price in zip(order[order >= 0].tolist(), prices[i])
+            ]
+            yield record | {"acquired": steps, "paid": float(prices[i].sum())}
+
+
+def _cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str, Any]:
+    """The cells of the columns that have some of the features of a row, by name."""
+    import numpy as np
+
+    cells = {}
+    for k in dict.fromkeys(columns.column_of[list(features)].tolist()):
+        places = columns.features[k]
+        cell = columns[k].cells(np.asarray(row[None, places.start : places.stop], dtype=np.float64))[0]
+        if isinstance(cell, float):  # 4.78 as it was in the file, and not 4.780000209 as float32 has it
+            cell = None if np.isnan(cell) else float(str(np.float32(cell)))
+        cells[columns[k].name] = cell
+    return cells
+
+
+def _plain(value: Any) -> Any:
+    """A cell or label as a JSON value; None where it is missing."""
+    value = value.item() if hasattr(value, "item") else value
+    if value is None or value != value:
+        return None
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def _csv_cell(value: Any) -> Any:
+    """A cell as text, which is empty where it is missing."""
+    plain = _plain(value)
+    return "" if plain is None else plain

@@ -1,0 +1,353 @@
+"""From a CSV file to a model file, its evaluation and the answers for new rows, by commands alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+from contextlib import redirect_stderr, redirect_stdout
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_cli import call
+from test_cli_models import figures
+
+import fsgym
+from agents import DatumWiseClassifier, LatticeClassifier, load_classifier, model_file
+from fsgym import cli
+from fsgym.cli import prediction
+from fsgym.cli.training_data import DataOrigin
+from fsgym.datasets import read_table_for
+
+FILE, MODEL = "my patients.csv", "my model.fsgym"
+READING = ["--target", "died", "--drop", "note", "--row-groups", "pid", "--category", "code", "--numeric", "odd"]
+RULES = ["--groups", "the groups.json", "--prerequisites", "needs.json", "--costs", "prices.csv"]
+RULES += ["--error-costs", "errors.json", "--units", "crp=mg/l,age=years", "--lam", "0.1"]
+
+
+def patients():
+    """150 visits of 75 patients: codes with leading zeros, odd cells, a panel, a column of notes."""
+    rng, n = np.random.default_rng(0), 150
+    crp, wbc = rng.normal(5, 2, (2, n)).round(2)
+    return pd.DataFrame({
+        "pid": [f"p{i // 2}" for i in range(n)], "code": rng.choice(["001", "002", "010"], n),
+        "age": rng.integers(20, 90, n), "crp": crp, "wbc": wbc, "ward": rng.choice(["er", "gp", "icu"], n),
+        "odd": ["unknown" if i % 20 == 0 else str(i % 7) for i in range(n)], "note": [f"n{i}" for i in range(n)],
+        "died": np.where(crp + rng.normal(0, 1, n) > 6, "yes", "no"),
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with the files, a trained model, and what the command printed."""
+    folder = tmp_path_factory.mktemp("a folder")
+    patients().to_csv(folder / FILE, index=False, sep=";", decimal=",")
+    (folder / "the groups.json").write_text('{"blood count": ["crp", "wbc"]}')
+    (folder / "needs.json").write_text('{"blood count": ["age"]}')
+    (folder / "prices.csv").write_text("age,1\nblood count,5\ncode,1\nward,1\nodd,2\n")
+    (folder / "errors.json").write_text('{"no": {"yes": 1000}, "yes": {"no": 40}}')
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(printed):
+        patch.chdir(folder)
+        with pytest.raises(SystemExit) as exited:
+            cli.main(["train", FILE, "-o", MODEL, *READING, *RULES])
+    assert exited.value.code == 0, printed.getvalue()
+    return folder, printed.getvalue()
+
+
+@pytest.fixture
+def folder(trained, monkeypatch):
+    monkeypatch.chdir(trained[0])
+    return trained[0]
+
+
+def answers(text):
+    return pd.read_csv(io.StringIO(text), dtype={"acquired": str, "answer": str, "pid": str}, keep_default_na=False)
+
+
+def test_the_printed_commands_work_as_printed(capsys, trained, folder):
+    output = trained[1]
+    assert "106 of 150 rows of my patients (train part)" in output
+    assert "Error costs: a missed yes costs 1000, a false yes costs 40" in output
+    assert "Held out are the 44 rows of the test part" in output
+    commands = [shlex.split(c)[1:] for c in re.findall(r": (fsgym .*)$", output, re.MULTILINE)]
+    assert [c[0] for c in commands] == ["evaluate", "predict"]
+    code, evaluated, error = call(capsys, *commands[0])
+    assert (code, error) == (0, "")
+    assert figures(evaluated) == figures(output)
+    assert "44 of 150 rows of my patients (test part)" in evaluated
+    assert "None of these rows were used in training." in evaluated
+    code, predicted, error = call(capsys, *commands[1])
+    assert (code, error) == (0, "")
+    table, model = answers(predicted), load_classifier(MODEL)
+    frame = read_table_for(model.columns_, FILE)
+    assert table["answer"].tolist() == model.predict(frame).tolist()
+    np.testing.assert_allclose(table["probability_yes"], model.predict_proba(frame)[:, 1], atol=1e-6)
+    steps = model.trajectories(frame).to_frame()
+    assert table["paid"].tolist() == steps[steps["answer"].notna()]["spent"].tolist()
+    named = steps[steps["answer"].isna()].groupby("row")["acquired"].agg(";".join)
+    assert table["acquired"].tolist() == named.reindex(range(len(frame)), fill_value="").tolist()
+    assert table["acquired"].str.contains("age;blood count").any()
+
+
+def test_the_model_file_says_how_the_data_were_read(folder):
+    model = load_classifier(MODEL)
+    said = DataOrigin.from_json(model.training_data_)
+    assert (said.source, said.name, said.split, said.n_samples) == (FILE, "my patients", "train", 150)
+    assert (said.target, said.drop, said.category, said.numeric) == ("died", ("note",), ("code",), ("odd",))
+    assert (said.row_groups, said.separator, said.decimal) == ("pid", None, None)
+    columns = {c.name: c for c in model.columns_}
+    assert (columns["crp"].unit, columns["age"].unit) == ("mg/l", "years")
+    assert columns["code"].levels == ("001", "002", "010")
+    assert model.rules_.names == ("code", "age", "blood count", "ward", "odd")
+    other = DatumWiseClassifier(n_iterations=1)
+    other.training_data_ = model.training_data_
+    other.fit(patients()[["age", "crp"]], patients()["died"])
+    assert other.training_data_ is None  # nothing of an earlier fit
+
+
+def test_evaluate_says_whether_rows_were_used_in_training(capsys, folder):
+    for arguments, rows, sentence in (
+        (["--split", "all"], "all 150 rows", "106 of these 150 rows were used in training: the figures are optimistic"),
+        (["--split", "train"], "106 of 150", "All of these rows were used in training: the figures are optimistic"),
+        (["--row-groups", "ward"], "all 150 rows", "--row-groups is not that of the training"),
+    ):
+        code, output, error = call(capsys, "evaluate", MODEL, FILE, *arguments)
+        if arguments[0] == "--row-groups":  # a feature of the model
+            assert (code, "--row-groups names 'ward', which is a feature" in error) == (2, True)
+            continue
+        assert (code, error) == (0, "")
+        assert rows in output
+        assert sentence in output
+    patients().iloc[::-1].to_csv("new.csv", index=False)
+    code, output, error = call(capsys, "evaluate", MODEL, "new.csv")
+    assert (code, error) == (0, "")
+    assert "all 150 rows of new" in output
+    assert f"The model was trained on {FILE!r}." in output
+    frame = patients()
+    frame[frame.columns[::-1]].to_csv("permuted.csv", index=False)  # the same rows
+    assert "44 of 150 rows of permuted (test part)" in call(capsys, "evaluate", MODEL, "permuted.csv")[1]
+
+
+def test_training_on_all_rows_is_said(capsys, folder):
+    arguments = ["train", FILE, "-o", "all.fsgym", *READING, "--agent", "rcpi", "--steps", 1, "--split", "all"]
+    code, output, _ = call(capsys, *arguments)
+    assert code == 0
+    assert "No rows are held out with --split all" in output
+    assert "held out" not in output.splitlines()[2]
+    output = call(capsys, "evaluate", "all.fsgym", FILE)[1]
+    assert "All of these rows were used in training: the figures are optimistic" in output
+    # parts of other row groups
+    arguments = ["train", FILE, "-o", "plain.fsgym", *READING[:4], *READING[6:], "--agent", "rcpi", "--steps", 1]
+    assert call(capsys, *arguments, "--drop", "pid")[0] == 0
+    output = call(capsys, "evaluate", "plain.fsgym", FILE, "--row-groups", "pid")[1]
+    assert re.search(r"\d+ of these 44 rows were used in training", output)
+
+
+def test_a_model_of_python_does_not_say_its_rows(capsys, folder):
+    frame = patients()
+    DatumWiseClassifier(n_iterations=1, random_state=0).fit(frame[["age", "crp", "ward"]], frame["died"]).save("py")
+    code, output, error = call(capsys, "evaluate", "py", FILE, "--target", "died")
+    assert (code, error) == (0, "")
+    assert "all 150 rows" in output
+    assert "py does not say which rows it was trained on" in output
+    positional = DatumWiseClassifier(n_iterations=1, random_state=0).fit(
+        frame[["age", "crp"]].to_numpy(), frame["died"]
+    )
+    positional.save("positional")
+    frame[["age", "crp"]].set_axis(["x0", "x1"], axis=1).to_csv("x.csv", index=False)
+    code, output, error = call(capsys, "predict", "positional", "x.csv")
+    assert (code, error) == (0, "")
+    assert answers(output)["answer"].tolist() == positional.predict(frame[["age", "crp"]].to_numpy()).tolist()
+
+
+def test_predict_reads_other_files_by_the_columns_of_the_model(capsys, folder, monkeypatch):
+    frame = patients()
+    wanted = answers(call(capsys, "predict", MODEL, FILE)[1]).head(9)
+    new = frame.head(9).drop(columns=["died", "note"])
+    new["when"] = "2024-01-01"  # suspicious, but no column of the model
+    new["level"] = [f"<{i}" for i in range(9)]
+    new = new[new.columns[::-1]]
+    new.to_csv("new.csv")  # with an index, whose column has no name
+    code, output, error = call(capsys, "predict", MODEL, "new.csv", "--keep", "pid,when")
+    assert (code, error) == (0, "")
+    table = answers(output)
+    assert list(table) == ["row", "pid", "when", "answer", "probability_no", "probability_yes", "acquired", "paid"]
+    assert table["pid"].tolist() == frame["pid"].head(9).tolist()
+    pd.testing.assert_frame_equal(table[list(wanted)], wanted)
+    monkeypatch.setattr(prediction, "ROWS_PER_CALL", 4)
+    code, said, error = call(capsys, "predict", MODEL, "new.csv", "--keep", "pid", "--keep", "when", "-o", "out/a.csv")
+    assert (code, error, said) == (0, "", "9 rows of new.csv classified: out/a.csv\n")
+    assert (folder / "out" / "a.csv").read_text() == output
+    assert [p.name for p in (folder / "out").iterdir()] == ["a.csv"]
+    assert call(capsys, "predict", MODEL, "new.csv", "--keep", "pid", "-o", "a.jsonl")[0] == 0
+    lines = [json.loads(line) for line in (folder / "a.jsonl").read_text().splitlines()]
+    assert [line["row"] for line in lines] == list(range(9))
+    for line, row in zip(lines, table.to_dict("records"), strict=True):
+        assert (line["pid"], line["answer"], line["paid"]) == (row["pid"], row["answer"], row["paid"])
+        assert ";".join(step["name"] for step in line["acquired"]) == row["acquired"]
+        assert sum(step["price"] for step in line["acquired"]) == line["paid"]
+        assert line["probabilities"]["yes"] == pytest.approx(row["probability_yes"], abs=1e-6)
+    first = lines[0]["acquired"]
+    assert first[0] == {
+        "name": "age",
+        "values": {"age": frame["age"][0]},
+        "text": f"{frame['age'][0]} years",
+        "price": 1,
+    }
+    assert first[1]["values"] == {"crp": frame["crp"][0], "wbc": frame["wbc"][0]}
+    assert "mg/l" in first[1]["text"]
+
+
+def test_missing_columns_odd_cells_and_unseen_levels(capsys, folder):
+    new = patients().head(9)
+    new.drop(columns="crp").to_csv("short.csv", index=False)
+    code, output, error = call(capsys, "predict", MODEL, "short.csv")
+    assert (code, output, len(error.splitlines())) == (2, "", 1)
+    assert "short.csv lacks the column 'crp' of the model" in error
+    assert "--missing-columns unavailable" in error
+    assert call(capsys, "predict", MODEL, "short.csv", "--missing-columns", "unavailable")[0] == 0
+    assert call(capsys, "evaluate", MODEL, "short.csv", "--missing-columns", "unavailable")[0] == 0
+    assert call(capsys, "predict", MODEL, "short.csv", "--missing-columns", "no")[0] == 2
+    new.assign(code="1", ward="moon").to_csv("levels.csv", index=False)  # 1 is not 001
+    code, _, error = call(capsys, "predict", MODEL, "levels.csv")
+    assert code == 0
+    assert len(error.splitlines()) == 1
+    assert "'1' in 'code', 'moon' in 'ward'" in error
+    new.assign(age="old").to_csv("odd.csv", index=False)
+    code, _, error = call(capsys, "predict", MODEL, "odd.csv")
+    assert code == 2
+    assert "'age' must hold numbers, got 'old'" in error
+    assert call(capsys, "predict", MODEL, "odd.csv", "--numeric", "age")[0] == 0
+    assert call(capsys, "predict", MODEL, "odd.csv", "--numeric", "ward")[0] == 2
+
+
+def test_labels_are_those_of_the_model(capsys, folder):
+    new = patients().head(9)
+    new.drop(columns="died").to_csv("unlabelled.csv", index=False)
+    new.assign(died="maybe").to_csv("other.csv", index=False)
+    new.assign(died=["yes", None] + ["no"] * 7).to_csv("gap.csv", index=False)
+    for file, message in (
+        ("unlabelled.csv", "has no column 'died' with the classes; for rows without classes use fsgym predict"),
+        ("other.csv", "'died' of other.csv has the label 'maybe', which is no class of the model: no, yes"),
+        ("gap.csv", "1 row(s) have no value in the column 'died' of gap.csv"),
+    ):
+        code, output, error = call(capsys, "evaluate", MODEL, file)
+        assert (code, output, len(error.splitlines())) == (2, "", 1)
+        assert message in error
+    new.rename(columns={"died": "dead"}).to_csv("renamed.csv", index=False)
+    assert call(capsys, "evaluate", MODEL, "renamed.csv", "--target", "dead")[0] == 0
+    (folder / "other groups.json").write_text('{"blood": ["crp", "wbc"]}')
+    assert call(capsys, "evaluate", MODEL, FILE, "--groups", "the groups.json")[0] == 0
+    code, _, error = call(capsys, "evaluate", MODEL, FILE, "--groups", "other groups.json")
+    assert (code, "other groups than the model" in error) == (2, True)
+
+
+def test_whole_numbers_as_labels(capsys, folder):
+    frame = patients().assign(died=lambda t: (t["died"] == "yes").astype(int))[["age", "crp", "died"]]
+    frame.to_csv("numbers.csv", index=False)
+    arguments = ["train", "numbers.csv", "-o", "numbers.fsgym", "--target", "died", "--agent", "rcpi", "--steps", 1]
+    assert call(capsys, *arguments)[0] == 0
+    frame.head(9).assign(died=[f"{v}.0" for v in frame["died"].head(9)]).to_csv("9.csv", index=False)
+    assert call(capsys, "evaluate", "numbers.fsgym", "9.csv")[0] == 0
+    assert call(capsys, "predict", "numbers.fsgym", "9.csv", "-o", "9.jsonl")[0] == 0
+    assert {type(json.loads(line)["answer"]) for line in (folder / "9.jsonl").read_text().splitlines()} == {int}
+
+
+def test_errors_of_predict_are_one_sentence_and_leave_files_unchanged(capsys, folder, monkeypatch):
+    (folder / "here.csv").write_text("as it was")
+    for arguments, message in (
+        ([FILE, "-o", "answers.xlsx"], "--output must end in .csv or .jsonl"),
+        ([FILE, "-o", FILE], "must be another file than the data"),
+        ([FILE, "-o", "here.csv", "--keep", "pidd"], "did you mean 'pid'?"),
+        ([FILE, "-o", "here.csv", "--separator", "|"], "lacks the column"),
+        (["nowhere.csv"], "nowhere.csv"),
+        (["wien"], "did you mean 'wine'"),
+        (["wine"], "wine lacks the column 'code'"),
+    ):
+        code, output, error = call(capsys, "predict", MODEL, *arguments)
+        assert (code, output, len(error.splitlines())) == (2, "", 1), error
+        assert message in error
+    patients().rename(columns={"note": "answer"}).to_csv("answer.csv", index=False)
+    assert "a column of the output" in call(capsys, "predict", MODEL, "answer.csv", "--keep", "answer")[2]
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(prediction.Writer, "write_csv", full)
+    code, _, error = call(capsys, "predict", MODEL, FILE, "-o", "here.csv")
+    assert (code, "cannot write here.csv: No space left" in error) == (2, True)
+    assert (folder / "here.csv").read_text() == "as it was"
+    assert not list(folder.glob("*.part"))
+
+
+def test_damaged_training_data_are_refused(capsys, folder):
+    good = load_classifier(MODEL).training_data_
+    arrays, header = model_file.read(MODEL, "lattice")
+    for change in ({"split": "none"}, {"drop": "pid"}, {"target": 3}, {"row_groups": []}, {"n_samples": "9"}, {"x": 1}):
+        model_file.write("damaged", "lattice", arrays, {**header, "training_data": good | change})
+        code, output, error = call(capsys, "evaluate", "damaged", FILE)
+        assert (code, output, len(error.splitlines())) == (2, "", 1)
+        assert "damaged is damaged: the description of its training data" in error
+    model_file.write("damaged", "lattice", arrays, {**header, "training_data": good | {"separator": "ab"}})
+    assert "damaged is damaged: separator must be" in call(capsys, "evaluate", "damaged", FILE)[2]
+
+
+def test_a_named_data_set_is_predicted(capsys, tmp_path):
+    path = tmp_path / "m"
+    assert call(capsys, "train", "wine", "-o", path, "--agent", "rcpi", "--steps", 1)[0] == 0
+    code, output, error = call(capsys, "predict", path, "wine")
+    assert (code, error) == (0, "")
+    data = fsgym.load_dataset("wine")
+    assert answers(output)["answer"].tolist() == load_classifier(path).predict(data).tolist()
+
+
+def test_a_target_reports_the_lambda_and_the_mean_that_it_reached(capsys, folder):
+    arguments = ["train", FILE, "-o", "t.fsgym", *READING, "--target-features", 2]
+    code, output, error = call(capsys, *arguments)
+    assert (code, error) == (0, "")
+    model = LatticeClassifier.load("t.fsgym")
+    line = next(line for line in output.splitlines() if line.startswith("target_features 2: "))
+    assert f"found lambda {model.rules_.lam:.4g}" in line
+    assert f"{model.expected_n_features_:.2f} features and a price of {model.expected_cost_:.4g}" in line
+    assert model.expected_n_features_ <= 2
+
+
+def test_compare_with_targets_units_and_error_costs(capsys, folder):
+    patients().head(70).to_csv("few.csv", index=False)
+    arguments = ["compare", "few.csv", *READING, *RULES[2:], "--methods", "lattice,cart", "--splits", 1, "--jobs", 1]
+    arguments.remove("needs.json")
+    arguments.remove("--prerequisites")
+    arguments[arguments.index("prices.csv")] = "2"
+    code, output, error = call(capsys, *arguments, "--target-features", 1.5, "-o", "results")
+    assert (code, error) == (0, "")
+    assert output.count("Error costs: a missed yes costs 1000, a false yes costs 40.") == 1
+    assert "k = 1.5" in output
+    results = pd.read_csv(folder / "results" / "results.csv")
+    settings = results[results["method"] == "lattice"]["params"].map(json.loads).tolist()
+    assert settings == [{"target_features": 1.5}]
+    assert (results["method"] == "cart").any()
+    report = (folder / "results" / "report.html").read_text(encoding="utf-8")
+    assert report.count("Costs of errors: a missed yes costs 1000, a false yes costs 40.") == 1
+    assert "for targets, for which the method itself finds lambda: target_features 1.5" in report
+    assert re.search(r"crp = [\d.]+ mg/l", report)
+    code, _, error = call(capsys, *arguments, "--methods", "cart", "--target-cost", 3)
+    assert (code, "target_cost is a parameter of none of the methods cart" in error) == (2, True)
+    assert "--target-cost must be numbers" in call(capsys, *arguments, "--target-cost", "x")[2]
+
+
+def test_describe_with_units_and_row_groups(capsys, folder):
+    code, output, error = call(
+        capsys, "describe", FILE, "--target", "died", "--row-groups", "pid", "--units", "crp=mg/l"
+    )
+    assert (code, error) == (0, "")
+    rows = {line.split()[0]: line for line in output.splitlines() if line.strip()}
+    assert "row groups" in rows["pid"]
+    assert "mg/l" in rows["crp"]
+    (folder / "units.json").write_text('{"crp": "mg/l", "agee": "years"}')
+    assert "did you mean 'age'?" in call(capsys, "describe", FILE, "--units", "units.json")[2]
+    assert "did you mean 'pid'?" in call(capsys, "describe", FILE, "--row-groups", "piid")[2]
+    (folder / "units.json").write_text("[1]")
+    assert "must map names of columns to units" in call(capsys, "describe", FILE, "--units", "units.json")[2]

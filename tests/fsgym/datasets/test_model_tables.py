@@ -1,0 +1,72 @@
+"""Tables read by the columns and classes of a model."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fsgym
+from fsgym.columns import Column, Columns
+from fsgym.datasets import read_table_for
+from fsgym.datasets.model_tables import labels_for
+
+COLUMNS = Columns([Column("age"), Column("ward", "category", ("007", "1", "x")), Column("sick", "bool")])
+
+
+def test_kinds_are_those_of_the_columns(tmp_path):
+    text = "a;a;sick;when;ward;;age\n1;2;True;2024-01-01;007;3;1,5\n3;4;False;2024-01-02;1;4;?\n"
+    path = tmp_path / "new.csv.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    table = read_table_for(COLUMNS, path, keep=["when"])
+    assert list(table) == ["age", "ward", "sick", "when"]
+    assert table["ward"].tolist() == ["007", "1"]
+    wanted = [[1.5, 1, 0, 0, 1], [np.nan, 0, 1, 0, 0]]
+    np.testing.assert_array_equal(COLUMNS.encode(table), wanted)
+    with pytest.raises(ValueError, match="two columns 'a'"):
+        read_table_for(COLUMNS, path, keep=["a"])
+    with pytest.raises(ValueError, match="unknown column 'wen'; did you mean 'when'"):
+        read_table_for(COLUMNS, path, keep=["wen"])
+
+
+def test_absent_columns(tmp_path):
+    (tmp_path / "new.tsv").write_text("age\tother\n1\t2\n")
+    with pytest.raises(ValueError, match=r"lacks the column 'ward', 'sick' .* are age, other; .*'unavailable'"):
+        read_table_for(COLUMNS, tmp_path / "new.tsv")
+    table = read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="unavailable")
+    np.testing.assert_array_equal(COLUMNS.encode(table), [[1, *[np.nan] * 4]])
+    with pytest.raises(ValueError, match="missing_columns must be"):
+        read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="no")
+
+
+@pytest.mark.parametrize(
+    ("cells", "classes", "wanted"),
+    [
+        (["007", " yes "], ["007", "yes"], ["007", "yes"]),
+        ([1.0, 0.0], [0, 1], [1, 0]),
+        (["1.0", "0"], [0, 1], [1, 0]),
+        (["true", "False"], [False, True], [True, False]),
+        (["0.50", 2], [0.5, 2.0], [0.5, 2.0]),
+    ],
+)
+def test_labels_are_classes_of_the_model(cells, classes, wanted):
+    labels = labels_for(pd.Series(cells, dtype=object), np.array(classes), "a.csv")
+    assert labels.tolist() == wanted
+    assert labels.dtype.kind == np.array(classes).dtype.kind
+
+
+def test_unknown_and_missing_labels():
+    with pytest.raises(ValueError, match=r"a\.csv has the label '7', which is no class of the model: 007, yes"):
+        labels_for(pd.Series(["7"]), np.array(["007", "yes"]), "a.csv")
+    with pytest.raises(ValueError, match=r"1 row\(s\) have no value in a\.csv"):
+        labels_for(pd.Series(["7", None]), np.array(["7", "8"]), "a.csv")
+
+
+def test_units_of_a_file(tmp_path):
+    frame = pd.DataFrame({"crp": [1.5, 2, 3, 4], "target": [0, 1, 0, 1]})
+    data = fsgym.load_dataset(frame, units={"crp": "mg/l"})
+    assert data.columns[0].unit == "mg/l"
+    with pytest.raises(ValueError, match=r"units: unknown column 'crb'; did you mean 'crp'"):
+        fsgym.load_dataset(frame, units={"crb": "mg/l"})
+    with pytest.raises(TypeError, match="units must map"):
+        fsgym.load_dataset(frame, units=["mg/l"])
