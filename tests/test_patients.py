@@ -147,7 +147,7 @@ def test_an_unseen_level_counts_as_unavailable_and_is_named(hospital):
         ({"age": 1j}, "'age' must hold real numbers"),
         ({"crp": np.inf}, "'crp' must be finite"),
         ({"smoker": "perhaps"}, "'smoker' must hold True or False, got 'perhaps'"),
-        ({"smoker": 2}, "'smoker' must hold True or False, got 2"),
+        ({"smoker": 2}, "'smoker' must hold True or False, got '2'"),
     ],
     ids=str,
 )

@@ -14,12 +14,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from agents import BaseAgentClassifier
 from fsgym.methods import METHODS as OWN
 from fsgym.methods import Method, load_class
 from support.estimator_checks import expected_failed_checks
 from support.majority import MajorityClassifier
-from support.method_tables import TABLES, honest_usage
+from support.method_tables import TABLES, honest_usage, honest_usage_of_columns
 from support.outside import TopFeatures
+from support.patients import GROUPS, features_and_labels, patients
 
 # Parameters that cost time only, of whichever method has them; and what trains a network in a moment.
 QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
@@ -37,6 +39,7 @@ METHODS = OWN | {
     "top": Method("Top features", TopFeatures, False),
     "majority": Method("Most frequent class", MajorityClassifier, True),
 }
+AGENTS = [name for name in METHODS if issubclass(load_class(METHODS[name]), BaseAgentClassifier)]
 PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 
@@ -73,6 +76,24 @@ def test_answers_depend_on_used_values_only(name, table):
         used = honest_usage(clone(model).set_params(**setting).fit(X, y), X, largest=3e38)
         whole.append(used.all())
     assert not all(whole)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("name", AGENTS)
+def test_answers_of_agents_depend_on_used_columns_only(name, grouped):
+    X, _ = features_and_labels(patients(rows=200))
+    y = np.where(X["arrival"] == "walk-in", X["age"] > 55, X["smoker"])
+    model = make_estimator(name).set_params(lam=0.001, groups=GROUPS if grouped else None)
+    used = honest_usage_of_columns(model.fit(X.astype({"age": float, "pain": float}), y), X)
+    assert not used.all()
+    assert used.any() or name == "majority"
+
+
+@pytest.mark.parametrize("name", [name for name in PLAIN if name != "hkl"])  # which makes Boolean features of levels
+def test_baselines_refuse_text(name):
+    X, y = features_and_labels(patients(rows=80).dropna())
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        make_estimator(name).fit(X, y)
 
 
 @pytest.mark.parametrize("name", METHODS)

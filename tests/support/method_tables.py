@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 
 
@@ -30,6 +31,27 @@ def tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 TABLES = tables()
+
+
+def honest_usage_of_columns(model: Any, X: pd.DataFrame) -> np.ndarray:
+    """As ``honest_usage``, for a table with categories: a column that is not used may have any other valid value."""
+    used, answers, rng = model.features_used(X), model.predict(X), np.random.default_rng(0)
+    assert used.shape == X.shape
+    steps = model.trajectories(X).to_frame()
+    for huge in (1.0, 1e30):
+        changed = X.copy()
+        for k, name in enumerate(X):
+            cells = X[name]
+            if pd.api.types.is_float_dtype(cells.dtype):
+                others = pd.Series(rng.uniform(-huge, huge, len(X)), X.index)
+            else:
+                others = pd.Series(rng.choice(cells.dropna().unique(), len(X)), X.index)
+            changed[name] = cells.where(used[:, k] | cells.isna(), others)
+        assert not changed.equals(X)
+        np.testing.assert_array_equal(model.predict(changed), answers)
+        np.testing.assert_array_equal(model.features_used(changed), used)
+        pd.testing.assert_frame_equal(model.trajectories(changed).to_frame(), steps)
+    return used
 
 
 def honest_usage(model: Any, X: np.ndarray, *, largest: float = 1e300) -> np.ndarray:
