@@ -91,6 +91,8 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
     from safetensors import safe_open
 
     path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a model file")
     if not path.is_file():
         raise FileNotFoundError(f"no model file at {path}")
     try:

@@ -221,7 +221,7 @@ class Columns(Sequence[Column]):
         """The features of a table with these columns in any order, float32 (n_samples, n_features).
 
         Other columns of the table are ignored. A cell whose level the column does not have becomes NaN, with one
-        warning for all such cells.
+        warning for all such cells; so does a cell that is no number, where ``odd_is_missing``.
 
         Parameters
         ----------
@@ -255,10 +255,24 @@ class Columns(Sequence[Column]):
         for column, places in zip(self._columns, self.features, strict=True):
             if column.name in table.columns:
                 features[:, places.start : places.stop] = column.encode(table[column.name], unseen)
+        self._warn_of_odd_cells(table, features)
         if unseen:
             levels = ", ".join(f"{level!r} in {name!r}" for name, level in unseen.items())
             warn_caller(f"levels that were not in the training data count as missing: {levels}")
         return features
+
+    def _warn_of_odd_cells(self, table: pd.DataFrame, features: NDArray[np.float32]) -> None:
+        """A warning with the number of cells that count as missing since they are no numbers."""
+        found = []
+        for column, places in zip(self._columns, self.features, strict=True):
+            if column.odd_is_missing and column.name in table.columns:
+                cells = table[column.name]
+                odd = np.isnan(features[:, places.start]) & cells.notna().to_numpy()
+                odd &= ~cells.map(_stripped).isin(MISSING_WORDS).to_numpy()
+                if odd.any():
+                    found.append(f"{odd.sum():,} of {column.name!r}, such as {brief(cells[odd].iloc[0])}")
+        if found:
+            warn_caller(f"cells that are no number count as missing: {'; '.join(found)}")
 
     def decode(self, features: NDArray[np.float32]) -> pd.DataFrame:
         """The table that has the features (n_samples, n_features), as ``encode`` makes them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from fsgym.checks import listing
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_costs
-from fsgym.datasets.files import read_json, read_text
+from fsgym.datasets.files import read_json, read_rows
 from fsgym.rules.labels import error_cost_matrix, relation_matrix
 from fsgym.rules.options import OPTIONS, RuleOption
 
@@ -38,7 +37,7 @@ def read_units(texts: Sequence[str] | None) -> dict[str, str] | None:
             continue
         for part in filter(str.strip, text.split(",")):
             name, sign, unit = (v.strip() for v in part.partition("="))
-            if not sign or not name or not unit:
+            if not sign or not name or not unit or ";" in unit or "=" in unit:
                 raise ValueError(
                     f"--units must be NAME=UNIT, separated by commas, or a .json file, got {part.strip()!r}"
                 )
@@ -137,11 +136,7 @@ def _read_zero_one(path: Path, dataset: Dataset) -> NDArray[np.bool_]:
 
 
 def _read_matrix(path: Path, names: Sequence[str], kind: str) -> NDArray[np.float64]:
-    try:
-        cells = [[c.strip() for c in row] for row in csv.reader(read_text(path).splitlines())]
-    except csv.Error as error:
-        raise ValueError(f"{path} is not CSV: {error}") from None
-    return _by_name([row for row in cells if any(row)], path, names, kind)
+    return _by_name(read_rows(path), path, names, kind)
 
 
 def _by_name(rows: list[list[str]], path: Path, names: Sequence[str], kind: str) -> NDArray[np.float64]:

@@ -223,8 +223,11 @@ def _cell_text(value: Any) -> str:
 def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:
     if not texts:
         return None
+    values = comma_separated(texts)
+    if any(len(v) > 1 and v.isdecimal() and v.startswith("0") for v in values):
+        raise ValueError(f"{option} must be numbers with a decimal point, separated by commas, got {', '.join(texts)}")
     try:
-        return [float(v) for v in comma_separated(texts)]
+        return [float(v) for v in values]
     except ValueError as error:
         raise ValueError(f"{option} must be numbers separated by commas: {error}") from None
 

@@ -184,7 +184,10 @@ def _with_training_rows(opened: ModelData, data: str, whole: LoadedDataset, read
         remark = f"{opened.path} does not say which rows it was trained on; with some of these, figures are optimistic."
         return LabelledData(whole, reading, none, "all", remark)
     if trained_on.fingerprint != table_fingerprint(whole.dataset):
-        remark = f"The model was trained on {trained_on.source!r}."
+        remark = (
+            f"{data} is not the training file, {trained_on.source!r}; if it has some of the same rows, the figures are "
+            "optimistic."
+        )
         if trained_on.source == data or trained_on.name == whole.dataset.name:
             remark = f"{data} differs from the training data of that name; with rows of these, figures are optimistic."
         return LabelledData(whole, reading, none, "all", remark)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import struct
@@ -21,6 +22,7 @@ from fsgym.datasets.frames import check_size
 if TYPE_CHECKING:
     import pandas as pd
 
+UTF8_REMEDY = "save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f LATIN1 -t UTF-8"
 READ_ERRORS = (  # that pandas, NumPy, SciPy, json and zipfile raise for damaged files
     ValueError,
     KeyError,
@@ -62,16 +64,47 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is damaged: it is not text in UTF-8") from None
+        raise ValueError(f"{path} is not text in UTF-8; {UTF8_REMEDY}") from None
 
 
 def read_json(path: Path) -> Any:
     """The content of a JSON file; ValueError or OSError names the file."""
-    text = read_text(path)
     try:
-        return json.loads(text)
+        text = read_text(path)
+    except ValueError:
+        raise ValueError(f"{path} is damaged: it is not text in UTF-8") from None
+    try:
+        return json.loads(text, object_pairs_hook=lambda pairs: _distinct_keys(pairs, path))
+    except RepeatedKeyError:
+        raise
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it is not JSON ({first_line(error)})") from None
+
+
+class RepeatedKeyError(ValueError):
+    """An object of a JSON file has two values for one key."""
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise RepeatedKeyError(f"{path} has two values for {twice!r}; remove one")
+    return content
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """The rows of a small CSV file without empty ones, separated by commas or semicolons; cells are stripped."""
+    lines = read_text(path).splitlines()
+    separator = ";" if lines and lines[0].count(";") > lines[0].count(",") else ","
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
+    except csv.Error as error:
+        raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
+    if separator == ";":  # as a spreadsheet writes tables where the comma is the decimal sign
+        rows = [[cell.replace(",", ".") if re.fullmatch(r"-?\d+,\d+", cell) else cell for cell in row] for row in rows]
+    return [row for row in rows if any(row)]
 
 
 def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import listing
+from fsgym.checks import did_you_mean, listing
 from fsgym.columns import Column, Columns, as_numbers, level_order, level_texts
 from fsgym.dataset import Dataset
 
@@ -61,7 +61,8 @@ def take_row_groups(frame: pd.DataFrame, column: str, what: str) -> tuple[pd.Dat
     """
     if column not in frame.columns:
         raise ValueError(
-            f"{what} has no column {column!r} for row_groups (--row-groups); its columns are {listing(frame.columns)}"
+            f"{what} has no column {column!r} for row_groups (--row-groups)"
+            + (did_you_mean(column, frame.columns) or f"; its columns are {listing(frame.columns, 40)}")
         )
     groups: Any = frame[column]
     n_missing = int(groups.isna().sum())
@@ -85,7 +86,8 @@ def drop_columns(frame: pd.DataFrame, drop: Collection[str], what: str) -> pd.Da
     """The table without the named columns; ValueError where there is no such column."""
     for name in drop:
         if name not in frame.columns:
-            raise ValueError(f"{what} has no column {name!r} to drop; its columns are {listing(frame.columns)}")
+            meant = did_you_mean(name, frame.columns) or f"; its columns are {listing(frame.columns, 40)}"
+            raise ValueError(f"{what} has no column {name!r} to drop{meant}")
     return frame.drop(columns=list(drop))
 
 

@@ -191,6 +191,8 @@ def _load_by_name(name: str | bytes, data_dir: Any, reading: Reading) -> LoadedD
         return LoadedDataset(load_from_openml(int(which) if which.isdecimal() else which, reading=reading))
     if is_path(name):
         return LoadedDataset(load_file(Path(name).expanduser(), reading))
+    if Path(name).is_dir():
+        raise IsADirectoryError(f"{name} is a folder; name a file in it, or pass it as data_dir (--data-dir)")
     folder = find_folder(data_dir)
     records = {} if folder is None else read_manifest(folder)
     if folder is not None and name in records:

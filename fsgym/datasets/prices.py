@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
+import re
 from pathlib import Path
 from typing import Any
 
-from fsgym.checks import listing
+from fsgym.checks import brief, listing
 from fsgym.dataset import Dataset
-from fsgym.datasets.files import first_line, read_json, read_text
+from fsgym.datasets.files import read_json, read_rows
 from fsgym.datasets.folder import find_folder
 
 
@@ -62,6 +61,10 @@ def load_costs(
     known = dataset.acquisition_names if isinstance(dataset, Dataset) else None
     wanted = dataset.name if isinstance(dataset, Dataset) else dataset
     path = Path(os.fsdecode(path_or_name)).expanduser()
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file with prices")
+    if re.fullmatch(r"\d+,\d+", str(path_or_name)):
+        raise ValueError(f"prices must have a decimal point, got {path_or_name!s}")
     if path.suffix not in (".json", ".csv") and not path.is_file():
         folder = find_folder(data_dir)
         if folder is None:
@@ -116,13 +119,10 @@ def _prices_from_json(path: Path, wanted: str | None) -> tuple[dict[str, Any], b
 
 def _prices_from_csv(path: Path) -> tuple[dict[str, Any], bool]:
     """Prices by name; never an entry of a file for several data sets."""
-    text = read_text(path)
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
-    except csv.Error as error:
-        raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
-    if any(len(row) != 2 for row in rows):
-        raise ValueError(f"{path} must have two columns, name and price, in every line")
+    rows = read_rows(path)
+    odd = next((row for row in rows if len(row) != 2), None)
+    if odd is not None:
+        raise ValueError(f"{path} must have two columns, name and price, in every line, got {brief(','.join(odd))}")
     if rows and not _is_number(rows[0][1]):
         rows = rows[1:]
     if not rows:

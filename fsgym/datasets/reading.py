@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fsgym.checks import brief, explain_unknown, listing
+from fsgym.checks import brief, did_you_mean, explain_unknown, listing
 from fsgym.dataset import Dataset
 from fsgym.datasets.frames import drop_columns, encode, take_row_groups, take_target
 from fsgym.datasets.suspicions import (
@@ -191,7 +191,9 @@ def _check_columns(frame: pd.DataFrame, reading: Reading, what: str) -> None:
     label = reading.label
     if label not in frame.columns:
         hint = "name one with target=... (--target)" if reading.target is None else "choose one of them"
-        raise ValueError(f"{what} has no column {label!r}; {hint}: {listing(frame.columns)}")
+        meant = "" if reading.target is None else did_you_mean(label, frame.columns)
+        columns = listing(map(repr, frame.columns), 40)
+        raise ValueError(f"{what} has no column {label!r}{meant or f'; {hint}: {columns}'}")
     row_groups = () if reading.row_groups is None else (reading.row_groups,)
     for option, names in {"drop": reading.drop, "numeric": reading.numeric, "row_groups": row_groups}.items():
         if label in names:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsgym.checks import brief, listing
-from fsgym.datasets.files import READ_ERRORS, check_file, first_line
+from fsgym.datasets.files import READ_ERRORS, UTF8_REMEDY, check_file, first_line
 from fsgym.datasets.suspicions import plain_numbers
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ SIGNATURES = {  # first bytes of files that are no text
     b"\x1f\x8b": "is compressed with gzip; give it the suffix .csv.gz",
     b"%PDF": "is a PDF, not CSV; export its table as CSV (UTF-8)",
 }
-UTF8_REMEDY = "save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f LATIN1 -t UTF-8"
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+")
 _POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+")
 

@@ -120,7 +120,7 @@ def test_a_dataset_of_another_width_is_refused(file):
 
 
 def test_a_path_that_is_no_file_is_refused(tmp_path):
-    assert_refused(tmp_path, "no model file")
+    assert_refused(tmp_path, "is a folder; name a model file")
     assert_refused(tmp_path / "nowhere", "no model file")
     assert_refused("nowhere\0", "no model file")
     agent = agent_of()

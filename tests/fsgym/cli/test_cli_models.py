@@ -11,6 +11,7 @@ from test_cli import call
 
 import fsgym
 from agents import DatumWiseClassifier, SB3Classifier, load_classifier, model_file
+from fsgym.datasets import load_costs
 
 
 def figures(output):
@@ -173,3 +174,30 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         assert message in error
         assert len(error.splitlines()) == 1
     assert path.read_bytes() == before
+
+
+def test_a_model_never_overwrites_a_table(capsys, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("a,target\n" + "1.5,x\n2.5,y\n" * 20)
+    before = table.read_bytes()
+    code, _, error = call(capsys, "train", table, "-o", table, "--agent", "rcpi", "--steps", 1)
+    assert code == 2
+    assert "exists and is no model file; choose another name" in error
+    assert table.read_bytes() == before
+    model = tmp_path / "m.safetensors"
+    for _ in range(2):  # a model may be replaced by another one
+        assert call(capsys, "train", table, "-o", model, "--agent", "rcpi", "--steps", 1)[0] == 0
+    code, _, error = call(capsys, "train", table, "-o", tmp_path)
+    assert (code, "is a folder" in error) == (2, True)
+
+
+def test_small_files_as_a_spreadsheet_writes_them(tmp_path):
+    (tmp_path / "p.csv").write_text("Name;Preis\nCRP;6,5\nct;150\n")
+    assert load_costs(tmp_path / "p.csv") == {"CRP": 6.5, "ct": 150.0}
+    (tmp_path / "p.json").write_text('{"CRP": 6, "CRP": 700}')
+    with pytest.raises(ValueError, match="two values for 'CRP'; remove one"):
+        load_costs(tmp_path / "p.json")
+    with pytest.raises(ValueError, match="decimal point, got 6,5"):
+        load_costs("6,5")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        load_costs(tmp_path)

@@ -27,6 +27,14 @@ RULES = ["--groups", "the groups.json", "--prerequisites", "needs.json", "--cost
 RULES += ["--error-costs", "errors.json", "--units", "crp=mg/l,age=years", "--lam", "0.1"]
 
 
+ODD = re.compile(r"fsgym: cells that are no number count as missing: \d+ of 'odd', such as 'unknown'")
+
+
+def other_lines(error):
+    """The lines on stderr, except the one that counts the odd cells of a column of numbers."""
+    return [line for line in error.splitlines() if not ODD.fullmatch(line)]
+
+
 def patients():
     """150 visits of 75 patients: codes with leading zeros, odd cells, a panel, a column of notes."""
     rng, n = np.random.default_rng(0), 150
@@ -75,14 +83,15 @@ def test_the_printed_commands_work_as_printed(capsys, trained, folder):
     commands = [shlex.split(c)[1:] for c in re.findall(r": (fsgym .*)$", output, re.MULTILINE)]
     assert [c[0] for c in commands] == ["evaluate", "predict"]
     code, evaluated, error = call(capsys, *commands[0])
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     assert figures(evaluated) == figures(output)
     assert "44 of 150 rows of my patients (test part)" in evaluated
     assert "None of these rows were used in training." in evaluated
     code, predicted, error = call(capsys, *commands[1])
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     table, model = answers(predicted), load_classifier(MODEL)
     frame = read_table_for(model.columns_, FILE)
+    frame["odd"] = pd.to_numeric(frame["odd"], errors="coerce")  # the commands say on stderr what this drops
     assert table["answer"].tolist() == model.predict(frame).tolist()
     np.testing.assert_allclose(table["probability_yes"], model.predict_proba(frame)[:, 1], atol=1e-6)
     steps = model.trajectories(frame).to_frame()
@@ -118,14 +127,14 @@ def test_evaluate_says_whether_rows_were_used_in_training(capsys, folder):
         if arguments[0] == "--row-groups":  # a feature of the model
             assert (code, "--row-groups names 'ward', which is a feature" in error) == (2, True)
             continue
-        assert (code, error) == (0, "")
+        assert (code, other_lines(error)) == (0, [])
         assert rows in output
         assert sentence in output
     patients().iloc[::-1].to_csv("new.csv", index=False)
     code, output, error = call(capsys, "evaluate", MODEL, "new.csv")
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     assert "all 150 rows of new" in output
-    assert f"The model was trained on {FILE!r}." in output
+    assert f"new.csv is not the training file, {FILE!r}; if it has some of the same rows" in output
     frame = patients()
     frame[frame.columns[::-1]].to_csv("permuted.csv", index=False)  # the same rows
     assert "44 of 150 rows of permuted (test part)" in call(capsys, "evaluate", MODEL, "permuted.csv")[1]
@@ -150,7 +159,7 @@ def test_a_model_of_python_does_not_say_its_rows(capsys, folder):
     frame = patients()
     DatumWiseClassifier(n_iterations=1, random_state=0).fit(frame[["age", "crp", "ward"]], frame["died"]).save("py")
     code, output, error = call(capsys, "evaluate", "py", FILE, "--target", "died")
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     assert "all 150 rows" in output
     assert "py does not say which rows it was trained on" in output
     positional = DatumWiseClassifier(n_iterations=1, random_state=0).fit(
@@ -159,7 +168,7 @@ def test_a_model_of_python_does_not_say_its_rows(capsys, folder):
     positional.save("positional")
     frame[["age", "crp"]].set_axis(["x0", "x1"], axis=1).to_csv("x.csv", index=False)
     code, output, error = call(capsys, "predict", "positional", "x.csv")
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     assert answers(output)["answer"].tolist() == positional.predict(frame[["age", "crp"]].to_numpy()).tolist()
 
 
@@ -172,14 +181,14 @@ def test_predict_reads_other_files_by_the_columns_of_the_model(capsys, folder, m
     new = new[new.columns[::-1]]
     new.to_csv("new.csv")  # with an index, whose column has no name
     code, output, error = call(capsys, "predict", MODEL, "new.csv", "--keep", "pid,when")
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     table = answers(output)
     assert list(table) == ["row", "pid", "when", "answer", "probability_no", "probability_yes", "acquired", "paid"]
     assert table["pid"].tolist() == frame["pid"].head(9).tolist()
     pd.testing.assert_frame_equal(table[list(wanted)], wanted)
     monkeypatch.setattr(prediction, "ROWS_PER_CALL", 4)
     code, said, error = call(capsys, "predict", MODEL, "new.csv", "--keep", "pid", "--keep", "when", "-o", "out/a.csv")
-    assert (code, error, said) == (0, "", "9 rows of new.csv classified: out/a.csv\n")
+    assert (code, other_lines(error), said) == (0, [], "9 rows of new.csv classified: out/a.csv\n")
     assert (folder / "out" / "a.csv").read_text() == output
     assert [p.name for p in (folder / "out").iterdir()] == ["a.csv"]
     assert call(capsys, "predict", MODEL, "new.csv", "--keep", "pid", "-o", "a.jsonl")[0] == 0
@@ -214,7 +223,7 @@ def test_missing_columns_odd_cells_and_unseen_levels(capsys, folder):
     new.assign(code="1", ward="moon").to_csv("levels.csv", index=False)  # 1 is not 001
     code, _, error = call(capsys, "predict", MODEL, "levels.csv")
     assert code == 0
-    assert len(error.splitlines()) == 1
+    assert len(other_lines(error)) == 1
     assert "'1' in 'code', 'moon' in 'ward'" in error
     new.assign(age="old").to_csv("odd.csv", index=False)
     code, _, error = call(capsys, "predict", MODEL, "odd.csv")
@@ -299,7 +308,7 @@ def test_a_named_data_set_is_predicted(capsys, tmp_path):
     path = tmp_path / "m"
     assert call(capsys, "train", "wine", "-o", path, "--agent", "rcpi", "--steps", 1)[0] == 0
     code, output, error = call(capsys, "predict", path, "wine")
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     data = fsgym.load_dataset("wine")
     assert answers(output)["answer"].tolist() == load_classifier(path).predict(data).tolist()
 
@@ -307,7 +316,7 @@ def test_a_named_data_set_is_predicted(capsys, tmp_path):
 def test_a_target_reports_the_lambda_and_the_mean_that_it_reached(capsys, folder):
     arguments = ["train", FILE, "-o", "t.fsgym", *READING, "--target-features", 2]
     code, output, error = call(capsys, *arguments)
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     model = LatticeClassifier.load("t.fsgym")
     line = next(line for line in output.splitlines() if line.startswith("target_features 2: "))
     assert f"found lambda {model.rules_.lam:.4g}" in line
@@ -322,7 +331,7 @@ def test_compare_with_targets_units_and_error_costs(capsys, folder):
     arguments.remove("--prerequisites")
     arguments[arguments.index("prices.csv")] = "2"
     code, output, error = call(capsys, *arguments, "--target-features", 1.5, "-o", "results")
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     assert output.count("Error costs: a missed yes costs 1000, a false yes costs 40.") == 1
     assert "k = 1.5" in output
     results = pd.read_csv(folder / "results" / "results.csv")
@@ -342,7 +351,7 @@ def test_describe_with_units_and_row_groups(capsys, folder):
     code, output, error = call(
         capsys, "describe", FILE, "--target", "died", "--row-groups", "pid", "--units", "crp=mg/l"
     )
-    assert (code, error) == (0, "")
+    assert (code, other_lines(error)) == (0, [])
     rows = {line.split()[0]: line for line in output.splitlines() if line.strip()}
     assert "row groups" in rows["pid"]
     assert "mg/l" in rows["crp"]

@@ -98,8 +98,8 @@ def test_identifiers_are_distinguished_from_categories(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "kind", "match"),
     [
-        ("a,b\n1,2\n", {}, ValueError, r"no column 'target'; name one with target.*: a, b"),
-        ("a,b\n1,2\n", {"target": "c"}, ValueError, "no column 'c'; choose one of them: a, b"),
+        ("a,b\n1,2\n", {}, ValueError, r"no column 'target'; name one with target.*: 'a', 'b'"),
+        ("a,b\n1,2\n", {"target": "c"}, ValueError, "no column 'c'; choose one of them: 'a', 'b'"),
         ("a,target\n1,x\n2,\n3,y\n", {}, ValueError, r"1 row\(s\).*no value in the target"),
         ("a,target\n1,x\n2,x\n", {}, ValueError, "at least two classes"),
         ("target\nx\ny\n", {}, ValueError, "no feature column"),
