@@ -190,7 +190,9 @@ def _part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) ->
     whole = loaded.dataset
     if split == "all":
         return f"all {whole.n_samples} rows of {whole.name}"
-    return f"{len(part_index(loaded, split, row_groups))} of {whole.n_samples} rows of {whole.name} ({split} part)"
+    together = "" if whole.row_groups is None else ", row groups kept together"
+    n_rows = len(part_index(loaded, split, row_groups))
+    return f"{n_rows} of {whole.n_samples} rows of {whole.name} ({split} part{together})"
 
 
 def evaluate(

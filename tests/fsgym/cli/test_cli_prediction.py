@@ -77,7 +77,7 @@ def answers(text):
 
 def test_the_printed_commands_work_as_printed(capsys, trained, folder):
     output = trained[1]
-    assert "106 of 150 rows of my patients (train part)" in output
+    assert "106 of 150 rows of my patients (train part, row groups kept together)" in output
     assert "Error costs: a missed yes costs 1000, a false yes costs 40" in output
     assert "Held out are the 44 rows of the test part" in output
     commands = [shlex.split(c)[1:] for c in re.findall(r": (fsgym .*)$", output, re.MULTILINE)]
@@ -85,7 +85,7 @@ def test_the_printed_commands_work_as_printed(capsys, trained, folder):
     code, evaluated, error = call(capsys, *commands[0])
     assert (code, other_lines(error)) == (0, [])
     assert figures(evaluated) == figures(output)
-    assert "44 of 150 rows of my patients (test part)" in evaluated
+    assert "44 of 150 rows of my patients (test part, row groups kept together)" in evaluated
     assert "None of these rows were used in training." in evaluated
     code, predicted, error = call(capsys, *commands[1])
     assert (code, other_lines(error)) == (0, [])
@@ -137,7 +137,8 @@ def test_evaluate_says_whether_rows_were_used_in_training(capsys, folder):
     assert f"new.csv is not the training file, {FILE!r}; if it has some of the same rows" in output
     frame = patients()
     frame[frame.columns[::-1]].to_csv("permuted.csv", index=False)  # the same rows
-    assert "44 of 150 rows of permuted (test part)" in call(capsys, "evaluate", MODEL, "permuted.csv")[1]
+    output = call(capsys, "evaluate", MODEL, "permuted.csv")[1]
+    assert "44 of 150 rows of permuted (test part, row groups kept together)" in output
 
 
 def test_training_on_all_rows_is_said(capsys, folder):

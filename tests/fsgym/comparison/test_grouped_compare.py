@@ -188,7 +188,7 @@ def test_the_commands_split_by_group(file, capsys, tmp_path):
     code, output, error = call(capsys, "evaluate", *command)
     assert (code, error) == (0, "")
     test = load_dataset(file, "test", row_groups="pid")
-    assert f"{test.n_samples} of 300 rows of visits (test part)" in output
+    assert f"{test.n_samples} of 300 rows of visits (test part, row groups kept together)" in output
     from agents import load_classifier
 
     classifier = load_classifier(model)
