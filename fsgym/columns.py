@@ -247,8 +247,8 @@ class Columns(Sequence[Column]):
             )
         if absent and missing_columns == "error":
             raise ValueError(
-                f"the table must have the column {listing(map(repr, absent))}, got {listing(table.columns)}; add it, "
-                "or pass missing_columns='unavailable'"
+                f"the table must have the column{'s' * (len(absent) > 1)} {listing(map(repr, absent))}, got "
+                f"{listing(table.columns)}; add what is missing, or pass missing_columns='unavailable'"
             )
         features = np.full((len(table), self.n_features), np.nan, np.float32)
         unseen: dict[str, str] = {}

@@ -109,8 +109,9 @@ def select_columns(
     absent = [name for name in columns.names if name not in table.columns]
     if absent and missing_columns == "error":
         raise ValueError(
-            f"{what} lacks the column {listing(map(repr, absent))} of the model, its columns are "
-            f"{listing(table.columns)}; add it, or pass missing_columns='unavailable' (--missing-columns unavailable)"
+            f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent))} of the model, its columns "
+            f"are {listing(table.columns)}; add what is missing, or pass missing_columns='unavailable' "
+            "(--missing-columns unavailable)"
         )
     return table.reindex(columns=list(columns.names))
 

@@ -275,7 +275,7 @@ def test_errors_of_predict_are_one_sentence_and_leave_files_unchanged(capsys, fo
         ([FILE, "-o", "here.csv", "--separator", "|"], "lacks the column"),
         (["nowhere.csv"], "nowhere.csv"),
         (["wien"], "did you mean 'wine'"),
-        (["wine"], "wine lacks the column 'code'"),
+        (["wine"], "wine lacks the columns 'code'"),
     ):
         code, output, error = call(capsys, "predict", MODEL, *arguments)
         assert (code, output, len(error.splitlines())) == (2, "", 1), error

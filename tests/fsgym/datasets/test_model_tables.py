@@ -31,7 +31,7 @@ def test_kinds_are_those_of_the_columns(tmp_path):
 
 def test_absent_columns(tmp_path):
     (tmp_path / "new.tsv").write_text("age\tother\n1\t2\n")
-    with pytest.raises(ValueError, match=r"lacks the column 'ward', 'sick' .* are age, other; .*'unavailable'"):
+    with pytest.raises(ValueError, match=r"lacks the columns 'ward', 'sick' .* are age, other; .*'unavailable'"):
         read_table_for(COLUMNS, tmp_path / "new.tsv")
     table = read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="unavailable")
     np.testing.assert_array_equal(COLUMNS.encode(table), [[1, *[np.nan] * 4]])
