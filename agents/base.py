@@ -24,6 +24,7 @@ from fsgym.checks import check_groups, refuse_missing_labels
 from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names, groups_by_column, groups_by_name
+from fsgym.origin import RowOrigin
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS
@@ -56,6 +57,8 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     policy_ : Policy
         The policy, trained on the columns in alphabetical order where they have names; see ``arrangement_``.
     arrangement_ : Arrangement
+    training_origin_ : fsgym.origin.RowOrigin, or None for a model from a file
+        Which rows of which table the classifier was fitted on.
     """
 
     policy_class: ClassVar[type[Policy]]
@@ -68,6 +71,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     policy_: Policy
     arrangement_: Arrangement
     _n_training_rows: int | None = None  # not in model files
+    training_origin_: RowOrigin | None = None
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
 
     def __sklearn_tags__(self):
@@ -109,7 +113,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """Set everything that follows from the training data before the policy is trained."""
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns
-        self._n_training_rows = dataset.n_samples
+        self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())
         if described:
