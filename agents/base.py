@@ -260,6 +260,35 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         answers = self._act(self._features(X, missing_columns)).answers
         return self.classes_[answers]
 
+    def probabilities_at(self, X: ArrayLike, acquired: ArrayLike) -> NDArray[np.float64] | None:
+        """Class probabilities given only some of the features of each row, float64 (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array, DataFrame, Series or Dataset, as in ``predict``
+        acquired : bool (n_samples, n_features)
+            The features whose values may be used. They are those of ``rules_``: a category has one feature per level.
+            A missing value counts as not acquired.
+
+        Returns
+        -------
+        float64 (n_samples, n_classes), columns in the order of ``classes_``
+            None for an agent without a model of the classes (``rcpi``, reinforcement learning). With ``class_weight``
+            or ``sample_weight`` these are the probabilities in the weighted training data.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``acquired`` is no mask of that shape, or ``X`` is not as in training.
+        """
+        features, mask = self._features(X), np.asarray(acquired)
+        if mask.dtype != bool:
+            raise TypeError(f"acquired must be a mask of bool, got dtype {mask.dtype}")
+        if mask.shape != features.shape:
+            raise ValueError(f"acquired must have shape {features.shape}, got {mask.shape}")
+        order = self.arrangement_.features
+        return self.policy_.state_probabilities((mask & ~np.isnan(features))[:, order], features[:, order])
+
     def features_used(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray[np.bool_]:
         """The columns acquired to classify each row of ``X``, bool (n_samples, n_features_in_)."""
         return self.columns_.of_features(self._act(self._features(X, missing_columns)).acquired)

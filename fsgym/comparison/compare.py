@@ -25,14 +25,14 @@ from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 
+FIGURE_COLUMNS = (*Evaluation.FIGURES, *(f"validation_{f}" for f in Evaluation.FIGURES))
 RESULT_COLUMNS = (
     "dataset",
     "split",
     "method",
     "setting",
     "params",
-    *Evaluation.FIGURES,
-    *(f"validation_{f}" for f in Evaluation.FIGURES),
+    *FIGURE_COLUMNS,
     "price",
     "usage",
     "n_train",
@@ -203,6 +203,7 @@ def compare(
         store=None if folder is None else folder / "results.sqlite",
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
+    results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
     results.attrs |= {"error_costs": protocol.error_costs_in_words, "titles": {m.name: m.title for m in compared}}
     if folder is not None:

@@ -19,6 +19,7 @@ from fsgym.comparison import report
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of
 from fsgym.methods import METHODS, find_method, import_conflict, load_class
+from fsgym.metrics import PROBABILITY_FIGURES
 
 OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
 
@@ -56,8 +57,11 @@ def test_one_row_for_each_split_method_and_setting(wine):
         first, second = (rows[rows["split"] == k]["params"].tolist() for k in (0, 1))
         assert first == second
         assert len(first) >= 5
-    figures = fsgym.Evaluation.FIGURES
+    figures = [f for f in fsgym.Evaluation.FIGURES if f not in PROBABILITY_FIGURES]
     assert wine[[*figures, *(f"validation_{f}" for f in figures)]].notna().all(axis=None)
+    assert wine.loc[wine["method"] == "cart", [*PROBABILITY_FIGURES]].notna().all(axis=None)
+    assert wine.loc[wine["method"] == "l1_svm", [*PROBABILITY_FIGURES]].isna().all(axis=None)  # it has no probabilities
+    assert (wine.dtypes[[*fsgym.Evaluation.FIGURES]] == np.float64).all()
 
 
 def test_a_row_can_be_computed_by_hand(wine):
