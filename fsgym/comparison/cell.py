@@ -18,6 +18,7 @@ from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of,
 from fsgym.comparison.protocol import Protocol, SplitParts
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
+from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
 from fsgym.runner.run import Task, run_tasks
@@ -273,6 +274,7 @@ def _figures_of(validation: Evaluation, result: Evaluation, parts: SplitParts, s
     row: dict[str, Any] = {f"validation_{k}": _none_if_nan(v) for k, v in validation.figures().items()}
     row |= {k: _none_if_nan(v) for k, v in result.figures().items()}
     row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples, "seen": 0.0}
+    row["by_class"] = _by_class_as_json(result)
     taken = rules.acquisitions_of(result.used)
     return {
         "row": row,
@@ -280,6 +282,18 @@ def _figures_of(validation: Evaluation, result: Evaluation, parts: SplitParts, s
         "usage": taken.mean(axis=0).tolist(),
         "examples": _examples(result, parts.test) if split == 0 and result.trajectories is not None else None,
     }
+
+
+def _by_class_as_json(result: Evaluation) -> str:
+    """Rows, recall and precision of each class, as JSON by its label; None where a share is not defined."""
+    y, n_classes = result.dataset.y, result.dataset.n_classes
+    recalls, precisions = (shares(y, result.answers, n_classes) for shares in (class_recalls, class_precisions))
+    figures = zip(np.bincount(y, minlength=n_classes).tolist(), recalls, precisions, strict=True)
+    by_class = {
+        str(label): {"rows": rows, "recall": _none_if_nan(recall), "precision": _none_if_nan(precision)}
+        for label, (rows, recall, precision) in zip(result.dataset.classes, figures, strict=True)
+    }
+    return json.dumps(by_class, ensure_ascii=False)
 
 
 def _with_warning(figures: dict[str, Any], caught: list[warnings.WarningMessage]) -> dict[str, Any]:

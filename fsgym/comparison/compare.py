@@ -35,6 +35,7 @@ RESULT_COLUMNS = (
     *FIGURE_COLUMNS,
     "price",
     "usage",
+    "by_class",
     "n_train",
     "n_test",
     "seen",
@@ -148,9 +149,10 @@ def compare(
         one quarter of the training part, after a fit on the other three quarters. Column ``price`` holds the value of
         lambda with which ``acquisition_cost`` and ``loss`` were computed (with another one, the loss is ``error_cost +
         lam * spent``). ``usage`` has the share of test rows for which each acquisition was made, as JSON by name;
-        those of no row are left out. ``seen`` is the share of the test rows that a trained policy was trained on: 0 for
-        methods that are fitted here, NaN if its training rows are unknown. ``error`` gives the reason if the fit of
-        this row failed, ``warning`` the first warning of its fits, or what limits the comparison.
+        those of no row are left out. ``by_class`` has rows, recall and precision of each class on the test part, as
+        JSON by label. ``seen`` is the share of the test rows that a trained policy was trained on: 0 for methods that
+        are fitted here, NaN if its training rows are unknown. ``error`` gives the reason if the fit of this row failed,
+        ``warning`` the first warning of its fits, or what limits the comparison.
 
     Raises
     ------
