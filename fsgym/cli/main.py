@@ -64,7 +64,7 @@ def compare(
     references: Annotated[
         bool,
         typer.Option(help="Whether to add the two ends: one answer with nothing acquired, and everything acquired."),
-    ] = False,
+    ] = True,
     splits: Annotated[int, typer.Option(help="Number of random splits into training and test part.")] = 5,
     train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
     lam: Annotated[
