@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from fsgym.answers import cheapest_answers
+
 N_FOLDS = 5  # of the calibration
 
 
@@ -106,8 +108,3 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
         """The features that the classifier uses, bool (n_samples, n_features)."""
         return self.estimator_.features_used(X)
-
-
-def cheapest_answers(shares: NDArray[np.float64], error_costs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The answer of least expected cost for class probabilities (n_samples, n_classes), int64 (n_samples,)."""
-    return (shares @ error_costs.T).argmin(axis=1)
