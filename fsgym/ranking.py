@@ -19,6 +19,7 @@ from fsgym.checks import brief, explain_unknown
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.evaluation import evaluate as evaluate_policy
+from fsgym.metrics import mean_interval
 from fsgym.policy_factory import error_with_line, load_factory, train_policy
 from fsgym.runner.fingerprint import fingerprint
 
@@ -26,14 +27,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ENTRY_POINT = "fsgym.registration:make_env"
-FIGURES = (
-    "loss", "accuracy", "balanced_accuracy", "n_features", "n_acquisitions", "spent", "error_cost",
-    "acquisition_cost", "admissible", "illegal",
-)  # fmt: skip
+RANKED_FIGURES = (
+    "loss",
+    "accuracy",
+    "balanced_accuracy",
+    "n_features",
+    "n_acquisitions",
+    "spent",
+    "error_cost",
+    "acquisition_cost",
+    "admissible",
+    "illegal",
+)
 WITH_ERRORS = ("loss", "accuracy", "n_features")  # figures that have a standard error over the test rows
 DESCRIPTION = ("method", "params", "seeds", "training", "version")  # of how a row was obtained
-DIGITS = 6  # decimals of stored figures
-NORMAL_95 = 1.96  # standard errors; a difference of at most as many is called noise
+STORED_DIGITS = 6  # decimals of stored figures
 
 
 def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None) -> pd.DataFrame:
@@ -59,8 +67,9 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
         * loss, accuracy, balanced_accuracy, n_features, n_acquisitions, spent, error_cost, acquisition_cost,
           admissible, illegal: as in ``Evaluation``, on the test rows; means over the seeds
         * loss_se, accuracy_se, n_features_se: standard errors over the test rows
-        * difference, difference_se: loss of the row minus loss of ``mine`` on the same test rows, with its standard
-          error; NaN without ``mine``
+        * loss_low, loss_high: 95 % interval of the mean loss, see ``fsgym.metrics.mean_interval``
+        * difference, difference_se, difference_low, difference_high: loss of the row minus loss of ``mine`` on the
+          same test rows, with its standard error and 95 % interval; NaN without ``mine``
         * method, params (JSON), seeds, training (its length), version (of fsgym): how a stored row was obtained
 
         ``attrs`` has ``env_id``, ``n_samples`` (test rows), ``note`` (why there are no stored rows; "" if there are)
@@ -73,7 +82,8 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
 
     Notes
     -----
-    Standard errors are over test rows, for one training part. The spread over training parts is not in them.
+    Standard errors and intervals are over test rows, for one training part. The spread over training parts is not in
+    them.
 
     Examples
     --------
@@ -123,16 +133,22 @@ def row_of(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         "accuracy": np.mean([e.answers == e.dataset.y for e in evaluations], axis=0),
         "n_features": np.mean([e.dataset.columns.of_features(e.used).sum(axis=1) for e in evaluations], axis=0),
     }
-    row = {name: float(np.mean([getattr(e, name) for e in evaluations])) for name in FIGURES}
-    row |= {f"{name}_se": standard_error(by_row[name]) for name in WITH_ERRORS}
-    row = {name: round(value, DIGITS) for name, value in row.items()}
-    losses = by_row["loss"].round(DIGITS).tolist()
-    return {**row, "loss_by_seed": [round(e.loss, DIGITS) for e in evaluations], "losses": losses}
+    row = {name: float(np.mean([getattr(e, name) for e in evaluations])) for name in RANKED_FIGURES}
+    row |= {f"{name}_se": _error_of_mean(by_row[name]) for name in WITH_ERRORS}
+    row = {name: round(value, STORED_DIGITS) for name, value in row.items()}
+    losses = by_row["loss"].round(STORED_DIGITS).tolist()
+    return {**row, "loss_by_seed": [round(e.loss, STORED_DIGITS) for e in evaluations], "losses": losses}
 
 
-def standard_error(values: NDArray[np.float64]) -> float:
+def _error_of_mean(values: NDArray[np.float64]) -> float:
     """Standard error of the mean of values (n_samples,); NaN for one value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def _limits(name: str, values: NDArray[np.float64]) -> dict[str, float]:
+    """The 95 % interval of the mean of values (n_samples,), NaN for one value."""
+    interval = mean_interval(values)
+    return {f"{name}_low": interval.low, f"{name}_high": interval.high}
 
 
 def task_fingerprint(env_id: str) -> dict[str, str]:
@@ -180,12 +196,14 @@ def _ranked(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     records = []
     for row in rows:
         record: dict[str, Any] = {"rank": None, "name": row["name"], "mine": row["mine"]}
-        for figure in FIGURES:
+        for figure in RANKED_FIGURES:
             record[figure] = row[figure]
             if figure in WITH_ERRORS:
                 record[f"{figure}_se"] = row[f"{figure}_se"]
-        gap = np.array(row["losses"]) - own[0] if own else np.array([np.nan])
-        record |= {"difference": float(gap.mean()), "difference_se": standard_error(gap)}
+        losses = np.array(row["losses"])
+        record |= _limits("loss", losses)
+        gap = losses - own[0] if own else np.array([np.nan])
+        record |= {"difference": float(gap.mean()), "difference_se": _error_of_mean(gap)} | _limits("difference", gap)
         record |= {name: row.get(name, "") for name in DESCRIPTION}
         record["params"] = json.dumps(row["params"]) if "params" in row else ""
         record["seeds"] = ", ".join(map(str, row.get("seeds", [])))
@@ -204,20 +222,22 @@ def _answer(table: pd.DataFrame, env_id: str) -> str:
     own = table[table["mine"]]
     best = None if stored.empty else stored.iloc[0]
     if own.empty:
-        return "" if best is None else f"The best stored row of {env_id} is {best['name']}: loss {_pm(best)}."
+        return (
+            "" if best is None else f"The best stored row of {env_id} is {best['name']}: loss {_loss_in_words(best)}."
+        )
     mine = own.iloc[0]
-    begin = f"{mine['name']} has a loss of {_pm(mine)}"
+    begin = f"{mine['name']} has a loss of {_loss_in_words(mine)}"
     if mine["admissible"] < 1:
         return f"{begin}, but breaks the rules for {1 - mine['admissible']:.0%} of the test rows, so it has no rank."
     if best is None:
         return f"{begin}."
-    gap, error = -best["difference"], best["difference_se"]
-    noise = "larger than noise" if abs(gap) > NORMAL_95 * error else "within noise"
+    low, high = -best["difference_high"], -best["difference_low"]
+    noise = "within noise" if low <= 0 <= high else "larger than noise"
     return (
         f"{begin}, rank {mine['rank']} of {table['rank'].notna().sum()}. The difference to the best stored row, "
-        f"{best['name']}, is {gap:+.3g} ± {error:.2g} on the same test rows: {noise}."
+        f"{best['name']}, is {-best['difference']:+.3g} (95 % interval {low:.3g} to {high:.3g}): {noise}."
     )
 
 
-def _pm(row: pd.Series) -> str:
-    return f"{row['loss']:.4g} ± {row['loss_se']:.2g}"
+def _loss_in_words(row: pd.Series) -> str:
+    return f"{row['loss']:.4g} (standard error {row['loss_se']:.2g})"

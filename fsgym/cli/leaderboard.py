@@ -16,6 +16,8 @@ from fsgym.cli.terminal import console, say
 if TYPE_CHECKING:
     import pandas as pd
 
+WIDE = 110  # columns of a terminal that show how rows were obtained
+
 
 def show_leaderboard(
     env_id: Annotated[
@@ -61,42 +63,52 @@ def _print_json(table: pd.DataFrame) -> None:
 
 
 def _print_table(table: pd.DataFrame) -> None:
+    """Print the table; narrow terminals leave out how rows were obtained."""
     from rich.markup import escape
     from rich.table import Table
 
-    own = bool(table["mine"].any())
+    out = console(markup=True)
+    own, forfeits = bool(table["mine"].any()), bool(table["illegal"].any())
     grouped = bool((table["n_acquisitions"] - table["n_features"]).abs().max() > 1e-9)
-    headings = ["loss", *(["minus\nyours"] if own else []), "accuracy", "features\nused"]
-    headings += [*(["acqui-\nsitions"] if grouped else []), "price\npaid", "illegal", "settings"]
     shown = Table(box=None, padding=(0, 1, 0, 0))
-    shown.add_column("", justify="right")
-    shown.add_column("", no_wrap=True, max_width=36)
-    for heading in headings:
-        last = heading == "settings"
-        shown.add_column(heading, justify="left" if last else "right", no_wrap=not last)
+    shown.add_column("", justify="right", no_wrap=True)
+    shown.add_column("", overflow="fold", max_width=36)
+    for heading, wanted in (
+        ("loss", True),
+        ("minus\nyours", own),
+        ("accuracy", True),
+        ("features\nused", True),
+        ("groups\npaid for", grouped),
+        ("price\npaid", True),
+        ("illegal", forfeits),
+    ):
+        if wanted:
+            shown.add_column(heading, justify="right", no_wrap=True)
+    if out.width >= WIDE:
+        shown.add_column("settings")
     for row in table.to_dict("records"):
-        ranked = row["rank"] == row["rank"] and row["admissible"] >= 1
         name = escape(row["name"]) + (" (yours)" if row["mine"] else "")
-        cells = [str(row["rank"]) if ranked else "–", f"[bold]{name}[/bold]" if row["mine"] else name]
+        cells = ["–" if row["admissible"] < 1 else str(row["rank"]), f"[bold]{name}[/bold]" if row["mine"] else name]
         cells += [_with_error(row["loss"], row["loss_se"])]
         if own:
             cells += ["" if row["mine"] else _with_error(row["difference"], row["difference_se"], sign="+")]
         cells += [f"{row['accuracy']:.3f}", f"{row['n_features']:.2f}"]
         cells += [*([f"{row['n_acquisitions']:.2f}"] if grouped else []), f"{row['spent']:.4g}"]
-        cells += [f"{row['illegal']:.1%}", _settings(row)]
+        cells += [f"{row['illegal']:.1%}"] if forfeits else []
+        cells += [_settings_in_words(row)] if out.width >= WIDE else []
         shown.add_row(*cells)
-    out = console(markup=True)
-    out.print(shown)
+    out.print(shown, "")
     for line in _captions(table):
         out.print(escape(line), style="dim")
 
 
 def _with_error(mean: float, error: float, sign: str = "") -> str:
-    digits = 4 if abs(error) < 0.1 else 2
-    return f"{mean:{sign}.{digits}f} ± {error:.{digits}f}"
+    """A mean and its standard error, as ``0.065±.015``."""
+    digits = 3 if abs(error) < 0.1 else 2
+    return f"{mean:{sign}.{digits}f}±{error:.{digits}f}".replace("±0.", "±.")
 
 
-def _settings(row: dict[str, Any]) -> str:
+def _settings_in_words(row: dict[str, Any]) -> str:
     """How a row was obtained, in a few words; that it breaks the rules comes first."""
     share = 1 - row["admissible"]
     params = json.loads(row["params"] or "{}")
@@ -111,9 +123,12 @@ def _captions(table: pd.DataFrame) -> list[str]:
     lines = [
         f"Means over the {table.attrs['n_samples']} test rows of {table.attrs['env_id']} ± standard errors over "
         "these rows; one training part.",
-        "Loss: mean error cost + lambda x price paid. Illegal: rows forfeited by an illegal action.",
+        "Loss: mean error cost + lambda x price paid."
+        + (" Illegal: rows forfeited by an illegal action." if table["illegal"].any() else ""),
     ]
     versions = sorted(set(table["version"][~table["mine"]]))
     if versions:
-        lines.append(f"Stored rows: fsgym {', '.join(versions)}; default settings where none are named.")
+        lines.append(f"Stored rows: fsgym {', '.join(versions)}; --json prints how each was obtained.")
+    if (table["admissible"] < 1).any():
+        lines.append("–: breaks the rules (budget, prerequisites) for some rows, and is not ranked.")
     return lines

@@ -23,9 +23,9 @@ def always(action):
     return lambda env: lambda observations, masks: np.full(len(observations), action)
 
 
-def made_up(name, losses, admissible=1.0):
+def synthetic_row(name, losses, admissible=1.0):
     """A row with these losses, as it would be stored."""
-    figures = dict.fromkeys(ranking.FIGURES, 0.5) | dict.fromkeys((f"{f}_se" for f in ranking.WITH_ERRORS), 0.1)
+    figures = dict.fromkeys(ranking.RANKED_FIGURES, 0.5) | dict.fromkeys((f"{f}_se" for f in ranking.WITH_ERRORS), 0.1)
     loss = {"loss": float(np.mean(losses)), "admissible": admissible}
     return {"name": name, **figures, **loss, "losses": list(losses), "loss_by_seed": [loss["loss"]], "params": {}}
 
@@ -95,6 +95,8 @@ def test_the_row_of_a_policy_is_its_evaluation():
     paired = np.array(stored_row("DatumWise-v0", "lattice")["losses"]) - errors
     assert lattice["difference"] == pytest.approx(paired.mean())
     assert lattice["difference_se"] == pytest.approx(paired.std(ddof=1) / len(errors) ** 0.5)
+    assert lattice["difference_low"] < lattice["difference"] < lattice["difference_high"] < 0
+    assert row[["loss_low", "loss_high"]].tolist() == list(fsgym.metrics.mean_interval(errors)[1:])
     assert table["loss"].is_monotonic_increasing
     assert table["rank"].tolist() == sorted(table["rank"])
     (env,) = seen
@@ -131,7 +133,7 @@ def test_policies_that_break_the_rules_have_no_rank():
 
 
 def test_a_row_that_breaks_the_rules_is_below_all_others(own_rows):
-    own_rows(made_up("a", [0.0] * 171, admissible=0.9), made_up("b", [5.0] * 171))
+    own_rows(synthetic_row("a", [0.0] * 171, admissible=0.9), synthetic_row("b", [5.0] * 171))
     table = fsgym.leaderboard("DatumWise-v0", always(31))
     assert table["name"].tolist()[1:] == ["b", "a"]
     assert table["rank"].fillna(0).tolist() == [1, 2, 0]
@@ -142,9 +144,9 @@ def test_a_row_that_breaks_the_rules_is_below_all_others(own_rows):
 def test_whether_a_difference_is_noise(own_rows, shift, words):
     losses = (gym.make("DatumWise-v0", split="test").unwrapped.dataset.y != 1).astype(float)
     noise = np.random.default_rng(0).normal(0, 0.2, 171)
-    own_rows(made_up("best", losses + noise - noise.mean() - shift))
+    own_rows(synthetic_row("best", losses + noise - noise.mean() - shift))
     answer = fsgym.leaderboard("DatumWise-v0", always(31)).attrs["answer"]
-    assert words in answer
+    assert answer.endswith(f"{words}.")
     assert f"{shift:+.3g}" in answer
     assert "rank 2 of 2" in answer
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from test_cli import call
@@ -16,13 +17,11 @@ POLICY = "def train(env):\n    return lambda observations, masks: [%s] * len(obs
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A current directory with policies, of which nothing stays imported."""
-    import sys
-
     (tmp_path / "always_benign.py").write_text(POLICY % 31)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "modules", {**sys.modules})
-    return tmp_path
+    yield tmp_path
+    sys.modules.pop("always_benign", None)
 
 
 def test_table(capsys, folder):
@@ -30,14 +29,14 @@ def test_table(capsys, folder):
     assert (code, error) == (0, "")
     lines = output.splitlines()
     rows = ranking.read_stored_rows()["DatumWise-v0"]["rows"]
-    assert lines[0].startswith("always_benign:train has a loss of 0.6257 ± 0.037, rank")
+    assert lines[0].startswith("always_benign:train has a loss of 0.6257 (standard error 0.037), rank")
     assert "larger than noise" in lines[0]
     for row in rows:
         (line,) = (text for text in lines[1:] if f" {row['name']} " in text)
-        assert f"{row['loss']:.4f} ± {row['loss_se']:.4f}" in line
+        assert f"{row['loss']:.3f}±{row['loss_se']:.3f}".replace("±0.", "±.") in line
         assert f"{row['accuracy']:.3f}" in line
     (own,) = (text for text in lines[1:] if "(yours)" in text)
-    assert "0.6257 ± 0.0371" in own
+    assert "0.626±.037" in own
     assert all(word in output for word in ("3 seeds", "100,000 steps", "ccp_alpha", "171 test rows", "fsgym 0."))
     assert max(map(len, lines[1:])) <= 120
 
@@ -47,7 +46,7 @@ def test_table_without_a_policy(capsys):
     assert code == 0
     assert output.startswith("The best stored row of DatumWiseGroup-v0 is ")
     assert "yours" not in output
-    assert "acqui-" in output
+    assert "groups" in output
 
 
 def test_rows_that_break_the_rules_are_marked(capsys, folder):
@@ -62,6 +61,21 @@ def test_rows_that_break_the_rules_are_marked(capsys, folder):
     (own,) = (text for text in output.splitlines() if "(yours)" in text)
     assert own.startswith("–")
     assert "breaks the" in own
+
+
+def test_a_narrow_terminal_shows_whole_figures(capsys, folder, monkeypatch):
+    from rich.console import Console
+
+    from fsgym.cli import leaderboard as module
+
+    monkeypatch.setattr(module, "console", lambda markup: Console(markup=markup, width=80, highlight=False))
+    (folder / "a_module_with_a_long_name.py").write_text(POLICY % 16)
+    path = "a_module_with_a_long_name.py:train"
+    code, output, _ = call(capsys, "leaderboard", "DatumWiseRelational-v0", "--mine", path)
+    assert code == 0
+    assert "…" not in output
+    assert "seeds" not in output
+    assert max(map(len, output.splitlines()[1:])) <= 80
 
 
 def test_json(capsys, folder):
