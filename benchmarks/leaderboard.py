@@ -26,6 +26,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import fsgym
 from fsgym import ranking
+from fsgym.comparison.expected_cost import ExpectedCostClassifier, knows_error_costs
 from fsgym.methods import METHODS, find_method, load_class, supported_options
 from fsgym.registration import VARIANTS
 
@@ -55,16 +56,18 @@ ENTRIES = (
 )
 
 
-def fitted(model: Any, dataset: fsgym.Dataset) -> Any:
-    """The model, trained on a data set."""
+def fitted(model: Any, dataset: fsgym.Dataset, error_costs: Any = None) -> Any:
+    """The model, trained on a data set; with ``error_costs`` that it has no parameter for, it answers by them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as of a solver that stops at its largest number of iterations
         if hasattr(model, "labelled_dataset"):
             return model.fit(dataset)
+        if error_costs is not None and not knows_error_costs(model):
+            model = ExpectedCostClassifier(model, error_costs, dataset.classes.tolist())
         return model.fit(dataset.X, dataset.classes[dataset.y])
 
 
-def chosen_setting(model: Any, env: fsgym.DatumWiseEnv) -> dict[str, Any]:
+def chosen_setting(model: Any, env: Any) -> dict[str, Any]:
     """The setting of least cross-validated loss, among those that never break the rules if there are any."""
     data, rules = env.dataset, env.rules
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(data.X, data.y))
@@ -72,37 +75,37 @@ def chosen_setting(model: Any, env: fsgym.DatumWiseEnv) -> dict[str, Any]:
     def loss(params: dict[str, Any]) -> tuple[bool, float]:
         results = []
         for train, held_out in folds:
-            candidate = fitted(clone(model).set_params(**params), data.rows(train))
+            candidate = clone(model).set_params(**params)
+            candidate = fitted(candidate, data.rows(train), rules.options()["error_costs"])
             results.append(fsgym.evaluate(candidate, data.rows(held_out), rules=rules))
         return any(r.admissible < 1 for r in results), float(np.mean([r.loss for r in results]))
 
-    return min(model.sparsity_grid(data.X, data.classes[data.y]), key=loss)
+    grid = model.sparsity_grid(data.X, data.classes[data.y])
+    return grid[0] if len(grid) == 1 else min(grid, key=loss)
 
 
 def row_for(entry: Entry, env_id: str) -> dict[str, Any]:
     """A row, from training to figures."""
     env, unseen = (ranking.make_part(env_id, split) for split in ("train", "test"))
+    options = env.rules.options()
     method = find_method(entry.method)
     cls = load_class(method)
-    model = cls(**method.preset, **supported_options(cls, env.rules.options()), **entry.params)
-    params = dict(entry.params)
-    if not method.prices:
-        params |= chosen_setting(model, env)
+    model = cls(**method.preset, **supported_options(cls, options), **entry.params)
+    params = dict(entry.params) if method.prices or entry.params else chosen_setting(model, env)
     random = "random_state" in model.get_params()
     evaluations = []
     for seed in SEEDS if random and method.kind else SEEDS[:1]:
         candidate = clone(model).set_params(**params, **({"random_state": seed} if random else {}))
-        evaluations.append(fsgym.evaluate(fitted(candidate, env.dataset), unseen))
-    figures = ranking.row_of(evaluations)
+        evaluations.append(fsgym.evaluate(fitted(candidate, env.dataset, options["error_costs"]), unseen))
     return {
         "name": entry.name,
         "method": entry.method,
         "given": dict(entry.params),
         "params": params,
-        "seeds": list(SEEDS[: len(evaluations)]),
+        "seeds": list(SEEDS[: len(evaluations)]) if random else [],
         "training": training_length(model),
         "version": fsgym.__version__,
-        **figures,
+        **ranking.row_of(evaluations),
     }
 
 

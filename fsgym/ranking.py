@@ -103,7 +103,9 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
     n_samples = make_part(env_id, "test").dataset.n_samples
     if factory is not None:
         name = Path(mine).name if isinstance(mine, str) else getattr(factory, "__name__", type(factory).__name__)
-        policy = train_policy(factory, name, gym.make(env_id, split="train", disable_env_checker=True))
+        env = gym.make(env_id, split="train", disable_env_checker=True)
+        env.reset(seed=0)
+        policy = train_policy(factory, name, env)
         rows.append({"name": name, "mine": True, **row_of([_evaluate_on(env_id, policy, name)])})
     table = _ranked(rows)
     table.attrs = {"env_id": env_id, "n_samples": n_samples, "note": note, "answer": _answer(table, env_id)}

@@ -8,7 +8,7 @@ import pytest
 
 import fsgym
 from fsgym import ranking
-from fsgym.methods import class_of, find_method, supported_options
+from fsgym.methods import REFERENCES, class_of, find_method, supported_options
 from fsgym.registration import VARIANTS
 
 STORED = ranking.read_stored_rows()
@@ -48,7 +48,9 @@ def test_stored_rows_are_of_the_present_data_and_rules(env_id):
     assert STORED[env_id]["fingerprint"] == ranking.task_fingerprint(env_id)
     rows = STORED[env_id]["rows"]
     n_samples = gym.make(env_id, split="test").unwrapped.dataset.n_samples
-    assert {"lattice", "rcpi", "maskable_ppo", "dqn", "cart"} <= {row["name"] for row in rows}
+    assert {"lattice", "rcpi", "maskable_ppo", "dqn", "cart", "panel", "stopping", *REFERENCES} == {
+        row["method"] for row in rows
+    }
     assert len({row["name"] for row in rows}) == len(rows)
     for row in rows:
         assert find_method(row["method"])
@@ -57,8 +59,16 @@ def test_stored_rows_are_of_the_present_data_and_rules(env_id):
         assert row["loss"] == pytest.approx(np.mean(row["loss_by_seed"]), abs=1e-5)
         assert row["loss"] == pytest.approx(row["error_cost"] + row["acquisition_cost"], abs=1e-5)
         assert row["loss_se"] == pytest.approx(np.std(row["losses"], ddof=1) / n_samples**0.5, abs=1e-5)
-        assert len(row["seeds"]) == len(row["loss_by_seed"])
+        assert len(row["loss_by_seed"]) == max(len(row["seeds"]), 1)
         assert row["version"]
+
+
+@pytest.mark.parametrize("env_id", VARIANTS)
+def test_the_stored_constant_is_the_answer_of_least_expected_cost(env_id):
+    env, unseen = (gym.make(env_id, split=split).unwrapped for split in ("train", "test"))
+    answer = (env.rules.error_costs @ np.bincount(env.dataset.y)).argmin()
+    losses = env.rules.error_costs[answer, unseen.dataset.y]
+    assert stored_row(env_id, "constant")["losses"] == losses.tolist()
 
 
 @pytest.mark.parametrize("name", ["lattice", "rcpi", "cart"])
