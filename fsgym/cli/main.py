@@ -19,6 +19,7 @@ from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.completion import complete_methods
 from fsgym.cli.description import describe_table
+from fsgym.cli.leaderboard import show_leaderboard
 from fsgym.cli.options import comma_separated
 from fsgym.cli.prediction import predict
 from fsgym.cli.terminal import console, say, show_comparison
@@ -198,6 +199,7 @@ app.command()(cli_models.train)
 app.command()(cli_models.evaluate)
 app.command()(predict)
 app.command("describe")(describe_table)
+app.command("leaderboard")(show_leaderboard)
 
 
 @app.command()
