@@ -12,7 +12,7 @@ from fsgym import metrics
 EQUAL = 1.0 - np.eye(2)
 
 
-def made_up(n_classes, n=300, seed=0):
+def scored_rows(n_classes, n=300, seed=0):
     """True classes, of which later ones are rarer, answers and probabilities with many ties."""
     rng = np.random.default_rng(seed)
     y = np.minimum(rng.geometric(0.4, n) - 1, n_classes - 1)
@@ -24,7 +24,7 @@ def made_up(n_classes, n=300, seed=0):
 
 @pytest.fixture(params=[2, 3, 7], ids="{} classes".format)
 def problem(request):
-    return made_up(request.param)
+    return scored_rows(request.param)
 
 
 def test_counts_recalls_and_precisions_are_those_of_scikit_learn(problem):
@@ -66,7 +66,7 @@ def test_figures_of_probabilities_are_those_of_scikit_learn(problem):
 
 
 def test_the_brier_score_of_several_classes_is_that_of_scikit_learn():
-    y, _, probabilities = made_up(4)
+    y, _, probabilities = scored_rows(4)
     try:
         expected = reference.brier_score_loss(y, probabilities)
     except ValueError:  # scikit-learn 1.6 has it for two classes only
