@@ -123,7 +123,7 @@ def test_loss_estimates_show_all_rows_and_each_fold():
 
 def test_summaries_show_losses_and_limits():
     data = Dataset(np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2)
-    summary = summarise(compare(data, {"<b>": "cart"}, splits=2), within=[1, 2], lam=[0.01])
+    summary = summarise(compare(data, {"<b>": "cart"}, splits=2, references=False), within=[1, 2], lam=[0.01])
     settings = len(summary.settings)
     assert repr(summary) == f"Summary({settings} settings of 1 methods, 2 rows within, 1 rows losses)"
     tags, text = parsed(summary._repr_html_())
