@@ -116,6 +116,7 @@ def test_loss_estimates_show_all_rows_and_each_fold():
     assert len(repr(estimate)) < 200
     text = parsed(estimate._repr_html_())[1]
     assert "Loss 0.5000, standard error 0.1000 (cross-validated)" in text
+    assert f"Loss per row: 0.5 (95 % interval {estimate.interval.low:.4g} to {estimate.interval.high:.4g})." in text
     assert_in_order(text, ["fold", "rows", "loss", "accuracy"])
     assert_in_order(text, ["all", "6", "0.5", "0.5", "0.5", "0", "0", "0", "3", "0.3333", "0.6667"])
     assert_in_order(text, ["1", "3", "0.6667", "0.3333"])
