@@ -12,36 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.checks import (
-    check_bounds,
     check_image_shape,
     check_names,
     check_prices,
     check_table,
     encode_labels,
 )
-from fsgym.columns import Columns
+from fsgym.columns import Columns, check_columns
 from fsgym.grouping import resolve_groups
 from fsgym.html import dataset_html
 from fsgym.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
-from fsgym.scaling import Scaling
+from fsgym.scaling import Scaling, stored_bounds, subtract_offsets
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def check_columns(columns: Columns | None, feature_names: tuple[str, ...]) -> Columns:
-    """The columns of the features; ValueError where they have other names."""
-    if columns is None:
-        return Columns.of_numbers(feature_names)
-    if not isinstance(columns, Columns):
-        raise TypeError(f"columns must be a fsgym.columns.Columns, got {type(columns).__name__}")
-    if columns.feature_names != feature_names:
-        wrong = next((n for n in feature_names if n not in columns.feature_names), len(feature_names))
-        raise ValueError(
-            f"columns must have the {len(feature_names)} features of X in their order, got {columns.n_features} "
-            f"(first difference: {wrong!r})"
-        )
-    return columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +38,10 @@ class Dataset:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Values, stored as float32. NaN means that the value is not available for that row.
+        Values, stored as float32. NaN means that the value is not available for that row. Without ``columns``, a column
+        of float64 that float32 does not resolve, such as a time in seconds, is stored less an offset, the middle of its
+        range: ``data.X`` is then the value minus ``data.columns.offsets``. ``to_frame`` and ``to_array`` return the
+        values themselves.
     y : array-like of shape (n_samples,)
         Labels of any sortable type; stored as codes, int64, into ``classes``.
     classes : array-like of shape (n_classes,), optional
@@ -73,7 +60,7 @@ class Dataset:
     image_shape : (int, int), optional
         Height and width, where the features are the pixels of an image in row order.
     bounds : pair of arrays of shape (n_features,), optional
-        Smallest and largest possible value of each feature; by default those of ``X``.
+        Smallest and largest possible value of each feature; by default those of ``X``. Stored less the offsets, too.
     row_groups : array-like of shape (n_samples,), optional
         Rows with the same label stay on the same side of every split, such as the visits of one patient: ``groups`` of
         scikit-learn's ``GroupKFold``. Labels are any hashable values; stored as codes, int64, 0, 1, ... in the order of
@@ -129,11 +116,12 @@ class Dataset:
     ) -> None:
         table = check_table(X)
         n_samples, n_features = table.shape
+        offsets = np.zeros(n_features) if columns is not None else subtract_offsets(table, X)
         codes, labels = encode_labels(y, n_samples, classes)
         if feature_names is None and columns is not None:
             feature_names = columns.feature_names
         names = check_names(feature_names, n_features)
-        columns = check_columns(columns, names).with_units(units)
+        columns = check_columns(columns, names, offsets).with_units(units)
         members = None
         if groups is not None:
             members, listed_names = resolve_groups(groups, columns)
@@ -143,7 +131,7 @@ class Dataset:
             acquisitions = check_names(group_names, len(members), "group_names", "group {}")
         elif group_names is not None:
             raise ValueError("group_names needs groups; give both or neither")
-        low, high = check_bounds(table, bounds)
+        low, high = stored_bounds(table, bounds, offsets)
         shape = None if image_shape is None else check_image_shape(image_shape, n_features)
         together = None if row_groups is None else encode_row_groups(row_groups, n_samples)
         for array in (table, codes, labels, low, high, together):
@@ -253,6 +241,9 @@ class Dataset:
             parameters |= {"group_names": None, "costs": None}
         if "feature_names" in changes:
             parameters["columns"] = None
+            if "X" not in changes and self.columns.offsets.any():
+                names = check_names(changes["feature_names"], self.n_features)
+                parameters["columns"] = Columns.of_numbers(names, self.columns.offsets)
         if changes.get("columns") is not None:
             parameters["feature_names"] = None
         if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
@@ -266,6 +257,13 @@ class Dataset:
     def to_frame(self) -> pd.DataFrame:
         """The table that the features encode: one column per column, with levels as text and None for missing ones."""
         return self.columns.decode(self.X)
+
+    def to_array(self) -> NDArray[np.float32] | NDArray[np.float64]:
+        """The values of the features (n_samples, n_features): ``X`` plus the offsets of the columns.
+
+        This is ``X`` itself if there are no offsets, and otherwise float64.
+        """
+        return self.X + self.columns.offsets if self.columns.offsets.any() else self.X
 
     def rows(self, index: ArrayLike) -> Dataset:
         """The data set of some rows (indices or a bool mask); classes and bounds stay the same.
@@ -298,6 +296,8 @@ class Dataset:
             raise ValueError(
                 f"the scaling must have {self.n_features} features, got offset of shape {np.shape(scaling.offset)}"
             )
+        if isinstance(by, Dataset):  # whose X may be less other offsets
+            scaling = scaling._replace(offset=scaling.offset + (by.columns.offsets - self.columns.offsets))
         low, high = (scaling.apply(b) for b in self.bounds)
         plain = Columns.of_numbers(self.feature_names)
         return self.replace(X=scaling.apply(self.X), bounds=(low, high), columns=plain)
@@ -354,6 +354,7 @@ class Dataset:
             self.bounds,
             self.name,
             *([] if self.row_groups is None else [self.row_groups]),
+            *([self.columns.offsets] if self.columns.offsets.any() else []),
             *([] if self.columns.is_plain else [[c.name, len(f)] for c, f in zip(self.columns, self.columns.features)]),
         ]
 

@@ -79,4 +79,5 @@ class DataOrigin(NamedTuple):
 
 def table_fingerprint(dataset: Dataset) -> str:
     """64 hexadecimal digits that are equal for equal rows, features and labels in the same order."""
-    return fingerprint([dataset.X, dataset.y, [str(c) for c in dataset.classes]])
+    offsets = [dataset.columns.offsets] if dataset.columns.offsets.any() else []
+    return fingerprint([dataset.X, dataset.y, [str(c) for c in dataset.classes], *offsets])
