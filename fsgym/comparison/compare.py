@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from fsgym.comparison.cell import cells_of, run_cells
 from fsgym.comparison.protocol import compared_methods, make_protocol
+from fsgym.comparison.ranking import fixed_methods
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import WITHIN
 from fsgym.dataset import Dataset
@@ -34,6 +35,9 @@ RESULT_COLUMNS = (
     *(f"validation_{f}" for f in Evaluation.FIGURES),
     "price",
     "usage",
+    "recall",
+    "first",
+    "first_paid",
     "n_train",
     "n_test",
     "error",
@@ -128,7 +132,9 @@ def compare(
         one quarter of the training part, after a fit on the other three quarters. Column ``price`` holds the value of
         lambda with which ``acquisition_cost`` and ``loss`` were computed (with another one, the loss is ``error_cost +
         lam * spent``). ``usage`` has the share of test rows for which each acquisition was made, as JSON by name;
-        those of no row are left out. ``error`` gives the reason if the fit of this row failed, ``warning`` the first
+        those of no row are left out; ``first`` and ``first_paid`` likewise the share for which it was the first
+        acquisition, and the first that costs anything (only for methods with an order). ``recall`` has the share of
+        correct answers for each class. ``error`` gives the reason if the fit of this row failed, ``warning`` the first
         warning of its fits.
 
     Raises
@@ -183,7 +189,7 @@ def compare(
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
-    results.attrs |= {"error_costs": protocol.error_costs_in_words}
+    results.attrs |= {"error_costs": protocol.error_costs_in_words, "fixed": fixed_methods(compared)}
     if folder is not None:
         write_atomically(folder / "results.csv", results.to_csv(index=False))
     if interrupted:

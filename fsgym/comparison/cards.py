@@ -1,0 +1,108 @@
+"""Single cases as cards: what was acquired, what was believed after each answer, and what the case cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fsgym.comparison.answer import cost_text
+from fsgym.comparison.ranking import Ranking, Standing
+from fsgym.comparison.result import Comparison
+from fsgym.comparison.summary import settings_text
+
+VALUES_SHOWN = 3  # of the columns of one group
+OF_MOST_CASES = 0.5  # acquisitions per row, below which a setting's cases are not shown
+
+
+def cards_of(comparison: Comparison, ranking: Ranking) -> list[dict[str, Any]]:
+    """Cards of each method with an order, in the order of the ranking: ``title``, ``setting`` and ``cards``.
+
+    They are test rows of the first split, at the setting that was chosen there on validation data. Methods whose
+    setting acquires nothing for most rows, and reference points, have none.
+    """
+    shown = []
+    for standing in ranking.standings:
+        first = standing.chosen[standing.chosen["split"] == 0]
+        if standing.reference or first.empty or first["n_acquisitions"].iloc[0] < OF_MOST_CASES:
+            continue
+        wanted = (0, standing.method, first["setting"].iloc[0])
+        rows = (o for o in comparison.outcomes if (o.row["split"], o.row["method"], o.row["setting"]) == wanted)
+        outcome = next(rows, None)
+        if outcome is not None and outcome.examples:
+            cards = [_card(example, comparison, ranking) for example in outcome.examples]
+            shown.append(_method_cards(standing, outcome.row["params"], cards))
+    return shown
+
+
+def _method_cards(standing: Standing, params: str, cards: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"title": standing.title, "flag": standing.flag, "setting": settings_text(params), "cards": cards}
+
+
+def _card(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> dict[str, Any]:
+    """An example with its values, beliefs and costs as text."""
+    labels = [str(label) for label in comparison.protocol.dataset.classes]
+    beliefs = example["beliefs"]
+    changes = [""] * len(example["steps"]) if beliefs is None else beliefs_in_words(beliefs, labels)
+    steps = [
+        {"name": step["name"], "values": _values_text(step), "price": step["price"], "belief": change}
+        for step, change in zip(example["steps"], changes)
+    ]
+    return example | {
+        "steps": steps,
+        "prior": "" if beliefs is None else _prior_in_words(beliefs, labels),
+        "costs": _costs_in_words(example, ranking),
+    }
+
+
+def _values_text(step: dict[str, Any]) -> str:
+    """The name of an acquisition with its value, or with the values of its columns."""
+    values = step["values"]
+    if len(values) == 1:
+        return f"{step['name']} = {values[0][1]}"
+    shown = ", ".join(f"{name} = {value}" for name, value in values[:VALUES_SHOWN])
+    more = f", and {len(values) - VALUES_SHOWN} more" if len(values) > VALUES_SHOWN else ""
+    return f"{step['name']}: {shown}{more}"
+
+
+def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[str]) -> list[str]:
+    """What was believed after each acquisition, such as "acs 41 % (was 9 %)".
+
+    Of two classes, that which was less likely before the first acquisition; of more, the likeliest one.
+
+    Parameters
+    ----------
+    beliefs : n_steps + 1 sequences of n_classes probabilities, the first before any acquisition
+    labels : n_classes str
+    """
+    changes = []
+    for before, after in zip(beliefs, beliefs[1:]):
+        k = _class_shown(beliefs[0], after)
+        changes.append(f"{labels[k]} {_probability(after[k])} (was {_probability(before[k])})")
+    return changes
+
+
+def _prior_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[str]) -> str:
+    k = _class_shown(beliefs[0], beliefs[0])
+    return f"{labels[k]} {_probability(beliefs[0][k])}"
+
+
+def _class_shown(prior: Sequence[float], belief: Sequence[float]) -> int:
+    if len(prior) == 2:
+        return 1 if prior[1] <= prior[0] else 0
+    return max(range(len(belief)), key=lambda k: belief[k])
+
+
+def _probability(share: float) -> str:
+    if 0 < share < 0.01:
+        return "below 1 %"
+    return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
+def _costs_in_words(example: dict[str, Any], ranking: Ranking) -> str:
+    """What a case cost: prices, errors, and their sum."""
+    paid, error = f"{example['paid']:.4g}", f"{example['error_cost']:.4g}"
+    if ranking.has_error_costs and ranking.lam == 1:
+        total = f"{example['paid'] + example['error_cost']:.4g}"
+        return f"cost {total}: {paid} for prices, {error} for the error" if example["error_cost"] else f"cost {total}"
+    total = cost_text(ranking, example["cost"])
+    return f"{paid} paid; loss {total}"
