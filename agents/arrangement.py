@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -80,4 +81,4 @@ class Arrangement(NamedTuple):
         order = np.where(done.order >= 0, self.acquisitions[done.order], -1).astype(np.int32)
         acquired = np.empty_like(done.acquired)
         acquired[:, self.features] = done.acquired
-        return Trajectories(order, acquired, done.answers, done.forfeited)
+        return replace(done, order=order, acquired=acquired)

@@ -24,6 +24,7 @@ from fsgym.checks import check_groups, refuse_missing_labels
 from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names, groups_by_column, groups_by_name
+from fsgym.origin import RowOrigin
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
 from fsgym.rules.options import OPTIONS
@@ -56,6 +57,8 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     policy_ : Policy
         The policy, trained on the columns in alphabetical order where they have names; see ``arrangement_``.
     arrangement_ : Arrangement
+    training_origin_ : fsgym.origin.RowOrigin, or None for a model from a file
+        Which rows of which table the classifier was fitted on.
     """
 
     policy_class: ClassVar[type[Policy]]
@@ -68,6 +71,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     policy_: Policy
     arrangement_: Arrangement
     _n_training_rows: int | None = None  # not in model files
+    training_origin_: RowOrigin | None = None
     training_data_: dict[str, Any] | None = None  # where the training data came from, for the command line
 
     def __sklearn_tags__(self):
@@ -109,7 +113,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """Set everything that follows from the training data before the policy is trained."""
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns
-        self._n_training_rows = dataset.n_samples
+        self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())
         if described:
@@ -255,6 +259,35 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         """
         answers = self._act(self._features(X, missing_columns)).answers
         return self.classes_[answers]
+
+    def probabilities_at(self, X: ArrayLike, acquired: ArrayLike) -> NDArray[np.float64] | None:
+        """Class probabilities given only some of the features of each row, float64 (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array, DataFrame, Series or Dataset, as in ``predict``
+        acquired : bool (n_samples, n_features)
+            The features whose values may be used. They are those of ``rules_``: a category has one feature per level.
+            A missing value counts as not acquired.
+
+        Returns
+        -------
+        float64 (n_samples, n_classes), columns in the order of ``classes_``
+            None for an agent without a model of the classes (``rcpi``, reinforcement learning). With ``class_weight``
+            or ``sample_weight`` these are the probabilities in the weighted training data.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``acquired`` is no mask of that shape, or ``X`` is not as in training.
+        """
+        features, mask = self._features(X), np.asarray(acquired)
+        if mask.dtype != bool:
+            raise TypeError(f"acquired must be a mask of bool, got dtype {mask.dtype}")
+        if mask.shape != features.shape:
+            raise ValueError(f"acquired must have shape {features.shape}, got {mask.shape}")
+        order = self.arrangement_.features
+        return self.policy_.state_probabilities((mask & ~np.isnan(features))[:, order], features[:, order])
 
     def features_used(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray[np.bool_]:
         """The columns acquired to classify each row of ``X``, bool (n_samples, n_features_in_)."""

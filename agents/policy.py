@@ -48,6 +48,16 @@ class Policy(ABC):
         legal : bool (n, n_actions)
         """
 
+    def state_probabilities(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float32]
+    ) -> NDArray[np.float64] | None:
+        """Class probabilities given the acquired values of n states, float64 (n, n_classes).
+
+        None, unless the subclass has a model of the classes and overrides this method. Parameters are as for
+        ``actions``.
+        """
+        return None
+
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Everything except the rules: arrays by name, and other values as plain JSON."""

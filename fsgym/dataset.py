@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from fsgym.checks import (
 from fsgym.columns import Columns
 from fsgym.grouping import resolve_groups
 from fsgym.html import dataset_html
+from fsgym.origin import RowOrigin, SelectedRows, table_fingerprint
 from fsgym.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
 from fsgym.scaling import Scaling
 
@@ -109,6 +110,7 @@ class Dataset:
     row_groups: NDArray[np.int64] | None
     name: str
     columns: Columns
+    _selected: ClassVar[SelectedRows | None] = None  # set by ``rows`` and ``scaled``
 
     def __init__(
         self,
@@ -191,6 +193,22 @@ class Dataset:
         """Names of the acquisitions: of the groups, or of the features where there are no groups."""
         return self.feature_names if self.group_names is None else self.group_names
 
+    @cached_property
+    def origin(self) -> RowOrigin:
+        """Of which table these are which rows, and how they were scaled: as ``rows``, ``split`` and ``scaled`` did it.
+
+        A data set whose values or labels were replaced is a table of its own.
+        """
+        if self._selected is None:
+            return RowOrigin(table_fingerprint(self.X, self.y, self.classes), np.arange(self.n_samples))
+        return self._selected.origin
+
+    def _with_origin(self, selected: SelectedRows | None) -> Dataset:
+        """This new data set, of which ``selected`` says where its rows come from."""
+        if selected is not None:
+            object.__setattr__(self, "_selected", selected)
+        return self
+
     def resolve_groups(self, groups: Any) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
         """Groups as feature indices, and their names, from names of columns or positions of features, as in ``groups``.
 
@@ -257,7 +275,8 @@ class Dataset:
             parameters["feature_names"] = None
         if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
             parameters["row_groups"] = None
-        return Dataset(**(parameters | changes))
+        same_rows = self._selected if not {"X", "y", "classes"} & changes.keys() else None
+        return Dataset(**(parameters | changes))._with_origin(same_rows)
 
     def _parameters(self) -> dict[str, Any]:
         """The arguments that recreate this data set."""
@@ -283,7 +302,9 @@ class Dataset:
         if which.ndim != 1:
             raise ValueError(f"index must be one-dimensional, got shape {which.shape}")
         groups = None if self.row_groups is None else self.row_groups[which]
-        return self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups)
+        source = self._selected or SelectedRows(self, np.arange(self.n_samples))
+        part = self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups)
+        return part._with_origin(source._replace(rows=source.rows[which]))
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
         """The data set with scaled features, each of which is a column of numbers without a unit.
@@ -300,7 +321,10 @@ class Dataset:
             )
         low, high = (scaling.apply(b) for b in self.bounds)
         plain = Columns.of_numbers(self.feature_names)
-        return self.replace(X=scaling.apply(self.X), bounds=(low, high), columns=plain)
+        source = self._selected or SelectedRows(self, np.arange(self.n_samples))
+        whole = scaling if source.scaling is None else source.scaling.then(scaling)
+        scaled = self.replace(X=scaling.apply(self.X), bounds=(low, high), columns=plain)
+        return scaled._with_origin(source._replace(scaling=whole))
 
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """A random stratified split into two data sets of disjoint rows.
@@ -364,7 +388,8 @@ class Dataset:
         return self
 
     def __reduce__(self):
-        return partial(Dataset, **self._parameters()), ()
+        selected = None if self._selected is None else {"_selected": self._selected._replace(whole=self.origin.table)}
+        return partial(Dataset, **self._parameters()), (), selected
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}: {self.n_samples} samples, {self.n_features} features, {self.n_classes} classes)"

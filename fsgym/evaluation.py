@@ -4,95 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
-from fsgym.html import HtmlTable, html_block, rules_html
-from fsgym.metrics import FIGURE_LABELS, OTHER_FIGURE_LABELS
+from fsgym.evaluation_result import Evaluation
+from fsgym.metrics import mean_recall
 from fsgym.rules import Rules
 from fsgym.trajectories import EpisodeTable, Trajectories, price_orders
 
 ROWS_PER_BATCH = 4096  # evaluated at a time; bounds the memory of the observations
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Result of evaluating a policy on a data set under given rules.
-
-    Attributes
-    ----------
-    accuracy, balanced_accuracy : float
-    sparsity : float, 1 minus the mean share of features used (Dulac-Arnold et al., 2012, section 6)
-    n_features, n_acquisitions : float, mean numbers of features used and of acquisitions paid for, per row; the
-        features of one category count once
-    spent : float, mean total price of the acquisitions of a row, in the unit of ``costs``
-    acquisition_cost : float, ``lam * spent``
-    error_cost : float, mean error cost
-    loss : float, ``error_cost + acquisition_cost`` (eqs. 2, 6 and 8)
-    admissible : float, share of rows whose acquisitions the rules allow
-    illegal : float, share of rows forfeited by an illegal action
-    answers : int64 (n_samples,), class codes
-    used : bool (n_samples, n_features), the features used for each row
-    losses : float64 (n_samples,), the loss of each row
-    trajectories : Trajectories, or None for methods that acquire in no order
-    dataset : Dataset
-    rules : Rules
-    """
-
-    accuracy: float
-    balanced_accuracy: float
-    sparsity: float
-    n_features: float
-    n_acquisitions: float
-    spent: float
-    acquisition_cost: float
-    error_cost: float
-    loss: float
-    admissible: float
-    illegal: float
-    answers: NDArray[np.int64]
-    used: NDArray[np.bool_]
-    losses: NDArray[np.float64]
-    trajectories: Trajectories | None
-    dataset: Dataset
-    rules: Rules
-
-    FIGURES = (
-        "accuracy",
-        "balanced_accuracy",
-        "sparsity",
-        "n_features",
-        "n_acquisitions",
-        "spent",
-        "acquisition_cost",
-        "error_cost",
-        "loss",
-        "admissible",
-        "illegal",
-    )
-
-    def figures(self) -> dict[str, float]:
-        """The numbers listed in ``FIGURES``, by name."""
-        return {name: getattr(self, name) for name in self.FIGURES}
-
-    def __repr__(self) -> str:
-        return (
-            f"Evaluation(accuracy {self.accuracy:.3f}, {self.n_features:.2f} features, "
-            f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f})"
-        )
-
-    def _repr_html_(self) -> str:
-        broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]
-        labels = FIGURE_LABELS | {name: OTHER_FIGURE_LABELS[name] for name in broken}
-        rows = [(label, getattr(self, name)) for name, label in labels.items()]
-        rules = rules_html(self.rules, self.dataset.classes.tolist(), self.dataset.columns)
-        title = f"Evaluation on {self.dataset.n_samples:,} rows of {self.dataset.name}"
-        return html_block(title, HtmlTable((), rows, len(rows))) + rules
+TOTAL_TOLERANCE = 1e-4  # of the sum of the probabilities of a row, which may be float32
 
 
 def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = None) -> Evaluation:
@@ -282,15 +209,54 @@ def _evaluate_estimator(estimator: Any, dataset: Dataset, rules: Rules, X: Any) 
     if callable(getattr(estimator, "trajectories", None)):
         trajectories = estimator.trajectories(X)
         answers = codes_of(estimator.classes_[trajectories.answers], dataset)
-        return _evaluate_trajectories(
-            Trajectories(trajectories.order, trajectories.acquired, answers, trajectories.forfeited), dataset, rules
-        )
+        probabilities = _probabilities_of(estimator, X, dataset, trajectories.probabilities)
+        trajectories = replace(trajectories, answers=answers, probabilities=probabilities, table=None)
+        return _evaluate_trajectories(trajectories, dataset, rules)
     answers = codes_of(estimator.predict(X), dataset)
     used = np.asarray(estimator.features_used(X), dtype=bool)
     if used.shape != dataset.X.shape:
         raise ValueError(f"features_used must return shape {dataset.X.shape}, got {used.shape}")
     spent, admissible, taken = rules.price_sets(rules.acquisitions_of(used), dataset.X)
-    return _summarise(dataset, rules, answers, used & ~np.isnan(dataset.X), taken.sum(axis=1), spent, admissible)
+    result = _summarise(dataset, rules, answers, used & ~np.isnan(dataset.X), taken.sum(axis=1), spent, admissible)
+    return replace(result, probabilities=_probabilities_of(estimator, X, dataset))
+
+
+def _probabilities_of(
+    estimator: Any, X: Any, dataset: Dataset, given: NDArray[np.float64] | None = None
+) -> NDArray[np.float64] | None:
+    """Class probabilities ``given``, or those of ``predict_proba``, with a column for each class of the data set."""
+    if given is None and callable(getattr(estimator, "predict_proba", None)):
+        given = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    labels = getattr(estimator, "classes_", None)
+    if given is None or labels is None or not set(np.asarray(labels).tolist()) <= set(dataset.classes.tolist()):
+        return None
+    return aligned_probabilities(given, labels, dataset)
+
+
+def aligned_probabilities(
+    probabilities: NDArray[np.float64], labels: ArrayLike, dataset: Dataset
+) -> NDArray[np.float64]:
+    """Probabilities of the classes ``labels`` as a column for each class of the data set, float64.
+
+    A class that is not among the labels has probability 0. Raises ValueError if a row is no distribution.
+    """
+    labels = np.asarray(labels)
+    if probabilities.shape != (dataset.n_samples, len(labels)):
+        raise ValueError(
+            f"predict_proba must return shape {(dataset.n_samples, len(labels))}, got {probabilities.shape}"
+        )
+    totals = probabilities.sum(axis=1)
+    wrong = ~((np.abs(totals - 1) <= TOTAL_TOLERANCE) & (probabilities >= 0).all(axis=1))
+    if wrong.any():
+        raise ValueError(
+            "predict_proba must return rows of probabilities with the sum 1, got "
+            f"{brief(probabilities[wrong][0].tolist())}; remove the method if it returns other scores"
+        )
+    aligned = np.zeros((dataset.n_samples, dataset.n_classes))
+    # Rows in float32 are divided by their sum, others stay as they are.
+    exact = np.abs(totals - 1) < 1e-9
+    aligned[:, codes_of(labels, dataset)] = np.where(exact[:, None], probabilities, probabilities / totals[:, None])
+    return aligned
 
 
 def codes_of(labels: ArrayLike, dataset: Dataset) -> NDArray[np.int64]:
@@ -330,10 +296,9 @@ def _summarise(
     columns_used = dataset.columns.of_features(used)
     if trajectories is not None and trajectories.table is None:
         trajectories = replace(trajectories, table=EpisodeTable(dataset.X, rules, dataset.columns, dataset.classes))
-    recalls = [correct[dataset.y == k].mean() for k in np.unique(dataset.y)]
     return Evaluation(
         accuracy=float(correct.mean()),
-        balanced_accuracy=float(np.mean(recalls)),
+        balanced_accuracy=mean_recall(dataset.y, answers, dataset.n_classes),
         sparsity=float(1.0 - columns_used.mean()),
         n_features=float(columns_used.sum(axis=1).mean()),
         n_acquisitions=float(n_acquisitions.mean()),
@@ -349,4 +314,5 @@ def _summarise(
         trajectories=trajectories,
         dataset=dataset,
         rules=rules,
+        probabilities=None if trajectories is None else trajectories.probabilities,
     )

@@ -41,6 +41,11 @@ class Scaling(NamedTuple):
         varies = deviation > 1e-12 * np.abs(mean)  # the deviation of a constant is a rounding error, not 0
         return cls(mean, np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varies))
 
+    def then(self, other: Scaling) -> Scaling:
+        """The map of both in one: first this one, then ``other``."""
+        shift = np.divide(other.offset, self.scale, out=np.zeros_like(self.scale), where=self.scale != 0)
+        return Scaling(self.offset + shift, self.scale * other.scale)
+
     def apply(self, X: NDArray) -> NDArray[np.float32]:
         """Scaled values, float32; values outside the fitted range are not clipped."""
         with np.errstate(over="ignore"):

@@ -47,6 +47,9 @@ class Trajectories:
     answers : int64 (n_samples,), class codes
     forfeited : bool (n_samples,), whether an illegal action ended the episode
     table : EpisodeTable, or None; the rows, for ``to_frame``
+    probabilities : float64 (n_samples, n_classes), or None
+        Class probabilities given the values acquired by then, at the answer; None for a policy without a model of the
+        classes.
     """
 
     order: NDArray[np.int32]
@@ -54,6 +57,7 @@ class Trajectories:
     answers: NDArray[np.int64]
     forfeited: NDArray[np.bool_]
     table: EpisodeTable | None = None
+    probabilities: NDArray[np.float64] | None = None
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -222,10 +222,10 @@ class LatticeClassifier(BaseAgentClassifier):
                 model.expected_cost_, model.expected_n_features_ = usage["cost"], usage["features"]
 
     def predict_proba(self, X: Any, *, missing_columns: MissingColumns = "error") -> NDArray[np.float64]:
-        """Class probabilities given the acquired values, float64 (n_samples, n_classes).
+        """Class probabilities given the values acquired by the end of each episode, float64 (n_samples, n_classes).
 
         ``predict`` returns the class with the highest one, or with ``error_costs`` the class with the lowest expected
-        cost.
+        cost. With ``class_weight`` or ``sample_weight`` these are the probabilities in the weighted training data.
         """
         features = self._features(X, missing_columns)
         return self.policy_.predict_proba(self.arrangement_.rows(features))

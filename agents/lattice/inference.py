@@ -215,21 +215,15 @@ class PlanOutputs(NamedTuple):
     proba: NDArray[np.float64]
 
 
-def follow_plan(plan: Plan, X: NDArray[np.float32], rules: Rules) -> tuple[Trajectories, NDArray[np.float64]]:
-    """Classify the rows of ``X``.
-
-    Returns
-    -------
-    trajectories : Trajectories
-    proba : float64 (n_samples, n_classes), class probabilities at the end of each episode
-    """
+def follow_plan(plan: Plan, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+    """The trajectories of the rows of ``X``, with the class probabilities at the end of each episode."""
     n, J = len(X), rules.n_acquisitions
     order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
     outputs = PlanOutputs(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
     buffers, state = _row_buffers(plan, rules.n_classes), rules.blank_state()
     _follow_plan(plan, buffers, rules.tables, state, X, rules.error_costs, outputs)
     longest = int((order >= 0).sum(axis=1).max(initial=0))
-    return Trajectories(order[:, :longest], acquired, outputs.answers, np.zeros(n, bool)), outputs.proba
+    return Trajectories(order[:, :longest], acquired, outputs.answers, np.zeros(n, bool), probabilities=outputs.proba)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -281,3 +275,31 @@ def _choose_actions(p, b, places, X, error_costs, legal, actions):
             encode_value(p, b, X, row, p.feature[f])
         m = choose_move(p, b, v, legal, row, error_costs)
         actions[row] = p.acquisition[m] if m >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
+
+
+def probabilities_at_places(
+    plan: Plan, places: NDArray[np.int64], X: NDArray[np.float32], n_classes: int
+) -> NDArray[np.float64]:
+    """Class probabilities of the classifiers of the subsets in n states, float64 (n, n_classes).
+
+    Parameters
+    ----------
+    plan : Plan
+    places : int64 (n,), the subset at which each state is
+    X : float32 (n, n_features), of which only the features of that subset are read
+    n_classes : int
+    """
+    proba = np.empty((len(X), n_classes))
+    _write_probabilities(plan, _row_buffers(plan, n_classes), places, X, proba)
+    return proba
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_probabilities(p, b, places, X, proba):
+    for row in range(len(X)):
+        v = places[row]
+        for f in range(p.feature_first[v], p.feature_first[v + 1]):
+            encode_value(p, b, X, row, p.feature[f])
+        predict_proba_at(p, b, v)
+        for k in range(len(b.proba)):
+            proba[row, k] = b.proba[k]

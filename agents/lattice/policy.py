@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agents.lattice.inference import Plan, choose_actions, follow_plan
+from agents.lattice.inference import Plan, choose_actions, follow_plan, probabilities_at_places
 from agents.lattice.plan import check_plan
-from agents.policy import Policy, check_rows
+from agents.policy import Policy
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
@@ -48,16 +48,31 @@ class LatticePolicy(Policy):
 
         A state that the policy itself cannot reach is answered from the largest of its subsets that the policy knows.
         """
-        taken = self.rules.acquisitions_of(acquired)
+        places, known = self._places_of(acquired)
         X = np.where(acquired, values, np.nan).astype(np.float32)
-        places, sizes = np.empty(len(X), np.int64), self.taken.sum(axis=1)
         allowed = np.array(legal, dtype=np.int8)
-        for row, acquisitions in enumerate(taken):
-            contained = ~(self.taken & ~acquisitions).any(axis=1)
-            places[row] = np.where(contained, sizes, -1).argmax()
-            if sizes[places[row]] < acquisitions.sum():
-                allowed[row, : self.rules.n_acquisitions] = 0
+        allowed[~known, : self.rules.n_acquisitions] = 0
         return choose_actions(self.plan, places, X, allowed, self.rules)
+
+    def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``.
+
+        They are those of the classifier of the largest known subset of the acquired features, as in ``actions``; other
+        acquired values have no effect.
+        """
+        X = np.ascontiguousarray(np.where(acquired, values, np.nan), dtype=np.float32)
+        return probabilities_at_places(self.plan, self._places_of(acquired)[0], X, self.rules.n_classes)
+
+    def _places_of(self, acquired: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The place of the largest known subset in each state, int64 (n,), and whether it is all that was acquired."""
+        masks, inverse = np.unique(self.rules.acquisitions_of(acquired), axis=0, return_inverse=True)
+        sizes = self.taken.sum(axis=1)
+        places = np.empty(len(masks), np.int64)
+        for i, acquisitions in enumerate(masks):
+            contained = ~(self.taken & ~acquisitions).any(axis=1)
+            places[i] = np.where(contained, sizes, -1).argmax()
+        known = sizes[places] == masks.sum(axis=1)
+        return places[inverse.ravel()], known[inverse.ravel()]
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays = {f"plan.{name}": array for name, array in self.plan._asdict().items()}
@@ -72,7 +87,9 @@ class LatticePolicy(Policy):
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Class probabilities given the acquired values at the end of each episode, float64 (n_samples, n_classes)."""
-        return follow_plan(self.plan, check_rows(self.rules, X, trained_with=self.rules), self.rules)[1]
+        probabilities = self.trajectories(X).probabilities
+        assert probabilities is not None
+        return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        return follow_plan(self.plan, X, rules)[0]
+        return follow_plan(self.plan, X, rules)

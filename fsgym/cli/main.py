@@ -54,6 +54,17 @@ def compare(
         str,
         typer.Option(help="Names of methods, separated by commas.", show_default=True, autocompletion=complete_methods),
     ] = ",".join(DEFAULT_METHODS),
+    panel: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A fixed set of acquisitions of your own, separated by commas, such as crp,ecg, compared as one "
+            "method. Repeat the option for several sets."
+        ),
+    ] = None,
+    references: Annotated[
+        bool,
+        typer.Option(help="Whether to add the two ends: one answer with nothing acquired, and everything acquired."),
+    ] = False,
     splits: Annotated[int, typer.Option(help="Number of random splits into training and test part.")] = 5,
     train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
     lam: Annotated[
@@ -107,6 +118,8 @@ def compare(
             results = fsgym.compare(
                 dataset,
                 tuple(comma_separated([methods])),
+                panels={f"panel {text}": comma_separated([text]) for text in panel or ()},
+                references=references,
                 splits=splits,
                 train_share=train_share,
                 lam=_parse_numbers(lam, "--lam"),

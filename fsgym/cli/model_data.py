@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.checks import explain_unknown, listing
-from fsgym.cli.training_data import DataOrigin, table_fingerprint
+from fsgym.cli.training_data import DataOrigin
 from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
 from fsgym.datasets.folder import LoadedDataset
@@ -183,7 +183,7 @@ def _with_training_rows(opened: ModelData, data: str, whole: LoadedDataset, read
     if trained_on is None:
         remark = f"{opened.path} does not say which rows it was trained on; with some of these, figures are optimistic."
         return LabelledData(whole, reading, none, "all", remark)
-    if trained_on.fingerprint != table_fingerprint(whole.dataset):
+    if trained_on.fingerprint != whole.dataset.origin.table:
         remark = (
             f"{data} is not the training file, {trained_on.source!r}; if it has some of the same rows, the figures are "
             "optimistic."

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fsgym.datasets.loading import SPLIT_NAMES
 from fsgym.datasets.reading import Reading, check_reading
-from fsgym.runner.fingerprint import fingerprint
 
 if TYPE_CHECKING:
     from fsgym.dataset import Dataset
@@ -21,7 +20,7 @@ class DataOrigin(NamedTuple):
     ----------
     source : str, the argument of `fsgym train`: a path or a name
     name : str, of the data set
-    fingerprint : str, of the encoded table with its labels, see ``table_fingerprint``
+    fingerprint : str, of the encoded table with its labels, see ``fsgym.origin.table_fingerprint``
     n_samples : int, rows of the whole table
     split : {"train", "test", "all"}, the part used for training
     target, drop, category, numeric, separator, decimal, row_groups
@@ -45,7 +44,7 @@ class DataOrigin(NamedTuple):
     def of(cls, source: str, whole: Dataset, split: str, reading: Reading) -> DataOrigin:
         """That of a data set, of which ``split`` was used."""
         read = {field: getattr(reading, field) for field in Reading._fields if field in cls._fields}
-        return cls(source, whole.name, table_fingerprint(whole), whole.n_samples, split, **read)
+        return cls(source, whole.name, whole.origin.table, whole.n_samples, split, **read)
 
     @property
     def reading(self) -> Reading:
@@ -75,8 +74,3 @@ class DataOrigin(NamedTuple):
         origin = cls(**fields)
         check_reading(origin.reading)
         return origin
-
-
-def table_fingerprint(dataset: Dataset) -> str:
-    """64 hexadecimal digits that are equal for equal rows, features and labels in the same order."""
-    return fingerprint([dataset.X, dataset.y, [str(c) for c in dataset.classes]])

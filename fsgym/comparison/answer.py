@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from fsgym.checks import listing
 from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise
+from fsgym.methods import CONSTANT
 
 MOST_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
@@ -58,8 +59,8 @@ def share_text(share: float, of: str = "cases") -> str:
 
 def constant_answer(ranking: Ranking) -> str:
     """The class that is answered without acquiring anything, in quotes; "" if it differs by split or is unknown."""
-    for standing in (ranking.standing_of("constant"), ranking.best):
-        recall = standing.shares["recall"] if standing is not None and not standing.acquires else {}
+    for standing in sorted(ranking.standings, key=lambda s: s.method != CONSTANT):
+        recall = {} if standing.acquires else standing.shares["recall"]
         if sorted(recall.values()) == [0.0] * (len(recall) - 1) + [1.0]:
             return f'"{max(recall, key=lambda label: recall[label])}"'
     return ""
@@ -82,7 +83,7 @@ def _best_sentence(ranking: Ranking, best: Standing) -> str:
     else:
         other, role = ranking.best_of(best.method, reference=False, acquires=True), "the second best"
     if ranking.has_error_costs:
-        constant = ranking.standing_of("constant") or ranking.best_of(best.method, acquires=False)
+        constant = ranking.standing_of(CONSTANT) or ranking.best_of(best.method, acquires=False)
         parts = [f"{best.title} costs {_cost_of(ranking, best)}{_recalls(best.shares['recall'])}."]
         rest = [] if other is None else [f"{role} ({other.title}) costs {cost_text(ranking, other.figures['loss'])}"]
         if constant is not None:
@@ -163,12 +164,11 @@ def _first_acquisition(ranking: Ranking, best: Standing) -> list[str]:
     """What the best method acquires first and for how many cases; what it acquires, if that has no order."""
     first, paid = best.shares["first"], best.shares["first_paid"]
     if first:
-        text = f"It acquires {_most_frequent(first)}" if len(paid) < 1 or next(iter(first)) in paid else ""
-        if not text:
-            name, share = next(iter(first.items()))
-            text = f"It first acquires {name}, which is free, for {share_text(share)}; of what is not free, it acquires "
-            text += _most_frequent(paid)
-        return [text + "."]
+        (name, share), *_ = first.items()
+        if not paid or name in paid:
+            return [f"It acquires {_most_frequent(first)}."]
+        free = f"It first acquires {name}, which is free, for {share_text(share)}"
+        return [f"{free}; of what is not free, it acquires {_most_frequent(paid)}."]
     usage = best.shares["usage"]
     if not usage:
         return []
@@ -195,9 +195,7 @@ def _noise(ranking: Ranking, best: Standing) -> list[str]:
     verdicts = {s.title: is_within_noise(best, s) for s in others}
     if None in verdicts.values():
         few = "one split" if ranking.splits == 1 else f"{ranking.splits} splits"
-        return [
-            f"With {few} it is unknown whether these differences are noise; use at least {FEWEST_PAIRS} splits."
-        ]
+        return [f"With {few} it is unknown whether these differences are noise; use at least {FEWEST_PAIRS} splits."]
     close = [title for title, noise in verdicts.items() if noise]
     source = f"{ranking.splits} splits" if ranking.splits >= FEWEST_PAIRS else "test rows"
     if not close:

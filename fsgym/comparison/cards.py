@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from fsgym.comparison.answer import cost_text
@@ -75,7 +76,7 @@ def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[str]) 
     labels : n_classes str
     """
     changes = []
-    for before, after in zip(beliefs, beliefs[1:]):
+    for before, after in pairwise(beliefs):
         k = _class_shown(beliefs[0], after)
         changes.append(f"{labels[k]} {_probability(after[k])} (was {_probability(before[k])})")
     return changes

@@ -13,10 +13,13 @@ import numpy as np
 from sklearn.base import clone
 
 from fsgym.checks import one_line
-from fsgym.comparison.examples import case_columns, examples_of_rows, with_units
-from fsgym.comparison.protocol import ComparedMethod, Protocol, SplitParts
+from fsgym.comparison.compared import ComparedMethod
+from fsgym.comparison.examples import examples_of_rows, first_columns, with_units
+from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
+from fsgym.comparison.protocol import Protocol, SplitParts
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
+from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
 from fsgym.runner.run import Task, run_tasks
@@ -43,6 +46,7 @@ class Cell:
     candidate: Any
     fitted: bool
     seed: int
+    caution: str = ""
 
     def arguments(self, protocol: Protocol) -> dict[str, Any]:
         """The arguments of ``run_cell``, apart from the data set and the rules."""
@@ -77,7 +81,7 @@ class Outcome:
 def cells_of(protocol: Protocol, methods: tuple[ComparedMethod, ...]) -> list[Cell]:
     """All cells, split by split, so that an interrupted run has complete splits."""
     return [
-        Cell(k, m.name, s, m.params[s], candidate, m.fitted, protocol.seed_of(k, m.name))
+        Cell(k, m.name, s, m.params[s], candidate, m.fitted, protocol.seed_of(k, m.name), m.caution)
         for k in range(protocol.splits)
         for m in methods
         for s, candidate in enumerate(m.candidates)
@@ -177,11 +181,16 @@ def run_cell(
     dict of JSON values: ``row``, figures by name; ``histogram``, ``usage`` and ``examples`` as in ``Outcome``
     """
     protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
+    if fitted:
+        return _evaluate_trained(candidate, protocol, split)
 
     def fit(part: Dataset) -> list[Any]:
-        return [candidate if fitted else _seeded(candidate, seed).fit(*_training_arguments(candidate, part))]
+        if isinstance(candidate, PolicyFactory):
+            return [candidate.policy(part, rules, seed)]
+        return [_seeded(candidate, seed).fit(*_training_arguments(candidate, part))]
 
-    return _fit_and_evaluate(fit, protocol, split)[0]
+    scales = isinstance(candidate, PolicyFactory)
+    return _fit_and_evaluate(fit, protocol, split, scaled_by if scales else None)[0]
 
 
 def run_path(
@@ -223,30 +232,70 @@ def _training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
     return part.X, labels
 
 
-def _fit_and_evaluate(fit: Callable[[Dataset], Sequence[Any]], protocol: Protocol, split: int) -> list[dict[str, Any]]:
-    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits."""
+def _evaluate_trained(policy: Any, protocol: Protocol, split: int) -> dict[str, Any]:
+    """Figures of a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
+    origin, test = training_origin(policy), protocol.parts(split).test
+    figures = _fit_and_evaluate(
+        lambda part: [policy], protocol, split, lambda part, train: as_in_training(part, origin)
+    )[0]
+    seen = None if origin is None else test.origin.share_in(origin)
+    figures["row"] |= {"seen": seen, "warning": caution_of(policy, seen) or figures["row"].get("warning")}
+    return figures
+
+
+def _fit_and_evaluate(
+    fit: Callable[[Dataset], Sequence[Any]],
+    protocol: Protocol,
+    split: int,
+    shown: Callable[[Dataset, Dataset], Dataset] | None = None,
+) -> list[dict[str, Any]]:
+    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits.
+
+    ``shown(part, train)`` returns the rows to evaluate on as the policies take them, by default as they are.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         parts = protocol.parts(split)
+        validation, test = parts.validation, parts.test
+        if shown is not None:
+            validation, test = shown(validation, parts.fit), shown(test, parts.train)
         inner, whole = (fit(part) for part in (parts.fit, parts.train))
-        cells = [_evaluate_pair(first, second, parts, protocol.rules, split) for first, second in zip(inner, whole)]
+        cells = []
+        for first, second in zip(inner, whole, strict=True):
+            results = evaluate(first, validation, protocol.rules), evaluate(second, test, protocol.rules)
+            figures = _figures_of(*results, parts)
+            ordered = split == 0 and results[1].trajectories is not None
+            figures["examples"] = examples_of_rows(results[1], parts.test, second) if ordered else None
+            cells.append(figures)
     return [_with_warning(figures, caught) for figures in cells]
 
 
-def _evaluate_pair(inner: Any, whole: Any, parts: SplitParts, rules: Rules, split: int) -> dict[str, Any]:
+def _figures_of(validation: Evaluation, result: Evaluation, parts: SplitParts) -> dict[str, Any]:
     """Figures of a fit on the inner part (on validation rows) and of one on the training part (on test rows)."""
-    validation, result = evaluate(inner, parts.validation, rules), evaluate(whole, parts.test, rules)
+    rules = result.rules
     row: dict[str, Any] = {f"validation_{k}": _none_if_nan(v) for k, v in validation.figures().items()}
     row |= {k: _none_if_nan(v) for k, v in result.figures().items()}
-    row |= case_columns(result)
-    row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples}
+    row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples, "seen": 0.0}
+    row |= first_columns(result)
+    row["by_class"] = _by_class_as_json(result)
     taken = rules.acquisitions_of(result.used)
     return {
         "row": row,
         "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
         "usage": taken.mean(axis=0).tolist(),
-        "examples": None if result.trajectories is None or split > 0 else examples_of_rows(result, parts.test, whole),
     }
+
+
+def _by_class_as_json(result: Evaluation) -> str:
+    """Rows, recall and precision of each class, as JSON by its label; None where a share is not defined."""
+    y, n_classes = result.dataset.y, result.dataset.n_classes
+    recalls, precisions = (shares(y, result.answers, n_classes) for shares in (class_recalls, class_precisions))
+    figures = zip(np.bincount(y, minlength=n_classes).tolist(), recalls, precisions, strict=True)
+    by_class = {
+        str(label): {"rows": rows, "recall": _none_if_nan(recall), "precision": _none_if_nan(precision)}
+        for label, (rows, recall, precision) in zip(result.dataset.classes, figures, strict=True)
+    }
+    return json.dumps(by_class, ensure_ascii=False)
 
 
 def _with_warning(figures: dict[str, Any], caught: list[warnings.WarningMessage]) -> dict[str, Any]:
@@ -266,12 +315,14 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str 
         "params": json.dumps(cell.params),
         "price": protocol.rules.lam,
         "error": error,
-        "warning": None,
+        "warning": cell.caution or None,
     }
     if result is None:
         parts = protocol.parts(cell.split)
         return Outcome(row | {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples})
     usage = usage_as_json(result["usage"], protocol.rules.names)
+    if cell.caution:
+        result["row"]["warning"] = f"{cell.method} {cell.caution}"
     examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
     return Outcome(row | result["row"] | {"usage": usage}, result["histogram"], result["usage"], examples)
 

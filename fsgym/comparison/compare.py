@@ -13,7 +13,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from fsgym.comparison.cell import cells_of, run_cells
-from fsgym.comparison.protocol import compared_methods, make_protocol
+from fsgym.comparison.compared import compared_methods
+from fsgym.comparison.protocol import make_protocol
 from fsgym.comparison.ranking import fixed_methods
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import WITHIN
@@ -21,25 +22,27 @@ from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
 from fsgym.methods import DEFAULT_METHODS
+from fsgym.metrics import headline_figures
 from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 
+FIGURE_COLUMNS = (*Evaluation.FIGURES, *(f"validation_{f}" for f in Evaluation.FIGURES))
 RESULT_COLUMNS = (
     "dataset",
     "split",
     "method",
     "setting",
     "params",
-    *Evaluation.FIGURES,
-    *(f"validation_{f}" for f in Evaluation.FIGURES),
+    *FIGURE_COLUMNS,
     "price",
     "usage",
-    "recall",
+    "by_class",
     "first",
     "first_paid",
     "n_train",
     "n_test",
+    "seen",
     "error",
     "warning",
 )
@@ -50,6 +53,8 @@ def compare(
     dataset: str | os.PathLike | Dataset,
     methods: str | Sequence[str] | Mapping[str, Any] = DEFAULT_METHODS,
     *,
+    panels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
+    references: bool = False,
     splits: int = 5,
     train_share: float = 0.5,
     row_groups: ArrayLike | str | None = None,
@@ -74,11 +79,24 @@ def compare(
         What ``load_dataset`` takes, or a data set.
     methods : names, or mapping name -> method
         Names of ``fsgym.methods.METHODS``, or of methods that ``fsgym.register_method`` or an entry point added. A
-        value of a mapping is one of three things: such a name; a scikit-learn classifier with ``features_used``, or a
-        list of them (its settings), which are cloned and fitted; or a policy that is already trained (a
-        Stable-Baselines3 model, a callable ``(observations, action_masks) -> actions``, an agent), which is only
-        evaluated. A trained policy sees the values of ``dataset``, so they must be scaled as in its training. Caution:
-        it may have been trained on some of the test rows, which makes its results optimistic.
+        value of a mapping is one of four things:
+
+        - such a name;
+        - a scikit-learn classifier with ``features_used``, or a list of them (its settings), which are cloned and
+          fitted, even if they are fitted already;
+        - a factory, a function ``train(env) -> policy``. It is called for each split with the environment of the
+          training rows, whose values are scaled to [-1, 1] by these rows, and reset with a seed. The policy, anything
+          that ``fsgym.evaluate`` takes, is evaluated on the test rows, scaled by the same map;
+        - a policy that is already trained (a Stable-Baselines3 model, a callable ``(observations, action_masks) ->
+          actions``, or a fitted classifier in a ``sklearn.frozen.FrozenEstimator``), which is only evaluated. It is
+          shown values as in its own environment, which ``get_env()`` or its attribute ``env`` returns, and its
+          training rows are recognised among the test rows: see ``seen`` below.
+    panels : list of acquisitions, or mapping name -> list, optional
+        Fixed sets of acquisitions of your own, by name, such as ``["crp", "ecg"]``: each is compared as
+        ``PanelClassifier`` with these acquisitions for every row.
+    references : bool, default False
+        Whether to add the two reference points: the answer of least expected cost with nothing acquired
+        (``constant``), and everything acquired (``everything``).
     splits : int, default 5
         Number of random stratified splits into training and test part; split k is
         ``dataset.split(train_share, seed + k)``.
@@ -121,8 +139,11 @@ def compare(
     budget, budget_cost, costs, error_costs, groups, ...
         All options of ``Rules``, with the same defaults; ``groups`` may also map names to feature names. They are used
         to compute the costs of every method, and are also passed to the methods by name that take prices into account
-        in training. Estimators that you pass are not changed. A method that breaks a rule is not corrected but shown as
-        inadmissible (``admissible`` < 1).
+        in training. A method that breaks a rule is not corrected but shown as inadmissible (``admissible`` < 1). With
+        ``error_costs``, every method answers by least expected cost: methods by name that have this parameter receive
+        it; any other classifier with class probabilities or decision values, also one that you pass, answers by its
+        probabilities, which are calibrated on inner folds if it has none (or a ``class_weight``). A classifier that you
+        pass with a parameter ``error_costs`` answers by itself.
 
     Returns
     -------
@@ -133,9 +154,10 @@ def compare(
         lambda with which ``acquisition_cost`` and ``loss`` were computed (with another one, the loss is ``error_cost +
         lam * spent``). ``usage`` has the share of test rows for which each acquisition was made, as JSON by name;
         those of no row are left out; ``first`` and ``first_paid`` likewise the share for which it was the first
-        acquisition, and the first that costs anything (only for methods with an order). ``recall`` has the share of
-        correct answers for each class. ``error`` gives the reason if the fit of this row failed, ``warning`` the first
-        warning of its fits.
+        acquisition, and the first that cost anything (only for methods with an order). ``by_class`` has rows, recall
+        and precision of each class on the test part, as JSON by label. ``seen`` is the share of the test rows that a trained policy was trained on: 0 for methods that
+        are fitted here, NaN if its training rows are unknown. ``error`` gives the reason if the fit of this row failed,
+        ``warning`` the first warning of its fits, or what limits the comparison.
 
     Raises
     ------
@@ -175,7 +197,7 @@ def compare(
     aims = [int(v) if v.is_integer() else v for name, v in protocol.targets if name == "target_features"]
     limits = tuple(sorted({*limits, *aims})) if aims else limits
     check_backend(backend, scheduler, n_jobs)
-    compared = compared_methods(methods, protocol)
+    compared = compared_methods(methods, protocol, panels, references)
     folder = None if out is None else writable_folder(out)
     cells = cells_of(protocol, compared)
     outcomes, interrupted = run_cells(
@@ -188,8 +210,11 @@ def compare(
         store=None if folder is None else folder / "results.sqlite",
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
+    results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
-    results.attrs |= {"error_costs": protocol.error_costs_in_words, "fixed": fixed_methods(compared)}
+    results.attrs |= {"error_costs": protocol.error_costs_in_words, "titles": {m.name: m.title for m in compared}}
+    results.attrs |= {"fixed": fixed_methods(compared)}
+    results.attrs |= {"headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y)}
     if folder is not None:
         write_atomically(folder / "results.csv", results.to_csv(index=False))
     if interrupted:
@@ -205,7 +230,15 @@ def compare(
     if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
         warn_caller(f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}")
+    for name, caution in cautions_of(results).items():
+        warn_caller(f"{name}: {caution}")
     return results
+
+
+def cautions_of(results: pd.DataFrame) -> dict[str, str]:
+    """What must be said of each method of which test rows were, or may have been, training rows."""
+    rows = results[results["error"].isna() & (results["seen"] != 0)]
+    return dict(zip(rows["method"].drop_duplicates(), rows.drop_duplicates("method")["warning"], strict=True))
 
 
 def _with_row_groups(dataset: str | os.PathLike | Dataset, row_groups: ArrayLike | str | None) -> Dataset:

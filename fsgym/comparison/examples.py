@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -17,27 +16,20 @@ from fsgym.usage import usage_as_json
 N_EXAMPLES = 6  # test rows that the report shows of each method
 
 
-def case_columns(result: Evaluation) -> dict[str, str | None]:
-    """Columns of the results, as JSON objects by name.
+def first_columns(result: Evaluation) -> dict[str, str | None]:
+    """Columns of the results, as JSON objects by name of the acquisition; None for methods without an order.
 
     Returns
     -------
     dict
-        ``recall``, the share of correct answers among the test rows of each class; classes without rows are left out.
         ``first``, the share of test rows whose first acquisition it was; ``first_paid``, likewise the first acquisition
-        that cost anything. Both are None for methods without an order.
+        that cost anything.
     """
-    dataset, rules = result.dataset, result.rules
-    correct = result.answers == dataset.y
-    recall = {str(label): correct[dataset.y == k] for k, label in enumerate(dataset.classes)}
-    columns: dict[str, str | None] = {
-        "recall": json.dumps({k: float(f"{v.mean():.4g}") for k, v in recall.items() if len(v)}, ensure_ascii=False),
-        "first": None,
-        "first_paid": None,
-    }
+    columns: dict[str, str | None] = {"first": None, "first_paid": None}
+    rules = result.rules
     if result.trajectories is not None:
         order = result.trajectories.order
-        firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, dataset.X, order)}
+        firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset.X, order)}
         for name, first in firsts.items():
             counts = np.bincount(first[first >= 0], minlength=rules.n_acquisitions)
             columns[name] = usage_as_json(counts / len(order), rules.names)
@@ -91,7 +83,7 @@ def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[s
             }
             for j, price in zip(order, np.diff(paid))
         ],
-        "beliefs": _beliefs(model, dataset, rules.groups, order, i),
+        "beliefs": _beliefs(model, result, order, i),
         "paid": float(paid[-1]),
         "error_cost": error_cost,
         "cost": rules.lam * float(paid[-1]) + error_cost,
@@ -101,18 +93,17 @@ def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[s
     }
 
 
-def _beliefs(
-    model: Any, dataset: Dataset, groups: tuple[tuple[int, ...], ...], order: NDArray[np.int32], i: int
-) -> list[list[float]] | None:
+def _beliefs(model: Any, result: Evaluation, order: NDArray[np.int32], i: int) -> list[list[float]] | None:
     """Class probabilities of row ``i`` before the first acquisition and after each; None if the model has none."""
     probabilities_at = getattr(model, "probabilities_at", None)
     if not callable(probabilities_at):
         return None
-    acquired = np.zeros((len(order) + 1, dataset.n_features), dtype=bool)
+    row = result.dataset.X[i : i + 1]  # as the model takes it
+    acquired = np.zeros((len(order) + 1, row.shape[1]), dtype=bool)
     for step, j in enumerate(order.tolist()):
-        acquired[step + 1 :, list(groups[j])] = True
+        acquired[step + 1 :, list(result.rules.groups[j])] = True
     # Unavailable values cannot be acquired with their group.
-    X = np.repeat(dataset.X[i : i + 1], len(acquired), axis=0)
+    X = np.repeat(row, len(acquired), axis=0)
     probabilities: Any = probabilities_at(X, acquired & ~np.isnan(X))
     return None if probabilities is None else np.asarray(probabilities, float).round(6).tolist()
 

@@ -12,8 +12,7 @@ from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fsgym.comparison.ranking import REFERENCES
-from fsgym.methods import METHODS
+from fsgym.methods import METHODS, REFERENCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

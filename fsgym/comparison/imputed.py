@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
 
 def accepts_missing(estimator: Any) -> bool:
@@ -16,6 +18,11 @@ def accepts_missing(estimator: Any) -> bool:
         return bool(get_tags(estimator).input_tags.allow_nan)
     except (AttributeError, TypeError):
         return False
+
+
+def _estimator_has(method: str) -> Callable[[Any], bool]:
+    """A condition for ``available_if``: whether the wrapped classifier has a method."""
+    return lambda imputed: hasattr(imputed.estimator, method)
 
 
 class ImputedMean(ClassifierMixin, BaseEstimator):
@@ -52,6 +59,14 @@ class ImputedMean(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: NDArray) -> NDArray:
         return self.estimator_.predict(self.impute(X))
+
+    @available_if(_estimator_has("predict_proba"))
+    def predict_proba(self, X: NDArray) -> NDArray:
+        return self.estimator_.predict_proba(self.impute(X))
+
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X: NDArray) -> NDArray:
+        return self.estimator_.decision_function(self.impute(X))
 
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
         return self.estimator_.features_used(self.impute(X))

@@ -1,22 +1,17 @@
-"""The protocol of a comparison: splits of the data, methods with their settings, and values of lambda."""
+"""The protocol of a comparison: splits of the data, rules, and values of lambda."""
 
 from __future__ import annotations
 
-import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
-from fsgym.checks import brief
-from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.dataset import Dataset
-from fsgym.methods import DEFAULT_AGENT, find_method, load_class, method_names, supported_options
 from fsgym.row_groups import split_by_groups
 from fsgym.rules import Rules
 from fsgym.rules.labels import describe_error_costs
@@ -38,28 +33,6 @@ class SplitParts(NamedTuple):
     fit: Dataset
     validation: Dataset
     test: Dataset
-
-
-@dataclass(frozen=True)
-class ComparedMethod:
-    """A method and its settings.
-
-    Attributes
-    ----------
-    name : str, in the table of results
-    title : str, in figures and reports
-    candidates : tuple of estimators, unfitted, one per setting; the policy alone where ``fitted``
-    params : tuple of dict, the parameters in which the settings differ, one per candidate
-    fitted : bool, whether it was trained before and is only evaluated
-    imputed : bool, whether missing values are replaced by means for at least one candidate
-    """
-
-    name: str
-    title: str
-    candidates: tuple[Any, ...]
-    params: tuple[dict[str, Any], ...]
-    fitted: bool = False
-    imputed: bool = False
 
 
 @dataclass(frozen=True)
@@ -197,123 +170,3 @@ def _numbers(given: Any, what: str) -> tuple[float, ...]:
 
 def _three_digits(value: float) -> float:
     return float(f"{value:.3g}")
-
-
-def compared_methods(methods: Any, protocol: Protocol) -> tuple[ComparedMethod, ...]:
-    """The methods with their settings, from names or a mapping name -> name, estimator, list of estimators or policy.
-
-    Raises ValueError or TypeError for an unknown name or an object that cannot be compared.
-    """
-    if isinstance(methods, str):
-        methods = (methods,)
-    if not isinstance(methods, Mapping):
-        if not isinstance(methods, Iterable):
-            raise TypeError(f"methods must be names or a mapping name -> estimator, got {type(methods).__name__}")
-        names = list(methods)
-        unnamed = [m for m in names if not isinstance(m, str)]
-        if unnamed:
-            raise TypeError(f"methods must be names; give {type(unnamed[0]).__name__} a name: {{'mine': ...}}")
-        for name in names:
-            find_method(name)
-        methods = {name: name for name in names}
-    if not methods:
-        raise ValueError(f"methods must name at least one of {', '.join(method_names())}")
-    compared = tuple(
-        _from_table(str(name), method, protocol) if isinstance(method, str) else _from_user(str(name), method, protocol)
-        for name, method in methods.items()
-    )
-    for target in dict.fromkeys(name for name, _ in protocol.targets):
-        if not any(target in params for method in compared for params in method.params):
-            raise ValueError(
-                f"{target} is a parameter of none of the methods {', '.join(methods)}; add one that has it, such as "
-                f"{DEFAULT_AGENT}, or leave it out"
-            )
-    return compared
-
-
-def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
-    """A method of ``METHODS`` with the settings at which it is fitted."""
-    method = find_method(key)
-    cls = load_class(method)
-    if method.prices:
-        options = supported_options(cls, protocol.rules.options())
-        parameters = cls().get_params()
-        targets = [{target: v} for target, v in protocol.targets if target in parameters]
-        params: list[dict[str, Any]] = targets or [{"lam": v} for v in protocol.sweep]
-        candidates = [cls(**method.preset, **(options | p)) for p in params]
-    else:
-        params = _sparsity_grid(cls(**method.preset), protocol)
-        candidates = [cls(**(dict(method.preset) | p)) for p in params]
-    return _compared_method(name, method.title if name == key else name, candidates, params, protocol)
-
-
-def _sparsity_grid(estimator: Any, protocol: Protocol) -> list[dict[str, Any]]:
-    """The settings of a method that ignores prices, for all splits: ``sparsity_grid`` on the first training part."""
-    train = protocol.parts(0).train
-    X = train.X
-    if np.isnan(X).any():
-        X = ImputedMean(None).fit_means(X).impute(X)
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=protocol.seed)
-    grid = estimator.sparsity_grid(X, train.classes[train.y])
-    if not grid or not all(isinstance(setting, Mapping) for setting in grid):
-        kind = type(estimator).__name__
-        raise TypeError(f"sparsity_grid of {kind} must return a list of dicts of its parameters, got {brief(grid)}")
-    return list(grid)
-
-
-def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
-    """A method given as an estimator, a list of estimators, or a policy that was trained before."""
-    is_list = isinstance(given, list | tuple)
-    candidates = list(given) if is_list else [given]
-    if not candidates:
-        raise ValueError(f"method {name!r} must have at least one estimator, got an empty list")
-    if not is_list and not _is_estimator(given):
-        if not (callable(given) or hasattr(given, "predict") or hasattr(given, "trajectories")):
-            raise TypeError(f"method {name!r} must be an estimator, a policy or a callable, got {type(given).__name__}")
-        if hasattr(given, "predict") and hasattr(given, "fit") and not hasattr(given, "features_used"):
-            raise TypeError(_lacks_features_used(name, given))
-        return ComparedMethod(name, name, (given,), ({},), fitted=True)
-    for candidate in candidates:
-        if not _is_estimator(candidate):
-            raise TypeError(f"method {name!r} lists {type(candidate).__name__}, which is not a scikit-learn estimator")
-        if not hasattr(candidate, "features_used"):
-            raise TypeError(_lacks_features_used(name, candidate))
-    return _compared_method(name, name, [clone(c) for c in candidates], _differences(candidates), protocol)
-
-
-def _lacks_features_used(name: str, method: Any) -> str:
-    return (
-        f"method {name!r} ({type(method).__name__}) must have features_used(X) -> bool (n_samples, n_features), "
-        "which says which features it uses for each row"
-    )
-
-
-def _is_estimator(value: Any) -> bool:
-    needed = ("fit", "predict", "get_params", "set_params")
-    return not isinstance(value, type) and all(hasattr(value, a) for a in needed)
-
-
-def _differences(candidates: Sequence[Any]) -> list[dict[str, Any]]:
-    """The parameters in which the estimators differ, as JSON values, one dict per estimator."""
-    parameters = [{"class": type(c).__name__, **c.get_params(deep=False)} for c in candidates]
-    keys = dict.fromkeys(k for p in parameters for k in p)
-    varying = [k for k in keys if len({repr(p.get(k)) for p in parameters}) > 1]
-    return [{k: _json_or_repr(p.get(k)) for k in varying} for p in parameters]
-
-
-def _json_or_repr(value: Any) -> Any:
-    try:
-        json.dumps(value)
-    except (TypeError, ValueError):
-        return repr(value)[:80]
-    return value
-
-
-def _compared_method(
-    name: str, title: str, candidates: list[Any], params: list[dict], protocol: Protocol
-) -> ComparedMethod:
-    imputed = bool(np.isnan(protocol.dataset.X).any()) and not all(accepts_missing(c) for c in candidates)
-    if imputed:
-        candidates = [c if accepts_missing(c) else ImputedMean(c) for c in candidates]
-    return ComparedMethod(name, title, tuple(candidates), tuple(params), imputed=imputed)

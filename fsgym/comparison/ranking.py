@@ -10,15 +10,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from fsgym import methods as table_of_methods
-from fsgym.comparison.protocol import ComparedMethod
+from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.summary import best_per_split, mean_figures, validation_loss
-from fsgym.methods import METHODS
+from fsgym.methods import METHODS, REFERENCES
 
-REFERENCES: tuple[str, ...] = getattr(table_of_methods, "REFERENCES", ("constant", "everything"))
 FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
 OPTIONAL_FIGURES = ("auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
-SHARES = ("usage", "first", "first_paid", "recall")  # columns of JSON objects: acquisition or class -> share
+SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
 
 
 class Standing(NamedTuple):
@@ -31,7 +29,8 @@ class Standing(NamedTuple):
         Means over the splits of the test figures, ``FIGURE`` and ``FIGURE_std``; ``loss`` is that at the ranking's
         lambda, ``acquisition_cost`` its part for prices. NaN unless every split has a setting that can be chosen.
         ``splits`` is the number of splits.
-    shares : dict of dict, means over the splits of the columns in ``SHARES``; empty where a column is missing
+    shares : dict of dict, means over the splits of the columns in ``SHARES``, and ``recall`` by class; empty where they
+        are unknown
     reference : bool, whether it is a reference point
     fixed : bool, whether it acquires the same for every case
     flag : str, why it is never the best; "" if nothing speaks against it
@@ -122,7 +121,7 @@ def rank_methods(
     lam = float(succeeded["price"].iloc[0]) if lam is None else lam
     counted = results.attrs.get("counted", "n_features")
     names = [str(name) for name in results["method"].unique()]
-    titles = titles or titles_of(names)
+    titles = titles_of(names) | dict(titles or results.attrs.get("titles", {})) | reference_titles(names)
     fixed = results.attrs.get("fixed")
     if fixed is None:
         fixed = [name for name in names if name in METHODS and not METHODS[name].adaptive]
@@ -141,10 +140,15 @@ def rank_methods(
     )
 
 
-def titles_of(names: list[str]) -> dict[str, str]:
-    """The title of each method: that of ``METHODS``, or its name; those of reference points say what they do."""
-    own = {"constant": "nothing acquired", "everything": "everything acquired"}
-    return {n: own.get(n) or (METHODS[n].title if n in METHODS else n) for n in names}
+def titles_of(names: Iterable[str]) -> dict[str, str]:
+    """The title of each method in ``METHODS``; others have their name."""
+    return {name: METHODS[name].title if name in METHODS else name for name in names}
+
+
+def reference_titles(names: Iterable[str]) -> dict[str, str]:
+    """Titles of the reference points among the methods."""
+    titles = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
+    return {name: titles[name] for name in names if name in titles}
 
 
 def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
@@ -177,7 +181,7 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
     figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
     broken = rows[rows["error"].isna() & (rows["validation_admissible"] < 1.0)]["setting"].nunique()
     flag = _flag(figures, chosen, int(broken))
-    shares = {column: _mean_shares(chosen, column) for column in SHARES}
+    shares = {column: _mean_shares(chosen, column) for column in SHARES} | {"recall": _mean_recalls(chosen)}
     return Standing(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
 
 
@@ -211,7 +215,17 @@ def _mean_shares(chosen: pd.DataFrame, column: str) -> dict[str, float]:
     splits = [json.loads(text) for text in chosen[column]]
     names = dict.fromkeys(name for split in splits for name in split)
     means = {name: float(np.mean([split.get(name) or 0.0 for split in splits])) for name in names}
-    return means if column == "recall" else dict(sorted(means.items(), key=lambda item: -item[1]))
+    return dict(sorted(means.items(), key=lambda item: -item[1]))
+
+
+def _mean_recalls(chosen: pd.DataFrame) -> dict[str, float]:
+    """Mean recall of each class over the splits in which it has test rows; of no other class."""
+    if "by_class" not in chosen or chosen["by_class"].isna().any():
+        return {}
+    splits = [json.loads(text) for text in chosen["by_class"]]
+    recalls = {label: [split[label]["recall"] for split in splits if label in split] for label in (splits or [{}])[0]}
+    known = {label: [v for v in values if v is not None] for label, values in recalls.items()}
+    return {label: float(np.mean(values)) for label, values in known.items() if values}
 
 
 def is_within_noise(best: Standing, other: Standing) -> bool | None:

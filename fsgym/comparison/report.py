@@ -23,7 +23,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cards import cards_of
 from fsgym.comparison.headline import headline_table
-from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, seen_in_words, titles_of
+from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, seen_in_words
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
@@ -71,8 +71,7 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
-    named = titles_of([m.name for m in comparison.methods])
-    return {m.name: named[m.name] if m.name in REFERENCES else m.title for m in comparison.methods}
+    return {m.name: m.title for m in comparison.methods} | reference_titles(m.name for m in comparison.methods)
 
 
 def _flagged_titles(comparison: Comparison, ranking: Ranking) -> dict[str, str]:

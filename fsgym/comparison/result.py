@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from fsgym.comparison.cell import Outcome
-from fsgym.comparison.protocol import ComparedMethod, Protocol
+from fsgym.comparison.compared import ComparedMethod
+from fsgym.comparison.protocol import Protocol
 
 
 @dataclass(frozen=True)

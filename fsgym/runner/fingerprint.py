@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,6 +12,7 @@ import cloudpickle
 import numpy as np
 
 from fsgym.checks import one_line
+from fsgym.digests import array_form, digest_of_form
 
 VERSIONED_PACKAGES = ("fsgym", "agents", "baselines", "fsgym_studies")  # the version of fsgym identifies their code
 
@@ -28,12 +28,7 @@ def fingerprint(value: Any) -> str:
     >>> fingerprint({"lam": 0.1, "seed": 3}) == fingerprint({"seed": 3, "lam": 0.1})
     True
     """
-    return hashlib.sha256(canonical_json(canonical_form(value)).encode()).hexdigest()
-
-
-def canonical_json(form: Any) -> str:
-    """The JSON text of a canonical form: sorted keys, no spaces, ASCII only."""
-    return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return digest_of_form(canonical_form(value))
 
 
 def canonical_form(value: Any) -> Any:
@@ -52,7 +47,7 @@ def canonical_form(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [canonical_form(v) for v in value]
     if isinstance(value, np.ndarray):
-        return _array_form(value)
+        return array_form(value)
     if isinstance(value, type):
         return _pickle_form(value)
     if hasattr(value, "fingerprint_parts"):
@@ -62,13 +57,6 @@ def canonical_form(value: Any) -> Any:
     if hasattr(value, "get_params"):
         return {**_class_form(type(value)), "params": canonical_form(value.get_params(deep=False))}
     return _pickle_form(value)
-
-
-def _array_form(value: np.ndarray) -> Any:
-    if value.dtype.kind in "OUSMm":
-        return {"array": [value.dtype.kind, list(value.shape), [repr(v) for v in value.ravel().tolist()]]}
-    content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-    return {"array": [value.dtype.str, list(value.shape), content]}
 
 
 def _class_form(cls: type) -> dict[str, str]:

@@ -20,8 +20,9 @@ from typing import Any
 
 import pandas as pd
 
+from fsgym.digests import canonical_json
 from fsgym.extras import EXTRAS
-from fsgym.runner.fingerprint import canonical_form, canonical_json
+from fsgym.runner.fingerprint import canonical_form
 from fsgym.runner.task import Task, TaskResult
 
 APPLICATION_ID = 0x46534759  # "FSGY" in ASCII; SQLite stores it in the header, and it marks the file as a store

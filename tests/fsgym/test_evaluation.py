@@ -173,3 +173,44 @@ def test_loss_scorer_chooses_the_sparse_candidate():
 def test_loss_scorer_evaluates_the_last_step_of_a_pipeline():
     model = make_pipeline(MinMaxScaler(), PrefixClassifier(2)).fit(X, Y)
     assert loss_scorer(Rules(3, 2, lam=0.25))(model, X, Y) == pytest.approx(-0.5)
+
+
+class ScoredClassifier(PrefixClassifier):
+    """With class probabilities, which another type than float64 may hold."""
+
+    def predict_proba(self, X):
+        share = np.where(np.asarray(X)[:, 0] > 0.5, np.float32(0.7), np.float32(0.1))
+        columns = [share / len(self.classes_[1:])] * (len(self.classes_) - 1)
+        return np.column_stack([1 - share, *columns]).astype(np.float32)
+
+
+def test_probabilities_of_an_estimator_have_a_column_for_each_class_of_the_data(data):
+    result = evaluate(ScoredClassifier().fit(X, Y), data)
+    assert result.probabilities.dtype == np.float64
+    np.testing.assert_allclose(result.probabilities[:, 1], [0.1, 0.7, 0.1, 0.7], atol=1e-7)
+    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1, atol=1e-15)
+    assert (result.auc, result.brier) == (1, pytest.approx((0.1**2 + 0.3**2) / 2))
+    wider = Dataset(X, Y, classes=["maybe", "no", "yes"])
+    aligned = evaluate(ScoredClassifier().fit(X, Y), wider)
+    np.testing.assert_array_equal(aligned.probabilities, np.column_stack([np.zeros(4), result.probabilities]))
+    assert np.isnan(aligned.auc)
+    assert aligned.brier == pytest.approx(2 * result.brier)
+    more = ScoredClassifier().fit(X, ["no", "yes", "zero", "yes"])
+    assert evaluate(more, data).probabilities is None
+
+
+def test_figures_of_probabilities_are_nan_without_them(data):
+    result = evaluate(PrefixClassifier().fit(X, Y), data)
+    assert result.probabilities is None
+    assert np.isnan([result.auc, result.log_loss, result.brier, result.calibration_error]).all()
+    assert result.loss_low <= result.loss <= result.loss_high
+
+
+@pytest.mark.parametrize("scores", [[[2.0, 3.0]], [[0.5, 0.4]], [[1.5, -0.5]], [[np.nan, 1.0]], [[1.0]]])
+def test_scores_that_are_no_probabilities_are_refused(data, scores):
+    class Unnormalised(PrefixClassifier):
+        def predict_proba(self, X):
+            return np.repeat(scores, len(X), axis=0)
+
+    with pytest.raises(ValueError, match="predict_proba must return"):
+        evaluate(Unnormalised().fit(X, Y), data)

@@ -16,8 +16,10 @@ from baselines import CARTClassifier
 from fsgym import Dataset, Rules, compare, evaluate, summarise
 from fsgym.comparison import cell as cells
 from fsgym.comparison import report
-from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, compared_methods, make_protocol, prices_of
+from fsgym.comparison.compared import compared_methods
+from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of
 from fsgym.methods import METHODS, find_method, import_conflict, load_class
+from fsgym.metrics import PROBABILITY_FIGURES
 
 OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
 
@@ -55,8 +57,11 @@ def test_one_row_for_each_split_method_and_setting(wine):
         first, second = (rows[rows["split"] == k]["params"].tolist() for k in (0, 1))
         assert first == second
         assert len(first) >= 5
-    figures = fsgym.Evaluation.FIGURES
+    figures = [f for f in fsgym.Evaluation.FIGURES if f not in PROBABILITY_FIGURES]
     assert wine[[*figures, *(f"validation_{f}" for f in figures)]].notna().all(axis=None)
+    assert wine.loc[wine["method"] == "cart", [*PROBABILITY_FIGURES]].notna().all(axis=None)
+    assert wine.loc[wine["method"] == "l1_svm", [*PROBABILITY_FIGURES]].isna().all(axis=None)  # it has no probabilities
+    assert (wine.dtypes[[*fsgym.Evaluation.FIGURES]] == np.float64).all()
 
 
 def test_a_row_can_be_computed_by_hand(wine):
@@ -162,11 +167,9 @@ def test_own_estimators_policies_and_callables():
     def first_two(observations, masks):
         return np.where(masks[:, 0], 0, np.where(masks[:, 1], 1, 13 + 2))
 
-    results = compare(
-        data,
-        {"stumps": [CARTClassifier(max_depth=1), CARTClassifier(max_depth=2)], "one": fitted, "script": first_two},
-        splits=2,
-    )
+    stumps = [CARTClassifier(max_depth=1), CARTClassifier(max_depth=2)]
+    with pytest.warns(UserWarning, match="script: training rows unknown"):
+        results = compare(data, {"stumps": stumps, "one": fitted, "script": first_two}, splits=2)
     assert results["error"].isna().all()
     by_method = results.groupby("method")
     assert by_method["setting"].nunique().to_dict() == {"one": 1, "script": 1, "stumps": 2}

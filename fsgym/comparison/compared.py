@@ -1,0 +1,255 @@
+"""The methods of a comparison with their settings, from names, estimators, factories and trained policies."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from fsgym.checks import brief, explain_unknown
+from fsgym.comparison.expected_cost import ExpectedCostClassifier, cheapest_answers, has_scores, knows_error_costs
+from fsgym.comparison.imputed import ImputedMean, accepts_missing
+from fsgym.comparison.policies import PolicyFactory, is_factory, training_origin
+from fsgym.comparison.protocol import Protocol
+from fsgym.methods import (
+    CONSTANT,
+    DEFAULT_AGENT,
+    PANEL,
+    REFERENCES,
+    find_method,
+    load_class,
+    method_names,
+    supported_options,
+)
+
+
+@dataclass(frozen=True)
+class ComparedMethod:
+    """A method and its settings.
+
+    Attributes
+    ----------
+    name : str, in the table of results
+    title : str, in figures and reports
+    candidates : tuple of estimators, unfitted, one per setting; or one ``PolicyFactory``; the policy where ``fitted``
+    params : tuple of dict, the parameters in which the settings differ, one per candidate
+    fitted : bool, whether it was trained before and is only evaluated
+    imputed : bool, whether missing values are replaced by means for at least one candidate
+    caution : str, what must be said of all its figures; "" for nothing
+    """
+
+    name: str
+    title: str
+    candidates: tuple[Any, ...]
+    params: tuple[dict[str, Any], ...]
+    fitted: bool = False
+    imputed: bool = False
+    caution: str = ""
+
+
+def compared_methods(
+    methods: Any, protocol: Protocol, panels: Any = None, references: bool = False
+) -> tuple[ComparedMethod, ...]:
+    """The methods with their settings, from names or a mapping name -> name, estimator(s), factory or policy.
+
+    Fixed ``panels`` follow, and the two ``references``. Raises ValueError or TypeError for an unknown name or an object
+    that cannot be compared.
+    """
+    if isinstance(methods, str):
+        methods = (methods,)
+    if not isinstance(methods, Mapping):
+        if not isinstance(methods, Iterable):
+            raise TypeError(f"methods must be names or a mapping name -> estimator, got {type(methods).__name__}")
+        names = list(methods)
+        unnamed = [m for m in names if not isinstance(m, str)]
+        if unnamed:
+            raise TypeError(f"methods must be names; give {type(unnamed[0]).__name__} a name: {{'mine': ...}}")
+        for name in names:
+            find_method(name)
+        methods = {name: name for name in names}
+    if not methods:
+        raise ValueError(f"methods must name at least one of {', '.join(method_names())}")
+    compared = tuple(
+        _from_table(str(name), method, protocol) if isinstance(method, str) else _from_user(str(name), method, protocol)
+        for name, method in methods.items()
+    )
+    compared += tuple(_panel(name, listed, protocol) for name, listed in _named_panels(panels).items())
+    if references:
+        compared += tuple(_reference(name, protocol) for name in REFERENCES if name not in methods)
+    twice = [name for name, count in Counter(m.name for m in compared).items() if count > 1]
+    if twice:
+        raise ValueError(f"each method needs a name of its own, got {twice[0]!r} twice; rename one of them")
+    for target in dict.fromkeys(name for name, _ in protocol.targets):
+        if not any(target in params for method in compared for params in method.params):
+            raise ValueError(
+                f"{target} is a parameter of none of the methods {', '.join(methods)}; add one that has it, such as "
+                f"{DEFAULT_AGENT}, or leave it out"
+            )
+    return compared
+
+
+def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
+    """A method of ``METHODS`` with the settings at which it is fitted."""
+    method = find_method(key)
+    cls = load_class(method)
+    options = supported_options(cls, protocol.rules.options())
+    if method.prices:
+        parameters = cls().get_params()
+        targets = [{target: v} for target, v in protocol.targets if target in parameters]
+        params: list[dict[str, Any]] = targets or [{"lam": v} for v in protocol.sweep]
+        candidates = [cls(**method.preset, **(options | p)) for p in params]
+    else:
+        preset = dict(method.preset) | {k: v for k, v in options.items() if k == "error_costs"}
+        params = _sparsity_grid(cls(**preset), protocol)
+        candidates = [cls(**(preset | p)) for p in params]
+    return _compared_method(name, method.title if name == key else name, candidates, params, protocol)
+
+
+def _sparsity_grid(estimator: Any, protocol: Protocol) -> list[dict[str, Any]]:
+    """The settings of a method that ignores prices, for all splits: ``sparsity_grid`` on the first training part."""
+    train = protocol.parts(0).train
+    X = train.X
+    if np.isnan(X).any():
+        X = ImputedMean(None).fit_means(X).impute(X)
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=protocol.seed)
+    grid = estimator.sparsity_grid(X, train.classes[train.y])
+    if not grid or not all(isinstance(setting, Mapping) for setting in grid):
+        kind = type(estimator).__name__
+        raise TypeError(f"sparsity_grid of {kind} must return a list of dicts of its parameters, got {brief(grid)}")
+    return list(grid)
+
+
+def _panel(name: str, listed: Sequence[Any], protocol: Protocol) -> ComparedMethod:
+    """A fixed set of acquisitions, given by their names."""
+    names = protocol.rules.names
+    for acquisition in listed:
+        if acquisition not in names:
+            raise ValueError(explain_unknown("acquisition", str(acquisition), names))
+    method = find_method(PANEL)
+    cls = load_class(method)
+    options = supported_options(cls, protocol.rules.options())
+    candidate = cls(**(options | {"panel": [names.index(a) for a in listed]}))
+    return _compared_method(name, name, [candidate], [{"panel": ", ".join(map(str, listed))}], protocol)
+
+
+def _named_panels(panels: Any) -> dict[str, Sequence[str]]:
+    """The panels by name; a single one, a list of names, is "your panel". TypeError for anything else."""
+    if panels is None:
+        return {}
+    named = panels if isinstance(panels, Mapping) else {"your panel": panels}
+    for name, listed in named.items():
+        if isinstance(listed, str) or not isinstance(listed, Sequence) or not listed:
+            raise TypeError(
+                "panels must be a list of acquisitions, or a mapping name -> list, such as {'mine': ['crp', 'ecg']}; "
+                f"got {brief(listed)} for {name!r}"
+            )
+    return {str(name): listed for name, listed in named.items()}
+
+
+def _reference(name: str, protocol: Protocol) -> ComparedMethod:
+    """A reference point: a constant answer with nothing acquired, or everything acquired."""
+    method = _from_table(name, name, protocol)
+    if name != CONSTANT:
+        return method
+    data = protocol.dataset
+    shares = np.bincount(data.y, minlength=data.n_classes)[None] / data.n_samples
+    answer = data.classes[cheapest_answers(shares, protocol.rules.error_costs)[0]]
+    return replace(method, title=f'answer "{answer}" without acquiring')
+
+
+def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
+    """A method given as an estimator, a list of estimators, a factory, or a policy that was trained before."""
+    is_list = isinstance(given, list | tuple)
+    candidates = list(given) if is_list else [given]
+    if isinstance(given, FrozenEstimator):
+        return ComparedMethod(name, name, (given.estimator,), ({},), fitted=True)
+    if not candidates:
+        raise ValueError(f"method {name!r} must have at least one estimator, got an empty list")
+    if isinstance(given, type) and hasattr(given, "get_params"):
+        raise TypeError(f"method {name!r} must be an estimator, got the class {given.__name__}; pass an instance of it")
+    if not is_list and not _is_estimator(given):
+        if not (callable(given) or hasattr(given, "predict") or hasattr(given, "trajectories")):
+            raise TypeError(f"method {name!r} must be an estimator, a policy or a callable, got {type(given).__name__}")
+        if hasattr(given, "predict") and hasattr(given, "fit") and not hasattr(given, "features_used"):
+            raise TypeError(_lacks_features_used(name, given))
+        if is_factory(given):
+            return ComparedMethod(name, name, (PolicyFactory(given),), ({},))
+        training_origin(given)  # raises for a policy whose observations cannot be rebuilt
+        return ComparedMethod(name, name, (given,), ({},), fitted=True)
+    for candidate in candidates:
+        if not _is_estimator(candidate):
+            raise TypeError(f"method {name!r} lists {type(candidate).__name__}, which is not a scikit-learn estimator")
+        if not hasattr(candidate, "features_used"):
+            raise TypeError(_lacks_features_used(name, candidate))
+    return _compared_method(name, name, [clone(c) for c in candidates], _differences(candidates), protocol)
+
+
+def _lacks_features_used(name: str, method: Any) -> str:
+    return (
+        f"method {name!r} ({type(method).__name__}) must have features_used(X) -> bool (n_samples, n_features), "
+        "which says which features it uses for each row"
+    )
+
+
+def _is_estimator(value: Any) -> bool:
+    needed = ("fit", "predict", "get_params", "set_params")
+    return not isinstance(value, type) and all(hasattr(value, a) for a in needed)
+
+
+def _differences(candidates: Sequence[Any]) -> list[dict[str, Any]]:
+    """The parameters in which the estimators differ, as JSON values, one dict per estimator."""
+    parameters = [{"class": type(c).__name__, **c.get_params(deep=False)} for c in candidates]
+    keys = dict.fromkeys(k for p in parameters for k in p)
+    varying = [k for k in keys if len({repr(p.get(k)) for p in parameters}) > 1]
+    return [{k: _json_or_repr(p.get(k)) for k in varying} for p in parameters]
+
+
+def _json_or_repr(value: Any) -> Any:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return repr(value)[:80]
+    return value
+
+
+def _compared_method(
+    name: str, title: str, candidates: list[Any], params: list[dict], protocol: Protocol
+) -> ComparedMethod:
+    """A method whose candidates are wrapped so that all of them accept missing values and answer by expected cost."""
+    imputed = bool(np.isnan(protocol.dataset.X).any()) and not all(accepts_missing(c) for c in candidates)
+    if imputed:
+        candidates = [c if accepts_missing(c) else ImputedMean(c) for c in candidates]
+    caution, error_costs = "", protocol.rules.options().get("error_costs")
+    if error_costs is not None:
+        caution = _error_cost_caution(candidates)
+        classes = protocol.dataset.classes.tolist()
+        candidates = [
+            ExpectedCostClassifier(c, error_costs, classes)
+            if has_scores(c) and not knows_error_costs(_without_imputation(c))
+            else c
+            for c in candidates
+        ]
+    return ComparedMethod(name, title, tuple(candidates), tuple(params), imputed=imputed, caution=caution)
+
+
+def _error_cost_caution(candidates: Sequence[Any]) -> str:
+    """What must be said of candidates that do not answer by the costs of errors; "" if all do."""
+    for candidate in candidates:
+        inner = _without_imputation(candidate)
+        if knows_error_costs(inner):
+            if inner.get_params(deep=False)["error_costs"] is None:
+                return "ignores the costs of errors; pass them to its parameter error_costs"
+        elif not has_scores(inner):
+            return "ignores the costs of errors, as it has neither predict_proba nor decision_function"
+    return ""
+
+
+def _without_imputation(candidate: Any) -> Any:
+    return candidate.estimator if isinstance(candidate, ImputedMean) else candidate

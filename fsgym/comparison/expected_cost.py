@@ -1,0 +1,96 @@
+"""Answers of least expected cost, for methods that do not know the costs of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+N_FOLDS = 5  # of the calibration
+
+
+def has_scores(estimator: Any) -> bool:
+    """Whether an estimator gives class probabilities or decision values."""
+    return hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function")
+
+
+def knows_error_costs(estimator: Any) -> bool:
+    """Whether an estimator has a parameter for the costs of errors, and so answers by them itself."""
+    return "error_costs" in estimator.get_params(deep=False)
+
+
+class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that answers by least expected cost, from the class probabilities of another one.
+
+    Class probabilities are those of ``predict_proba``, if the classifier has it and no ``class_weight``, with which
+    they would not be those of the data. Otherwise they are calibrated with a sigmoid (Platt, 2000) on decision values
+    for held-out rows of stratified folds; for more than two classes, one class against the rest. The features used are
+    those of the classifier, fitted on all rows.
+
+    Parameters
+    ----------
+    estimator : classifier with ``features_used`` and either ``predict_proba`` or ``decision_function``
+    error_costs : array-like of shape (n_classes, n_classes)
+        ``error_costs[answer, true class]``.
+    classes : array-like of shape (n_classes,)
+        All labels in sorted order; a training part may lack some.
+
+    References
+    ----------
+    C. Elkan. The foundations of cost-sensitive learning. IJCAI, 2001, eq. 1.
+    J. Platt. Probabilities for SV machines. Advances in large margin classifiers, 2000.
+    """
+
+    def __init__(self, estimator: Any, error_costs: ArrayLike, classes: Sequence[Any]) -> None:
+        self.estimator = estimator
+        self.error_costs = error_costs
+        self.classes = classes
+
+    def fit(self, X: NDArray, y: NDArray) -> ExpectedCostClassifier:
+        """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,).
+
+        Raises ValueError if probabilities must be calibrated and a class has only one row.
+        """
+        weighted = getattr(self.estimator, "class_weight", None) is not None
+        if hasattr(self.estimator, "predict_proba") and not weighted:
+            self.estimator_ = self.scored_ = clone(self.estimator).fit(X, y)
+        else:
+            self.scored_ = self._calibrated(X, y)
+            self.estimator_ = self.scored_.calibrated_classifiers_[0].estimator
+        self.classes_ = np.asarray(self.classes)
+        return self
+
+    def _calibrated(self, X: NDArray, y: NDArray) -> Any:
+        from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.model_selection import StratifiedKFold
+
+        rows = np.unique(y, return_counts=True)[1].min()
+        if rows < 2:
+            raise ValueError(
+                f"{type(self.estimator).__name__} has no class probabilities, and they cannot be calibrated where a "
+                "class has a single training row; use more rows, or leave this method out"
+            )
+        folds = StratifiedKFold(min(N_FOLDS, rows), shuffle=True, random_state=0)
+        return CalibratedClassifierCV(clone(self.estimator), method="sigmoid", cv=folds, ensemble=False).fit(X, y)
+
+    def predict_proba(self, X: NDArray) -> NDArray[np.float64]:
+        """The class probabilities (n_samples, n_classes); 0 for a class without training rows."""
+        shares = np.zeros((len(X), len(self.classes_)))
+        shares[:, np.searchsorted(self.classes_, self.scored_.classes_)] = self.scored_.predict_proba(X)
+        return shares
+
+    def predict(self, X: NDArray) -> NDArray:
+        """The class of least expected cost for each row, (n_samples,); ties go to the first."""
+        return self.classes_[cheapest_answers(self.predict_proba(X), np.asarray(self.error_costs, np.float64))]
+
+    def features_used(self, X: NDArray) -> NDArray[np.bool_]:
+        """The features that the classifier uses, bool (n_samples, n_features)."""
+        return self.estimator_.features_used(X)
+
+
+def cheapest_answers(shares: NDArray[np.float64], error_costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The answer of least expected cost for class probabilities (n_samples, n_classes), int64 (n_samples,)."""
+    return (shares @ error_costs.T).argmin(axis=1)

@@ -1,0 +1,147 @@
+"""Policies of the user in a comparison: factories, which train one per split, and policies that are trained already."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fsgym.checks import one_line
+from fsgym.dataset import Dataset
+from fsgym.env import DatumWiseEnv
+from fsgym.origin import RowOrigin
+from fsgym.rules import Rules
+from fsgym.scaling import Scaling
+
+
+class PolicyFactory:
+    """A function ``train(env) -> policy``, which is called for each split with the environment of its training rows.
+
+    The values of the environment are scaled to [-1, 1] by its rows. The policy is evaluated on other rows, scaled by
+    the same map.
+    """
+
+    def __init__(self, train: Callable[[Any], Any]) -> None:
+        self.train = train
+
+    def fingerprint_parts(self) -> list[object]:
+        """The function by its source and by what it refers to."""
+        import cloudpickle
+
+        name = getattr(self.train, "__qualname__", type(self.train).__qualname__)
+        try:
+            source = inspect.getsource(self.train)
+        except (OSError, TypeError):  # typed at a prompt, or an object
+            source = ""
+        try:
+            return [name, source, cloudpickle.dumps(self.train).hex()]
+        except Exception as error:
+            raise TypeError(
+                f"the factory {name} must be picklable to be sent to a process, got {one_line(error)}; create models "
+                "and environments inside the function"
+            ) from None
+
+    def policy(self, dataset: Dataset, rules: Rules, seed: int) -> Any:
+        """The policy for the rows of ``dataset``; TypeError if the function returns none."""
+        env = DatumWiseEnv(scaled_by(dataset, dataset), rules)
+        env.reset(seed=seed)
+        policy = self.train(env)
+        if not (callable(policy) or hasattr(policy, "predict") or hasattr(policy, "trajectories")):
+            raise TypeError(
+                "the factory must return a policy: a callable (observations, action_masks) -> actions, a model with "
+                f"predict or a fitted estimator, got {type(policy).__name__}"
+            )
+        return policy
+
+
+def is_factory(given: Any) -> bool:
+    """Whether a callable takes one argument, an environment, and not observations and masks."""
+    if not callable(given) or hasattr(given, "predict") or hasattr(given, "trajectories"):
+        return False
+    try:
+        parameters = inspect.signature(given).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return False
+    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) == 1
+
+
+def scaled_by(dataset: Dataset, train: Dataset) -> Dataset:
+    """The data set, scaled to [-1, 1] by the rows of ``train``."""
+    return dataset.scaled(Scaling.fit(train.X))
+
+
+def training_origin(policy: Any) -> RowOrigin | None:
+    """Which rows a trained policy was trained on, and how they were scaled; None if that is unknown.
+
+    A classifier of ``agents`` has ``training_origin_``. Any other policy may have its environment: ``get_env()`` as in
+    Stable-Baselines3, or an attribute ``env``.
+
+    Raises TypeError for a policy that normalises its observations outside the environment.
+    """
+    own = getattr(policy, "training_origin_", None)
+    if isinstance(own, RowOrigin):
+        return own
+    get_env = getattr(policy, "get_env", None)
+    env = get_env() if callable(get_env) else getattr(policy, "env", None)
+    layer = env
+    while layer is not None:
+        if hasattr(layer, "normalize_obs"):
+            raise TypeError(
+                f"{type(policy).__name__} was trained on observations that {type(layer).__name__} normalises, which "
+                "evaluate does not do; train it on the environment itself, or pass a callable that normalises them"
+            )
+        layer = getattr(layer, "venv", None)
+    dataset = _dataset_of(env)
+    return None if dataset is None else dataset.origin
+
+
+def _dataset_of(env: Any) -> Dataset | None:
+    """The data set of an environment or a vector environment of this package; None for any other object."""
+    dataset = getattr(getattr(env, "unwrapped", env), "dataset", None)
+    if dataset is None and callable(getattr(env, "get_attr", None)):
+        try:
+            dataset = env.get_attr("dataset")[0]
+        except (AttributeError, IndexError):
+            return None
+    return dataset if isinstance(dataset, Dataset) else None
+
+
+def as_in_training(dataset: Dataset, origin: RowOrigin | None) -> Dataset:
+    """The data set with values as those that a policy was trained on; unchanged if that is unknown.
+
+    Raises ValueError if the policy was trained on another number of features.
+    """
+    if origin is None:
+        return dataset
+    own, wanted = dataset.origin.scaling, origin.scaling
+    if own is None and wanted is None:
+        return dataset
+    identity = Scaling(np.zeros(dataset.n_features), np.ones(dataset.n_features))
+    if own is not None and wanted is None and dataset.origin.table != origin.table:
+        return dataset  # scaled values of a table that the policy may know as they are
+    own, wanted = own or identity, wanted or identity
+    if len(wanted.offset) != dataset.n_features:
+        raise ValueError(
+            f"the policy was trained on {len(wanted.offset)} features, but {dataset.name!r} has {dataset.n_features}"
+        )
+    if np.array_equal(own.offset, wanted.offset) and np.array_equal(own.scale, wanted.scale):
+        return dataset
+    ratio = np.divide(wanted.scale, own.scale, out=np.zeros_like(own.scale), where=own.scale != 0)
+    return dataset.scaled(Scaling((wanted.offset - own.offset) * own.scale, ratio))
+
+
+def caution_of(policy: Any, seen: float | None) -> str | None:
+    """What must be said of a policy of which this share of the test rows were training rows; None: unknown."""
+    if seen is not None:
+        return f"trained on {seen:.0%} of the test rows, which makes its figures optimistic" if seen > 0 else None
+    optimistic = "test rows may be among them, which would make its figures optimistic"
+    if hasattr(policy, "labelled_dataset"):  # an agent, which scales values itself
+        return f"training rows unknown; {optimistic}"
+    return (
+        f"training rows unknown; {optimistic}. It gets the values of the data set unscaled; set its attribute env to "
+        "its training environment"
+    )

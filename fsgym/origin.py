@@ -1,0 +1,49 @@
+"""Where the rows of a data set come from: of which table, which rows, and how the values are scaled."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.digests import array_form, digest_of_form
+from fsgym.scaling import Scaling
+
+
+class RowOrigin(NamedTuple):
+    """The rows of a data set as rows of the whole table from which they were selected.
+
+    Attributes
+    ----------
+    table : str, the fingerprint of the whole table with its labels, see ``table_fingerprint``
+    rows : int64 (n_samples,), row numbers in that table
+    scaling : Scaling, or None
+        The map from the values of that table to those of the data set; None if they are the same.
+    """
+
+    table: str
+    rows: NDArray[np.int64]
+    scaling: Scaling | None = None
+
+    def share_in(self, other: RowOrigin) -> float | None:
+        """The share of these rows that are among those of ``other``; None if they are rows of different tables."""
+        return float(np.isin(self.rows, other.rows).mean()) if self.table == other.table else None
+
+
+class SelectedRows(NamedTuple):
+    """A ``RowOrigin`` whose fingerprint is computed when it is needed: ``whole`` is the Dataset, or its fingerprint."""
+
+    whole: Any
+    rows: NDArray[np.int64]
+    scaling: Scaling | None = None
+
+    @property
+    def origin(self) -> RowOrigin:
+        whole = self.whole if isinstance(self.whole, str) else self.whole.origin.table
+        return RowOrigin(whole, self.rows, self.scaling)
+
+
+def table_fingerprint(X: NDArray[np.float32], y: NDArray[np.int64], classes: NDArray) -> str:
+    """64 hexadecimal digits that are equal for equal rows, features and labels in the same order."""
+    return digest_of_form([array_form(X), array_form(y), [str(label) for label in classes]])

@@ -1,0 +1,64 @@
+"""Class probabilities of agents: at the answer, and given any part of the features."""
+
+import numpy as np
+import pytest
+
+from agents import DatumWiseClassifier, LatticeClassifier
+from fsgym import evaluate
+from support.majority import MajorityClassifier
+from support.patients import RULES, features_and_labels, patients
+from support.rcpi_twin import options_of, problem
+from support.refusals import refused
+
+
+@pytest.mark.parametrize("variant", ["base", "groups, costs, budget", "prerequisites", "everything"])
+def test_probabilities_of_the_lattice_at_its_states_are_those_of_its_answers(variant):
+    dataset, _ = problem(variant, True)
+    model = LatticeClassifier(random_state=0, **options_of(variant)).fit(dataset.X, dataset.y)
+    done = model.trajectories(dataset.X)
+    np.testing.assert_array_equal(model.probabilities_at(dataset.X, done.acquired), done.probabilities)
+    np.testing.assert_array_equal(model.predict_proba(dataset.X), done.probabilities)
+    np.testing.assert_array_equal(evaluate(model, dataset.X, dataset.y).probabilities, done.probabilities)
+    costs = done.probabilities @ model.rules_.error_costs.T
+    assert (costs[np.arange(len(costs)), done.answers] <= costs.min(axis=1) + 1e-9).all()
+
+
+def test_probabilities_at_a_state_read_only_what_was_acquired_in_the_order_of_the_user():
+    X, y = features_and_labels(patients(400))
+    model = LatticeClassifier(random_state=0, **RULES).fit(X, y)
+    features = model.columns_.encode(X)
+    rng = np.random.default_rng(0)
+    acquired = rng.random(features.shape) < 0.5
+    at_half = model.probabilities_at(X, acquired)
+    np.testing.assert_allclose(at_half.sum(axis=1), 1, atol=1e-12)
+    hidden = X.copy()
+    troponin = model.columns_.names.index("troponin")
+    place = model.columns_.features[troponin].start
+    hidden["troponin"] = 1e6
+    without = acquired.copy()
+    without[:, place] = False
+    np.testing.assert_array_equal(model.probabilities_at(hidden, without), model.probabilities_at(X, without))
+    nothing = model.probabilities_at(X, np.zeros_like(acquired))
+    np.testing.assert_array_equal(nothing, np.repeat(nothing[:1], len(X), axis=0))
+    assert (model.probabilities_at(X, np.ones_like(acquired)) != nothing).any()
+    order = rng.permutation(X.shape[1])
+    shuffled = LatticeClassifier(random_state=0, **RULES).fit(X.iloc[:, order], y)
+    moved = np.concatenate([np.arange(features.shape[1])[model.columns_.features[k]] for k in order])
+    np.testing.assert_array_equal(shuffled.probabilities_at(X, acquired[:, moved]), at_half)
+
+
+def test_agents_without_a_model_of_the_classes_have_no_probabilities():
+    dataset, _ = problem("base", False)
+    nothing = np.zeros(dataset.X.shape, bool)
+    for model in (MajorityClassifier(), DatumWiseClassifier(n_iterations=1, states_per_sample=1, random_state=0)):
+        model.fit(dataset.X, dataset.y)
+        assert model.trajectories(dataset.X).probabilities is None
+        assert model.probabilities_at(dataset.X, nothing) is None
+        assert evaluate(model, dataset.X, dataset.y).probabilities is None
+
+
+def test_a_mask_that_does_not_fit_is_refused():
+    dataset, _ = problem("base", False)
+    model = MajorityClassifier().fit(dataset.X, dataset.y)
+    refused(ValueError, "acquired must have shape", dataset.X, [True] * 6, call=model.probabilities_at)
+    refused(TypeError, "acquired must be a mask", dataset.X, np.zeros(dataset.X.shape), call=model.probabilities_at)

@@ -1,0 +1,129 @@
+"""Policies of the user: trained on each split's environment, or shown values as in their own one."""
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+
+import fsgym
+from agents import LatticeClassifier
+from fsgym.comparison.policies import as_in_training, is_factory, training_origin
+from support.thresholds import Thresholds, train
+
+
+def test_a_factory_agrees_with_the_environment_on_the_same_splits():
+    results = fsgym.compare("breast_cancer", {"mine": train}, splits=3, lam=0.01, references=False)
+    data = fsgym.load_dataset("breast_cancer")
+    for k, row in results.iterrows():
+        part, test = data.split(0.5, k)
+        rules = fsgym.Rules.for_dataset(data, lam=0.01)
+        policy = train(fsgym.DatumWiseEnv(part.scaled(), rules))
+        own = fsgym.evaluate(policy, fsgym.DatumWiseEnv(test.scaled(part), rules))
+        for name, value in own.figures().items():
+            np.testing.assert_equal(row[name], value)
+    assert results["accuracy"].min() > 0.85
+    assert (results["seen"] == 0).all()
+    assert results["warning"].isna().all()
+
+
+def test_a_factory_gives_the_same_results_for_any_number_of_processes(tmp_path):
+    methods = {"mine": train, "lambda": lambda env: Thresholds(env)}
+    one = fsgym.compare("breast_cancer", methods, splits=2, references=False)
+    two = fsgym.compare("breast_cancer", methods, splits=2, references=False, n_jobs=2, out=tmp_path)
+    assert one.to_csv() == two.to_csv()
+    again = fsgym.compare("breast_cancer", methods, splits=2, references=False, out=tmp_path)  # from the store
+    assert again.to_csv() == one.to_csv()
+
+
+def test_a_trained_policy_is_shown_the_values_of_its_environment_and_its_training_rows_are_counted():
+    env = gym.make("DatumWise-v0")
+    policy = Thresholds(env)
+    policy.env = env
+    with pytest.warns(UserWarning, match="mine: trained on .*% of the test rows"):
+        results = fsgym.compare("breast_cancer", {"mine": policy}, splits=2, references=False)
+    data = fsgym.load_dataset("breast_cancer")
+    known = set(fsgym.load_dataset("breast_cancer", "train").origin.rows.tolist())
+    for k, row in results.iterrows():
+        test = data.split(0.5, k)[1]
+        assert row["seen"] == np.mean([i in known for i in test.origin.rows.tolist()])
+        scaled = test.scaled(fsgym.load_dataset("breast_cancer", "train"))
+        assert row["accuracy"] == fsgym.evaluate(policy, scaled).accuracy > 0.85
+        assert "trained on" in row["warning"]
+
+
+def test_no_row_of_another_part_counts_as_seen():
+    whole = fsgym.load_dataset("breast_cancer")
+    train_part, test = whole.split(0.5, 7)
+    model = LatticeClassifier(lam=0.05, random_state=0).fit(train_part)
+    with pytest.warns(UserWarning, match="trained on"):
+        seen = fsgym.compare(whole, {"model": FrozenEstimator(model)}, splits=1, references=False)["seen"]
+    assert 0.4 < seen[0] < 0.6
+    results = fsgym.compare(test, {"model": FrozenEstimator(model)}, splits=1, references=False)
+    assert (results["seen"] == 0).all()
+    assert results["warning"].isna().all()
+
+
+def test_a_callable_without_an_environment_is_marked():
+    with pytest.warns(UserWarning, match="training rows unknown.*attribute env"):
+        results = fsgym.compare("wine", {"mine": lambda obs, masks: np.full(len(obs), 13)}, splits=1, references=False)
+    assert results["seen"].isna().all()
+    assert "training rows unknown" in results["warning"][0]
+
+
+class VecEnv:
+    """The interface of a vector environment of Stable-Baselines3, of which a model has ``get_env``."""
+
+    def __init__(self, env):
+        self.envs = [env]
+
+    def get_attr(self, name):
+        return [getattr(env.unwrapped, name) for env in self.envs]
+
+
+class Model:
+    def __init__(self, env):
+        self.get_env = lambda: env
+
+    def predict(self, observation, deterministic=False):
+        return np.full(len(observation), 30), None
+
+
+def test_the_environment_of_a_model_is_found():
+    env = gym.make("DatumWise-v0")
+    assert training_origin(Model(VecEnv(env))).rows.tolist() == env.unwrapped.dataset.origin.rows.tolist()
+    assert training_origin(Model(None)) is None
+    normalised = VecEnv(env)
+    normalised.normalize_obs = None
+    with pytest.raises(TypeError, match="observations that VecEnv normalises"):
+        fsgym.compare("breast_cancer", {"model": Model(normalised)}, splits=1)
+
+
+def test_scaled_rows_become_those_of_training():
+    data = fsgym.load_dataset("wine")
+    part, test = data.split(0.5, 0)
+    origin = part.scaled().origin
+    for given in (test, test.scaled(data), test.scaled(part)):
+        np.testing.assert_allclose(as_in_training(given, origin).X, test.scaled(part).X, atol=1e-5)
+    np.testing.assert_allclose(as_in_training(test.scaled(part), part.origin).X, test.X, rtol=1e-5)
+    assert as_in_training(test, None) is test
+    with pytest.raises(ValueError, match="trained on 2 features, but 'wine' has 13"):
+        as_in_training(test, fsgym.Dataset([[0.0, 1.0], [1.0, 0.0]], [0, 1]).scaled().origin)
+
+
+def test_a_factory_takes_one_argument():
+    assert is_factory(train)
+    assert is_factory(Thresholds)
+    assert not is_factory(lambda observations, action_masks: None)
+    assert not is_factory(lambda *arguments: None)
+    assert not is_factory(LatticeClassifier())
+    with pytest.raises(TypeError, match="got the class LatticeClassifier; pass an instance"):
+        fsgym.compare("wine", {"mine": LatticeClassifier})
+
+
+def test_what_a_factory_returns_must_be_a_policy():
+    with pytest.warns(UserWarning, match="fits failed"):
+        results = fsgym.compare("wine", {"mine": lambda env: 3}, splits=1, references=False)
+    assert "must return a policy" in results["error"][0]
+    lock = __import__("threading").Lock()
+    with pytest.raises(TypeError, match="create models and environments inside the function"):
+        fsgym.compare("wine", {"mine": lambda env: lock}, splits=1)

@@ -1,0 +1,152 @@
+"""Each figure against scikit-learn's own function or an independent computation; what is not defined is NaN."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as reference
+from sklearn.calibration import calibration_curve
+from sklearn.preprocessing import OneHotEncoder
+
+from fsgym import metrics
+
+EQUAL = 1.0 - np.eye(2)
+
+
+def made_up(n_classes, n=300, seed=0):
+    """True classes, of which later ones are rarer, answers and probabilities with many ties."""
+    rng = np.random.default_rng(seed)
+    y = np.minimum(rng.geometric(0.4, n) - 1, n_classes - 1)
+    scores = rng.normal(size=(n, n_classes)).round(1)
+    scores[np.arange(n), y] += 1.0
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    return y, probabilities.argmax(axis=1), probabilities
+
+
+@pytest.fixture(params=[2, 3, 7], ids="{} classes".format)
+def problem(request):
+    return made_up(request.param)
+
+
+def test_counts_recalls_and_precisions_are_those_of_scikit_learn(problem):
+    y, answers, probabilities = problem
+    n_classes = probabilities.shape[1]
+    confusion = metrics.confusion_counts(y, answers, n_classes)
+    assert confusion.dtype == np.int64
+    np.testing.assert_array_equal(confusion, reference.confusion_matrix(y, answers))
+    np.testing.assert_allclose(
+        metrics.class_recalls(y, answers, n_classes), reference.recall_score(y, answers, average=None)
+    )
+    np.testing.assert_allclose(
+        metrics.class_precisions(y, answers, n_classes), reference.precision_score(y, answers, average=None)
+    )
+    assert metrics.mean_recall(y, answers, n_classes) == pytest.approx(reference.balanced_accuracy_score(y, answers))
+
+
+def test_figures_of_probabilities_are_those_of_scikit_learn(problem):
+    y, _, probabilities = problem
+    n_classes = probabilities.shape[1]
+    if n_classes == 2:
+        auc = reference.roc_auc_score(y, probabilities[:, 1])
+        share = (probabilities[:, 1] * 1024).round() / 1024  # without errors of rounding, so that ties stay ties
+        exact = np.column_stack([1 - share, share])
+        swapped = metrics.area_under_roc(1 - y, exact[:, ::-1])
+        assert metrics.area_under_roc(y, exact) == pytest.approx(swapped, abs=1e-12)
+        assert metrics.brier_score(y, probabilities) == pytest.approx(
+            reference.brier_score_loss(y, probabilities[:, 1]), abs=1e-12
+        )
+    else:
+        auc = reference.roc_auc_score(y, probabilities, multi_class="ovr", average="macro")
+        labels = OneHotEncoder(sparse_output=False).fit_transform(y[:, None])
+        parts = [reference.brier_score_loss(labels[:, k], probabilities[:, k]) for k in range(n_classes)]
+        assert metrics.brier_score(y, probabilities) == pytest.approx(sum(parts), abs=1e-12)
+    assert metrics.area_under_roc(y, probabilities) == pytest.approx(auc, abs=1e-12)
+    assert metrics.mean_log_loss(y, probabilities) == pytest.approx(reference.log_loss(y, probabilities), abs=1e-12)
+    certain = np.eye(n_classes)[(y + 1) % n_classes]
+    assert metrics.mean_log_loss(y, certain) == pytest.approx(-np.log(np.finfo(float).eps), rel=1e-6)
+
+
+def test_the_brier_score_of_several_classes_is_that_of_scikit_learn():
+    y, _, probabilities = made_up(4)
+    try:
+        expected = reference.brier_score_loss(y, probabilities)
+    except ValueError:  # scikit-learn 1.6 has it for two classes only
+        expected = ((probabilities - np.eye(4)[y]) ** 2).sum() / len(y)
+    assert metrics.brier_score(y, probabilities) == pytest.approx(expected, abs=1e-12)
+
+
+def test_calibration_error_agrees_with_the_calibration_curves_of_scikit_learn(problem):
+    y, _, probabilities = problem
+    errors = []
+    for k, share in enumerate(probabilities.T):
+        seen, believed = calibration_curve(y == k, share, n_bins=10, strategy="uniform")
+        edges = np.linspace(0, 1, 11)
+        counts = [((share > low) & (share <= high)).sum() for low, high in zip([-1, *edges[1:-1]], edges[1:])]
+        rows = np.array([count for count in counts if count])
+        errors.append((rows * abs(seen - believed)).sum() / len(y))
+    assert metrics.expected_calibration_error(y, probabilities) == pytest.approx(np.mean(errors), abs=1e-12)
+
+
+def test_calibration_error_detects_too_much_and_too_little_confidence():
+    rng = np.random.default_rng(0)
+    share = rng.beta(1, 3, 20_000)
+    y = (rng.random(20_000) < share).astype(int)
+    error = {
+        power: metrics.expected_calibration_error(y, _two_columns(share**power / (share**power + (1 - share) ** power)))
+        for power in (0.5, 1.0, 2.0)
+    }
+    assert error[1.0] < 0.015
+    assert min(error[0.5], error[2.0]) > 0.07
+    exact = np.repeat([[0.75, 0.25]], 4, axis=0)
+    assert metrics.expected_calibration_error(np.array([0, 0, 0, 1]), exact) == 0
+
+
+def _two_columns(share):
+    return np.column_stack([1 - share, share])
+
+
+def test_figures_of_a_class_without_rows_are_nan():
+    y, answers = np.array([0, 0, 1]), np.array([0, 1, 1])
+    np.testing.assert_array_equal(metrics.class_recalls(y, answers, 3), [0.5, 1, np.nan])
+    np.testing.assert_array_equal(metrics.class_precisions(y, answers, 3), [1, 0.5, np.nan])
+    assert metrics.mean_recall(y, answers, 3) == 0.75
+    probabilities = np.full((3, 3), 1 / 3)
+    assert np.isnan(metrics.area_under_roc(y, probabilities))
+    assert np.isnan(metrics.area_under_roc(np.zeros(3, int), probabilities[:, :2]))
+    assert metrics.mean_log_loss(np.zeros(3, int), probabilities) == pytest.approx(np.log(3))
+    assert metrics.brier_score(y, probabilities) == pytest.approx(2 / 3)
+    assert metrics.confusion_counts(y, answers, 3)[2].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("error_costs", "counts", "expected"),
+    [
+        (EQUAL, (30, 10), ("accuracy",)),
+        (EQUAL, (31, 10), ("accuracy", "balanced_accuracy", "auc")),
+        (EQUAL, (5, 0), ("accuracy", "balanced_accuracy", "auc")),
+        (1 - np.eye(3), (10, 31, 20), ("accuracy", "balanced_accuracy", "auc")),
+        (1 - np.eye(3), (10, 29, 20), ("accuracy",)),
+        ([[0, 1000], [40, 0]], (99, 1), ("loss",)),
+        (1000 * EQUAL, (1, 1), ("loss",)),
+        ([[-1, 1], [1, 0]], (1, 1), ("loss",)),
+    ],
+)
+def test_headline(error_costs, counts, expected):
+    y = np.repeat(np.arange(len(counts)), counts)
+    assert metrics.headline_figures(np.array(error_costs, float), y) == expected
+
+
+@pytest.mark.parametrize(
+    ("error_costs", "counts", "expected"),
+    [
+        ([[0, 1000], [40, 0]], (1, 9), 1),
+        ([[0, 40], [1000, 0]], (9, 1), 0),
+        ([[-990, 40], [20, 0]], (9, 1), 0),  # a miss costs 1010 more than a correct answer
+        (EQUAL, (9, 1), 1),
+        (EQUAL, (1, 9), 0),
+        (EQUAL, (5, 5), 1),
+        (EQUAL, (0, 3), 0),
+        (1 - np.eye(3), (1, 2, 3), None),
+    ],
+)
+def test_the_positive_class_is_the_costlier_one_to_miss_or_the_rarer_one(error_costs, counts, expected):
+    y = np.repeat(np.arange(len(counts)), counts)
+    assert metrics.positive_class(np.array(error_costs, float), y) == expected
