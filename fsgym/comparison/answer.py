@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fsgym.checks import listing
 from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise
@@ -29,18 +29,21 @@ def answer_in_words(ranking: Ranking | None) -> list[str]:
         return [_reference_sentence(ranking, best), *_runner_up(ranking, best), *_flagged(ranking, best)]
     return [
         _best_sentence(ranking, best),
-        *_first_acquisition(ranking, best),
+        *_first_acquisition(best),
         *_noise(ranking, best),
         *_flagged(ranking, best),
     ]
 
 
 def cost_text(ranking: Ranking, value: float) -> str:
-    """A cost with as many decimals as give the best loss three digits, the same in all sentences and tables."""
+    """A cost with as many decimals as give the best loss three digits, the same in all sentences and tables.
+
+    Without error costs, three decimals.
+    """
     best = ranking.best
     scale = abs(best.figures["loss"]) if best is not None else abs(value)
-    if not math.isfinite(scale) or scale == 0:
-        scale = 1.0
+    if not math.isfinite(scale) or scale == 0 or not ranking.has_error_costs:
+        scale = 0.1
     return f"{value:,.{min(max(2 - math.floor(math.log10(scale)), 0), 4)}f}"
 
 
@@ -84,7 +87,7 @@ def _best_sentence(ranking: Ranking, best: Standing) -> str:
         other, role = ranking.best_of(best.method, reference=False, acquires=True), "the second best"
     if ranking.has_error_costs:
         constant = ranking.standing_of(CONSTANT) or ranking.best_of(best.method, acquires=False)
-        parts = [f"{best.title} costs {_cost_of(ranking, best)}{_recalls(best.shares['recall'])}."]
+        parts = [f"{best.title} costs least, {_cost_of(ranking, best)}{_recalls(best.shares['recall'])}."]
         rest = [] if other is None else [f"{role} ({other.title}) costs {cost_text(ranking, other.figures['loss'])}"]
         if constant is not None:
             price = cost_text(ranking, constant.figures["loss"])
@@ -141,8 +144,7 @@ def _cost_of(ranking: Ranking, standing: Standing, parts: bool = True) -> str:
 def _recalls(recall: Mapping[str, float]) -> str:
     if not 0 < len(recall) <= MOST_CLASSES:
         return ""
-    found = [f"{100 * share:.0f} % of {label}" for label, share in recall.items()]
-    return f"; it finds {', '.join(found[:-1])} and {found[-1]}"
+    return f"; it finds {_names_of([f'{100 * share:.0f} % of {label}' for label, share in recall.items()])}"
 
 
 def _needs(ranking: Ranking, standing: Standing, full: bool = False) -> str:
@@ -160,23 +162,23 @@ def _needs(ranking: Ranking, standing: Standing, full: bool = False) -> str:
     return text
 
 
-def _first_acquisition(ranking: Ranking, best: Standing) -> list[str]:
+def _first_acquisition(best: Standing) -> list[str]:
     """What the best method acquires first and for how many cases; what it acquires, if that has no order."""
     first, paid = best.shares["first"], best.shares["first_paid"]
     if first:
         (name, share), *_ = first.items()
         if not paid or name in paid:
-            return [f"It acquires {_most_frequent(first)}."]
-        free = f"It first acquires {name}, which is free, for {share_text(share)}"
+            return [f"{best.title} acquires {_most_frequent(first)}."]
+        free = f"{best.title} first acquires {name}, which is free, for {share_text(share)}"
         return [f"{free}; of what is not free, it acquires {_most_frequent(paid)}."]
     usage = best.shares["usage"]
     if not usage:
         return []
     if best.fixed:
         every = [name for name, share in usage.items() if share >= 0.5]
-        return [f"It acquires the same for every case: {listing(every or list(usage), SHOWN)}."]
+        return [f"{best.title} acquires the same for every case: {_names_of(every or list(usage))}."]
     name, share = next(iter(usage.items()))
-    return [f"It uses {name} most often, for {share_text(share)}."]
+    return [f"{best.title} uses {name} most often, for {share_text(share)}."]
 
 
 def _most_frequent(shares: Mapping[str, float]) -> str:
@@ -200,8 +202,16 @@ def _noise(ranking: Ranking, best: Standing) -> list[str]:
     source = f"{ranking.splits} splits" if ranking.splits >= FEWEST_PAIRS else "test rows"
     if not close:
         return []
-    many = "differences from" if len(close) > 1 else "difference from"
-    return [f"The {many} {listing(close, SHOWN)} {'are' if len(close) > 1 else 'is'} within the noise of the {source}."]
+    difference, verb = ("differences from", "are") if len(close) > 1 else ("difference from", "is")
+    return [f"The {difference} {_names_of(close)} {verb} within the noise of the {source}."]
+
+
+def _names_of(titles: Sequence[str]) -> str:
+    """Names in a sentence: "A, B and C"; the first ones and how many others there are, where there are many."""
+    shown = list(titles if len(titles) <= SHOWN else titles[: SHOWN - 1])
+    others = len(titles) - len(shown)
+    shown += [f"{others} others"] if others else []
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
 
 
 def _flagged(ranking: Ranking, best: Standing) -> list[str]:

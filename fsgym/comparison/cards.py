@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from fsgym.comparison.answer import cost_text
 from fsgym.comparison.ranking import Ranking, Standing
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import settings_text
@@ -45,7 +44,7 @@ def _card(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> 
     beliefs = example["beliefs"]
     changes = [""] * len(example["steps"]) if beliefs is None else beliefs_in_words(beliefs, labels)
     steps = [
-        {"name": step["name"], "values": _values_text(step), "price": step["price"], "belief": change}
+        {"text": _values_text(step), "price": _price_text(step["price"], ranking), "belief": change}
         for step, change in zip(example["steps"], changes)
     ]
     return example | {
@@ -53,6 +52,12 @@ def _card(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> 
         "prior": "" if beliefs is None else _prior_in_words(beliefs, labels),
         "costs": _costs_in_words(example, ranking),
     }
+
+
+def _price_text(price: float, ranking: Ranking) -> str:
+    if not ranking.has_prices:
+        return ""
+    return f"price {price:.4g}" if price else "free"
 
 
 def _values_text(step: dict[str, Any]) -> str:
@@ -101,9 +106,9 @@ def _probability(share: float) -> str:
 
 def _costs_in_words(example: dict[str, Any], ranking: Ranking) -> str:
     """What a case cost: prices, errors, and their sum."""
-    paid, error = f"{example['paid']:.4g}", f"{example['error_cost']:.4g}"
-    if ranking.has_error_costs and ranking.lam == 1:
-        total = f"{example['paid'] + example['error_cost']:.4g}"
-        return f"cost {total}: {paid} for prices, {error} for the error" if example["error_cost"] else f"cost {total}"
-    total = cost_text(ranking, example["cost"])
-    return f"{paid} paid; loss {total}"
+    prices, error, total = (
+        f"{v:.6g}" for v in (example["cost"] - example["error_cost"], example["error_cost"], example["cost"])
+    )
+    text = f"{'cost' if ranking.has_error_costs else 'loss'} {total}"
+    text += f": {prices} for prices, {error} for the error" if example["error_cost"] else ""
+    return text if ranking.lam == 1 or not ranking.has_prices else f"{text}; {example['paid']:.6g} paid"

@@ -155,9 +155,10 @@ def compare(
         lam * spent``). ``usage`` has the share of test rows for which each acquisition was made, as JSON by name;
         those of no row are left out; ``first`` and ``first_paid`` likewise the share for which it was the first
         acquisition, and the first that cost anything (only for methods with an order). ``by_class`` has rows, recall
-        and precision of each class on the test part, as JSON by label. ``seen`` is the share of the test rows that a trained policy was trained on: 0 for methods that
-        are fitted here, NaN if its training rows are unknown. ``error`` gives the reason if the fit of this row failed,
-        ``warning`` the first warning of its fits, or what limits the comparison.
+        and precision of each class on the test part, as JSON by label. ``seen`` is the share of the test rows that a
+        trained policy was trained on: 0 for methods that are fitted here, NaN if its training rows are unknown.
+        ``error`` gives the reason if the fit of this row failed, ``warning`` the first warning of its fits, or what
+        limits the comparison.
 
     Raises
     ------

@@ -13,7 +13,8 @@ from fsgym.rules import Rules
 from fsgym.trajectories import price_orders, revealed_values
 from fsgym.usage import usage_as_json
 
-N_EXAMPLES = 6  # test rows that the report shows of each method
+N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
+FEW_CLASSES = 3  # of each of which a correctly classified row is shown
 
 
 def first_columns(result: Evaluation) -> dict[str, str | None]:
@@ -50,14 +51,31 @@ def _first_paid(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) 
 
 
 def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[dict[str, Any]]:
-    """Test rows at even ranks from the fewest to the most acquisitions, one misclassified row among them if any is."""
+    """Test rows at even ranks from the fewest to the most acquisitions; of few classes, correct ones of each class.
+
+    At least one misclassified row is among them if there is any. Values are those of ``dataset``, in its units; those
+    of ``result`` may be scaled for the model.
+    """
     assert result.trajectories is not None
-    ranked = np.argsort(result.trajectories.lengths, kind="stable")
-    chosen = list(dict.fromkeys(ranked[np.linspace(0, len(ranked) - 1, N_EXAMPLES).astype(int)].tolist()))
-    wrong = np.flatnonzero(result.answers != result.dataset.y)
-    if len(wrong) and not set(chosen) & set(wrong.tolist()):
-        chosen[-1] = int(wrong[0])
-    return [_example(result, dataset, model, i) for i in chosen]
+    lengths = result.trajectories.lengths
+    ranked = np.argsort(lengths, kind="stable")
+    correct = result.answers == result.dataset.y
+    candidates = _evenly_spaced(ranked.tolist(), 4 * N_EXAMPLES)
+    paths = {(*result.trajectories.order[i].tolist(), result.answers[i], correct[i]): i for i in candidates}
+    chosen = _evenly_spaced(list(paths.values()), N_EXAMPLES)  # without cases that differ in their values only
+    wanted = [~correct]
+    if dataset.n_classes <= FEW_CLASSES:
+        wanted += [correct & (result.dataset.y == k) for k in range(dataset.n_classes)]
+    for rows in wanted:
+        others = ranked[rows[ranked]]
+        if len(others) and not rows[chosen].any():
+            chosen.append(int(others[len(others) // 2]))
+    return [_example(result, dataset, model, i) for i in sorted(chosen, key=lambda i: lengths[i])]
+
+
+def _evenly_spaced(rows: list[int], n: int) -> list[int]:
+    """At most ``n`` of the rows, at even distances, the first and the last among them."""
+    return [rows[k] for k in dict.fromkeys(np.linspace(0, len(rows) - 1, n).astype(int).tolist())]
 
 
 def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[str, Any]:

@@ -104,8 +104,10 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     if not chosen:
         return []
     counts = figures.used_counts({n: c["histogram"] for n, c in chosen.items()}, titles, protocol.unit)
-    usages = {n: c["usage"] for n, c in chosen.items()}
-    shares = figures.used_features(usages, protocol.rules.names, titles, protocol.unit)
+    means = np.mean([c["usage"] for c in chosen.values()], axis=0)
+    used = [j for j in np.argsort(-means, kind="stable") if means[j] > 0]
+    usages = {n: c["usage"][used] for n, c in chosen.items()}
+    shares = figures.used_features(usages, [protocol.rules.names[j] for j in used], titles, protocol.unit)
     caption = f"Each method at its settings in the first table; {_pooled(comparison)}"
     return [
         Picture("usage", f"Which {protocol.unit} are used", caption, png_of(shares)),
@@ -212,7 +214,7 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
         pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
         within=_by_method(_mark_best(within, "k", -within["accuracy"]), "k"),
-        limits=list(dict.fromkeys(within["k"])),
+        limits=sorted(within["k"].unique()),
         losses=_mark_best(losses, "lam", losses["loss"]).to_dict("records") if losses["lam"].nunique() > 1 else [],
         examples=[] if ranking is None else cards_of(comparison, ranking),
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),

@@ -85,8 +85,16 @@ def plot_tradeoff(
             label=f"best at lambda {ranking.lam:.4g}",
         )
         _spread(ax, best.figures[chosen.x], settings[chosen.x].max())
-    ax.set_ylabel(f"{chosen.y_label} on the test parts")
-    ax.legend(loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2, borderaxespad=0)
+    broken = settings[settings["admissible"] < 1]
+    if len(broken):
+        dot = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
+        label = "breaks the rules on some rows"
+        ax.plot(broken[chosen.x], broken[chosen.y], "o", label=label, zorder=4, **dot)
+    ax.set_ylabel(chosen.y_label)
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))
+    handles, labels = [handles[k] for k in order], [labels[k] for k in order]
+    ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2, borderaxespad=0)
     return ax
 
 
