@@ -267,14 +267,13 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array, DataFrame, Series or Dataset, as in ``predict``
         acquired : bool (n_samples, n_features)
-            The features whose values may be used. They are those of ``rules_``: a category has one feature per level.
-            A missing value counts as not acquired.
+            The features whose values may be used; a category has one per level. A missing value is not acquired.
 
         Returns
         -------
-        float64 (n_samples, n_classes), columns in the order of ``classes_``
-            None for an agent without a model of the classes (``rcpi``, reinforcement learning). With ``class_weight``
-            or ``sample_weight`` these are the probabilities in the weighted training data.
+        float64 (n_samples, n_classes), columns in the order of ``classes_``, or None
+            None for an agent without a model of the classes (``rcpi``, networks). With ``class_weight`` or
+            ``sample_weight`` these are the probabilities in the weighted training data.
 
         Raises
         ------
@@ -294,13 +293,17 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         return self.columns_.of_features(self._act(self._features(X, missing_columns)).acquired)
 
     def estimate_loss(
-        self, X: Any, y: ArrayLike | None = None, cv: Any = 5, groups: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        cv: Any = 5,
+        groups: ArrayLike | None = None,
+        n_jobs: int | None = None,
     ) -> LossEstimate:
         """Estimate the loss on other data from the same distribution, by cross-validation.
 
         In each fold a copy with the same parameters is fitted from scratch and evaluated on the rows left out. The
-        estimate is not optimistic, since every choice is made inside the folds. It takes as long as these fits. The
-        classifier itself is not changed.
+        estimate is not optimistic, since every choice is made inside the folds. The classifier is not changed.
 
         Parameters
         ----------
@@ -315,12 +318,13 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
             Rows with the same label, such as the visits of one patient, are never on both sides of a fold; without
             ``groups`` the estimate is optimistic for such data. Passed to a splitter. By default the ``row_groups`` of
             a ``Dataset``.
+        n_jobs : int, optional
+            Number of folds at a time, each in a process, as in scikit-learn. The estimate does not depend on it.
 
         Raises
         ------
         ValueError
-            If a class has no training rows in a fold, there are fewer groups than folds, or a splitter puts rows of a
-            group on both sides.
+            If a class has no training rows in a fold, there are fewer groups than folds, or a group is on both sides.
 
         Examples
         --------
@@ -332,7 +336,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         >>> bool(0.1 < estimate.loss < 0.3), bool(estimate.standard_error < 0.03)
         (True, True)
         """
-        return estimate_loss(self, X, y, cv, groups)
+        return estimate_loss(self, X, y, cv, groups, n_jobs)
 
     def save(self, path: str | os.PathLike) -> None:
         """Save policy, rules, class labels, columns and units to a model file (safetensors with a JSON header).

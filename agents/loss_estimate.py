@@ -5,21 +5,32 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.parallel import Parallel, delayed
 
-from fsgym.checks import is_integer
+from agents.inputs import plain_labels
+from fsgym.checks import check_n_jobs, is_integer
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.html import HtmlTable, html_block
-from fsgym.metrics import FIGURE_LABELS
+from fsgym.metrics import (
+    FIGURE_LABELS,
+    MeanInterval,
+    aligned_probabilities,
+    mean_interval,
+    mean_recall,
+    probability_figures,
+)
 from fsgym.row_groups import encode_row_groups, shared_group
+from fsgym.threads import one_thread
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +55,12 @@ class LossEstimate:
         Loss of each row, the mean over the test sets that contain it; NaN if no test set does.
     folds : list of Evaluation
         One per fold.
+    rows : list of int64 (n_test,)
+        Row numbers of the test set of each fold.
+    classes : array (n_classes,)
+        The labels, in the order of the columns of ``probabilities``.
+    row_groups : int64 (n_samples,), or None
+        The group of each row.
     """
 
     loss: float
@@ -54,6 +71,89 @@ class LossEstimate:
     n_features: float
     losses: NDArray[np.float64]
     folds: list[Evaluation]
+    rows: list[NDArray[np.int64]]
+    classes: NDArray
+    row_groups: NDArray[np.int64] | None = None
+
+    @cached_property
+    def predictions(self) -> NDArray:
+        """Predicted label of each row, (n_samples,), by the model of the first test set that contains it.
+
+        None where no test set does; the array is then of Python objects.
+        """
+        codes = np.full(len(self.losses), -1)
+        for rows, answers in zip(self.rows[::-1], self._codes("answers")[::-1]):
+            codes[rows] = answers
+        predicted = self.classes[codes]
+        if (codes < 0).any():
+            predicted = predicted.astype(object)
+            predicted[codes < 0] = None
+        return predicted
+
+    @cached_property
+    def probabilities(self) -> NDArray[np.float64] | None:
+        """Class probabilities of each row, float64 (n_samples, n_classes), the mean over the test sets that contain it.
+
+        NaN where no test set does. None for a classifier without probabilities.
+        """
+        pooled = self._pooled_probabilities
+        if pooled is None:
+            return None
+        total, n_sets, rows = np.zeros((len(self.losses), len(self.classes))), np.zeros(len(self.losses)), self._row_of
+        np.add.at(total, rows, pooled)
+        np.add.at(n_sets, rows, 1)
+        return np.divide(total, n_sets[:, None], out=np.full(total.shape, np.nan), where=n_sets[:, None] > 0)
+
+    @cached_property
+    def interval(self) -> MeanInterval:
+        """``loss`` and its 95 % interval, see ``fsgym.metrics.mean_interval``.
+
+        The rows of one group are dependent, and several predictions of one row. Like ``standard_error``, it does not
+        include the variation between training sets.
+        """
+        units = self._row_of if self.row_groups is None else self.row_groups[self._row_of]
+        return mean_interval(np.concatenate([f.losses for f in self.folds]), units)
+
+    def figures(self) -> dict[str, float]:
+        """The figures in ``Evaluation.FIGURES`` over all rows, by name.
+
+        Balanced accuracy, AUC, log-loss, Brier score and calibration error are those of all predictions together,
+        although models of different folds made them; the others are means over the rows.
+        """
+        y, answers = (np.concatenate(self._codes(name)) for name in ("y", "answers"))
+        pooled = {
+            "balanced_accuracy": mean_recall(y, answers, len(self.classes)),
+            **probability_figures(y, self._pooled_probabilities),
+            "loss_low": self.interval.low,
+            "loss_high": self.interval.high,
+        }
+        n_rows = [len(rows) for rows in self.rows]
+        means = {
+            name: float(np.average([getattr(f, name) for f in self.folds], weights=n_rows))
+            for name in Evaluation.FIGURES
+            if name not in pooled
+        }
+        return {name: (means | pooled)[name] for name in Evaluation.FIGURES}
+
+    @property
+    def _row_of(self) -> NDArray[np.int64]:
+        """The row of each prediction, fold after fold."""
+        return np.concatenate(self.rows)
+
+    @cached_property
+    def _pooled_probabilities(self) -> NDArray[np.float64] | None:
+        """Probabilities of all predictions, fold after fold."""
+        parts = [
+            aligned_probabilities(f.probabilities, f.dataset.classes, self.classes)
+            for f in self.folds
+            if f.probabilities is not None
+        ]
+        return np.concatenate(parts) if len(parts) == len(self.folds) else None
+
+    def _codes(self, name: Literal["y", "answers"]) -> list[NDArray[np.int64]]:
+        """True classes or answers of each fold, as indices into ``classes``."""
+        folds = [(f.dataset.classes, f.dataset.y if name == "y" else f.answers) for f in self.folds]
+        return [np.searchsorted(self.classes, classes)[codes] for classes, codes in folds]
 
     def __repr__(self) -> str:
         return (
@@ -84,9 +184,15 @@ class LabelledRows(NamedTuple):
 
 
 def estimate_loss(
-    classifier: Any, X: Any, y: ArrayLike | None = None, cv: Any = 5, groups: ArrayLike | None = None
+    classifier: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    cv: Any = 5,
+    groups: ArrayLike | None = None,
+    n_jobs: int | None = None,
 ) -> LossEstimate:
     """Estimate the loss of a classifier on other data; see ``BaseAgentClassifier.estimate_loss``."""
+    check_n_jobs(n_jobs)
     if isinstance(X, Dataset):
         if y is not None:
             raise TypeError("y must be left out where X is a Dataset, which has its own labels")
@@ -94,25 +200,24 @@ def estimate_loss(
             groups = X.row_groups
         else:
             X = X.replace(row_groups=encode_row_groups(groups, X.n_samples, "groups"))
-        y = X.classes[X.y]
+        y, classes = X.classes[X.y], X.classes
     elif y is None:
         raise ValueError("y must have the labels of the rows, got None; pass the labels, or a Dataset")
     else:
         X, y = indexable(X, y)
+        classes = np.unique(plain_labels(y))
     rows = LabelledRows(X, y)
     n = len(y)  # type: ignore[arg-type]
-    total, n_evaluations, folds = np.zeros(n), np.zeros(n), []
-    for train, test in _folds(X.X if isinstance(X, Dataset) else X, y, cv, groups):
-        labels = np.asarray(_safe_indexing(y, test))
-        unseen = ~np.isin(labels, np.unique(np.asarray(_safe_indexing(y, train))))
-        if unseen.any():
-            raise ValueError(
-                f"every class needs training rows in all folds, {labels[unseen][0]!s} has none in one of them; "
-                + ("use fewer folds" if groups is None else "use fewer folds, or drop a class that only one group has")
-            )
-        model = clone(classifier).fit(*rows.select(train))
-        folds.append(evaluate(model, *rows.select(test)))
-        np.add.at(total, test, folds[-1].losses)
+    parts = list(_folds(X.X if isinstance(X, Dataset) else X, y, cv, groups))
+    for train, test in parts:
+        _check_classes(y, train, test, groups is not None)
+    folds = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_and_evaluate)(classifier, rows.select(train), rows.select(test)) for train, test in parts
+    )
+    total, n_evaluations = np.zeros(n), np.zeros(n)
+    row_numbers = [np.arange(n)[test] for _, test in parts]
+    for fold, test in zip(folds, row_numbers, strict=True):
+        np.add.at(total, test, fold.losses)
         np.add.at(n_evaluations, test, 1)
     losses, evaluated = np.full(n, np.nan), n_evaluations > 0
     losses[evaluated] = total[evaluated] / n_evaluations[evaluated]
@@ -130,7 +235,27 @@ def estimate_loss(
         mean("n_features"),
         losses,
         folds,
+        row_numbers,
+        classes,
+        None if groups is None else encode_row_groups(groups, n, "groups"),
     )
+
+
+def _check_classes(y: Any, train: NDArray, test: NDArray, grouped: bool) -> None:
+    """ValueError where a class has test rows but no training rows."""
+    labels = np.asarray(_safe_indexing(y, test))
+    unseen = ~np.isin(labels, np.unique(np.asarray(_safe_indexing(y, train))))
+    if unseen.any():
+        advice = "use fewer folds, or drop a class that only one group has" if grouped else "use fewer folds"
+        raise ValueError(
+            f"every class needs training rows in all folds, {labels[unseen][0]!s} has none in one of them; {advice}"
+        )
+
+
+def _fit_and_evaluate(classifier: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> Evaluation:
+    """Fit a copy of the classifier and evaluate it; in one thread, so that results do not depend on ``n_jobs``."""
+    with one_thread():
+        return evaluate(clone(classifier).fit(*train), *test)
 
 
 def _folds(X: Any, y: Any, cv: Any, groups: Any) -> Iterator[tuple[NDArray, NDArray]]:

@@ -2,8 +2,8 @@
 
 Each classifier has ``features_used(X)``, which columns its prediction for each row uses, and ``sparsity_grid(X, y)``,
 settings of its own sparsity parameter from no feature used to (nearly) all. ``path(X, y, settings)`` fits one model per
-setting, by default those of ``sparsity_grid``. Two have neither grid nor path: CEGB takes a price ``lam`` instead, and
-SVM+ uses all features.
+setting, by default those of ``sparsity_grid``. CEGB takes a price ``lam`` instead and has neither grid nor path; the
+panel and the learnt stopping take ``lam`` too, and their ``path`` fits one model per price. SVM+ uses all features.
 
 Methods that use the same columns for every row, and GBFS, are feature selectors of scikit-learn as well:
 ``get_support()``, ``transform(X)``, and the names in ``selected_features_``.
@@ -20,7 +20,10 @@ from baselines.l1_svm import L1SVMClassifier
 from baselines.lasso import LassoPathClassifier
 from baselines.lufe import LUFeClassifier, LUFeCV
 from baselines.mrmr import MRMRClassifier
+from baselines.panel import PanelClassifier
+from baselines.reference import ConstantClassifier, EverythingClassifier
 from baselines.sparse_group_lasso import GroupLassoClassifier, SparseGroupLasso, sgl_lambda_max, sgl_path
+from baselines.stopping import StoppingClassifier
 from baselines.svm_plus import SVMPlusClassifier
 from baselines.uncertain import UncertainExpander, UncertainHIKClassifier, UncertainSGLSelector, intersection_kernel
 
@@ -28,7 +31,9 @@ __all__ = [
     "Booleanizer",
     "CARTClassifier",
     "CEGBClassifier",
+    "ConstantClassifier",
     "DisjunctionClassifier",
+    "EverythingClassifier",
     "ForestSelectionClassifier",
     "GBFSClassifier",
     "GBFSRegressor",
@@ -40,8 +45,10 @@ __all__ = [
     "LUFeClassifier",
     "LassoPathClassifier",
     "MRMRClassifier",
+    "PanelClassifier",
     "SVMPlusClassifier",
     "SparseGroupLasso",
+    "StoppingClassifier",
     "UncertainExpander",
     "UncertainHIKClassifier",
     "UncertainSGLSelector",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context, clone
 from sklearn.svm import SVC
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_up_to, scaled_table, validate_data
@@ -17,6 +19,11 @@ from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
 
 MAX_SCALED_VALUE = 1e30  # squares and sums over a row stay finite, and it is below the largest float32
+
+
+def _has_method(name: str) -> Callable[[Any], bool]:
+    """Condition of ``available_if``: the classifier on the selected features has the method."""
+    return lambda model: hasattr(model._make_classifier(), name)
 
 
 class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
@@ -33,6 +40,7 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
     n_features_in_: int
     classifier_: Any
     scaling_: Scaling
+    class_shares_: NDArray[np.float64]
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
         """Return at most ``n_ranked`` column numbers, best first, without constant columns."""
@@ -85,7 +93,8 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
             model._fit_classifier(Z, codes, model.ranking_)
 
     def _fit_classifier(self, Z: NDArray, codes: NDArray, selected: NDArray[np.int64]) -> None:
-        self.largest_ = int(np.bincount(codes).argmax())
+        self.class_shares_ = np.bincount(codes) / len(codes)
+        self.largest_ = int(self.class_shares_.argmax())
         self.classifier_, self.selected_ = None, selected
         if len(selected):
             with one_blas_thread():
@@ -103,12 +112,47 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
         table = self._validate_table(X)
         if self.classifier_ is None:
             return np.full(len(table), self.classes_[self.largest_])
+        with one_blas_thread():
+            return self.classes_[self.classifier_.predict(self._classifier_inputs(table))]
+
+    def _classifier_inputs(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scaled columns for the classifier; those that it does not read are 0."""
         used = Scaling(self.scaling_.offset[self.selected_], self.scaling_.scale[self.selected_])
         chosen = np.zeros((len(table), self._n_classifier_inputs))
         scaled = apply_scaling(used, table[:, self.selected_])
         chosen[:, self._read_positions] = scaled.clip(-MAX_SCALED_VALUE, MAX_SCALED_VALUE)
+        return chosen
+
+    @available_if(_has_method("decision_function"))
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the classifier's scores: (n_samples,) for two classes, positive for the second; else one per class.
+
+        If no feature was selected, they are the logarithms of the class shares. The predicted class has the largest
+        score: where the votes of the pairwise machines of an ``SVC`` are tied, its score is raised to just above the
+        others.
+        """
+        table = self._validate_table(X)
+        if self.classifier_ is None:
+            shares = np.log(self.class_shares_)
+            scores = shares[1] - shares[0] if len(shares) == 2 else shares
+            return np.tile(scores, (len(table), *[1] * np.ndim(scores)))
+        inputs = self._classifier_inputs(table)
         with one_blas_thread():
-            return self.classes_[self.classifier_.predict(chosen)]
+            scores = np.asarray(self.classifier_.decision_function(inputs), dtype=np.float64)
+            codes = self.classifier_.predict(inputs)
+        if scores.ndim == 2:
+            rows = np.flatnonzero(scores.argmax(axis=1) != codes)
+            scores[rows, codes[rows]] = np.nextafter(scores[rows].max(axis=1), np.inf)
+        return scores
+
+    @available_if(_has_method("predict_proba"))
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the classifier's class probabilities, (n_samples, n_classes); the shares without any feature."""
+        table = self._validate_table(X)
+        if self.classifier_ is None:
+            return np.tile(self.class_shares_, (len(table), 1))
+        with one_blas_thread():
+            return self.classifier_.predict_proba(self._classifier_inputs(table))
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "selected_")

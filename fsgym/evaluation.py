@@ -14,7 +14,7 @@ from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.evaluation_result import Evaluation
-from fsgym.metrics import mean_recall
+from fsgym.metrics import aligned_probabilities, mean_recall
 from fsgym.rules import Rules
 from fsgym.trajectories import EpisodeTable, Trajectories, price_orders
 
@@ -230,33 +230,18 @@ def _probabilities_of(
     labels = getattr(estimator, "classes_", None)
     if given is None or labels is None or not set(np.asarray(labels).tolist()) <= set(dataset.classes.tolist()):
         return None
-    return aligned_probabilities(given, labels, dataset)
-
-
-def aligned_probabilities(
-    probabilities: NDArray[np.float64], labels: ArrayLike, dataset: Dataset
-) -> NDArray[np.float64]:
-    """Probabilities of the classes ``labels`` as a column for each class of the data set, float64.
-
-    A class that is not among the labels has probability 0. Raises ValueError if a row is no distribution.
-    """
-    labels = np.asarray(labels)
-    if probabilities.shape != (dataset.n_samples, len(labels)):
-        raise ValueError(
-            f"predict_proba must return shape {(dataset.n_samples, len(labels))}, got {probabilities.shape}"
-        )
-    totals = probabilities.sum(axis=1)
-    wrong = ~((np.abs(totals - 1) <= TOTAL_TOLERANCE) & (probabilities >= 0).all(axis=1))
+    if given.shape != (dataset.n_samples, len(labels)):
+        raise ValueError(f"predict_proba must return shape {(dataset.n_samples, len(labels))}, got {given.shape}")
+    totals = given.sum(axis=1)
+    wrong = ~((np.abs(totals - 1) <= TOTAL_TOLERANCE) & (given >= 0).all(axis=1))
     if wrong.any():
         raise ValueError(
             "predict_proba must return rows of probabilities with the sum 1, got "
-            f"{brief(probabilities[wrong][0].tolist())}; remove the method if it returns other scores"
+            f"{brief(given[wrong][0].tolist())}; remove the method if it returns other scores"
         )
-    aligned = np.zeros((dataset.n_samples, dataset.n_classes))
-    # Rows in float32 are divided by their sum, others stay as they are.
-    exact = np.abs(totals - 1) < 1e-9
-    aligned[:, codes_of(labels, dataset)] = np.where(exact[:, None], probabilities, probabilities / totals[:, None])
-    return aligned
+    inexact = np.abs(totals - 1) > 1e-9  # such as those in float32
+    given = np.where(inexact[:, None], given / totals[:, None], given)
+    return aligned_probabilities(given, labels, dataset.classes)
 
 
 def codes_of(labels: ArrayLike, dataset: Dataset) -> NDArray[np.int64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 from fsgym import metrics
 from fsgym.dataset import Dataset
 from fsgym.html import HtmlTable, html_block, rules_html
-from fsgym.metrics import FIGURE_LABELS, OTHER_FIGURE_LABELS, MeanInterval
+from fsgym.metrics import ALL_LABELS, FIGURE_LABELS, MeanInterval
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 if TYPE_CHECKING:
     pass
@@ -114,8 +118,16 @@ class Evaluation:
 
     @cached_property
     def cost_per_case(self) -> MeanInterval:
-        """Mean loss and its 95 % interval, in the unit of ``error_costs``; rows of one row group are dependent."""
+        """Mean loss and its 95 % interval, in the unit of ``error_costs``; rows of one row group are dependent.
+
+        Prices and errors together: with ``lam=1``, error costs have the unit of ``costs``, such as money.
+        """
         return metrics.mean_interval(self.losses, self.dataset.row_groups)
+
+    @property
+    def cost_per_1000(self) -> MeanInterval:
+        """``cost_per_case`` times 1,000."""
+        return self.cost_per_case.times(1000.0)
 
     @property
     def loss_low(self) -> float:
@@ -125,16 +137,115 @@ class Evaluation:
     def loss_high(self) -> float:
         return self.cost_per_case.high
 
-    def __repr__(self) -> str:
-        return (
-            f"Evaluation(accuracy {self.accuracy:.3f}, {self.n_features:.2f} features, "
-            f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f})"
+    @property
+    def confusion(self) -> NDArray[np.int64]:
+        """Rows by true class (first axis) and answer (second axis), int64 (n_classes, n_classes)."""
+        return metrics.confusion_counts(self.dataset.y, self.answers, self.dataset.n_classes)
+
+    @property
+    def by_class(self) -> pd.DataFrame:
+        """One line per class: ``class``, its label; ``rows``; ``recall`` and ``precision``, NaN if not defined.
+
+        With two classes, the recalls are sensitivity and specificity, the precisions PPV and NPV; see ``diagnostics``.
+        """
+        import pandas as pd
+
+        y, n_classes = self.dataset.y, self.dataset.n_classes
+        return pd.DataFrame(
+            {
+                "class": self.dataset.classes,
+                "rows": np.bincount(y, minlength=n_classes),
+                "recall": metrics.class_recalls(y, self.answers, n_classes),
+                "precision": metrics.class_precisions(y, self.answers, n_classes),
+            }
         )
+
+    @property
+    def positive_class(self) -> int | None:
+        """The code of the class that the sensitivity is about, see ``fsgym.metrics.positive_class``."""
+        return metrics.positive_class(self.rules.error_costs, self.dataset.y)
+
+    @property
+    def diagnostics(self) -> dict[str, float]:
+        """``sensitivity``, ``specificity``, ``ppv`` and ``npv`` for two classes; empty for more classes."""
+        return metrics.diagnostic_figures(self.dataset.y, self.answers, self.positive_class)
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """Names of the figures to decide by, see ``fsgym.metrics.headline_figures``."""
+        return metrics.headline_figures(self.rules.error_costs, self.dataset.y)
+
+    def headline_text(self) -> str:
+        """The figures to decide by in words, as ``cost per case 32.1 (95 % interval 27 to 38.9)``."""
+        figures = {name: getattr(self, name) for name in self.headline}
+        return metrics.headline_in_words(figures, self.cost_per_case)
+
+    def as_json(self) -> dict[str, Any]:
+        """All figures as JSON values, with None where one is not defined.
+
+        Returns
+        -------
+        dict
+            ``dataset``, its name; ``rows``; ``headline``, names of the figures to decide by; ``figures``, those of
+            ``FIGURES`` by name; ``cost_per_case`` and ``cost_per_1000``, each with ``mean``, ``low`` and ``high``;
+            ``classes``, their labels; ``by_class``, a list of ``class``, ``rows``, ``recall`` and ``precision``;
+            ``positive_class``, a label or None, and ``diagnostics``; ``confusion``, rows of the table by true class.
+        """
+        classes = self.dataset.classes.tolist()
+        positive = self.positive_class
+        return {
+            "dataset": self.dataset.name,
+            "rows": self.dataset.n_samples,
+            "headline": list(self.headline),
+            "figures": _without_nan(self.figures()),
+            "cost_per_case": _without_nan(self.cost_per_case._asdict()),
+            "cost_per_1000": _without_nan(self.cost_per_1000._asdict()),
+            "classes": classes,
+            "by_class": [_without_nan(line) for line in self.by_class.to_dict("records")],
+            "positive_class": None if positive is None else classes[positive],
+            "diagnostics": _without_nan(self.diagnostics),
+            "confusion": self.confusion.tolist(),
+        }
+
+    def __repr__(self) -> str:
+        used = f"{self.n_features:.2f} features"
+        if "loss" in self.headline:
+            more = f"mean price paid {self.spent:.4g}, accuracy {self.accuracy:.3f}"
+            return f"Evaluation({self.headline_text()}, {used}, {more})"
+        return f"Evaluation({self.headline_text()}, {used}, sparsity {self.sparsity:.3f}, loss {self.loss:.4f})"
 
     def _repr_html_(self) -> str:
         broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]
-        labels = FIGURE_LABELS | {name: OTHER_FIGURE_LABELS[name] for name in broken}
-        rows = [(label, getattr(self, name)) for name, label in labels.items()]
+        shown = [*FIGURE_LABELS, "loss_low", "loss_high", *metrics.PROBABILITY_FIGURES, *broken]
+        rows = [(ALL_LABELS[name], value) for name in shown if not np.isnan(value := getattr(self, name))]
+        parts: list[str | HtmlTable] = [f"{sentence_case(self.headline_text())}."]
+        if "loss" in self.headline:
+            parts.append(f"Per 1,000 cases: {self.cost_per_1000}.")
+        parts.append(HtmlTable((), rows, len(rows)))
+        table = self.by_class
+        lines = [list(_without_nan(line).values()) for line in table.to_dict("records")]
+        parts.append(HtmlTable(list(table.columns), lines, len(lines)))
+        if self.diagnostics:
+            parts.append(f"{self.diagnostics_text()}.")
         rules = rules_html(self.rules, self.dataset.classes.tolist(), self.dataset.columns)
         title = f"Evaluation on {self.dataset.n_samples:,} rows of {self.dataset.name}"
-        return html_block(title, HtmlTable((), rows, len(rows))) + rules
+        return html_block(title, *parts) + rules
+
+    def diagnostics_text(self) -> str:
+        """Sensitivity, specificity, PPV and NPV in words; "" for more than two classes."""
+        positive = self.positive_class
+        if positive is None:
+            return ""
+        figures = ", ".join(
+            f"{metrics.DIAGNOSTIC_LABELS[name]} {value:.3f}" for name, value in self.diagnostics.items()
+        )
+        return f"{sentence_case(figures)} (positive: {self.dataset.classes[positive]!s})"
+
+
+def _without_nan(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: None if value != value else value for name, value in figures.items()}
+
+
+def sentence_case(text: str) -> str:
+    """The text with a capital letter at its beginning."""
+    return text[:1].upper() + text[1:]

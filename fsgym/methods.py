@@ -5,15 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fsgym.checks import explain_unknown
-from fsgym.extras import EXTRAS, require
+from fsgym.extras import EXTRAS, import_conflict, require
 
-PACKAGES_FOLDER = Path(__file__).resolve().parent.parent  # holds fsgym and the packages that come with it
 OWN_PACKAGES = ("agents", "baselines")
 ENTRY_POINTS = "fsgym.methods"  # the group in which other distributions declare methods
 DEFAULT_METHODS = ("lattice", "rcpi", "l1_svm", "lars", "cart")
@@ -189,6 +186,34 @@ METHODS: dict[str, Method] = {
         False,
         "Yamada, Jitkrittum, Sigal, Xing and Sugiyama (2014)",
         uses="the features whose kernels enter the lasso path first",
+    ),
+    "panel": Method(
+        "Fixed panel",
+        "baselines:PanelClassifier",
+        True,
+        "forward selection; Guyon and Elisseeff (2003)",
+        uses="one set of acquisitions for all cases, selected by validated loss",
+    ),
+    "stopping": Method(
+        "Learnt stopping",
+        "baselines:StoppingClassifier",
+        True,
+        "after Longstaff and Schwartz (2001)",
+        True,
+        "the first acquisitions in the order of the panel, until a learnt rule stops",
+    ),
+    "constant": Method(
+        "Constant answer",
+        "baselines:ConstantClassifier",
+        False,
+        uses="none: the answer of least expected cost",
+    ),
+    "everything": Method(
+        "All features",
+        "baselines:EverythingClassifier",
+        False,
+        "logistic regression; random forest, Breiman (2001)",
+        uses="all features, with a logistic regression or a random forest",
     ),
 }
 
@@ -372,24 +397,3 @@ def methods_table() -> str:
         yes = [("yes" if v else "no") for v in (m.adaptive, m.prices)]
         rows.append(f"| `{name}` | `{cls}` | {yes[0]} | {yes[1]} | {uses} | {m.reference} |")
     return "\n".join(rows) + "\n"
-
-
-def import_conflict(package: str) -> str | None:
-    """An error message if ``import package`` would not import the package that comes with fsgym; None if it would."""
-    try:
-        spec = find_spec(package)
-    except ValueError:  # imported without a spec: a replacement in sys.modules
-        return None
-    if spec is None:
-        return (
-            f"the package {package!r} that comes with fsgym cannot be found; install fsgym again, "
-            "in an environment of its own"
-        )
-    folders = spec.submodule_search_locations or [""]
-    folder = Path(spec.origin).parent if spec.origin else Path(next(iter(folders)))
-    if folder.resolve().parent == PACKAGES_FOLDER:
-        return None
-    return (
-        f"the package {package!r} found at {folder} is not the one that comes with fsgym; run from another folder, "
-        "or install fsgym in an environment of its own"
-    )

@@ -110,7 +110,9 @@ def test_evaluations_show_their_figures_with_labels_and_trajectories_their_lengt
 def test_loss_estimates_show_all_rows_and_each_fold():
     data = Dataset([[0, 5], [1, 5], [0, 6]], [0, 1, 0], name="part")
     folds = [evaluate(lambda o, m, k=k: [2 + k] * len(m), data) for k in (0, 1)]
-    estimate = LossEstimate(0.5, 0.1, 0.5, 0.5, 0.0, 0.0, np.zeros(6), folds)
+    estimate = LossEstimate(
+        0.5, 0.1, 0.5, 0.5, 0.0, 0.0, np.zeros(6), folds, [np.arange(3), np.arange(3, 6)], data.classes
+    )
     assert len(repr(estimate)) < 200
     text = parsed(estimate._repr_html_())[1]
     assert "Loss 0.5000, standard error 0.1000 (cross-validated)" in text

@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agents import BaseAgentClassifier
 from fsgym.methods import METHODS as OWN
-from fsgym.methods import Method, load_class
+from fsgym.methods import REFERENCES, Method, load_class
 from support.estimator_checks import expected_failed_checks
 from support.majority import MajorityClassifier
 from support.method_tables import TABLES, honest_usage, honest_usage_of_columns
@@ -75,7 +75,7 @@ def test_answers_depend_on_used_values_only(name, table):
     for setting in settings_of(model, name, X, y):
         used = honest_usage(clone(model).set_params(**setting).fit(X, y), X, largest=3e38)
         whole.append(used.all())
-    assert not all(whole)
+    assert all(whole) == (name == "everything")
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -121,7 +121,7 @@ def test_sparsity_grid_is_a_handful_of_settings_and_changes_nothing(name):
         model = make_estimator(name)
         before = model.get_params()
         grid = model.sparsity_grid(X, y)
-        assert 4 <= len(grid) <= 12
+        assert 4 <= len(grid) <= 12 or name in REFERENCES
         assert grid == model.sparsity_grid(X, y)
         assert model.get_params() == before
         assert not hasattr(model, "classes_")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn import metrics as reference
 from sklearn.calibration import calibration_curve
 from sklearn.preprocessing import OneHotEncoder
@@ -150,3 +151,65 @@ def test_headline(error_costs, counts, expected):
 def test_the_positive_class_is_the_costlier_one_to_miss_or_the_rarer_one(error_costs, counts, expected):
     y = np.repeat(np.arange(len(counts)), counts)
     assert metrics.positive_class(np.array(error_costs, float), y) == expected
+
+
+# The interval of a mean
+
+
+def simulated_losses(rng, n_groups, miss_share):
+    """Prices and rare misses that cost 1000, of patients with one to seven visits, and the patient of each row."""
+    patient = np.repeat(np.arange(n_groups), rng.choice([1, 1, 2, 3, 4, 7], n_groups))
+    hard = rng.random(n_groups) < 2 * miss_share
+    price = np.clip(
+        np.exp(3.2 + 0.5 * rng.normal(size=n_groups)[patient] + 0.4 * rng.normal(size=len(patient))), 10, 100
+    )
+    return price + 1000.0 * (hard[patient] & (rng.random(len(patient)) < 0.5)), patient
+
+
+@pytest.mark.parametrize(("n_groups", "miss_share"), [(100, 0.1), (200, 0.05), (300, 0.1)])
+def test_intervals_of_skewed_costs_contain_the_mean_in_95_percent_of_samples(n_groups, miss_share):
+    rng = np.random.default_rng(0)
+    prices, _ = simulated_losses(rng, 200_000, 0.0)
+    mean = prices.mean() + 1000 * miss_share
+    contained = {"groups": 0, "rows": 0, "independent rows": 0, "t": 0}
+    for _ in range(400):
+        losses, patient = simulated_losses(rng, n_groups, miss_share)
+        one_per_patient = losses[np.unique(patient, return_index=True)[1]]
+        error = 1.96 * one_per_patient.std(ddof=1) / np.sqrt(n_groups)
+        intervals = {
+            "groups": metrics.mean_interval(losses, patient)[1:],
+            "rows": metrics.mean_interval(losses)[1:],
+            "independent rows": metrics.mean_interval(one_per_patient)[1:],
+            "t": (one_per_patient.mean() - error, one_per_patient.mean() + error),
+        }
+        for name, (low, high) in intervals.items():
+            contained[name] += low <= mean <= high
+    share = {name: count / 400 for name, count in contained.items()}
+    assert 0.925 <= share["groups"] <= 0.985
+    assert 0.925 <= share["independent rows"] <= 0.99
+    assert share["rows"] < share["groups"] - 0.03
+    assert share["t"] <= share["independent rows"]
+
+
+def test_the_interval_of_symmetric_values_is_that_of_the_t_distribution():
+    values = np.concatenate([np.arange(11.0), np.arange(11.0)])
+    expected = stats.t.interval(0.95, 21, loc=5, scale=values.std(ddof=1) / np.sqrt(22))
+    assert metrics.mean_interval(values)[1:] == pytest.approx(expected)
+    assert metrics.mean_interval(values, np.arange(22) * 7) == pytest.approx(metrics.mean_interval(values))
+    doubled = metrics.mean_interval(np.repeat(values, 2), np.repeat(np.arange(22), 2))
+    assert doubled == pytest.approx(metrics.mean_interval(values))  # copies of a row are no new rows
+
+
+def test_intervals_do_not_depend_on_the_unit_or_order_and_are_mirrored():
+    values = np.random.default_rng(0).exponential(size=80)
+    mean, low, high = metrics.mean_interval(values)
+    assert high - mean > mean - low > 0
+    assert metrics.mean_interval(1e6 * values[::-1]) == pytest.approx((1e6 * mean, 1e6 * low, 1e6 * high))
+    assert metrics.mean_interval(-values) == pytest.approx((-mean, -high, -low))
+
+
+def test_intervals_of_constant_or_single_values():
+    assert metrics.mean_interval([2.0, 2.0, 2.0]) == (2, 2, 2)
+    np.testing.assert_array_equal(metrics.mean_interval([2.0]), [2, np.nan, np.nan])
+    np.testing.assert_array_equal(metrics.mean_interval([1.0, 3.0], [5, 5]), [2, np.nan, np.nan])
+    assert metrics.mean_interval([1.0, 3.0]) == pytest.approx((2, 2 - stats.t.ppf(0.975, 1), 2 + stats.t.ppf(0.975, 1)))

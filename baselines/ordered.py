@@ -1,0 +1,192 @@
+"""Shared by the panel and the learnt stopping: rules, models of the prefixes of an order, paths of prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import _fit_context, clone
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from baselines.acquisition_order import follow_order
+from baselines.linear import class_codes, validate_data
+from baselines.subset_models import (
+    SubsetModel,
+    SubsetModels,
+    available_acquisitions,
+    cheapest_answers,
+    spread_to_features,
+)
+from fsgym.rules import Rules
+from fsgym.rules.checks import check_error_costs
+from fsgym.rules.options import OPTIONS
+
+PRICES: list[Any] = [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")]
+
+
+class OrderedAcquisitionsMixin:
+    """An order of acquisitions, with a logistic regression for each prefix; a subclass implements ``_fit_shared``.
+
+    Parameters are those of ``PanelClassifier``.
+    """
+
+    lam: float
+    cv: int
+    random_state: Any
+    n_features_in_: int
+    classes_: NDArray
+    rules_: Rules
+    order_: NDArray[np.int64]
+    models_: list[SubsetModel]
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "lam": [Interval(Real, 0, None, closed="left")],
+        "panel": [None, "array-like"],
+        "groups": [None, "array-like", list],
+        "costs": PRICES,
+        "unrelated_costs": [*PRICES, StrOptions({"forbid"})],
+        "related": [None, "array-like", HasMethods("keys")],
+        "relation": [StrOptions({"any", "all"})],
+        "empty_is_related": ["boolean"],
+        "error_costs": [None, "array-like", HasMethods("keys")],
+        "budget": [None, Interval(Integral, 0, None, closed="left")],
+        "budget_cost": [None, Interval(Real, 0, None, closed="left")],
+        "prerequisites": [None, "array-like", HasMethods("keys")],
+        "missing": [StrOptions({"unavailable", "error"})],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def _fit_shared(self, models: SubsetModels) -> None:
+        """Set ``order_``, ``models_`` and what else follows from the models of sets of acquisitions."""
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit on ``X`` (n_samples, n_features), finite numbers or NaN, and labels ``y`` (n_samples,).
+
+        Raises ValueError or TypeError for a parameter out of range, for options of the rules that do not match the
+        features, for invalid tables, and for fewer than two classes.
+        """
+        self._fit_at_price(X, y, None)
+        return self
+
+    def path(self, X: ArrayLike, y: ArrayLike, lams: Iterable[float]) -> list[Self]:
+        """Fit one copy of this estimator per value of ``lam``, each identical to one fitted separately.
+
+        Sets of acquisitions are fitted and validated once for all values. This estimator itself is not changed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        lams : iterable of float
+
+        Returns
+        -------
+        list of fitted estimators, in the order of ``lams``
+        """
+        copies: list[Any] = [clone(self).set_params(lam=lam) for lam in lams]
+        shared: SubsetModels | None = None
+        for model in copies:
+            model._validate_params()
+            shared = model._fit_at_price(X, y, shared)
+        return copies
+
+    def _fit_at_price(self, X: ArrayLike, y: ArrayLike, shared: SubsetModels | None) -> SubsetModels:
+        """Fit with the models of another price, if there are any; return the models."""
+        table, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
+        self.classes_, codes = class_codes(labels)
+        self.rules_ = self._make_rules(table.shape[1])
+        self._refuse_missing(table)
+        models = SubsetModels(table, codes, self.rules_, self.cv, self.random_state) if shared is None else shared
+        self._fit_shared(models)
+        return models
+
+    def _make_rules(self, n_features: int) -> Rules:
+        options = {option.name: getattr(self, option.name) for option in OPTIONS}
+        options["error_costs"] = check_error_costs(options["error_costs"], self.classes_.tolist())
+        names = None
+        if options["groups"] is None:
+            names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(n_features)])]
+        return Rules(n_features, len(self.classes_), names=names, **options)
+
+    def _refuse_missing(self, table: NDArray[np.float64]) -> None:
+        if self.rules_.missing == "error" and np.isnan(table).any():
+            raise ValueError("X has missing values (NaN), which missing='error' does not allow; use 'unavailable'")
+
+    def _validate_table(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self, "models_")
+        table = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        self._refuse_missing(table)
+        return table
+
+    def _known_after(self, table: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """The values known after the first ``lengths[i]`` acquisitions of the order, of the shape of ``table``."""
+        taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        made = np.zeros((len(table), self.rules_.n_acquisitions), bool)
+        made[:, self.order_] = taken & (np.arange(len(self.order_)) < lengths[:, None])
+        return spread_to_features(self.rules_, made) & ~np.isnan(table)
+
+    def _proba_at(
+        self, table: NDArray[np.float64], known: NDArray[np.bool_], lengths: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Class probabilities of the models of the first ``lengths[i]`` acquisitions, (n_samples, n_classes)."""
+        shares = np.empty((len(table), len(self.classes_)))
+        for k in np.unique(lengths):
+            rows = lengths == k
+            shares[rows] = self.models_[k].proba(table[rows], known[rows])
+        return shares
+
+    def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The number of acquisitions of the order after which each row is answered, unavailable ones included."""
+        raise NotImplementedError
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the class probabilities at the answer, (n_samples, n_classes)."""
+        table = self._validate_table(X)
+        lengths = self._lengths(table)
+        return self._proba_at(table, self._known_after(table, lengths), lengths)
+
+    def predict(self, X: ArrayLike) -> NDArray:
+        """Predict the class of the least expected cost, (n_samples,); ties go to the first class."""
+        answers = cheapest_answers(self.predict_proba(X), self.rules_.error_costs)
+        return self.classes_[answers]
+
+    def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Which columns are acquired for each row, bool (n_samples, n_features); missing values are not."""
+        table = self._validate_table(X)
+        return self._known_after(table, self._lengths(table))
+
+    def probabilities_at(self, X: ArrayLike, acquired: ArrayLike) -> NDArray[np.float64]:
+        """Return class probabilities given only some values, (n_samples, n_classes).
+
+        They are those of the longest prefix of the order of which each acquisition is made, or unavailable for the
+        row. Values acquired beyond it have no effect.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        acquired : bool array of shape (n_samples, n_features), the features whose values are known
+        """
+        table = self._validate_table(X)
+        known = np.asarray(acquired, dtype=bool)
+        if known.shape != table.shape:
+            raise ValueError(f"acquired must have shape {table.shape}, as X, got {known.shape}")
+        known = known & ~np.isnan(table)
+        order = self.order_[: len(self.models_) - 1]
+        open_to_all, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), order)
+        passed = self.rules_.acquisitions_of(known)[:, order] | ~open_to_all
+        lengths = np.logical_and.accumulate(passed, axis=1).sum(axis=1)
+        in_prefix = np.zeros((len(table), self.rules_.n_acquisitions), bool)
+        in_prefix[:, order] = np.arange(len(order)) < lengths[:, None]
+        return self._proba_at(table, known & spread_to_features(self.rules_, in_prefix), lengths)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,119 @@
+"""Multinomial logistic regression with a ridge penalty: one table, several weightings of its rows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax, xlogy
+
+MAX_NEWTON_STEPS = 50
+MAX_HALVINGS = 12  # of a Newton step that does not decrease the objective
+GRADIENT_TOLERANCE = 1e-6  # largest entry of the gradient of the summed log-loss, per unit of total weight
+INTERCEPT_RIDGE = 1e-6  # it bounds the intercepts if a weighting has no row of a class
+MAX_SCORE = 700.0  # exp of larger log-odds overflows
+
+
+def fit_ridge_logistic(
+    Z: NDArray[np.float64], codes: NDArray[np.int64], n_classes: int, weights: NDArray[np.float64], C: float
+) -> NDArray[np.float64]:
+    """Coefficients that minimise the weighted sum of log-losses plus the squared coefficients over ``2 C``.
+
+    Newton's method from zero, with halved steps where the objective would increase. With two classes there is one
+    vector of coefficients, as in scikit-learn's ``LogisticRegression``; with more, one for each class.
+
+    Parameters
+    ----------
+    Z : float64 (n_samples, n_columns), centred and scaled
+    codes : int64 (n_samples,), class codes
+    n_classes : int
+    weights : float64 (n_fits, n_samples), the weights of the rows in each of the fits
+    C : float, inverse strength of the penalty, which leaves the intercepts almost free
+
+    Returns
+    -------
+    float64 (n_fits, n_columns + 1, n_outputs)
+        The last entry of each vector is the intercept; one output with two classes, else ``n_classes``.
+    """
+    A = np.column_stack([Z, np.ones(len(Z))])
+    targets = (codes[:, None] == np.arange(n_classes)).astype(np.float64)
+    targets = targets[:, 1:] if n_classes == 2 else targets
+    ridge = np.full((A.shape[1], 1), 1.0 / C)
+    ridge[-1] = INTERCEPT_RIDGE
+    coefs = np.zeros((len(weights), A.shape[1], targets.shape[1]))
+    limits = GRADIENT_TOLERANCE * np.maximum(weights.sum(axis=1), 1.0)
+    active = np.arange(len(weights))
+    values = _objectives(A, targets, weights, ridge, coefs)
+    for _ in range(MAX_NEWTON_STEPS):
+        shares, w = _shares(A @ coefs[active]), weights[active]
+        gradient = A.T @ (w[:, :, None] * (shares - targets)) + ridge * coefs[active]
+        unfinished = np.abs(gradient).max(axis=(1, 2)) > limits[active]
+        active, shares, w, gradient = (v[unfinished] for v in (active, shares, w, gradient))
+        if not len(active):
+            break
+        flat = gradient.transpose(0, 2, 1).reshape(len(active), -1, 1)
+        steps = np.linalg.solve(_hessians(A, shares, w, ridge), flat)
+        steps = steps.reshape(len(active), -1, A.shape[1]).transpose(0, 2, 1)
+        active = active[_descend(coefs, values, active, steps, (A, targets, weights, ridge))]
+    return coefs
+
+
+def _descend(coefs: NDArray, values: NDArray, active: NDArray, steps: NDArray, problem: tuple) -> NDArray[np.bool_]:
+    """Subtract each step, halved until the objective decreases; return which fits made progress."""
+    A, targets, weights, ridge = problem
+    size, improved = np.ones(len(active)), np.zeros(len(active), dtype=bool)
+    for _ in range(MAX_HALVINGS):
+        rest = np.flatnonzero(~improved)
+        if not len(rest):
+            break
+        fits = active[rest]
+        trial = coefs[fits] - size[rest, None, None] * steps[rest]
+        value = _objectives(A, targets, weights[fits], ridge, trial)
+        better = value < values[fits]
+        coefs[fits[better]], values[fits[better]] = trial[better], value[better]
+        improved[rest[better]] = True
+        size[rest] /= 2.0
+    return improved
+
+
+def _shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of the outputs, of the shape of ``scores`` (..., n_outputs)."""
+    return expit(scores) if scores.shape[-1] == 1 else softmax(scores, axis=-1)
+
+
+def _objectives(A: NDArray, targets: NDArray, weights: NDArray, ridge: NDArray, coefs: NDArray) -> NDArray[np.float64]:
+    scores = A @ coefs
+    if targets.shape[1] == 1:
+        losses = np.logaddexp(0.0, scores[..., 0]) - targets[:, 0] * scores[..., 0]
+    else:
+        top = scores.max(axis=-1)
+        losses = top + np.log(np.exp(scores - top[..., None]).sum(axis=-1)) - (targets * scores).sum(axis=-1)
+    return (weights * losses).sum(axis=1) + 0.5 * (ridge * coefs**2).sum(axis=(1, 2))
+
+
+def _hessians(A: NDArray, shares: NDArray, weights: NDArray, ridge: NDArray) -> NDArray[np.float64]:
+    """Hessians of the objectives, (n_fits, n_outputs * n_columns, n_outputs * n_columns)."""
+    n_fits, _, n_outputs = shares.shape
+    p = A.shape[1]
+    hessians = np.empty((n_fits, n_outputs, p, n_outputs, p))
+    for a in range(n_outputs):
+        for b in range(a, n_outputs):
+            curvature = weights * shares[..., a] * ((a == b) - shares[..., b])
+            block = A.T @ (curvature[:, :, None] * A)
+            hessians[:, a, :, b, :] = block
+            hessians[:, b, :, a, :] = block.transpose(0, 2, 1)
+    hessians = hessians.reshape(n_fits, n_outputs * p, -1)
+    diagonal = np.arange(n_outputs * p)
+    hessians[:, diagonal, diagonal] += np.tile(ridge[:, 0], n_outputs)
+    return hessians
+
+
+def ridge_proba(Z: NDArray[np.float64], coefs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Class probabilities (n_samples, n_classes) from coefficients (n_columns + 1, n_outputs)."""
+    scores = (Z @ coefs[:-1] + coefs[-1]).clip(-MAX_SCORE, MAX_SCORE)
+    shares = _shares(scores)
+    return np.column_stack([expit(-scores[:, 0]), shares]) if shares.shape[1] == 1 else shares
+
+
+def mean_log_loss(shares: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+    """Mean of minus the logarithm of the probability of the true class, in nats; probabilities are at least 1e-15."""
+    return -float(xlogy(1.0, shares[np.arange(len(codes)), codes].clip(1e-15)).mean())

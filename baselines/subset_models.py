@@ -1,0 +1,250 @@
+"""Logistic regressions on sets of acquisitions, with their validated losses; each set is fitted once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from baselines.acquisition_order import follow_order, with_prerequisites
+from baselines.linear import clip_extremes
+from baselines.ridge_logistic import fit_ridge_logistic, mean_log_loss, ridge_proba
+from fsgym.rules import Rules
+from fsgym.scaling import Scaling
+from fsgym.threads import one_blas_thread
+
+C = 1.0  # inverse strength of the ridge penalty on z-scores; 0.1 was worse in our runs, 10 no better
+MAX_SELECTION_ROWS = 5000  # a stratified sample of larger tables is used in the folds
+FIT_OPERATIONS = 1e7  # floating-point operations that take as long as the fixed part of a fit
+NEWTON_STEPS = 8  # of a typical fit
+MAX_Z_SCORE = 1e6  # larger ones, of rows unlike the training rows, are clipped
+
+
+class TableEncoder(NamedTuple):
+    """Columns of a logistic regression: z-scores, 0 where a value is unknown, and indicators of unknown values.
+
+    Attributes
+    ----------
+    scaling : Scaling, of the features to z-scores over the training rows
+    indicated : bool (n_features,), whether a feature is unknown for some training rows and has an indicator
+    """
+
+    scaling: Scaling
+    indicated: NDArray[np.bool_]
+
+    @classmethod
+    def fit(cls, X: NDArray[np.float64], known: NDArray[np.bool_]) -> TableEncoder:
+        scaling = Scaling.standard(clip_extremes(np.where(known, X, np.nan)))
+        return cls(scaling, ~known.all(axis=0))
+
+    def encode(self, X: NDArray, known: NDArray[np.bool_], features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Columns for some features, float64 (n_samples, n_columns), where ``known`` (n_samples, n_features)."""
+        seen = known[:, features]
+        values = clip_extremes(np.where(seen, X[:, features], 0.0))
+        z = (values - self.scaling.offset[features]) * self.scaling.scale[features]
+        indicators = ~seen[:, self.indicated[features]]
+        return np.hstack([np.where(seen, z.clip(-MAX_Z_SCORE, MAX_Z_SCORE), 0.0), indicators])
+
+
+class SubsetModel(NamedTuple):
+    """A fitted logistic regression on the features of some acquisitions.
+
+    Attributes
+    ----------
+    encoder : TableEncoder
+    features : int64 (n_used,), the features that it reads
+    coefs : float64 (n_columns + 1, n_outputs), see ``fit_ridge_logistic``
+    """
+
+    encoder: TableEncoder
+    features: NDArray[np.int64]
+    coefs: NDArray[np.float64]
+
+    def proba(self, X: NDArray, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Class probabilities (n_samples, n_classes) from the values that are ``known``."""
+        return ridge_proba(self.encoder.encode(X, known, self.features), self.coefs)
+
+
+class Assessment(NamedTuple):
+    """Validated figures of a set of acquisitions.
+
+    Attributes
+    ----------
+    error_costs : float64 (n_samples,), the error cost of each row, answered out of fold by least expected cost
+    spent : float64 (n_samples,), the price of each row, in the unit of ``costs``
+    log_loss : float, mean out-of-fold log-loss, in nats
+    """
+
+    error_costs: NDArray[np.float64]
+    spent: NDArray[np.float64]
+    log_loss: float
+
+    def losses(self, lam: float) -> NDArray[np.float64]:
+        """The loss of each row, float64 (n_samples,)."""
+        return self.error_costs + lam * self.spent
+
+
+class SubsetModels:
+    """The models of sets of acquisitions on one training table, with the same folds for all sets.
+
+    Figures do not depend on ``lam``, so that selections at several prices share them.
+
+    Parameters
+    ----------
+    X : float64 (n_samples, n_features), NaN where a value is missing
+    codes : int64 (n_samples,), class codes
+    rules : Rules; their ``lam`` has no effect
+    cv : int, number of folds
+    random_state : seed of the folds
+
+    Attributes
+    ----------
+    codes : int64 (n_selection,), the class codes of the rows in the folds, at most ``MAX_SELECTION_ROWS``
+    fold : int64 (n_selection,), their folds
+    """
+
+    def __init__(
+        self, X: NDArray[np.float64], codes: NDArray[np.int64], rules: Rules, cv: int, random_state: Any
+    ) -> None:
+        self.rules, self.n_classes = rules, rules.n_classes
+        self._X, self._all_codes = X, codes
+        available = available_acquisitions(rules, X)
+        self._patterns, pattern_of = np.unique(available, axis=0, return_inverse=True)
+        self._pattern_of = pattern_of.ravel()
+        reachable = reachable_acquisitions(rules, available)
+        self._reachable = spread_to_features(rules, reachable) & ~np.isnan(X)
+        self.encoder = TableEncoder.fit(X, self._reachable)
+        generator = check_random_state(random_state)
+        self.rows = np.arange(len(X))
+        if len(X) > MAX_SELECTION_ROWS:
+            n_parts = -(-len(X) // MAX_SELECTION_ROWS)
+            self.rows = np.flatnonzero(stratified_folds(codes, self.n_classes, n_parts, generator) == 0)
+        self.codes = codes[self.rows]
+        self.fold = stratified_folds(self.codes, self.n_classes, cv, generator)
+        self._fold_weights = (self.fold != np.arange(self.fold.max() + 1)[:, None]).astype(np.float64)
+        self._assessments: dict[Any, Assessment | None] = {}
+        self._models: dict[Any, SubsetModel] = {}
+
+    def _key(self, order: Sequence[int]) -> Any:
+        """What the model of an order depends on: the set, unless prices or what is legal depend on the order."""
+        return frozenset(order) if self.rules.related is None else tuple(order)
+
+    def operations(self, order: Sequence[int]) -> float:
+        """Estimated number of floating-point operations of ``assess``."""
+        columns = 1 + sum(len(self.rules.groups[j]) for j in order)
+        parameters = columns * (1 if self.n_classes == 2 else self.n_classes)
+        return FIT_OPERATIONS + NEWTON_STEPS * len(self._fold_weights) * len(self.rows) * parameters**2
+
+    def is_legal(self, order: Sequence[int]) -> bool:
+        """Whether a row without missing values may be acquired in this order."""
+        return bool(follow_order(self.rules, np.ones((1, self.rules.n_acquisitions), bool), order)[0].all())
+
+    def assess(self, order: Sequence[int]) -> Assessment | None:
+        """Validated figures of the acquisitions ``order``, a legal order; None if ``price_sets`` refuses their set."""
+        key = self._key(order)
+        if key not in self._assessments:
+            self._assessments[key] = self._assess(order)
+        return self._assessments[key]
+
+    def _assess(self, order: Sequence[int]) -> Assessment | None:
+        taken = self._taken(order)
+        table = np.where(spread_to_features(self.rules, self._patterns), np.float32(0.0), np.float32(np.nan))
+        spent, admissible, _ = self.rules.price_sets(taken, table)
+        if not admissible.all():
+            return None
+        shares = self.out_of_fold(order)
+        errors = self.rules.error_costs[cheapest_answers(shares, self.rules.error_costs), self.codes]
+        return Assessment(errors, spent[self._pattern_of[self.rows]], mean_log_loss(shares, self.codes))
+
+    def out_of_fold(self, order: Sequence[int]) -> NDArray[np.float64]:
+        """Out-of-fold class probabilities for the acquisitions ``order``, float64 (n_selection, n_classes)."""
+        Z, _ = self._encode(order, self.rows)
+        shares = np.empty((len(Z), self.n_classes))
+        with one_blas_thread():
+            for k, coefs in enumerate(fit_ridge_logistic(Z, self.codes, self.n_classes, self._fold_weights, C)):
+                shares[self.fold == k] = ridge_proba(Z[self.fold == k], coefs)
+        return shares
+
+    def model(self, order: Sequence[int]) -> SubsetModel:
+        """The model of the acquisitions ``order``, fitted on all rows."""
+        key = self._key(order)
+        if key not in self._models:
+            Z, features = self._encode(order, np.arange(len(self._X)))
+            with one_blas_thread():
+                coefs = fit_ridge_logistic(Z, self._all_codes, self.n_classes, np.ones((1, len(Z))), C)[0]
+            self._models[key] = SubsetModel(self.encoder, features, coefs)
+        return self._models[key]
+
+    def score_gains(self, order: Sequence[int]) -> NDArray[np.float64]:
+        """Approximate decrease of the mean log-loss by each acquisition after ``order``, in nats, (n_acquisitions,).
+
+        The score statistics of its features one by one, from the out-of-fold residuals.
+        """
+        shares = self.out_of_fold(order)
+        residuals = (self.codes[:, None] == np.arange(self.n_classes)) - shares
+        features = np.arange(self.rules.n_features)
+        Z = self.encoder.encode(self._X[self.rows], self._reachable[self.rows], features)[:, features]
+        information = np.outer((Z**2).mean(axis=0), (shares * (1.0 - shares)).mean(axis=0))
+        slopes = Z.T @ residuals / len(Z)
+        gains = 0.5 * np.divide(slopes**2, information, out=np.zeros_like(slopes), where=information > 0).sum(axis=1)
+        if self.n_classes == 2:
+            gains /= 2.0  # both classes have the same residuals
+        return np.array([gains[list(members)].sum() for members in self.rules.groups])
+
+    def spent_along(self, order: Sequence[int]) -> NDArray[np.float64]:
+        """Prices of the first 0, 1, ... acquisitions, in the unit of ``costs``, (n_selection, n_order + 1)."""
+        return follow_order(self.rules, self._patterns, order)[1][self._pattern_of[self.rows]]
+
+    def _taken(self, order: Sequence[int]) -> NDArray[np.bool_]:
+        """The acquisitions made for each pattern of available ones, bool (n_patterns, n_acquisitions)."""
+        taken = np.zeros(self._patterns.shape, bool)
+        taken[:, [*order]] = follow_order(self.rules, self._patterns, order)[0]
+        return taken
+
+    def _encode(self, order: Sequence[int], rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Columns of training rows for the acquisitions ``order``, and the features they reveal."""
+        features = np.array(sorted(i for j in order for i in self.rules.groups[j]), dtype=np.int64)
+        taken = spread_to_features(self.rules, self._taken(order))
+        known = taken[self._pattern_of[rows]] & ~np.isnan(self._X[rows])
+        return self.encoder.encode(self._X[rows], known, features), features
+
+
+def cheapest_answers(shares: NDArray[np.float64], error_costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The class code of least expected cost for each row of probabilities; ties go to the first class."""
+    return (shares @ error_costs.T).argmin(axis=1)
+
+
+def available_acquisitions(rules: Rules, X: NDArray) -> NDArray[np.bool_]:
+    """Whether each acquisition has a value for each row, bool (n_samples, n_acquisitions)."""
+    return rules.acquisitions_of(~np.isnan(X))
+
+
+def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each acquisition and all that it needs are available, bool (n_samples, n_acquisitions)."""
+    reachable = available.copy()
+    for j in range(rules.n_acquisitions):
+        reachable[:, j] = available[:, with_prerequisites(rules, j)].all(axis=1)
+    return reachable
+
+
+def spread_to_features(rules: Rules, acquisitions: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The features that acquisitions (n_samples, n_acquisitions) reveal, bool (n_samples, n_features)."""
+    features = np.zeros((len(acquisitions), rules.n_features), bool)
+    for j, members in enumerate(rules.groups):
+        features[:, list(members)] = acquisitions[:, [j]]
+    return features
+
+
+def stratified_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state: Any) -> NDArray[np.int64]:
+    """The fold of each row, int64 (n_samples,): each class is spread evenly; at most one fold for two rows."""
+    generator, n_folds = check_random_state(random_state), max(2, min(cv, len(codes) // 2))
+    fold = np.empty(len(codes), dtype=np.int64)
+    first = 0
+    for k in range(n_classes):
+        rows = generator.permutation(np.flatnonzero(codes == k))
+        fold[rows] = (first + np.arange(len(rows))) % n_folds
+        first += len(rows)
+    return fold
