@@ -46,9 +46,10 @@ def show_comparison(results: pd.DataFrame) -> None:
     if results.attrs.get("error_costs"):
         out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
     out.print(_headline(ranking), "")
+    names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
     within = summarise(results).within
-    if not ranking.has_error_costs and within["accuracy"].notna().any():
-        names = {s.method: escape(s.title) for s in ranking.standings}
+    within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
+    if len(within) and not ranking.has_error_costs:
         out.print(_within_table(within, names, ranking.counted), "")
     for sentence in _remarks(ranking):
         out.print(escape(sentence), style="dim")

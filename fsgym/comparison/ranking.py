@@ -172,14 +172,17 @@ def _order(standing: Standing) -> tuple:
 
 def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: str, fixed: bool) -> Standing:
     n_splits = int(rows["split"].nunique())
-    allowed = rows[rows["error"].isna() & (rows["validation_admissible"] == 1.0)]
+    succeeded = rows[rows["error"].isna()]
+    allowed = succeeded[succeeded["validation_admissible"] == 1.0]
+    if allowed.empty and name in REFERENCES:  # shown all the same, with a flag
+        allowed = succeeded
     chosen = best_per_split(allowed, validation_loss(allowed, lam), counted)
     chosen = chosen.assign(acquisition_cost=lam * chosen["spent"])
     chosen = chosen.assign(loss=chosen["error_cost"] + chosen["acquisition_cost"])
     if (chosen["price"] != lam).any():  # the interval is that of the loss at the price of the results
         chosen = chosen.drop(columns=["loss_low", "loss_high"], errors="ignore")
     figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
-    broken = rows[rows["error"].isna() & (rows["validation_admissible"] < 1.0)]["setting"].nunique()
+    broken = succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique()
     flag = _flag(figures, chosen, int(broken))
     shares = {column: _mean_shares(chosen, column) for column in SHARES} | {"recall": _mean_recalls(chosen)}
     return Standing(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)

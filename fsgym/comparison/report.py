@@ -195,6 +195,7 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
     """The report as HTML; names and values of the data are escaped."""
     results, template = comparison.results, template_environment().get_template("report.html.j2")
     within = summary.within.dropna(subset=["accuracy"])
+    within = within[~within["method"].isin(REFERENCES)]
     if ranking is None or ranking.has_error_costs:
         within = within[:0]
     losses = summary.losses.dropna(subset=["loss"])

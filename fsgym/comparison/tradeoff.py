@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 WIDE_RANGE = 8.0  # largest x over that of the best method, from which the axis is logarithmic beyond the latter
 
 
+REFERENCE_LINES = dict(zip(REFERENCES, ((0, (1, 2)), (0, (6, 3))), strict=True))  # dotted, dashed
+
+
 class TradeoffAxes(NamedTuple):
     """Figures on the axes, names in ``Evaluation.FIGURES``, and their labels."""
 
@@ -63,12 +66,12 @@ def plot_tradeoff(
     if settings.empty and not references:
         return None
     ax = figures.plot_curves(settings, shown, chosen.x, chosen.y, chosen.x_label, ax=ax)
-    for standing, line in zip(references, ((0, (1, 2)), (0, (6, 3)))):
+    for standing in references:
         ax.axhline(
             standing.figures[chosen.y],
             color=figures.REFERENCE_COLOUR,
             linewidth=1.2,
-            linestyle=line,
+            linestyle=REFERENCE_LINES[standing.method],
             label=reference_label(ranking, standing),
         )
     best = ranking.best
@@ -94,7 +97,7 @@ def plot_tradeoff(
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))
     handles, labels = [handles[k] for k in order], [labels[k] for k in order]
-    ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=2, borderaxespad=0)
+    ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.19), ncols=2, borderaxespad=0)
     return ax
 
 
@@ -105,7 +108,8 @@ def reference_label(ranking: Ranking, standing: Standing) -> str:
         return f"nothing acquired, always {figures.shorten_name(answer)}" if answer else standing.title
     paid = f"{standing.figures['spent']:.3g} paid"
     used = f"{standing.figures[ranking.counted]:.3g} {ranking.unit}"
-    return f"everything acquired ({paid if ranking.has_prices or ranking.has_error_costs else used})"
+    breaks = ", against the rules" if standing.figures["admissible"] < 1 else ""
+    return f"everything acquired ({paid if ranking.has_prices or ranking.has_error_costs else used}{breaks})"
 
 
 def _spread(ax: Axes, near: float, largest: float) -> None:

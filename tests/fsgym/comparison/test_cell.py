@@ -10,8 +10,6 @@ import pytest
 
 import fsgym
 from agents import LatticeClassifier
-from fsgym.comparison.summary import best_in_words, summarise
-from support.outside import TopFeatures
 
 FIGURES = ["accuracy", "n_features", "loss", "validation_loss", "error", "warning"]
 
@@ -43,17 +41,3 @@ def test_a_path_that_fails_is_the_error_of_each_of_its_prices():
     with pytest.warns(UserWarning, match="2 of 2 fits failed"):
         results = fsgym.compare("wine", {"mine": candidates}, splits=1)
     assert results["error"].tolist() == ["ValueError: no path"] * 2
-
-
-def test_the_best_method_is_named_in_words():
-    results = fsgym.compare("wine", {"top": [TopFeatures(k) for k in (0, 3)], "cart": "cart"}, splits=2)
-    summary = summarise(results)
-    at = summary.losses[summary.losses["lam"] == 0.01].set_index("method")
-    best, next_ = at["loss"].sort_values().index
-    sentence = best_in_words(summary, {"top": "Top", "cart": "CART"})
-    titles = {"top": "Top", "cart": "CART"}
-    assert sentence.startswith(f"At lambda 0.01, {titles[best]} has the lowest loss ({at.loc[best, 'loss']:.3f}): ")
-    assert f" {100 * at.loc[best, 'accuracy']:.1f} % " in sentence
-    assert f"{titles[next_]} is second (loss {at.loc[next_, 'loss']:.3f}): " in sentence
-    breaking_rules = summary._replace(losses=summary.losses.assign(admissible=0.9))
-    assert best_in_words(breaking_rules, titles) == ""
