@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from baselines.selected import SelectedMixin, varying_columns
 
@@ -32,6 +32,8 @@ class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         Number of random orders of the rows; not used with a single block.
     classifier : scikit-learn classifier or None, default=None
         The classifier on the selected features, scaled to [-1, 1]; None is ``SVC()``, with an RBF kernel.
+    class_weight : dict label -> weight, "balanced" or None, default=None
+        Of the default classifier, as in ``SVC``.
     random_state : int, RandomState or None, default=None
         Order of the rows; not used with a single block.
 
@@ -76,6 +78,7 @@ class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         "block": [Interval(Integral, 2, None, closed="left"), None],
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "classifier": [HasMethods(["fit", "predict"]), None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
         "random_state": ["random_state"],
     }
 
@@ -86,12 +89,14 @@ class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         block: int | None = 20,
         n_repeats: int = 3,
         classifier: Any = None,
+        class_weight: Any = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_selected = n_selected
         self.block = block
         self.n_repeats = n_repeats
         self.classifier = classifier
+        self.class_weight = class_weight
         self.random_state = random_state
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:

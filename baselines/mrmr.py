@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from baselines.selected import SelectedMixin, varying_columns
 
@@ -25,6 +25,8 @@ class MRMRClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         Maximum number of quantile bins of a feature; values in the same bin count as equal.
     classifier : scikit-learn classifier or None, default=None
         The classifier on the selected features, scaled to [-1, 1]; None is ``SVC()``, with an RBF kernel.
+    class_weight : dict label -> weight, "balanced" or None, default=None
+        Of the default classifier, as in ``SVC``.
 
     Attributes
     ----------
@@ -63,12 +65,16 @@ class MRMRClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         "n_selected": [Interval(Integral, 0, None, closed="left")],
         "n_bins": [Interval(Integral, 2, 255, closed="both")],
         "classifier": [HasMethods(["fit", "predict"]), None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
-    def __init__(self, n_selected: int = 10, *, n_bins: int = 5, classifier: Any = None) -> None:
+    def __init__(
+        self, n_selected: int = 10, *, n_bins: int = 5, classifier: Any = None, class_weight: Any = None
+    ) -> None:
         self.n_selected = n_selected
         self.n_bins = n_bins
         self.classifier = classifier
+        self.class_weight = class_weight
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
         columns = np.flatnonzero(varying_columns(Z))

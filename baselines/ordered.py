@@ -18,9 +18,10 @@ from baselines.subset_models import (
     SubsetModel,
     SubsetModels,
     available_acquisitions,
-    cheapest_answers,
     spread_to_features,
 )
+from fsgym.answers import cheapest_answers
+from fsgym.grouping import default_names
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.rules.options import OPTIONS
@@ -110,10 +111,7 @@ class OrderedAcquisitionsMixin:
     def _make_rules(self, n_features: int) -> Rules:
         options = {option.name: getattr(self, option.name) for option in OPTIONS}
         options["error_costs"] = check_error_costs(options["error_costs"], self.classes_.tolist())
-        names = None
-        if options["groups"] is None:
-            names = [str(v) for v in getattr(self, "feature_names_in_", [f"x{j}" for j in range(n_features)])]
-        return Rules(n_features, len(self.classes_), names=names, **options)
+        return Rules(n_features, len(self.classes_), names=acquisition_names(self, n_features), **options)
 
     def _refuse_missing(self, table: NDArray[np.float64]) -> None:
         if self.rules_.missing == "error" and np.isnan(table).any():
@@ -174,7 +172,9 @@ class OrderedAcquisitionsMixin:
         acquired : bool array of shape (n_samples, n_features), the features whose values are known
         """
         table = self._validate_table(X)
-        known = np.asarray(acquired, dtype=bool)
+        known = np.asarray(acquired)
+        if known.dtype != bool:
+            raise TypeError(f"acquired must be a mask of booleans, got dtype {known.dtype}")
         if known.shape != table.shape:
             raise ValueError(f"acquired must have shape {table.shape}, as X, got {known.shape}")
         known = known & ~np.isnan(table)
@@ -190,3 +190,10 @@ class OrderedAcquisitionsMixin:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
+
+
+def acquisition_names(estimator: Any, n_features: int) -> list[str] | None:
+    """Names of the acquisitions of a fitted estimator: those of its columns; None if they come in ``groups``."""
+    if estimator.groups is not None:
+        return None
+    return [str(name) for name in getattr(estimator, "feature_names_in_", default_names(n_features))]

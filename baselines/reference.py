@@ -16,9 +16,18 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import class_codes, validate_data
+from baselines.ordered import acquisition_names
 from baselines.path import SettingsPathMixin
 from baselines.ridge_logistic import fit_ridge_logistic, mean_log_loss, ridge_proba
-from baselines.subset_models import TableEncoder, cheapest_answers, stratified_folds
+from baselines.subset_models import (
+    TableEncoder,
+    available_acquisitions,
+    reachable_acquisitions,
+    spread_to_features,
+    stratified_folds,
+)
+from fsgym.answers import cheapest_answers
+from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.threads import one_blas_thread
 
@@ -126,6 +135,8 @@ class ConstantClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
 class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
     """A calibrated classifier that uses every feature of every row and answers by least expected cost.
 
+    It does not use a value whose prerequisite is missing for the row, since it cannot be acquired.
+
     Parameters
     ----------
     classifier : {"logistic", "forest"}, default="logistic"
@@ -134,6 +145,8 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
         logarithms, out of bag, calibrates.
     error_costs : array-like of shape (n_classes, n_classes), or mapping answer -> true class -> cost, default=None
         ``error_costs[prediction, true_class]``, classes in sorted order; 1 for each wrong prediction by default.
+    groups, prerequisites
+        As in ``fsgym.Rules``. Names are those of the columns, or ``x0, x1, ...``.
     random_state : int, RandomState or None, default=None
         Assignment of the rows to folds, or the seed of the forest.
 
@@ -142,6 +155,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     classifier_ : the fitted LogisticRegression or RandomForestClassifier
     setting_ : float or int, its ``C`` or ``min_samples_leaf``
+    rules_ : fsgym.Rules, with the groups, prerequisites and error costs
     error_costs_ : ndarray of shape (n_classes, n_classes), float64
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
@@ -164,12 +178,24 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "classifier": [StrOptions({"logistic", "forest"})],
         "error_costs": [None, "array-like", HasMethods("keys")],
+        "groups": [None, "array-like", list],
+        "prerequisites": [None, "array-like", HasMethods("keys")],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, classifier: str = "logistic", *, error_costs: Any = None, random_state: Any = None) -> None:
+    def __init__(
+        self,
+        classifier: str = "logistic",
+        *,
+        error_costs: Any = None,
+        groups: Any = None,
+        prerequisites: Any = None,
+        random_state: Any = None,
+    ) -> None:
         self.classifier = classifier
         self.error_costs = error_costs
+        self.groups = groups
+        self.prerequisites = prerequisites
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -179,7 +205,10 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
         Raises ValueError for a parameter out of range, for invalid tables and for fewer than two classes.
         """
         table, codes = self._training_table(X, y)
-        known, generator = ~np.isnan(table), check_random_state(self.random_state)
+        names = acquisition_names(self, table.shape[1])
+        options = {"groups": self.groups, "prerequisites": self.prerequisites, "names": names}
+        self.rules_ = Rules(table.shape[1], len(self.classes_), error_costs=self.error_costs_, **options)
+        known, generator = self._obtainable(table), check_random_state(self.random_state)
         self._encoder = TableEncoder.fit(table, known)
         Z = self._encoder.encode(table, known, np.arange(table.shape[1]))
         with one_blas_thread():
@@ -192,14 +221,19 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the class probabilities, (n_samples, n_classes)."""
         table = self._validate_table(X)
-        Z = self._encoder.encode(table, ~np.isnan(table), np.arange(table.shape[1]))
+        Z = self._encoder.encode(table, self._obtainable(table), np.arange(table.shape[1]))
         with one_blas_thread():
             shares = self.classifier_.predict_proba(Z)
         return shares if self.classifier == "logistic" else ridge_proba(log_shares(shares), self._calibration)
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Every feature for every row, bool (n_samples, n_features)."""
-        return np.ones(self._validate_table(X).shape, bool)
+        """Every value that can be acquired, bool (n_samples, n_features)."""
+        return self._obtainable(self._validate_table(X))
+
+    def _obtainable(self, table: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """The values that are not missing and of which no prerequisite is, of the shape of ``table``."""
+        reachable = reachable_acquisitions(self.rules_, available_acquisitions(self.rules_, table))
+        return spread_to_features(self.rules_, reachable) & ~np.isnan(table)
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike) -> list[dict[str, Any]]:
         """Return one setting for each classifier."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
 
     n_selected: int
     classifier: Any
+    class_weight: Any = None
     classes_: NDArray
     ranking_: NDArray[np.int64]
     selected_: NDArray[np.int64]
@@ -48,7 +49,21 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
 
     def _make_classifier(self) -> Any:
         """Return an unfitted classifier for the selected columns: the user's, or a support vector machine."""
-        return SVC() if self.classifier is None else clone(self.classifier)
+        if self.classifier is None:
+            return SVC(class_weight=self._code_weights())
+        if self.class_weight is not None:
+            raise ValueError("class_weight must be None where a classifier is given; pass it to that classifier")
+        return clone(self.classifier)
+
+    def _code_weights(self) -> Any:
+        """Return ``class_weight`` with class codes as its keys; raises ValueError for a label that is not a class."""
+        if not isinstance(self.class_weight, Mapping) or not hasattr(self, "classes_"):
+            return self.class_weight
+        labels = self.classes_.tolist()
+        unknown = [label for label in self.class_weight if label not in labels]
+        if unknown:
+            raise ValueError(f"class_weight must have labels of y as its keys, got {unknown[0]!r}; they are {labels}")
+        return {labels.index(label): weight for label, weight in self.class_weight.items()}
 
     def _columns_read(self, classifier: Any, selected: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the columns among ``selected`` that the fitted classifier reads."""

@@ -12,7 +12,8 @@ from baselines.acquisition_order import follow_order
 from baselines.forward_selection import extend_order, select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.stopping_rule import StoppingRule, belief_inputs, learn_stopping
-from baselines.subset_models import SubsetModels, available_acquisitions, cheapest_answers
+from baselines.subset_models import SubsetModels, available_acquisitions
+from fsgym.answers import cheapest_answers
 from fsgym.trajectories import Trajectories
 
 EXTRA_STEPS = 4  # of the selection beyond its end; those later acquisitions may be worth their price for some rows
@@ -133,10 +134,11 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         table = self._validate_table(X)
         lengths = self._lengths(table)
         known = self._known_after(table, lengths)
-        answers = cheapest_answers(self._proba_at(table, known, lengths), self.rules_.error_costs)
+        shares = self._proba_at(table, known, lengths)
+        answers = cheapest_answers(shares, self.rules_.error_costs)
         taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
         taken &= np.arange(len(self.order_)) < lengths[:, None]
         order = np.full((len(table), int(taken.sum(axis=1).max(initial=0))), -1, np.int32)
         row, position = np.nonzero(taken)
         order[row, (taken.cumsum(axis=1) - 1)[row, position]] = self.order_[position]
-        return Trajectories(order, known, answers, np.zeros(len(table), bool))
+        return Trajectories(order, known, answers, np.zeros(len(table), bool), probabilities=shares)

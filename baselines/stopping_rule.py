@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.subset_models import SubsetModels, cheapest_answers
+from baselines.subset_models import SubsetModels
+from fsgym.answers import cheapest_answers
 
 MAX_KNOTS = 7  # of each piecewise linear function
 RIDGE = 1.0  # penalty on its squared slopes, against a sum over rows

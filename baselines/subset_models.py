@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from baselines.acquisition_order import follow_order, with_prerequisites
 from baselines.linear import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_log_loss, ridge_proba
+from fsgym.answers import cheapest_answers
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
@@ -210,11 +211,6 @@ class SubsetModels:
         taken = spread_to_features(self.rules, self._taken(order))
         known = taken[self._pattern_of[rows]] & ~np.isnan(self._X[rows])
         return self.encoder.encode(self._X[rows], known, features), features
-
-
-def cheapest_answers(shares: NDArray[np.float64], error_costs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The class code of least expected cost for each row of probabilities; ties go to the first class."""
-    return (shares @ error_costs.T).argmin(axis=1)
 
 
 def available_acquisitions(rules: Rules, X: NDArray) -> NDArray[np.bool_]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fsgym.datasets import list_datasets, load_costs, load_dataset
     from fsgym.description import describe
     from fsgym.env_checker import check_vector_env
+    from fsgym.ranking import leaderboard
 
 __version__ = version("fsgym")
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "compare",
     "describe",
     "evaluate",
+    "leaderboard",
     "list_datasets",
     "load_costs",
     "load_dataset",
@@ -51,6 +53,7 @@ _LATER = {
     "check_vector_env": "fsgym.env_checker",
     "compare": "fsgym.comparison",
     "describe": "fsgym.description",
+    "leaderboard": "fsgym.ranking",
     "summarise": "fsgym.comparison",
     "list_datasets": "fsgym.datasets",
     "load_costs": "fsgym.datasets",

@@ -20,7 +20,7 @@ from fsgym.checks import (
     encode_labels,
 )
 from fsgym.columns import Columns
-from fsgym.grouping import resolve_groups
+from fsgym.grouping import check_columns, resolve_groups
 from fsgym.html import dataset_html
 from fsgym.origin import RowOrigin, SelectedRows, table_fingerprint
 from fsgym.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
@@ -28,21 +28,6 @@ from fsgym.scaling import Scaling
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def check_columns(columns: Columns | None, feature_names: tuple[str, ...]) -> Columns:
-    """The columns of the features; ValueError where they have other names."""
-    if columns is None:
-        return Columns.of_numbers(feature_names)
-    if not isinstance(columns, Columns):
-        raise TypeError(f"columns must be a fsgym.columns.Columns, got {type(columns).__name__}")
-    if columns.feature_names != feature_names:
-        wrong = next((n for n in feature_names if n not in columns.feature_names), len(feature_names))
-        raise ValueError(
-            f"columns must have the {len(feature_names)} features of X in their order, got {columns.n_features} "
-            f"(first difference: {wrong!r})"
-        )
-    return columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -285,6 +270,13 @@ class Dataset:
     def to_frame(self) -> pd.DataFrame:
         """The table that the features encode: one column per column, with levels as text and None for missing ones."""
         return self.columns.decode(self.X)
+
+    def with_values(self, X: NDArray[np.float32]) -> Dataset:
+        """The same rows with some of their values, (n_samples, n_features), changed, such as hidden ones as NaN."""
+        if X is self.X:
+            return self
+        source = self._selected or SelectedRows(self, np.arange(self.n_samples))
+        return self.replace(X=X, bounds=self.bounds)._with_origin(source)
 
     def rows(self, index: ArrayLike) -> Dataset:
         """The data set of some rows (indices or a bool mask); classes and bounds stay the same.

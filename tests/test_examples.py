@@ -38,6 +38,14 @@ def test_maskable_ppo(capsys):
     assert result.loss < 0.3  # without acquiring anything: 0.6
 
 
+def test_my_policy(capsys):
+    table = main_of("my_policy.py")()
+    assert "rank" in capsys.readouterr().out
+    own = table[table["mine"]].iloc[0]
+    assert own["illegal"] == 0
+    assert own["loss"] < 0.15  # of the decision tree
+
+
 def test_train_rcpi(tmp_path, capsys):
     results = main_of("train_rcpi.py")(log=str(tmp_path), n_iterations=2, progress_bar=False)
     assert capsys.readouterr().out.count("Evaluation(") == len(VARIANTS) == len(results)

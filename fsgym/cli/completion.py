@@ -1,4 +1,4 @@
-"""Completion of arguments with the tab key: names of data sets, methods and agents."""
+"""Completion of arguments with the tab key: names of data sets, methods, agents and environments."""
 
 from __future__ import annotations
 
@@ -39,3 +39,10 @@ def complete_methods(incomplete: str) -> list[str]:
 def complete_agent(incomplete: str) -> list[str]:
     """Names of agents that begin with the text."""
     return [name for name in agent_names() if name.startswith(incomplete)]
+
+
+def complete_variant(incomplete: str) -> list[str]:
+    """Ids of this project's environments that begin with the text."""
+    from fsgym.registration import VARIANTS
+
+    return [name for name in VARIANTS if name.startswith(incomplete)]

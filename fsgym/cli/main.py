@@ -19,6 +19,7 @@ from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.completion import complete_methods
 from fsgym.cli.description import describe_table
+from fsgym.cli.leaderboard import show_leaderboard
 from fsgym.cli.options import comma_separated
 from fsgym.cli.prediction import predict
 from fsgym.cli.terminal import console, say, show_comparison
@@ -64,7 +65,7 @@ def compare(
     references: Annotated[
         bool,
         typer.Option(help="Whether to add the two ends: one answer with nothing acquired, and everything acquired."),
-    ] = False,
+    ] = True,
     splits: Annotated[int, typer.Option(help="Number of random splits into training and test part.")] = 5,
     train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
     lam: Annotated[
@@ -198,6 +199,7 @@ app.command()(cli_models.train)
 app.command()(cli_models.evaluate)
 app.command()(predict)
 app.command("describe")(describe_table)
+app.command("leaderboard")(show_leaderboard)
 
 
 @app.command()

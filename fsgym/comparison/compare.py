@@ -54,7 +54,7 @@ def compare(
     methods: str | Sequence[str] | Mapping[str, Any] = DEFAULT_METHODS,
     *,
     panels: Mapping[str, Sequence[str]] | Sequence[str] | None = None,
-    references: bool = False,
+    references: bool = True,
     splits: int = 5,
     train_share: float = 0.5,
     row_groups: ArrayLike | str | None = None,
@@ -94,7 +94,7 @@ def compare(
     panels : list of acquisitions, or mapping name -> list, optional
         Fixed sets of acquisitions of your own, by name, such as ``["crp", "ecg"]``: each is compared as
         ``PanelClassifier`` with these acquisitions for every row.
-    references : bool, default False
+    references : bool, default True
         Whether to add the two reference points: the answer of least expected cost with nothing acquired
         (``constant``), and everything acquired (``everything``).
     splits : int, default 5

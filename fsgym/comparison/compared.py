@@ -105,7 +105,7 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
         params: list[dict[str, Any]] = targets or [{"lam": v} for v in protocol.sweep]
         candidates = [cls(**method.preset, **(options | p)) for p in params]
     else:
-        preset = dict(method.preset) | {k: v for k, v in options.items() if k == "error_costs"}
+        preset = dict(method.preset) | {k: v for k, v in options.items() if k == "error_costs" or key in REFERENCES}
         params = _sparsity_grid(cls(**preset), protocol)
         candidates = [cls(**(preset | p)) for p in params]
     return _compared_method(name, method.title if name == key else name, candidates, params, protocol)

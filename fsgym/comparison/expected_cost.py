@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from fsgym.answers import cheapest_answers
+
 N_FOLDS = 5  # of the calibration
 
 
@@ -27,8 +29,10 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
 
     Class probabilities are those of ``predict_proba``, if the classifier has it and no ``class_weight``, with which
     they would not be those of the data. Otherwise they are calibrated with a sigmoid (Platt, 2000) on decision values
-    for held-out rows of stratified folds; for more than two classes, one class against the rest. The features used are
-    those of the classifier, fitted on all rows.
+    for held-out rows of stratified folds; for more than two classes, one class against the rest. A classifier with a
+    parameter ``class_weight`` and without ``predict_proba``, such as a support vector machine, is trained with the mean
+    cost of its errors as the weight of each class, so that its scores differ where the answer changes; the calibration
+    is unweighted. The features used are those of the classifier, fitted on all rows.
 
     Parameters
     ----------
@@ -74,7 +78,22 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
                 "class has a single training row; use more rows, or leave this method out"
             )
         folds = StratifiedKFold(min(N_FOLDS, rows), shuffle=True, random_state=0)
-        return CalibratedClassifierCV(clone(self.estimator), method="sigmoid", cv=folds, ensemble=False).fit(X, y)
+        weighted = self._weighted_by_costs(np.unique(y))
+        return CalibratedClassifierCV(weighted, method="sigmoid", cv=folds, ensemble=False).fit(X, y)
+
+    def _weighted_by_costs(self, labels: NDArray) -> Any:
+        """A clone of the classifier, with the mean cost of errors as its ``class_weight`` if that is None."""
+        estimator, costs = clone(self.estimator), np.asarray(self.error_costs, np.float64)
+        parameters = estimator.get_params()
+        name = next((k for k in ("class_weight", "estimator__class_weight") if k in parameters), None)
+        own_classifier = any(parameters.get(k) is not None for k in ("classifier", "estimator__classifier"))
+        if name is None or parameters[name] is not None or own_classifier:
+            return estimator
+        regret = costs - costs.min(axis=0)
+        weights = regret.sum(axis=0) / (len(costs) - 1)
+        weights = np.maximum(weights / weights.max(initial=0.0), 1e-3) if weights.any() else np.ones(len(costs))
+        known = [label for label in self.classes if label in labels]
+        return estimator.set_params(**{name: {k: w for k, w in zip(self.classes, weights.tolist()) if k in known}})
 
     def predict_proba(self, X: NDArray) -> NDArray[np.float64]:
         """The class probabilities (n_samples, n_classes); 0 for a class without training rows."""
@@ -89,8 +108,3 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
         """The features that the classifier uses, bool (n_samples, n_features)."""
         return self.estimator_.features_used(X)
-
-
-def cheapest_answers(shares: NDArray[np.float64], error_costs: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The answer of least expected cost for class probabilities (n_samples, n_classes), int64 (n_samples,)."""
-    return (shares @ error_costs.T).argmin(axis=1)

@@ -14,6 +14,7 @@ import numpy as np
 from fsgym.dataset import Dataset
 from fsgym.row_groups import split_by_groups
 from fsgym.rules import Rules
+from fsgym.rules.availability import without_unobtainable
 from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import RuleOptionsButLam
 from fsgym.usage import acquires_features
@@ -129,6 +130,7 @@ def make_protocol(
     unpriced = Rules.for_dataset(dataset, lam=0.0, **options)
     sweep, reported = prices_of(lam, unpriced, options.get("error_costs") is not None)
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
+    dataset = dataset.with_values(without_unobtainable(rules, dataset.X))
     pairs = tuple((name, v) for name, given in targets.items() for v in _numbers(given, name))
     protocol = Protocol(dataset, rules, int(splits), train_share, int(seed), sweep, reported, pairs)
     for split in range(1 if dataset.row_groups is None else protocol.splits):  # groups may fit one seed only
