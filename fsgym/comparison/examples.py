@@ -116,13 +116,12 @@ def _beliefs(model: Any, result: Evaluation, order: NDArray[np.int32], i: int) -
     probabilities_at = getattr(model, "probabilities_at", None)
     if not callable(probabilities_at):
         return None
-    row = result.dataset.X[i : i + 1]  # as the model takes it
-    acquired = np.zeros((len(order) + 1, row.shape[1]), dtype=bool)
+    acquired = np.zeros((len(order) + 1, result.dataset.n_features), dtype=bool)
     for step, j in enumerate(order.tolist()):
         acquired[step + 1 :, list(result.rules.groups[j])] = True
-    # Unavailable values cannot be acquired with their group.
-    X = np.repeat(row, len(acquired), axis=0)
-    probabilities: Any = probabilities_at(X, acquired & ~np.isnan(X))
+    rows = result.dataset.rows(np.full(len(acquired), i))
+    labelled = callable(getattr(model, "labelled_dataset", None))  # takes columns by name
+    probabilities: Any = probabilities_at(rows if labelled else rows.X, acquired & ~np.isnan(rows.X))
     return None if probabilities is None else np.asarray(probabilities, float).round(6).tolist()
 
 
