@@ -212,7 +212,7 @@ def estimate_loss(
     for train, test in parts:
         _check_classes(y, train, test, groups is not None)
     folds = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_evaluate)(classifier, rows.select(train), rows.select(test)) for train, test in parts
+        delayed(_evaluate_fold)(classifier, rows.select(train), rows.select(test)) for train, test in parts
     )
     total, n_evaluations = np.zeros(n), np.zeros(n)
     row_numbers = [np.arange(n)[test] for _, test in parts]
@@ -252,7 +252,7 @@ def _check_classes(y: Any, train: NDArray, test: NDArray, grouped: bool) -> None
         )
 
 
-def _fit_and_evaluate(classifier: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> Evaluation:
+def _evaluate_fold(classifier: Any, train: tuple[Any, Any], test: tuple[Any, Any]) -> Evaluation:
     """Fit a copy of the classifier and evaluate it; in one thread, so that results do not depend on ``n_jobs``."""
     with one_thread():
         return evaluate(clone(classifier).fit(*train), *test)

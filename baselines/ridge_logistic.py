@@ -92,16 +92,17 @@ def _objectives(A: NDArray, targets: NDArray, weights: NDArray, ridge: NDArray, 
 
 def _hessians(A: NDArray, shares: NDArray, weights: NDArray, ridge: NDArray) -> NDArray[np.float64]:
     """Hessians of the objectives, (n_fits, n_outputs * n_columns, n_outputs * n_columns)."""
-    n_fits, _, n_outputs = shares.shape
+    n_fits, n_samples, n_outputs = shares.shape
     p = A.shape[1]
-    hessians = np.empty((n_fits, n_outputs, p, n_outputs, p))
-    for a in range(n_outputs):
-        for b in range(a, n_outputs):
-            curvature = weights * shares[..., a] * ((a == b) - shares[..., b])
-            block = A.T @ (curvature[:, :, None] * A)
-            hessians[:, a, :, b, :] = block
-            hessians[:, b, :, a, :] = block.transpose(0, 2, 1)
-    hessians = hessians.reshape(n_fits, n_outputs * p, -1)
+    if n_outputs == 1:
+        curvature = weights * shares[..., 0] * (1.0 - shares[..., 0])
+        hessians = A.T @ (curvature[:, :, None] * A)
+    else:  # of the log of the sum of exponentials: diag(shares) - shares shares', for each pair of columns
+        products = (shares[..., None] * A[:, None, :]).reshape(n_fits, n_samples, -1)
+        hessians = -products.transpose(0, 2, 1) @ (weights[:, :, None] * products)
+        for k in range(n_outputs):
+            block = slice(k * p, (k + 1) * p)
+            hessians[:, block, block] += A.T @ ((weights * shares[..., k])[:, :, None] * A)
     diagonal = np.arange(n_outputs * p)
     hessians[:, diagonal, diagonal] += np.tile(ridge[:, 0], n_outputs)
     return hessians

@@ -118,15 +118,17 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
         self.models_ = [models.model(order[:k]) for k in range(len(order) + 1)]
 
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
-        lengths, open_rows = np.zeros(len(table), np.int64), np.arange(len(table))
-        for k in range(len(self.order_) + 1):
-            rows, length = table[open_rows], np.full(len(open_rows), k)
-            shares = self.models_[k].proba(rows, self._known_after(rows, length))
-            stops = self.rule_.stops(k, belief_inputs(shares, self.rules_.error_costs))
-            lengths[open_rows[stops]] = k
-            open_rows = open_rows[~stops]
-            if not len(open_rows):
-                break
+        """The number of acquisitions after which each row is answered, with unavailable ones, which are passed over."""
+        lengths = np.full(len(table), len(self.order_))
+        open_next, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
+        unanswered = np.ones(len(table), bool)
+        for k in range(len(self.order_)):
+            deciding = np.flatnonzero(unanswered & open_next[:, k])
+            if len(deciding):
+                rows = table[deciding]
+                shares = self.models_[k].proba(rows, self._known_after(rows, np.full(len(rows), k)))
+                stops = deciding[self.rule_.stops(k, belief_inputs(shares, self.rules_.error_costs))]
+                lengths[stops], unanswered[stops] = k, False
         return lengths
 
     def trajectories(self, X: ArrayLike) -> Trajectories:

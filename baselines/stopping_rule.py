@@ -87,6 +87,7 @@ class PrefixLosses(NamedTuple):
     Attributes
     ----------
     inputs : list of float64 (n_samples, n_inputs), see ``belief_inputs``
+    open_next : bool (n_samples, n_prefixes - 1), whether the next acquisition can be made for the row
     realised : float64 (n_prefixes, n_samples), the loss of each row
     blended : float64 (n_prefixes, n_samples)
         The mean of that and of the loss expected from the class probabilities. It has the same mean if these are
@@ -94,12 +95,13 @@ class PrefixLosses(NamedTuple):
     """
 
     inputs: list[NDArray[np.float64]]
+    open_next: NDArray[np.bool_]
     realised: NDArray[np.float64]
     blended: NDArray[np.float64]
 
     @classmethod
     def of(cls, models: SubsetModels, order: list[int], lam: float) -> PrefixLosses:
-        error_costs, spent = models.rules.error_costs, models.spent_along(order)
+        error_costs, (open_next, spent) = models.rules.error_costs, models.follow(order)
         inputs, realised, expected = [], [], []
         for k in range(len(order) + 1):
             shares = models.out_of_fold(order[:k])
@@ -107,7 +109,7 @@ class PrefixLosses(NamedTuple):
             realised.append(error_costs[cheapest_answers(shares, error_costs), models.codes] + price)
             expected.append((shares @ error_costs.T).min(axis=1) + price)
             inputs.append(belief_inputs(shares, error_costs))
-        return cls(inputs, np.array(realised), (np.array(realised) + np.array(expected)) / 2.0)
+        return cls(inputs, open_next, np.array(realised), (np.array(realised) + np.array(expected)) / 2.0)
 
 
 def learn_stopping(models: SubsetModels, order: list[int], lam: float, panel_length: int) -> StoppingRule:
@@ -115,7 +117,8 @@ def learn_stopping(models: SubsetModels, order: list[int], lam: float, panel_len
 
     From the last prefix to the first, the gain of continuing (the loss of stopping now minus the loss of continuing
     and stopping by the rule of the later prefixes) is regressed on the class probabilities. Probabilities and decisions
-    of each row come from models and regressions fitted on the other folds.
+    of each row come from models and regressions fitted on the other folds. A row whose next acquisition is unavailable
+    continues for free.
 
     Parameters
     ----------
@@ -124,16 +127,19 @@ def learn_stopping(models: SubsetModels, order: list[int], lam: float, panel_len
     lam : float
     panel_length : int, number of acquisitions of the panel, with which the learnt rule is compared
     """
-    inputs, realised, blended = PrefixLosses.of(models, order, lam)
+    inputs, open_next, realised, blended = PrefixLosses.of(models, order, lam)
     value, realised_value = blended[-1], realised[-1]
     gains = []
     for k in range(len(order) - 1, -1, -1):
-        gain = blended[k] - value
-        continues = np.empty(len(gain), bool)
+        gain, decides = blended[k] - value, open_next[:, k]
+        continues = ~decides
         for fold in range(int(models.fold.max()) + 1):
-            out = models.fold == fold
-            continues[out] = PiecewiseLinear.fit(inputs[k][~out], gain[~out]).predict(inputs[k][out]) > 0.0
-        gains.append(PiecewiseLinear.fit(inputs[k], gain))
+            out = (models.fold == fold) & decides
+            others = (models.fold != fold) & decides
+            if out.any() and others.any():
+                continues[out] = PiecewiseLinear.fit(inputs[k][others], gain[others]).predict(inputs[k][out]) > 0.0
+        rows = decides if decides.any() else ~decides
+        gains.append(PiecewiseLinear.fit(inputs[k][rows], gain[rows]))
         value = np.where(continues, value, blended[k])
         realised_value = np.where(continues, realised_value, realised[k])
     means = blended.mean(axis=1)

@@ -195,9 +195,11 @@ class SubsetModels:
             gains /= 2.0  # both classes have the same residuals
         return np.array([gains[list(members)].sum() for members in self.rules.groups])
 
-    def spent_along(self, order: Sequence[int]) -> NDArray[np.float64]:
-        """Prices of the first 0, 1, ... acquisitions, in the unit of ``costs``, (n_selection, n_order + 1)."""
-        return follow_order(self.rules, self._patterns, order)[1][self._pattern_of[self.rows]]
+    def follow(self, order: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """What ``follow_order`` returns for the rows in the folds."""
+        taken, spent = follow_order(self.rules, self._patterns, order)
+        pattern_of = self._pattern_of[self.rows]
+        return taken[pattern_of], spent[pattern_of]
 
     def _taken(self, order: Sequence[int]) -> NDArray[np.bool_]:
         """The acquisitions made for each pattern of available ones, bool (n_patterns, n_acquisitions)."""

@@ -91,8 +91,10 @@ def row_for(entry: Entry, env_id: str) -> dict[str, Any]:
     method = find_method(entry.method)
     cls = load_class(method)
     model = cls(**method.preset, **supported_options(cls, options), **entry.params)
-    params = dict(entry.params) if method.prices or entry.params else chosen_setting(model, env)
     random = "random_state" in model.get_params()
+    if random:
+        model.set_params(random_state=SEEDS[0])
+    params = dict(entry.params) if method.prices or entry.params else chosen_setting(model, env)
     evaluations = []
     for seed in SEEDS if random and method.kind else SEEDS[:1]:
         candidate = clone(model).set_params(**params, **({"random_state": seed} if random else {}))

@@ -168,7 +168,11 @@ class Evaluation:
     @property
     def diagnostics(self) -> dict[str, float]:
         """``sensitivity``, ``specificity``, ``ppv`` and ``npv`` for two classes; empty for more classes."""
-        return metrics.diagnostic_figures(self.dataset.y, self.answers, self.positive_class)
+        return self.diagnostics_of(self.positive_class)
+
+    def diagnostics_of(self, positive: int | None) -> dict[str, float]:
+        """``diagnostics`` with another positive class, an index into ``dataset.classes``."""
+        return metrics.diagnostic_figures(self.dataset.y, self.answers, positive)
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -180,7 +184,7 @@ class Evaluation:
         figures = {name: getattr(self, name) for name in self.headline}
         return metrics.headline_in_words(figures, self.cost_per_case)
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """All figures as JSON values, with None where one is not defined.
 
         Returns

@@ -55,8 +55,17 @@ class MeanInterval(NamedTuple):
         return MeanInterval(self.mean * factor, self.low * factor, self.high * factor)
 
     def __str__(self) -> str:
-        interval = "" if np.isnan(self.low) else f" (95 % interval {self.low:.4g} to {self.high:.4g})"
-        return f"{self.mean:.4g}{interval}"
+        limits = f" (95 % interval {short_number(self.low)} to {short_number(self.high)})"
+        return short_number(self.mean) + ("" if np.isnan(self.low) else limits)
+
+
+def short_number(value: float) -> str:
+    """A number with four digits, and whole numbers from 1,000.
+
+    >>> short_number(32.14159), short_number(20865.3)
+    ('32.14', '20,865')
+    """
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def headline_figures(error_costs: NDArray[np.float64], y: NDArray[np.int64]) -> tuple[str, ...]:
@@ -265,12 +274,15 @@ def probability_figures(y: NDArray[np.int64], probabilities: NDArray[np.float64]
 def mean_interval(values: ArrayLike, row_groups: ArrayLike | None = None) -> MeanInterval:
     """The mean of the values, and its 95 % interval.
 
-    Costs are skewed: an interval from the t distribution is too low where few rows have a large cost. The skewness is
-    removed by the transformation of Hall (1992), with quantiles of the t distribution. In our simulations (prices from
-    10 to 100, misses of 1000, 50 to 1000 rows, with and without groups) it contained the mean in 91 to 98 % of the
-    samples if five or more misses were expected in a sample, the interval of the t distribution in 82 to 95 %. No
-    interval can allow for errors that did not occur: with fewer than three expected misses, it contained the mean in
-    57 to 90 %. Bootstrap intervals (BCa, bootstrap-t) were no better.
+    Costs are skewed: an interval of the t distribution is too low where few rows have a large cost. This is the ABC
+    interval of DiCiccio and Efron (1996, section 4), a bootstrap interval (BCa) without random draws, with quantiles of
+    the t distribution. If a few rows of many have a cost and all others none, it is close to the exact interval of a
+    binomial proportion.
+
+    In our simulations (prices from 10 to 100, misses of 1000, 50 to 1000 rows) it contained the mean in 94 to 96 % of
+    the samples if five or more misses were expected in a sample, the interval of the t distribution in 88 to 95 %; with
+    row groups in 90 to 96 % if five or more groups with misses were expected. No interval can allow for errors that did
+    not occur: with two expected misses or fewer it contained the mean in 50 to 87 % only.
 
     Parameters
     ----------
@@ -286,14 +298,14 @@ def mean_interval(values: ArrayLike, row_groups: ArrayLike | None = None) -> Mea
 
     References
     ----------
-    Hall (1992), On the removal of skewness by transformation, Journal of the Royal Statistical Society B 54.
+    DiCiccio and Efron (1996), Bootstrap confidence intervals, Statistical Science 11.
 
     Examples
     --------
     >>> import numpy as np
     >>> mean, low, high = mean_interval(np.repeat([20.0, 1000.0], [95, 5]))
     >>> round(mean), round(low), round(high)
-    (69, 36, 143)
+    (69, 37, 129)
     """
     from scipy.special import stdtrit
 
@@ -305,19 +317,12 @@ def mean_interval(values: ArrayLike, row_groups: ArrayLike | None = None) -> Mea
     n = len(deviations)
     if n < 2:
         return MeanInterval(mean, np.nan, np.nan)
-    variance = float((deviations**2).mean())
-    if variance == 0.0:
+    squares = float((deviations**2).sum())
+    if squares == 0.0:
         return MeanInterval(mean, mean, mean)
-    error = n * np.sqrt(variance / (n - 1)) / len(values)
-    quantile = stdtrit(n - 1, (1 + LEVEL) / 2)
-    skewness = (deviations**3).mean() / variance**1.5 * np.sqrt(n * (n - 1)) / max(n - 2, 1)
-    limits = mean - error * _inverse_of_hall(np.array([quantile, -quantile]), float(skewness / np.sqrt(n)))
-    return MeanInterval(mean, float(limits[0]), float(limits[1]))
-
-
-def _inverse_of_hall(z: NDArray[np.float64], a: float) -> NDArray[np.float64]:
-    """The t statistic that Hall's transformation maps to ``z``; ``a`` is the skewness over the root of the sample size.
-
-    The transformation is ``t + a t^2 / 3 + a^2 t^3 / 27 + a / 6``.
-    """
-    return z if abs(a) < 1e-6 else 3.0 / a * (np.cbrt(1.0 + a * (z - a / 6.0)) - 1.0)
+    error = np.sqrt(n / (n - 1) * squares) / len(values)
+    acceleration = (deviations**3).sum() / (6.0 * squares**1.5)
+    # For a mean, the corrections of DiCiccio and Efron for bias and curvature are z_0 = acceleration and c_q = 0.
+    shifted = acceleration + stdtrit(n - 1, (1 + LEVEL) / 2) * np.array([-1.0, 1.0])
+    low, high = (mean + error * shifted / (1.0 - acceleration * shifted) ** 2).tolist()
+    return MeanInterval(mean, low, high)

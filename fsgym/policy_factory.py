@@ -33,7 +33,8 @@ def load_factory(reference: str) -> Callable[[Any], Any]:
     factory = getattr(module, name, None)
     if factory is None:
         known = [k for k, v in vars(module).items() if callable(v) and not k.startswith("_")]
-        raise ValueError(f"{source} has no {name!r}{did_you_mean(name, known)} (it is {module.__file__})")
+        place = getattr(module, "__file__", "a built-in module")
+        raise ValueError(f"{source} has no {name!r}{did_you_mean(name, known)} (it is {place})")
     if not callable(factory):
         raise ValueError(f"{reference} must be a function train(env) -> policy, got {brief(factory)}")
     return factory

@@ -73,7 +73,7 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
         * method, params (JSON), seeds, training (its length), version (of fsgym): how a stored row was obtained
 
         ``attrs`` has ``env_id``, ``n_samples`` (test rows), ``note`` (why there are no stored rows; "" if there are)
-        and ``answer``, the result in words.
+        and ``answer``, the result in words. It says so if ``mine`` is known to have test rows among its training rows.
 
     Raises
     ------
@@ -100,15 +100,17 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
     if note and factory is None:
         raise ValueError(f"{note}; give a policy of your own with mine to have a row")
     rows = [{**row, "mine": False} for row in stored]
-    n_samples = make_part(env_id, "test").dataset.n_samples
+    n_samples, caution = make_part(env_id, "test").dataset.n_samples, ""
     if factory is not None:
         name = Path(mine).name if isinstance(mine, str) else getattr(factory, "__name__", type(factory).__name__)
         env = gym.make(env_id, split="train", disable_env_checker=True)
         env.reset(seed=0)
         policy = train_policy(factory, name, env)
         rows.append({"name": name, "mine": True, **row_of([_evaluate_on(env_id, policy, name)])})
+        caution = _caution(policy, env_id)
     table = _ranked(rows)
-    table.attrs = {"env_id": env_id, "n_samples": n_samples, "note": note, "answer": _answer(table, env_id)}
+    answer = _answer(table, env_id) + caution
+    table.attrs = {"env_id": env_id, "n_samples": n_samples, "note": note, "answer": answer}
     return table
 
 
@@ -190,6 +192,17 @@ def _evaluate_on(env_id: str, policy: Any, name: str) -> Evaluation:
         raise ValueError(f"the policy of {name} cannot be evaluated: {error_with_line(error)}") from error
 
 
+def _caution(policy: Any, env_id: str) -> str:
+    """A sentence if the policy is known to be trained on test rows, such as those of ``split="all"``."""
+    from fsgym.comparison.policies import training_origin
+
+    origin = training_origin(policy)
+    seen = None if origin is None else make_part(env_id, "test").dataset.origin.share_in(origin)
+    return (
+        f" It was trained on {100 * seen:.3g} % of the test rows, which makes its figures optimistic." if seen else ""
+    )
+
+
 def _ranked(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """The table of the rows, by rank."""
     import pandas as pd
@@ -224,13 +237,13 @@ def _answer(table: pd.DataFrame, env_id: str) -> str:
     own = table[table["mine"]]
     best = None if stored.empty else stored.iloc[0]
     if own.empty:
-        return (
-            "" if best is None else f"The best stored row of {env_id} is {best['name']}: loss {_loss_in_words(best)}."
-        )
+        named = "" if best is None else f"{best['name']}: loss {_loss_in_words(best)}"
+        return f"The best stored row of {env_id} is {named}." if named else ""
     mine = own.iloc[0]
     begin = f"{mine['name']} has a loss of {_loss_in_words(mine)}"
     if mine["admissible"] < 1:
-        return f"{begin}, but breaks the rules for {1 - mine['admissible']:.0%} of the test rows, so it has no rank."
+        broken = 100 * (1 - mine["admissible"])
+        return f"{begin}, but breaks the rules for {broken:.3g} % of the test rows, so it has no rank."
     if best is None:
         return f"{begin}."
     low, high = -best["difference_high"], -best["difference_low"]

@@ -290,12 +290,12 @@ def probabilities_at_places(
     n_classes : int
     """
     proba = np.empty((len(X), n_classes))
-    _write_probabilities(plan, _row_buffers(plan, n_classes), places, X, proba)
+    _write_state_probabilities(plan, _row_buffers(plan, n_classes), places, X, proba)
     return proba
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_probabilities(p, b, places, X, proba):
+def _write_state_probabilities(p, b, places, X, proba):
     for row in range(len(X)):
         v = places[row]
         for f in range(p.feature_first[v], p.feature_first[v + 1]):

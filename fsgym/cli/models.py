@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,13 +14,16 @@ import typer
 from fsgym.checks import did_you_mean
 from fsgym.cli import options
 from fsgym.cli.completion import agent_names, complete_agent
+from fsgym.cli.evaluation_output import print_evaluations, print_json
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
-from fsgym.metrics import FIGURE_LABELS
 
 if TYPE_CHECKING:
     from fsgym.datasets.folder import LoadedDataset
     from fsgym.evaluation import Evaluation
 
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object with all figures, and nothing else, on standard output.")
+]
 OTHER_PART = {"train": "test", "test": "train"}  # the part that was not used for training
 
 
@@ -83,11 +85,15 @@ def train(
     row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    as_json: JsonOption = False,
     **rules: Any,
 ) -> None:
     """Train an agent that acquires features one by one, and write it to a model file.
 
     The file also says how the data were read, so that evaluate and predict need no such options.
+
+    With --json, one object: model, agent, data, part, lam, seconds, and the evaluations training and held_out (null
+    with --split all), each with the keys that evaluate --json has in evaluation.
 
     Example: fsgym train patients.csv --target died --drop pid -o model.fsgym
     """
@@ -110,9 +116,18 @@ def train(
     seconds = time.perf_counter() - start
     model.training_data_ = DataOrigin.of(data, loaded.dataset, split, reading).to_json()
     model.save(output)
+    results = _evaluate_parts(model, loaded, split, row_groups)
+    if as_json:
+        head = {"model": str(output), "agent": agent, "data": data, "part": split, "lam": model.rules_.lam}
+        parts = {"training": results["training"].to_json(), "held_out": None}
+        if "held out" in results:
+            parts["held_out"] = results["held out"].to_json()
+        print_json(head | {"seconds": seconds} | parts)
+        return
     print(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
     _print_rules(model, "target_cost" if target_cost is not None else "target_features")
-    _print_training(model, loaded, split, row_groups)
+    print_evaluations(results)
+    _print_held_out(results, split)
     place = [] if data_dir is None else ["--data-dir", str(data_dir)]
     print(f"Model: {output}")
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", "Classify rows")):
@@ -164,19 +179,21 @@ def _print_rules(model: Any, target: str) -> None:
         )
 
 
-def _print_training(model: Any, loaded: LoadedDataset, split: str, row_groups: str | None) -> None:
-    """Print figures of the training rows and of those held out, if there are any."""
+def _evaluate_parts(model: Any, loaded: LoadedDataset, split: str, row_groups: str | None) -> dict[str, Evaluation]:
+    """Evaluations of the "training" rows and, if there are any, of those "held out"."""
     from fsgym.datasets.loading import part_index
     from fsgym.evaluation import evaluate as evaluate_model
 
     parts = {"training": split} | ({"held out": OTHER_PART[split]} if split in OTHER_PART else {})
-    results = {
+    return {
         title: evaluate_model(model, loaded.dataset.rows(part_index(loaded, part, row_groups)))
         for title, part in parts.items()
     }
-    _print_figures(results)
+
+
+def _print_held_out(results: dict[str, Evaluation], split: str) -> None:
     optimistic = "the figures of the training rows are optimistic"
-    if split in OTHER_PART:
+    if "held out" in results:
         n = results["held out"].dataset.n_samples
         print(f"Held out are the {n} rows of the {OTHER_PART[split]} part, not used in training; {optimistic}.")
     else:
@@ -216,10 +233,17 @@ def evaluate(
     groups: options.GroupsOption = None,
     missing_columns: options.MissingColumnsOption = "error",
     data_dir: options.DataDirOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Evaluate a model file on a data set, under the rules of its training.
 
     The model file says how to read the data; each option of this command replaces what it says.
+
+    With --json, one object: model, classifier, data, part, lam, remark (whether rows were used in training) and
+    evaluation. An evaluation has: dataset, rows, headline (names of the figures to decide by), figures (by name),
+    cost_per_case and cost_per_1000 (mean, low and high: the 95 % interval), classes, by_class (class, rows, recall,
+    precision), positive_class, diagnostics (sensitivity, specificity, ppv, npv; empty for more than two classes) and
+    confusion (rows by true class, then by answer). What is not defined is null.
 
     Example: fsgym evaluate model.fsgym patients.csv
     """
@@ -238,21 +262,13 @@ def evaluate(
     part = split or labelled.default_split
     rows = part_index(labelled.loaded, part, labelled.reading.row_groups)
     result = evaluate_model(opened.classifier, labelled.loaded.dataset.rows(rows))
+    remark = labelled.caution(rows)
+    if as_json:
+        head = {"model": str(model), "classifier": type(opened.classifier).__name__, "data": data, "part": part}
+        print_json(head | {"lam": result.rules.lam, "remark": remark, "evaluation": result.to_json()})
+        return
     words = _part_in_words(labelled.loaded, part, labelled.reading.row_groups)
     print(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
     _print_rules(opened.classifier, "")
-    _print_figures({"": result})
-    print(labelled.caution(rows))
-
-
-def _print_figures(results: Mapping[str, Evaluation]) -> None:
-    """Print a column of figures for each evaluation."""
-    _print_row("", [*results])
-    for name, label in FIGURE_LABELS.items():
-        _print_row(label, [f"{getattr(result, name):.4f}" for result in results.values()])
-
-
-def _print_row(label: str, cells: Sequence[str]) -> None:
-    line = f"  {label:<20}" + "".join(f"{cell:>10}" for cell in cells)
-    if line.strip():
-        print(line.rstrip())
+    print_evaluations({f"{result.dataset.n_samples:,} rows": result})
+    print(remark)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -214,3 +215,48 @@ def test_scores_that_are_no_probabilities_are_refused(data, scores):
 
     with pytest.raises(ValueError, match="predict_proba must return"):
         evaluate(Unnormalised().fit(X, Y), data)
+
+
+def test_figures_by_class_are_those_of_scikit_learn(data):
+    result = evaluate(script(0, answer=1), Dataset(X[:3], Y[:3]), Rules(3, 2, error_costs=[[0, 9], [2, 0]]))
+    np.testing.assert_array_equal(result.confusion, confusion_matrix(Y[:3], ["yes"] * 3))
+    table = result.by_class
+    assert table["class"].tolist() == ["no", "yes"]
+    assert table["rows"].tolist() == [2, 1]
+    assert table["recall"].tolist() == [0, 1]
+    np.testing.assert_array_equal(table["precision"], [np.nan, 1 / 3])
+    assert result.dataset.classes[result.positive_class] == "yes"
+    assert result.diagnostics == pytest.approx(
+        {"sensitivity": 1, "specificity": 0, "ppv": 1 / 3, "npv": np.nan}, nan_ok=True
+    )
+    assert result.to_json()["by_class"][0] == {"class": "no", "rows": 2, "recall": 0.0, "precision": None}
+    assert result.to_json()["diagnostics"]["npv"] is None
+    assert result.diagnostics_of(0)["sensitivity"] == 0
+
+
+def test_the_repr_begins_with_the_figures_to_decide_by(data):
+    costly = Rules(3, 2, lam=1.0, costs=[1, 2, 4], error_costs=[[0, 1000], [40, 0]])
+    result = evaluate(script(0, answer=1), data, costly)
+    assert result.cost_per_case.mean == result.loss == 21
+    assert result.cost_per_1000.mean == 21_000
+    assert repr(result).startswith(f"Evaluation(cost per case 21 (95 % interval {result.loss_low:.4g} to ")
+    assert "mean price paid 1, accuracy 0.500)" in repr(result)
+    assert "Per 1,000 cases: 21,000 (95 % interval" in result._repr_html_()
+    rare = Dataset(np.tile(X, (2, 1)), ["no"] * 7 + ["yes"])
+    assert repr(evaluate(script(0, answer=1), rare)).startswith(
+        "Evaluation(accuracy 0.125, balanced accuracy 0.500, 1.00 features"
+    )
+    scored = evaluate(ScoredClassifier().fit(X, Y), Dataset([*X, *X[::2]], [*Y, "no", "no"][:6]))
+    assert scored.headline == ("accuracy",)
+    scored = evaluate(ScoredClassifier().fit(X, Y), Dataset([*X, *X[::2] * 3], [*Y, *["no"] * 6]))
+    assert "AUC 1.000" in repr(scored)
+
+
+def test_a_part_without_rows_of_a_class_has_figures(data):
+    part = Dataset(X[::2], ["no", "no"], classes=["no", "yes"])
+    result = evaluate(ScoredClassifier().fit(X, Y), part)
+    assert np.isnan([result.auc, result.by_class["recall"][1]]).all()
+    assert result.log_loss == pytest.approx(-np.log(0.9))
+    assert result.balanced_accuracy == 1
+    assert "AUC" not in result._repr_html_()
+    assert "nan" not in repr(result)

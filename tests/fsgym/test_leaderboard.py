@@ -47,7 +47,7 @@ def own_rows(monkeypatch):
 def test_stored_rows_are_of_the_present_data_and_rules(env_id):
     assert STORED[env_id]["fingerprint"] == ranking.task_fingerprint(env_id)
     rows = STORED[env_id]["rows"]
-    n_samples = gym.make(env_id, split="test").unwrapped.dataset.n_samples
+    n_samples = ranking.make_part(env_id, "test").dataset.n_samples
     assert {"lattice", "rcpi", "maskable_ppo", "dqn", "cart", "panel", "stopping", *REFERENCES} == {
         row["method"] for row in rows
     }
@@ -65,7 +65,7 @@ def test_stored_rows_are_of_the_present_data_and_rules(env_id):
 
 @pytest.mark.parametrize("env_id", VARIANTS)
 def test_the_stored_constant_is_the_answer_of_least_expected_cost(env_id):
-    env, unseen = (gym.make(env_id, split=split).unwrapped for split in ("train", "test"))
+    env, unseen = (ranking.make_part(env_id, split) for split in ("train", "test"))
     answer = (env.rules.error_costs @ np.bincount(env.dataset.y)).argmin()
     losses = env.rules.error_costs[answer, unseen.dataset.y]
     assert stored_row(env_id, "constant")["losses"] == losses.tolist()
@@ -74,7 +74,7 @@ def test_the_stored_constant_is_the_answer_of_least_expected_cost(env_id):
 @pytest.mark.parametrize("name", ["lattice", "rcpi", "cart"])
 def test_stored_rows_are_of_the_present_code(name):
     stored = stored_row("DatumWise-v0", name)
-    env, unseen = (gym.make("DatumWise-v0", split=split).unwrapped for split in ("train", "test"))
+    env, unseen = (ranking.make_part("DatumWise-v0", split) for split in ("train", "test"))
     method = find_method(stored["method"])
     cls = class_of(method)
     options = supported_options(cls, env.rules.options()) | stored["params"] | {"random_state": stored["seeds"][0]}
@@ -96,7 +96,7 @@ def test_the_row_of_a_policy_is_its_evaluation():
 
     table = fsgym.leaderboard("fsgym:DatumWise-v0", train)
     row = table[table["mine"]].iloc[0]
-    unseen = gym.make("DatumWise-v0", split="test").unwrapped
+    unseen = ranking.make_part("DatumWise-v0", "test")
     errors = (unseen.dataset.y != 1).astype(float)
     assert row["name"] == "train"
     assert row["loss"] == pytest.approx(errors.mean(), abs=1e-6)
@@ -110,8 +110,19 @@ def test_the_row_of_a_policy_is_its_evaluation():
     assert table["loss"].is_monotonic_increasing
     assert table["rank"].tolist() == sorted(table["rank"])
     (env,) = seen
-    assert env.unwrapped.dataset is gym.make("DatumWise-v0", split="train").unwrapped.dataset
+    assert env.unwrapped.dataset is ranking.make_part("DatumWise-v0", "train").dataset
     assert env.unwrapped.rules.lam == 0.01
+
+
+def test_a_policy_that_was_trained_on_test_rows_is_flagged():
+    from agents import DatumWiseClassifier
+
+    def agent_of(split):
+        data = ranking.make_part("DatumWise-v0", split).dataset
+        return lambda env: DatumWiseClassifier(n_iterations=1, random_state=0).fit(data)
+
+    assert "trained on 100 % of the test rows" in fsgym.leaderboard("DatumWise-v0", agent_of("all")).attrs["answer"]
+    assert "test rows" not in fsgym.leaderboard("DatumWise-v0", agent_of("train")).attrs["answer"]
 
 
 def test_an_agent_and_a_fitted_classifier_are_policies(cancer):
@@ -152,7 +163,7 @@ def test_a_row_that_breaks_the_rules_is_below_all_others(own_rows):
 
 @pytest.mark.parametrize(("shift", "words"), [(0.001, "within noise"), (0.2, "larger than noise")])
 def test_whether_a_difference_is_noise(own_rows, shift, words):
-    losses = (gym.make("DatumWise-v0", split="test").unwrapped.dataset.y != 1).astype(float)
+    losses = (ranking.make_part("DatumWise-v0", "test").dataset.y != 1).astype(float)
     noise = np.random.default_rng(0).normal(0, 0.2, 171)
     own_rows(synthetic_row("best", losses + noise - noise.mean() - shift))
     answer = fsgym.leaderboard("DatumWise-v0", always(31)).attrs["answer"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
@@ -201,3 +202,46 @@ def test_small_files_as_a_spreadsheet_writes_them(tmp_path):
         load_costs("6,5")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         load_costs(tmp_path)
+
+
+def test_figures_of_train_and_evaluate_as_json(capsys, tmp_path):
+    path, arguments = tmp_path / "model.fsgym", ["--agent", "rcpi", "--steps", 1, "--json"]
+    code, output, error = call(capsys, "train", "breast_cancer", "-o", path, *arguments)
+    assert (code, error) == (0, "")
+    trained = json.loads(output)
+    assert set(trained) == {"model", "agent", "data", "part", "lam", "seconds", "training", "held_out"}
+    assert trained["model"] == str(path)
+    code, output, error = call(capsys, "evaluate", path, "breast_cancer", "--json")
+    assert (code, error) == (0, "")
+    evaluated = json.loads(output)
+    assert evaluated["evaluation"] == trained["held_out"]
+    assert (evaluated["part"], evaluated["remark"]) == ("test", "None of these rows were used in training.")
+    result = fsgym.evaluate(load_classifier(path), fsgym.load_dataset("breast_cancer", "test"))
+    assert evaluated["evaluation"] == json.loads(json.dumps(result.to_json()))
+    assert evaluated["evaluation"]["figures"]["accuracy"] == result.accuracy
+    assert evaluated["evaluation"]["figures"]["auc"] is None
+    assert evaluated["evaluation"]["positive_class"] == "malignant"
+    assert sum(map(sum, evaluated["evaluation"]["confusion"])) == evaluated["evaluation"]["rows"] == len(result.losses)
+    code, output, _ = call(capsys, "train", "wine", "-o", path, *arguments, "--split", "all")
+    assert json.loads(output)["held_out"] is None
+
+
+def test_the_headline_comes_first_and_figures_by_class_are_shown(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(20, 80, 300)})
+    frame["ill"] = np.where(frame["age"] + rng.normal(0, 3, 300) > 72, "yes", "no")
+    frame.to_csv(tmp_path / "ward.csv", index=False)
+    train = ("train", tmp_path / "ward.csv", "--target", "ill", "-o", tmp_path / "model", "--agent", "lattice")
+    code, output, _ = call(capsys, *train)
+    assert code == 0
+    lines = output.splitlines()
+    assert re.fullmatch(r"Held out: accuracy 0\.\d+, balanced accuracy [01]\.\d+, AUC [01]\.\d+", lines[1])
+    assert lines[2].split() == ["training", "held", "out"]
+    assert {"sensitivity (yes)", "specificity (no)", "PPV (yes)", "NPV (no)", "Brier score"} <= set(figures(output))
+    (tmp_path / "errors.csv").write_text(",no,yes\nno,0,50\nyes,10,0\n")
+    assert call(capsys, *train, "--error-costs", tmp_path / "errors.csv")[0] == 0
+    code, output, _ = call(capsys, "evaluate", tmp_path / "model", tmp_path / "ward.csv")
+    words = r"90 rows: cost per case [\d.]+ \(95 % interval [\d.]+ to [\d.]+\), [\d,]+ per 1,000 cases"
+    assert re.fullmatch(words, output.splitlines()[2])
+    shown = figures(output)
+    assert shown["loss, lower limit of 95 %"] < shown["loss"] < shown["loss, upper limit of 95 %"]

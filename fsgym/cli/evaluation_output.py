@@ -1,0 +1,66 @@
+"""Evaluations as the commands ``train`` and ``evaluate`` print them: in words, as a table, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fsgym.checks import one_line
+from fsgym.evaluation_result import sentence_case
+from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
+
+if TYPE_CHECKING:
+    from fsgym.evaluation import Evaluation
+
+SHOWN_FIGURES = (*FIGURE_LABELS, "loss_low", "loss_high", *PROBABILITY_FIGURES)
+CLASSES_PRINTED = 8  # of more than two, with recall and precision; --json has all
+LABEL_WIDTH, CELL_WIDTH = 28, 10
+
+
+def print_json(values: Mapping[str, Any]) -> None:
+    """Print one JSON object."""
+    print(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str))
+
+
+def print_evaluations(results: Mapping[str, Evaluation]) -> None:
+    """Print the figures to decide by, those of the last evaluation, then all figures, a column for each evaluation."""
+    title, last = list(results.items())[-1]
+    print(f"{sentence_case(title)}: {headline_sentence(last)}")
+    _print_row("", [*results] if len(results) > 1 else [])
+    for label, values in _lines([*results.values()]):
+        if any(value == value for value in values):
+            _print_row(label, [f"{value:.4f}" if value == value else "-" for value in values])
+    n_classes = last.dataset.n_classes
+    if n_classes > max(2, CLASSES_PRINTED):
+        print(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
+
+
+def headline_sentence(result: Evaluation) -> str:
+    """The figures to decide by in words, with the cost of 1,000 cases if they are costs."""
+    text = result.headline_text()
+    if "loss" not in result.headline:
+        return text
+    return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases"
+
+
+def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float]]]:
+    """Labels and values of the rows of the table; ``positive`` is the same class in all columns."""
+    for name in SHOWN_FIGURES:
+        yield ALL_LABELS[name], [getattr(result, name) for result in results]
+    classes, positive = results[0].dataset.classes, results[0].positive_class
+    if positive is not None:
+        labels = [one_line(str(classes[k]), 14) for k in (positive, 1 - positive)]
+        for name, label in zip(DIAGNOSTIC_LABELS, labels * 2):
+            yield f"{DIAGNOSTIC_LABELS[name]} ({label})", [result.diagnostics_of(positive)[name] for result in results]
+        return
+    tables = [result.by_class for result in results]
+    for k, label in enumerate(classes[:CLASSES_PRINTED]):
+        for name in ("recall", "precision"):
+            yield f"{name} of {one_line(str(label), 14)}", [float(table[name].iloc[k]) for table in tables]
+
+
+def _print_row(label: str, cells: Sequence[str]) -> None:
+    line = f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{CELL_WIDTH}}" for cell in cells)
+    if line.strip():
+        print(line.rstrip())
