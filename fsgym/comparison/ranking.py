@@ -151,6 +151,12 @@ def reference_titles(names: Iterable[str]) -> dict[str, str]:
     return {name: titles[name] for name in names if name in titles}
 
 
+def titles_with_flags(ranking: Ranking) -> dict[str, str]:
+    """Titles for legends, which say what is known about the training rows of policies."""
+    flags = {s.method: seen_in_words(s.chosen) for s in ranking.standings}
+    return {s.method: f"{s.title} ({flags[s.method]})" if flags[s.method] else s.title for s in ranking.standings}
+
+
 def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
     """Names of the methods of a class that ``METHODS`` lists as not adaptive: they acquire the same for every case."""
     fixed = {m.estimator for m in METHODS.values() if not m.adaptive}

@@ -23,7 +23,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cards import cards_of
 from fsgym.comparison.headline import headline_table
-from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, seen_in_words
+from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, titles_with_flags
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
@@ -74,12 +74,6 @@ def _titles(comparison: Comparison) -> dict[str, str]:
     return {m.name: m.title for m in comparison.methods} | reference_titles(m.name for m in comparison.methods)
 
 
-def _flagged_titles(comparison: Comparison, ranking: Ranking) -> dict[str, str]:
-    """Titles for legends, which say what is known about the training rows of policies."""
-    flags = {s.method: seen_in_words(s.chosen) for s in ranking.standings}
-    return {n: f"{title} ({flags[n]})" if flags[n] else title for n, title in _titles(comparison).items()}
-
-
 def _error_bar_caption(comparison: Comparison) -> str:
     splits = comparison.protocol.splits
     if splits == 1:
@@ -89,7 +83,7 @@ def _error_bar_caption(comparison: Comparison) -> str:
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
     axes = tradeoff_axes(ranking)
-    ax = plot_tradeoff(ranking, summary.settings, _flagged_titles(comparison, ranking))
+    ax = plot_tradeoff(ranking, summary.settings, titles_with_flags(ranking))
     if ax is None:
         return []
     heading = f"{axes.y_label[0].upper()}{axes.y_label[1:]} against {axes.x_label}"
@@ -99,7 +93,7 @@ def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Rankin
 
 def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     """How many and which acquisitions are made, by the methods that make any at their chosen settings."""
-    protocol, titles = comparison.protocol, _flagged_titles(comparison, ranking)
+    protocol, titles = comparison.protocol, titles_with_flags(ranking)
     chosen = used_at_chosen_settings(comparison, ranking)
     if not chosen:
         return []
