@@ -44,7 +44,7 @@ def _card(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> 
     beliefs = example["beliefs"]
     changes = [""] * len(example["steps"]) if beliefs is None else beliefs_in_words(beliefs, labels)
     steps = [
-        {"text": _values_text(step), "price": _price_text(step["price"], ranking), "belief": change}
+        {"text": _step_text(step), "price": _price_text(step["price"], ranking), "belief": change}
         for step, change in zip(example["steps"], changes)
     ]
     return example | {
@@ -60,7 +60,7 @@ def _price_text(price: float, ranking: Ranking) -> str:
     return f"price {price:.4g}" if price else "free"
 
 
-def _values_text(step: dict[str, Any]) -> str:
+def _step_text(step: dict[str, Any]) -> str:
     """The name of an acquisition with its value, or with the values of its columns."""
     values = step["values"]
     if len(values) == 1:

@@ -33,7 +33,7 @@ def first_columns(result: Evaluation) -> dict[str, str | None]:
         firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset.X, order)}
         for name, first in firsts.items():
             counts = np.bincount(first[first >= 0], minlength=rules.n_acquisitions)
-            columns[name] = usage_as_json(counts / len(order), rules.names)
+            columns[name] = usage_as_json((counts / len(order)).tolist(), rules.names)
     return columns
 
 

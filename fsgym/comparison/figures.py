@@ -60,7 +60,8 @@ def _colour_of(place: int) -> str:
     if place < len(COLOURS):
         return COLOURS[place]
     hue = 0.05 + (place - len(COLOURS)) * 0.618034
-    return to_hex(hsv_to_rgb((hue % 1.0, 0.8, 0.85 if place % 2 else 0.55)))
+    red, green, blue = hsv_to_rgb((hue % 1.0, 0.8, 0.85 if place % 2 else 0.55))
+    return to_hex((red, green, blue))
 
 
 def _axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:

@@ -189,17 +189,17 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
         chosen = chosen.drop(columns=["loss_low", "loss_high"], errors="ignore")
     figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
     broken = succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique()
-    flag = _flag(figures, chosen, int(broken))
+    flag = _reason_against(figures, chosen, int(broken))
     shares = {column: _mean_shares(chosen, column) for column in SHARES} | {"recall": _mean_recalls(chosen)}
     return Standing(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
 
 
-def _flag(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int) -> str:
+def _reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int) -> str:
     """Why a method is never the best: it has no figures, breaks rules, or was trained on test rows."""
     if np.isnan(figures["loss"]):
         return "every setting breaks the rules" if n_broken else "fits failed"
     if figures["admissible"] < 1:
-        return f"breaks the rules on {_percent(1 - figures['admissible'])} of the test rows"
+        return f"breaks the rules on {_percentage(1 - figures['admissible'])} of the test rows"
     return seen_in_words(chosen)
 
 
@@ -210,10 +210,10 @@ def seen_in_words(chosen: pd.DataFrame) -> str:
     seen = chosen["seen"].astype(float)
     if seen.isna().any():
         return "training rows unknown"
-    return f"trained on {_percent(seen.mean())} of the test rows" if seen.mean() > 0 else ""
+    return f"trained on {_percentage(seen.mean())} of the test rows" if seen.mean() > 0 else ""
 
 
-def _percent(share: float) -> str:
+def _percentage(share: float) -> str:
     return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 

@@ -67,7 +67,7 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
     with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Matplotlib warns of characters that its font lacks, and draws boxes
         pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
-        return pictures + _price_pictures(comparison, summary)
+        return pictures + _price_pictures(comparison, summary, ranking)
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
@@ -129,13 +129,13 @@ def used_at_chosen_settings(comparison: Comparison, ranking: Ranking) -> dict[st
     return chosen
 
 
-def _price_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
+def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
     """What price-aware methods acquire at each lambda, where there are several."""
     settings, counted = with_lam(summary.settings), comparison.protocol.counted
     settings = settings[~settings["method"].isin(REFERENCES)]
     if settings["lam"].nunique() < 2:
         return []
-    ax = figures.price_against_sparsity(settings, _titles(comparison), unit=_error_unit(comparison), y=counted)
+    ax = figures.price_against_sparsity(settings, titles_with_flags(ranking), unit=_error_unit(comparison), y=counted)
     ax.set_ylabel(f"mean number of {comparison.protocol.unit} used")
     heading = f"Number of {comparison.protocol.unit} used at each lambda"
     caption = f"Methods that take prices into account in training. {_error_bar_caption(comparison)}"
