@@ -167,7 +167,8 @@ class LossEstimate:
         folds = ([k, len(f.losses), *(getattr(f, n) for n in names)] for k, f in enumerate(self.folds))
         header = ["fold", "rows", *(FIGURE_LABELS[n] for n in names)]
         title = f"Loss {self.loss:.4f}, standard error {self.standard_error:.4f} (cross-validated)"
-        return html_block(title, HtmlTable(header, chain([means], folds), len(self.folds) + 1))
+        interval = f"Loss per row: {self.interval}."
+        return html_block(title, interval, HtmlTable(header, chain([means], folds), len(self.folds) + 1))
 
 
 class LabelledRows(NamedTuple):

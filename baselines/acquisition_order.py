@@ -31,7 +31,7 @@ def follow_order(
     sequence = np.array([*order], dtype=np.int64)
     values = np.full((len(available), rules.n_features), np.nan, np.float32)
     for j, members in enumerate(rules.groups):
-        values[np.ix_(available[:, j], list(members))] = 0.0
+        values[:, list(members)] = np.where(available[:, [j]], 0.0, np.nan)
     taken, spent = np.zeros((len(values), len(sequence)), bool), np.zeros((len(values), len(sequence) + 1))
     _follow_order(rules.tables, rules.blank_state(), values, sequence, taken, spent)
     return taken, spent
@@ -69,12 +69,13 @@ def legal_order(rules: Rules, wanted: Iterable[int]) -> list[int] | None:
 
 def with_prerequisites(rules: Rules, acquisition: int) -> list[int]:
     """An acquisition after all that it needs, directly or not, in an order that prerequisites allow."""
-    if rules.prerequisites is None:
+    needs = rules.prerequisites
+    if needs is None:
         return [acquisition]
     needed: list[int] = []
 
     def add(j: int) -> None:
-        for i in np.flatnonzero(rules.prerequisites[j]).tolist():
+        for i in np.flatnonzero(needs[j]).tolist():
             if i not in needed:
                 add(i)
         needed.append(j)

@@ -12,8 +12,8 @@ from baselines.subset_models import Assessment, SubsetModels
 
 # Limits for large tables, in floating-point operations as ``SubsetModels.operations`` estimates them; some 5e9 take a
 # second. Below them, every candidate of every step is assessed.
-STEP_OPERATIONS = 1e10
-SELECTION_OPERATIONS = 1e11
+STEP_OPERATIONS = 5e9
+SELECTION_OPERATIONS = 5e10
 FEWEST_CANDIDATES = 4  # of a step, where not all can be assessed
 TIE = 1e-9  # losses that differ by less, relative to the error costs, are equal
 
@@ -54,7 +54,7 @@ def select_forward(models: SubsetModels, lam: float) -> Selection:
             assessed.append(models.assess(order) or assessed[-1])
         losses = [a.losses(lam).mean() for a in assessed]
         best = assessed[int(np.argmin(losses))].losses(lam)
-        if losses[-1] > best.mean() + standard_error(best):
+        if losses[-1] > best.mean() + error_of_mean(best):
             break
     return Selection(tuple(order), *_lowest(models, assessed, lam))
 
@@ -111,12 +111,12 @@ def best_step(
     near = []
     for step, a in assessed:
         excess = a.losses(lam) - lowest
-        if excess.mean() <= standard_error(excess):
+        if excess.mean() <= error_of_mean(excess):
             near.append((a.log_loss * rate + lam * a.spent.mean(), step))
     return min(near)[1]
 
 
-def standard_error(values: NDArray[np.float64]) -> float:
+def error_of_mean(values: NDArray[np.float64]) -> float:
     """The standard error of the mean of ``values`` (n_samples,)."""
     return float(values.std() / np.sqrt(len(values)))
 

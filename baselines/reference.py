@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from baselines.linear import class_codes, validate_data
 from baselines.ordered import acquisition_names
 from baselines.path import SettingsPathMixin
-from baselines.ridge_logistic import fit_ridge_logistic, mean_log_loss, ridge_proba
+from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from baselines.subset_models import (
     TableEncoder,
     available_acquisitions,
+    class_folds,
     reachable_acquisitions,
     spread_to_features,
-    stratified_folds,
 )
 from fsgym.answers import cheapest_answers
 from fsgym.rules import Rules
@@ -32,9 +32,9 @@ from fsgym.rules.checks import check_error_costs
 from fsgym.threads import one_blas_thread
 
 PENALTIES = (0.003, 0.03, 0.3, 3.0, 30.0)  # C of the logistic regression, on z-scores
-LEAF_SIZES = (1, 3, 10)  # smallest leaves of the forest, in rows
-N_FOLDS, N_TREES = 5, 200
-SMALLEST_SHARE = 1e-3  # of a class in the forest, before calibration
+LEAF_SIZES = (1, 5)  # smallest leaves of the forest, in rows
+TUNING_FOLDS, N_TREES = 5, 100
+LEAST_FOREST_SHARE = 1e-3  # of a class in the forest, before calibration
 
 
 class _ReferenceMixin(SettingsPathMixin):
@@ -244,7 +244,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
 def tuned_logistic(Z: NDArray, codes: NDArray[np.int64], generator: Any) -> tuple[float, LogisticRegression]:
     """The penalty of the lowest out-of-fold log-loss, and a logistic regression with it on all rows."""
     n_classes = int(codes.max()) + 1
-    fold = stratified_folds(codes, n_classes, N_FOLDS, generator)
+    fold = class_folds(codes, n_classes, TUNING_FOLDS, generator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the weakest penalties on separable classes
         losses = [_validated_log_loss(Z, codes, fold, C) for C in PENALTIES]
@@ -263,7 +263,7 @@ def _validated_log_loss(Z: NDArray, codes: NDArray[np.int64], fold: NDArray[np.i
             continue
         model = LogisticRegression(C=C, max_iter=1000).fit(Z[~out], codes[~out])
         shares[np.ix_(out, present)] = model.predict_proba(Z[out])
-    return mean_log_loss(shares, codes)
+    return mean_cross_entropy(shares, codes)
 
 
 def tuned_forest(
@@ -277,11 +277,11 @@ def tuned_forest(
         forest.fit(Z, codes)
         inputs = log_shares(np.nan_to_num(forest.oob_decision_function_, nan=1.0 / n_classes))
         coefs = fit_ridge_logistic(inputs, codes, n_classes, np.ones((1, len(Z))), 1.0)[0]
-        fitted.append((mean_log_loss(ridge_proba(inputs, coefs), codes), leaf, forest, coefs))
+        fitted.append((mean_cross_entropy(ridge_proba(inputs, coefs), codes), leaf, forest, coefs))
     return min(fitted, key=lambda entry: entry[0])[1:]
 
 
 def log_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log-odds of the second of two classes (n_samples, 1), or the centred logarithms of all shares."""
-    logs = np.log(shares.clip(SMALLEST_SHARE))
+    logs = np.log(shares.clip(LEAST_FOREST_SHARE))
     return logs[:, 1:] - logs[:, :1] if logs.shape[1] == 2 else logs - logs.mean(axis=1, keepdims=True)

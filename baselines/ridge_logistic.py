@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax, xlogy
 
-MAX_NEWTON_STEPS = 50
+MAX_ITERATIONS_NEWTON = 50
 MAX_HALVINGS = 12  # of a Newton step that does not decrease the objective
 GRADIENT_TOLERANCE = 1e-6  # largest entry of the gradient of the summed log-loss, per unit of total weight
 INTERCEPT_RIDGE = 1e-6  # it bounds the intercepts if a weighting has no row of a class
@@ -43,15 +43,15 @@ def fit_ridge_logistic(
     limits = GRADIENT_TOLERANCE * np.maximum(weights.sum(axis=1), 1.0)
     active = np.arange(len(weights))
     values = _objectives(A, targets, weights, ridge, coefs)
-    for _ in range(MAX_NEWTON_STEPS):
-        shares, w = _shares(A @ coefs[active]), weights[active]
-        gradient = A.T @ (w[:, :, None] * (shares - targets)) + ridge * coefs[active]
+    for _ in range(MAX_ITERATIONS_NEWTON):
+        shares = _output_shares(A @ coefs[active])
+        gradient = A.T @ (weights[active][:, :, None] * (shares - targets)) + ridge * coefs[active]
         unfinished = np.abs(gradient).max(axis=(1, 2)) > limits[active]
-        active, shares, w, gradient = (v[unfinished] for v in (active, shares, w, gradient))
+        active = active[unfinished]
         if not len(active):
             break
-        flat = gradient.transpose(0, 2, 1).reshape(len(active), -1, 1)
-        steps = np.linalg.solve(_hessians(A, shares, w, ridge), flat)
+        flat = gradient[unfinished].transpose(0, 2, 1).reshape(len(active), -1, 1)
+        steps = np.linalg.solve(_hessians(A, shares[unfinished], weights[active], ridge), flat)
         steps = steps.reshape(len(active), -1, A.shape[1]).transpose(0, 2, 1)
         active = active[_descend(coefs, values, active, steps, (A, targets, weights, ridge))]
     return coefs
@@ -75,7 +75,7 @@ def _descend(coefs: NDArray, values: NDArray, active: NDArray, steps: NDArray, p
     return improved
 
 
-def _shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _output_shares(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Probabilities of the outputs, of the shape of ``scores`` (..., n_outputs)."""
     return expit(scores) if scores.shape[-1] == 1 else softmax(scores, axis=-1)
 
@@ -111,10 +111,10 @@ def _hessians(A: NDArray, shares: NDArray, weights: NDArray, ridge: NDArray) -> 
 def ridge_proba(Z: NDArray[np.float64], coefs: NDArray[np.float64]) -> NDArray[np.float64]:
     """Class probabilities (n_samples, n_classes) from coefficients (n_columns + 1, n_outputs)."""
     scores = (Z @ coefs[:-1] + coefs[-1]).clip(-MAX_SCORE, MAX_SCORE)
-    shares = _shares(scores)
+    shares = _output_shares(scores)
     return np.column_stack([expit(-scores[:, 0]), shares]) if shares.shape[1] == 1 else shares
 
 
-def mean_log_loss(shares: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+def mean_cross_entropy(shares: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
     """Mean of minus the logarithm of the probability of the true class, in nats; probabilities are at least 1e-15."""
     return -float(xlogy(1.0, shares[np.arange(len(codes)), codes].clip(1e-15)).mean())

@@ -11,14 +11,15 @@ from sklearn.utils import check_random_state
 
 from baselines.acquisition_order import follow_order, with_prerequisites
 from baselines.linear import clip_extremes
-from baselines.ridge_logistic import fit_ridge_logistic, mean_log_loss, ridge_proba
+from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.answers import cheapest_answers
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
 
 C = 1.0  # inverse strength of the ridge penalty on z-scores; 0.1 was worse in our runs, 10 no better
-MAX_SELECTION_ROWS = 5000  # a stratified sample of larger tables is used in the folds
+# A stratified sample of larger tables is used in the folds: 5000 rows for two classes, down to 2000 for five or more.
+MAX_SELECTION_SHARES, LEAST_ROWS = 10_000, 2000
 FIT_OPERATIONS = 1e7  # floating-point operations that take as long as the fixed part of a fit
 NEWTON_STEPS = 8  # of a typical fit
 MAX_Z_SCORE = 1e6  # larger ones, of rows unlike the training rows, are clipped
@@ -39,14 +40,14 @@ class TableEncoder(NamedTuple):
     @classmethod
     def fit(cls, X: NDArray[np.float64], known: NDArray[np.bool_]) -> TableEncoder:
         scaling = Scaling.standard(clip_extremes(np.where(known, X, np.nan)))
-        return cls(scaling, ~known.all(axis=0))
+        return cls(scaling, np.asarray(~known.all(axis=0)))
 
     def encode(self, X: NDArray, known: NDArray[np.bool_], features: NDArray[np.int64]) -> NDArray[np.float64]:
         """Columns for some features, float64 (n_samples, n_columns), where ``known`` (n_samples, n_features)."""
         seen = known[:, features]
         values = clip_extremes(np.where(seen, X[:, features], 0.0))
         z = (values - self.scaling.offset[features]) * self.scaling.scale[features]
-        indicators = ~seen[:, self.indicated[features]]
+        indicators = np.where(seen[:, self.indicated[features]], 0.0, 1.0)
         return np.hstack([np.where(seen, z.clip(-MAX_Z_SCORE, MAX_Z_SCORE), 0.0), indicators])
 
 
@@ -103,7 +104,7 @@ class SubsetModels:
 
     Attributes
     ----------
-    codes : int64 (n_selection,), the class codes of the rows in the folds, at most ``MAX_SELECTION_ROWS``
+    codes : int64 (n_selection,), the class codes of the rows in the folds, all of them or a sample
     fold : int64 (n_selection,), their folds
     """
 
@@ -120,11 +121,12 @@ class SubsetModels:
         self.encoder = TableEncoder.fit(X, self._reachable)
         generator = check_random_state(random_state)
         self.rows = np.arange(len(X))
-        if len(X) > MAX_SELECTION_ROWS:
-            n_parts = -(-len(X) // MAX_SELECTION_ROWS)
-            self.rows = np.flatnonzero(stratified_folds(codes, self.n_classes, n_parts, generator) == 0)
+        most = max(LEAST_ROWS, MAX_SELECTION_SHARES // self.n_classes)
+        if len(X) > most:
+            n_parts = -(-len(X) // most)
+            self.rows = np.flatnonzero(class_folds(codes, self.n_classes, n_parts, generator) == 0)
         self.codes = codes[self.rows]
-        self.fold = stratified_folds(self.codes, self.n_classes, cv, generator)
+        self.fold = class_folds(self.codes, self.n_classes, cv, generator)
         self._fold_weights = (self.fold != np.arange(self.fold.max() + 1)[:, None]).astype(np.float64)
         self._assessments: dict[Any, Assessment | None] = {}
         self._models: dict[Any, SubsetModel] = {}
@@ -158,7 +160,7 @@ class SubsetModels:
             return None
         shares = self.out_of_fold(order)
         errors = self.rules.error_costs[cheapest_answers(shares, self.rules.error_costs), self.codes]
-        return Assessment(errors, spent[self._pattern_of[self.rows]], mean_log_loss(shares, self.codes))
+        return Assessment(errors, spent[self._pattern_of[self.rows]], mean_cross_entropy(shares, self.codes))
 
     def out_of_fold(self, order: Sequence[int]) -> NDArray[np.float64]:
         """Out-of-fold class probabilities for the acquisitions ``order``, float64 (n_selection, n_classes)."""
@@ -236,7 +238,7 @@ def spread_to_features(rules: Rules, acquisitions: NDArray[np.bool_]) -> NDArray
     return features
 
 
-def stratified_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state: Any) -> NDArray[np.int64]:
+def class_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state: Any) -> NDArray[np.int64]:
     """The fold of each row, int64 (n_samples,): each class is spread evenly; at most one fold for two rows."""
     generator, n_folds = check_random_state(random_state), max(2, min(cv, len(codes) // 2))
     fold = np.empty(len(codes), dtype=np.int64)

@@ -163,7 +163,7 @@ def test_an_external_agent_that_is_registered_is_loaded_by_its_kind_and_compared
     try:
         fsgym.register_method("majority", MajorityClassifier, prices=True)
         assert type(load_classifier(tmp_path / "model")) is MajorityClassifier
-        results = fsgym.compare(dataset, ["majority", "cart"], splits=1, lam=[0.1, 0.2])
+        results = fsgym.compare(dataset, ["majority", "cart"], splits=1, lam=[0.1, 0.2], references=False)
         assert results.loc[results["method"] == "majority", "n_features"].tolist() == [0, 0]
         assert results["error"].isna().all()
     finally:

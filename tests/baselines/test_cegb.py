@@ -263,7 +263,9 @@ def test_a_group_counts_once_where_the_number_of_trees_is_chosen(cancer):
 
 
 def test_cegb_in_a_comparison():
-    results = fsgym.compare("wine", ["cegb"], splits=1, lam=[0.0, 0.05, 2.0], costs=np.arange(1.0, 14.0), budget=3)
+    results = fsgym.compare(
+        "wine", ["cegb"], splits=1, lam=[0.0, 0.05, 2.0], costs=np.arange(1.0, 14.0), budget=3, references=False
+    )
     assert results["error"].isna().all()
     assert results["params"].tolist() == ['{"lam": 0.0}', '{"lam": 0.05}', '{"lam": 2.0}']
     assert results["n_features"].is_monotonic_decreasing

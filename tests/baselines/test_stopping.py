@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -84,7 +86,7 @@ def test_patients():
     data = fsgym.load_dataset(table, target=TARGET, drop=[*NOT_FEATURES, PATIENT]).with_groups(GROUPS)
     rules = Rules.for_dataset(data, **{k: v for k, v in RULES.items() if k != "groups"})
     train, test = data.split(0.5, 100)
-    options = {k: v for k, v in rules.options().items() if k != "lam"}
+    options: dict[str, Any] = {k: v for k, v in rules.options().items() if k != "lam"}
     costs = options["error_costs"]
     losses = {}
     for model in (

@@ -35,18 +35,18 @@ def registry():
 
 def test_a_registered_method_is_compared_by_name_under_its_title(registry, tmp_path):
     fsgym.register_method("top", TopFeatures, title="Top features", reference="Nobody (2026)")
-    results = fsgym.compare("wine", ["top", "cart"], splits=2, out=tmp_path)
+    results = fsgym.compare("wine", ["top", "cart"], splits=2, out=tmp_path, references=False)
     assert results.loc[results["method"] == "top", "error"].isna().all()
     assert len(results[results["method"] == "top"]) == 2 * 5
     assert "Top features" in (tmp_path / "report.html").read_text()
-    named = fsgym.compare("wine", {"mine": [TopFeatures(k) for k in (0, 1, 2, 3, 13)]}, splits=2)
+    named = fsgym.compare("wine", {"mine": [TopFeatures(k) for k in (0, 1, 2, 3, 13)]}, splits=2, references=False)
     top = results[results["method"] == "top"].reset_index(drop=True)
     np.testing.assert_array_equal(top["accuracy"], named["accuracy"])
 
 
 def test_a_method_by_its_address_with_a_preset_and_prices(registry):
     fsgym.register_method("quick", "agents:DatumWiseClassifier", prices=True, preset={"n_iterations": 1})
-    results = fsgym.compare("wine", "quick", splits=1, lam=[0.01, 0.1])
+    results = fsgym.compare("wine", "quick", splits=1, lam=[0.01, 0.1], references=False)
     assert results["params"].tolist() == ['{"lam": 0.01}', '{"lam": 0.1}']
     assert load_class(find_method("quick")).__name__ == "DatumWiseClassifier"
 
@@ -97,13 +97,13 @@ class Odd(TopFeatures):
 def test_a_method_without_settings_is_refused_before_the_work(registry, cls, prices, sentence):
     fsgym.register_method("mine", cls, prices=prices)
     with pytest.raises(TypeError, match=sentence) as caught:
-        fsgym.compare("wine", "mine")
+        fsgym.compare("wine", "mine", references=False)
     assert "\n" not in str(caught.value)
 
 
 def test_a_preset_holds_for_methods_that_know_no_price(registry):
     fsgym.register_method("stump", "baselines:CARTClassifier", preset={"max_depth": 1})
-    results = fsgym.compare("wine", ["stump", "cart"], splits=1)
+    results = fsgym.compare("wine", ["stump", "cart"], splits=1, references=False)
     most = results.groupby("method")["n_features"].max()
     assert most["stump"] <= 1 < most["cart"]
 
@@ -111,7 +111,7 @@ def test_a_preset_holds_for_methods_that_know_no_price(registry):
 def test_a_method_that_cannot_be_imported_is_one_sentence(registry):
     fsgym.register_method("lost", "no_such_module:Thing")
     with pytest.raises(ImportError, match="'no_such_module:Thing' cannot be imported"):
-        fsgym.compare("wine", "lost")
+        fsgym.compare("wine", "lost", references=False)
 
 
 ENTRY_POINTS = """[fsgym.methods]

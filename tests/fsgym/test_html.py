@@ -116,6 +116,7 @@ def test_loss_estimates_show_all_rows_and_each_fold():
     assert len(repr(estimate)) < 200
     text = parsed(estimate._repr_html_())[1]
     assert "Loss 0.5000, standard error 0.1000 (cross-validated)" in text
+    assert f"Loss per row: 0.5 (95 % interval {estimate.interval.low:.4g} to {estimate.interval.high:.4g})." in text
     assert_in_order(text, ["fold", "rows", "loss", "accuracy"])
     assert_in_order(text, ["all", "6", "0.5", "0.5", "0.5", "0", "0", "0", "3", "0.3333", "0.6667"])
     assert_in_order(text, ["1", "3", "0.6667", "0.3333"])
@@ -123,7 +124,7 @@ def test_loss_estimates_show_all_rows_and_each_fold():
 
 def test_summaries_show_losses_and_limits():
     data = Dataset(np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2)
-    summary = summarise(compare(data, {"<b>": "cart"}, splits=2), within=[1, 2], lam=[0.01])
+    summary = summarise(compare(data, {"<b>": "cart"}, splits=2, references=False), within=[1, 2], lam=[0.01])
     settings = len(summary.settings)
     assert repr(summary) == f"Summary({settings} settings of 1 methods, 2 rows within, 1 rows losses)"
     tags, text = parsed(summary._repr_html_())

@@ -33,7 +33,10 @@ CALLS = {
     "evaluate": lambda table, model: fsgym.evaluate(model, UNSEEN, ["a"]),
     "describe": lambda table, model: fsgym.describe(table, costs={"crp_": 1}),
     "compare": lambda table, model: fsgym.compare(
-        fsgym.load_dataset(table, target="y", drop=["flat"]), {"bad": DatumWiseClassifier(alpha=7.0)}, splits=1
+        fsgym.load_dataset(table, target="y", drop=["flat"]),
+        {"bad": DatumWiseClassifier(alpha=7.0)},
+        splits=1,
+        references=False,
     ),
 }
 

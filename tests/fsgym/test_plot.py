@@ -70,7 +70,9 @@ def test_curves_have_one_line_per_method_with_means_over_the_splits():
 
 
 def test_curves_of_a_csv_file_are_those_of_the_frame(tmp_path):
-    results = compare("wine", {"cart": "cart", "mine": LassoPathClassifier(max_features=2)}, splits=2, budget=1)
+    results = compare(
+        "wine", {"cart": "cart", "mine": LassoPathClassifier(max_features=2)}, splits=2, budget=1, references=False
+    )
     results.to_csv(tmp_path / "results.csv", index=False)
     given = Figure().add_subplot()
     ax = plot.curves(pd.read_csv(tmp_path / "results.csv"), "spent", "error_cost", ax=given)
@@ -249,7 +251,7 @@ def test_paths_of_results_have_a_column_per_setting_of_one_method():
 
 
 def test_usage_survives_a_csv_file(tmp_path):
-    results = compare("wine", ["cart", "lars"], splits=2)
+    results = compare("wine", ["cart", "lars"], splits=2, references=False)
     results.to_csv(tmp_path / "results.csv", index=False)
     for drawn in (plot.usage, lambda r: plot.paths(r[r["method"] == "cart"])):
         axes = [drawn(r) for r in (results, pd.read_csv(tmp_path / "results.csv"))]

@@ -266,7 +266,7 @@ def test_both_algorithms_are_methods_of_the_comparison(monkeypatch):
         )
 
     monkeypatch.setattr(training, "SETTINGS", {name: shortened(name) for name in ("maskable_ppo", "dqn")})
-    results = compare("wine", ["maskable_ppo", "dqn"], splits=1, lam=[0.01, 0.1], budget=3)
+    results = compare("wine", ["maskable_ppo", "dqn"], splits=1, lam=[0.01, 0.1], budget=3, references=False)
     assert results["error"].isna().all()
     assert results["method"].tolist() == ["maskable_ppo", "maskable_ppo", "dqn", "dqn"]
     assert (results["admissible"] == 1).all()
@@ -315,7 +315,7 @@ print_import_error(lambda: model.export({str(tmp_path / "zip")!r}))
 print_import_error(lambda: __import__("agents.deep.sb3"))
 print_import_error(lambda: __import__("agents.deep.sb3.dqn"))
 print_import_error(lambda: __import__("agents.deep.sb3.vec_env"))
-print_import_error(lambda: fsgym.compare("wine", ["maskable_ppo"]))
+print_import_error(lambda: fsgym.compare("wine", ["maskable_ppo"], references=False))
 sys.stderr = sys.stdout
 command("compare", "wine", "--methods", "cart,dqn")
 """

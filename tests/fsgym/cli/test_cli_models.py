@@ -17,7 +17,7 @@ from fsgym.datasets import load_costs
 
 def figures(output):
     """The last figure in each line: that of the held-out rows, if there are any."""
-    return {name: float(last) for name, last in re.findall(r"^  (\S+(?: \S+)*)  .*?(\S+)$", output, re.MULTILINE)}
+    return {name: float(last) for name, last in re.findall(r"^  (\S+(?: \S+)*)  .*?(\d\S*)$", output, re.MULTILINE)}
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def holed(seed=0):
 
 @pytest.fixture(scope="module")
 def wine():
-    return compare("wine", ["l1_svm", "lars", "cart"], splits=2)
+    return compare("wine", ["l1_svm", "lars", "cart"], splits=2, references=False)
 
 
 def test_one_row_for_each_split_method_and_setting(wine):
@@ -82,20 +82,20 @@ def test_the_table_does_not_depend_on_the_number_of_processes():
 
     quick = [DatumWiseClassifier(lam=v, n_iterations=2, states_per_sample=2) for v in (0.0, 0.05)]
     methods = {"quick": quick, "l1_svm": "l1_svm", "cart": "cart"}
-    single = compare("wine", methods, splits=2, n_jobs=1)
-    together = compare("wine", methods, splits=2, n_jobs=2)
+    single = compare("wine", methods, splits=2, n_jobs=1, references=False)
+    together = compare("wine", methods, splits=2, n_jobs=2, references=False)
     assert single["error"].isna().all()
     pd.testing.assert_frame_equal(single, together, check_exact=True)
 
 
 def test_another_seed_gives_other_splits(wine):
-    other = compare("wine", ["lars"], splits=1, seed=5)
+    other = compare("wine", ["lars"], splits=1, seed=5, references=False)
     mine = wine[(wine["method"] == "lars") & (wine["split"] == 0)]
     assert not np.array_equal(other["accuracy"], mine["accuracy"])
 
 
 def test_rcpi_sweeps_the_prices_it_is_given():
-    results = compare("wine", "rcpi", splits=1, lam=[10.0, 0.01], budget=2)
+    results = compare("wine", "rcpi", splits=1, lam=[10.0, 0.01], budget=2, references=False)
     assert results["params"].tolist() == ['{"lam": 0.01}', '{"lam": 10.0}']
     assert (results["n_acquisitions"] <= 2).all()
     assert (results["admissible"] == 1).all()
@@ -169,7 +169,7 @@ def test_own_estimators_policies_and_callables():
 
     stumps = [CARTClassifier(max_depth=1), CARTClassifier(max_depth=2)]
     with pytest.warns(UserWarning, match="script: training rows unknown"):
-        results = compare(data, {"stumps": stumps, "one": fitted, "script": first_two}, splits=2)
+        results = compare(data, {"stumps": stumps, "one": fitted, "script": first_two}, splits=2, references=False)
     assert results["error"].isna().all()
     by_method = results.groupby("method")
     assert by_method["setting"].nunique().to_dict() == {"one": 1, "script": 1, "stumps": 2}
@@ -179,7 +179,7 @@ def test_own_estimators_policies_and_callables():
 
 
 def test_missing_values_are_imputed_for_methods_that_do_not_accept_them_and_cost_nothing():
-    results = compare(holed(), {"lars": "lars", "cart": "cart"}, splits=1)
+    results = compare(holed(), {"lars": "lars", "cart": "cart"}, splits=1, references=False)
     assert results["error"].isna().all()
     everything = results[results["method"] == "lars"].iloc[-1]
     assert everything["n_features"] == pytest.approx(3.2, abs=0.3)  # of 4, of which a fifth is missing
@@ -189,11 +189,11 @@ def test_missing_values_are_imputed_for_methods_that_do_not_accept_them_and_cost
 def test_groups_by_name_are_priced_as_wholes():
     names = fsgym.load_dataset("wine").feature_names
     groups = {"first": list(names[:5]), "rest": list(names[5:])}
-    results = compare("wine", ["lars"], splits=1, groups=groups, costs={"first": 2.0, "rest": 3.0})
+    results = compare("wine", ["lars"], splits=1, groups=groups, costs={"first": 2.0, "rest": 3.0}, references=False)
     assert results.attrs["counted"] == "n_acquisitions"
     assert results.iloc[-1]["spent"] == 5.0
     with pytest.raises(ValueError, match="unknown column 'alcohool'; did you mean 'alcohol'"):
-        compare("wine", ["lars"], groups={"first": ["alcohool"]})
+        compare("wine", ["lars"], groups={"first": ["alcohool"]}, references=False)
 
 
 def test_groups_of_categories_may_be_named_by_the_category():
@@ -204,7 +204,7 @@ def test_groups_of_categories_may_be_named_by_the_category():
 
 def test_a_failing_method_is_recorded_and_the_others_are_fitted():
     with pytest.warns(UserWarning, match="2 of .* fits failed, the first of 'broken': ValueError: this one never"):
-        results = compare("wine", {"broken": Broken(), "lars": "lars"}, splits=2)
+        results = compare("wine", {"broken": Broken(), "lars": "lars"}, splits=2, references=False)
     broken = results[results["method"] == "broken"]
     assert broken["error"].tolist() == ["ValueError: this one never works at all"] * 2
     assert broken["accuracy"].isna().all()
@@ -213,7 +213,11 @@ def test_a_failing_method_is_recorded_and_the_others_are_fitted():
 
 
 def test_ctrl_c_stores_finished_fits_and_the_same_call_resumes(tmp_path, monkeypatch):
-    original, seen, whole = cells.run_cell, [], compare("wine", ["cart"], splits=2, out=tmp_path / "uninterrupted")
+    original, seen, whole = (
+        cells.run_cell,
+        [],
+        compare("wine", ["cart"], splits=2, out=tmp_path / "uninterrupted", references=False),
+    )
 
     def interrupted(**cell):
         if len(seen) == 3:
@@ -225,7 +229,7 @@ def test_ctrl_c_stores_finished_fits_and_the_same_call_resumes(tmp_path, monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(cells, "run_cell", interrupted)
         with pytest.raises(KeyboardInterrupt, match=r"stopped after 3 of \d+ fits; their rows are in .*results.csv"):
-            compare("wine", ["cart"], splits=2, out=out)
+            compare("wine", ["cart"], splits=2, out=out, references=False)
     assert pd.read_csv(out / "results.csv")["setting"].tolist() == [0, 1, 2]
     assert not (out / "report.html").exists()
 
@@ -234,7 +238,9 @@ def test_ctrl_c_stores_finished_fits_and_the_same_call_resumes(tmp_path, monkeyp
         return original(**cell)
 
     monkeypatch.setattr(cells, "run_cell", counted)
-    pd.testing.assert_frame_equal(compare("wine", ["cart"], splits=2, out=out), whole, check_exact=True)
+    pd.testing.assert_frame_equal(
+        compare("wine", ["cart"], splits=2, out=out, references=False), whole, check_exact=True
+    )
     assert len(seen) == len(whole)  # the three are not fitted again
     for name in ("results.csv", "results.sqlite"):
         assert (out / name).read_bytes() == (tmp_path / "uninterrupted" / name).read_bytes()
@@ -250,10 +256,12 @@ class Dying(Broken):
 @pytest.mark.slow  # test_runner.py has a task that kills its process
 def test_a_method_that_kills_its_process_is_recorded_and_the_others_are_fitted(tmp_path):
     with pytest.warns(UserWarning, match="1 of .* fits failed, the first of 'dying': its worker process died twice"):
-        results = compare("wine", {"lars": "lars", "dying": Dying()}, splits=1, n_jobs=2, out=tmp_path)
+        results = compare(
+            "wine", {"lars": "lars", "dying": Dying()}, splits=1, n_jobs=2, out=tmp_path, references=False
+        )
     assert results.loc[results["error"].notna(), "method"].tolist() == ["dying"]
     assert results.loc[results["method"] == "dying", ["n_train", "n_test"]].to_numpy().tolist() == [[89, 89]]
-    lars = compare("wine", ["lars"], splits=1)
+    lars = compare("wine", ["lars"], splits=1, references=False)
     others = results[results["method"] == "lars"].drop(columns="error")
     pd.testing.assert_frame_equal(others, lars.drop(columns="error"), check_exact=True)
 
@@ -281,10 +289,10 @@ def test_a_stored_fit_is_reused_only_for_equal_arguments(tmp_path, monkeypatch):
     for changed, more in settings.items():
         arguments = {"dataset": data, "splits": 1, "out": tmp_path, **more}
         before = len(seen)
-        result = compare(**arguments)
-        pd.testing.assert_frame_equal(compare(**arguments), result, check_exact=True)
+        result = compare(**arguments, references=False)
+        pd.testing.assert_frame_equal(compare(**arguments, references=False), result, check_exact=True)
         assert len(seen) - before == 1, changed  # one new cell, fitted once
-        single = compare(**{**arguments, "out": None})
+        single = compare(**{**arguments, "out": None}, references=False)
         pd.testing.assert_frame_equal(single, result, check_exact=True)
         seen[before + 1 :] = []
 
@@ -292,7 +300,7 @@ def test_a_stored_fit_is_reused_only_for_equal_arguments(tmp_path, monkeypatch):
 def test_a_class_of_two_rows_is_accepted():
     y = [0] * 20 + [1] * 20 + [2] * 2
     data = Dataset(np.arange(42.0)[:, None], y)
-    assert compare(data, ["cart"], splits=1)["error"].isna().all()
+    assert compare(data, ["cart"], splits=1, references=False)["error"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -325,7 +333,7 @@ def test_a_class_of_two_rows_is_accepted():
 def test_errors_are_one_sentence_before_any_fit(arguments, error, message, monkeypatch):
     monkeypatch.setattr(cells, "run_cell", lambda **_: pytest.fail("a fit was started"))
     with pytest.raises(error, match=message) as caught:
-        compare(**{"dataset": "wine", "methods": ["cart"], **arguments})
+        compare(**{"dataset": "wine", "methods": ["cart"], **arguments}, references=False)
     assert "\n" not in str(caught.value)
 
 
@@ -333,7 +341,7 @@ def test_an_unwritable_folder_is_reported_before_any_fit(tmp_path, monkeypatch):
     monkeypatch.setattr(cells, "run_cell", lambda **_: pytest.fail("a fit was started"))
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="cannot write to the folder"):
-        compare("wine", ["cart"], out=tmp_path / "file" / "below")
+        compare("wine", ["cart"], out=tmp_path / "file" / "below", references=False)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -370,4 +378,4 @@ def test_targets_replace_the_sweep_of_methods_that_have_them():
         compared_methods(["rcpi"], protocol)
     for wrong in (-1, [], "x", [float("nan")]):
         with pytest.raises((ValueError, TypeError), match="target_features must"):
-            compare(data, ["lattice"], target_features=wrong)
+            compare(data, ["lattice"], target_features=wrong, references=False)

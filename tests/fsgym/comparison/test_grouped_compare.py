@@ -32,7 +32,7 @@ def file(visits, tmp_path_factory):
 
 
 def accuracy(data, **options):
-    return compare(data, {"memory": CARTClassifier(ccp_alpha=0.0)}, splits=6, **options)[
+    return compare(data, {"memory": CARTClassifier(ccp_alpha=0.0)}, splits=6, **options, references=False)[
         ["accuracy", "validation_accuracy"]
     ].mean()
 
@@ -58,8 +58,8 @@ def test_every_split_keeps_patients_in_one_part(visits):
 def test_agents_keep_groups_together_inside_their_training(visits):
     data = Dataset(visits[["code"]], visits["target"], feature_names=["code"], name="visits")
     method = {"m": LatticeClassifier(lam=0.1)}
-    by_row = compare(data, method, splits=1, train_share=0.7)
-    grouped = compare(data, method, splits=1, train_share=0.7, row_groups=visits["pid"])
+    by_row = compare(data, method, splits=1, train_share=0.7, references=False)
+    grouped = compare(data, method, splits=1, train_share=0.7, row_groups=visits["pid"], references=False)
     # The patients of the test part are new. Only folds that keep the known ones together show that memory is useless.
     assert by_row["n_features"].item() > 0.9
     assert grouped["n_features"].item() < 0.3
@@ -84,16 +84,16 @@ def test_without_row_groups_agents_are_fitted_on_arrays(method, monkeypatch):
     monkeypatch.setattr(LatticeClassifier, "_fit_all", spy)
     X = np.random.default_rng(0).normal(size=(60, 2))
     data = Dataset(X, (X[:, 0] > 0).astype(int))
-    compare(data, {"m": method}, splits=1)
+    compare(data, {"m": method}, splits=1, references=False)
     assert set(seen) == {(np.ndarray, np.ndarray)}
     seen.clear()
-    compare(data, {"m": method}, splits=1, row_groups=np.arange(60) // 2)
+    compare(data, {"m": method}, splits=1, row_groups=np.arange(60) // 2, references=False)
     assert set(seen) == {(Dataset, type(None))}
 
 
 def test_the_report_names_the_groups(visits, file, tmp_path):
-    compare(file, ["cart"], splits=1, row_groups="pid", out=tmp_path / "with")
-    compare(load_dataset(file, drop=["pid"]), ["cart"], splits=1, out=tmp_path / "without")
+    compare(file, ["cart"], splits=1, row_groups="pid", out=tmp_path / "with", references=False)
+    compare(load_dataset(file, drop=["pid"]), ["cart"], splits=1, out=tmp_path / "without", references=False)
     with_groups, without = ((tmp_path / name / "report.html").read_text() for name in ("with", "without"))
     assert "each of the 60 groups is in one part only" in with_groups
     assert "row group" not in without
@@ -175,7 +175,7 @@ def test_the_commands_split_by_group(file, capsys, tmp_path):
     )
     assert (code, error) == (0, "")
     assert pd.read_csv(out / "results.csv").equals(
-        compare(file, ["cart"], splits=2, row_groups="pid").pipe(reread, tmp_path)
+        compare(file, ["cart"], splits=2, row_groups="pid", references=False).pipe(reread, tmp_path)
     )
 
     model = tmp_path / "model"
