@@ -171,7 +171,12 @@ def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"mean": mean_text, "setting": settings_text, "number": _number_text}
+    environment.filters |= {
+        "mean": mean_text,
+        "setting": settings_text,
+        "number": _number_text,
+        "joined": _joined_units,
+    }
     return environment
 
 
@@ -229,6 +234,11 @@ def _by_method(table: pd.DataFrame, key: str) -> dict[str, dict[Any, dict]]:
     for row in table.to_dict("records"):
         nested.setdefault(str(row["method"]), {})[row[key]] = row
     return nested
+
+
+def _joined_units(text: str) -> str:
+    """The text, in which no line ends between a number and its % sign."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _number_text(value: float) -> str:

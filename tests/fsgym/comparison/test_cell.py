@@ -15,10 +15,10 @@ FIGURES = ["accuracy", "n_features", "loss", "validation_loss", "error", "warnin
 
 
 def test_a_path_gives_the_figures_of_separate_fits(tmp_path):
-    together = fsgym.compare("wine", "lattice", splits=1, lam=[0.02, 0.2], out=tmp_path)
+    together = fsgym.compare("wine", "lattice", splits=1, lam=[0.02, 0.2], out=tmp_path, references=False)
     assert together["params"].tolist() == ['{"lam": 0.02}', '{"lam": 0.2}']
     for lam in (0.02, 0.2):
-        separate = fsgym.compare("wine", "lattice", splits=1, lam=lam)
+        separate = fsgym.compare("wine", "lattice", splits=1, lam=lam, references=False)
         row = together[together["params"] == json.dumps({"lam": lam})].reset_index(drop=True)
         # the loss is reported at the first price of a comparison
         same = [f for f in FIGURES if "loss" not in f]
@@ -39,5 +39,5 @@ class Failing(LatticeClassifier):
 def test_a_path_that_fails_is_the_error_of_each_of_its_prices():
     candidates = [Failing(lam=v) for v in (0.01, 0.1)]
     with pytest.warns(UserWarning, match="2 of 2 fits failed"):
-        results = fsgym.compare("wine", {"mine": candidates}, splits=1)
+        results = fsgym.compare("wine", {"mine": candidates}, splits=1, references=False)
     assert results["error"].tolist() == ["ValueError: no path"] * 2
