@@ -23,7 +23,7 @@ from agents.policy import Policy
 from fsgym.checks import check_groups, refuse_missing_labels
 from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
-from fsgym.grouping import default_names, groups_by_column, groups_by_name
+from fsgym.grouping import default_names
 from fsgym.origin import RowOrigin
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
@@ -360,7 +360,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"{path} contains a policy without class labels; load it with the agent, as in RCPI.load")
         try:
             labels = model_file.read_labels(header, policy.rules)
-            model = cls(**rule_parameters(labels.arrangement.rules_of_user(policy.rules), labels))
+            model = cls(**model_file.rule_parameters(labels.arrangement.rules_of_user(policy.rules), labels))
             model._restore(policy, header, labels)
         except model_file.DAMAGE_ERRORS as error:
             raise model_file.damage_error(path, error) from None
@@ -379,26 +379,3 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         if labels.named:
             self.feature_names_in_ = np.array(labels.columns.names, dtype=object)
         self._set_policy(policy)
-
-
-def rule_parameters(rules: Rules, labels: model_file.Labels) -> dict[str, Any]:
-    """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
-    options: dict[str, Any] = {**rules.options()}
-    columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
-    if not labels.named:
-        options["groups"] = groups_by_column(rules.groups, columns)
-        return options
-    options["groups"] = groups_by_name(rules.groups, names, columns) or None
-    for name in ("costs", "unrelated_costs"):
-        if isinstance(options[name], list):
-            options[name] = dict(zip(names, options[name], strict=True))
-    for name in ("related", "prerequisites"):
-        matrix = getattr(rules, name)
-        if matrix is not None:
-            options[name] = {
-                names[j]: [names[i] for i in np.flatnonzero(row)] for j, row in enumerate(matrix) if row.any()
-            }
-    if options["error_costs"] is not None:
-        rows = rules.error_costs.tolist()
-        options["error_costs"] = {a: dict(zip(classes, row, strict=True)) for a, row in zip(classes, rows, strict=True)}
-    return options

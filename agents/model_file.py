@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from agents.arrangement import Arrangement
 from agents.policy import Policy
 from fsgym.columns import Columns
+from fsgym.grouping import groups_by_column, groups_by_name
 from fsgym.rules import Rules
 
 MODEL_FORMAT = "fsgym-model-2"
@@ -222,3 +223,26 @@ def labels_from_json(values: Any, dtype: Any) -> NDArray:
 def _one_line(error: Exception) -> str:
     """The message of an error, shortened to one line."""
     return textwrap.shorten(str(error), 160, placeholder=" ...") or type(error).__name__
+
+
+def rule_parameters(rules: Rules, labels: Labels) -> dict[str, Any]:
+    """The options of ``Rules`` as parameters of an estimator: by name where the model has names."""
+    options: dict[str, Any] = {**rules.options()}
+    columns, names, classes = labels.columns, rules.names, [str(c) for c in labels.classes]
+    if not labels.named:
+        options["groups"] = groups_by_column(rules.groups, columns)
+        return options
+    options["groups"] = groups_by_name(rules.groups, names, columns) or None
+    for name in ("costs", "unrelated_costs"):
+        if isinstance(options[name], list):
+            options[name] = dict(zip(names, options[name], strict=True))
+    for name in ("related", "prerequisites"):
+        matrix = getattr(rules, name)
+        if matrix is not None:
+            options[name] = {
+                names[j]: [names[i] for i in np.flatnonzero(row)] for j, row in enumerate(matrix) if row.any()
+            }
+    if options["error_costs"] is not None:
+        rows = rules.error_costs.tolist()
+        options["error_costs"] = {a: dict(zip(classes, row, strict=True)) for a, row in zip(classes, rows, strict=True)}
+    return options

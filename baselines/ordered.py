@@ -126,9 +126,9 @@ class OrderedAcquisitionsMixin:
     def _known_after(self, table: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
         """The values known after the first ``lengths[i]`` acquisitions of the order, of the shape of ``table``."""
         taken, _ = follow_order(self.rules_, available_acquisitions(self.rules_, table), self.order_)
-        made = np.zeros((len(table), self.rules_.n_acquisitions), bool)
-        made[:, self.order_] = taken & (np.arange(len(self.order_)) < lengths[:, None])
-        return spread_to_features(self.rules_, made) & ~np.isnan(table)
+        acquisitions = np.zeros((len(table), self.rules_.n_acquisitions), bool)
+        acquisitions[:, self.order_] = taken & (np.arange(len(self.order_)) < lengths[:, None])
+        return spread_to_features(self.rules_, acquisitions) & ~np.isnan(table)
 
     def _proba_at(
         self, table: NDArray[np.float64], known: NDArray[np.bool_], lengths: NDArray[np.int64]
@@ -163,7 +163,7 @@ class OrderedAcquisitionsMixin:
     def probabilities_at(self, X: ArrayLike, acquired: ArrayLike) -> NDArray[np.float64]:
         """Return class probabilities given only some values, (n_samples, n_classes).
 
-        They are those of the longest prefix of the order of which each acquisition is made, or unavailable for the
+        They are those of the longest prefix of the order whose acquisitions are acquired, or unavailable for the
         row. Values acquired beyond it have no effect.
 
         Parameters

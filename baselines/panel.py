@@ -7,16 +7,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from baselines.acquisition_order import legal_order, with_prerequisites
 from baselines.forward_selection import select_forward
 from baselines.ordered import OrderedAcquisitionsMixin
+from baselines.selector import ColumnSelectorMixin
 from baselines.subset_models import SubsetModels
 from fsgym.checks import brief, explain_unknown, is_integer, listing
 from fsgym.rules import Rules
 
 
-class PanelClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimator):
+class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierMixin, BaseEstimator):
     """The same acquisitions for every row, and a logistic regression that answers by least expected cost.
 
     The acquisitions are selected greedily by the validated loss, the mean error cost plus ``lam`` times the mean price,
@@ -54,6 +56,7 @@ class PanelClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimator):
         Out-of-fold loss with the first 0, 1, ... acquisitions of ``order_``.
     models_ : list of the logistic regressions with the first 0, 1, ... acquisitions of ``panel_``
     rules_ : fsgym.Rules
+    selected_features_ : ndarray of str, the names of the columns of the panel
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if ``X`` has feature names
 
@@ -133,6 +136,10 @@ class PanelClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimator):
 
     def _lengths(self, table: NDArray[np.float64]) -> NDArray[np.int64]:
         return np.full(len(table), len(self.panel_))
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "models_")
+        return np.isin(np.arange(self.n_features_in_), self.models_[-1].features)
 
 
 def panel_order(rules: Rules, panel: Any) -> list[int]:

@@ -28,7 +28,7 @@ def test_sklearn_compare(capsys):
     search, within = main_of("sklearn_compare.py")(splits=2)
     assert "mean features used" in capsys.readouterr().out
     assert search.best_score_ > -0.3
-    assert set(within["method"]) == {"rcpi", "trees"}
+    assert set(within["method"]) == {"rcpi", "trees", "constant", "everything"}
 
 
 def test_maskable_ppo(capsys):
@@ -78,7 +78,8 @@ def test_compare_agents(tmp_path):
     path = tmp_path / "agents.png"
     results = main_of("compare_agents.py")("wine", prices=(0.01, 0.1), splits=1, steps=2048, path=str(path))
     assert results["error"].isna().all()
-    assert set(results["method"]) == {"MaskablePPO", "masked DQN", "RCPI", "L1-SVM", "CART"}
+    agents = {"MaskablePPO", "masked DQN", "RCPI", "L1-SVM", "CART"}
+    assert set(results["method"]) == agents | {"constant", "everything"}
     assert path.read_bytes().startswith(b"\x89PNG")
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from fsgym.answers import cheapest_answers
 
-N_FOLDS = 5  # of the calibration
+CALIBRATION_FOLDS = 5  # of the calibration
 
 
 def has_scores(estimator: Any) -> bool:
@@ -77,7 +77,7 @@ class ExpectedCostClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self.estimator).__name__} has no class probabilities, and they cannot be calibrated where a "
                 "class has a single training row; use more rows, or leave this method out"
             )
-        folds = StratifiedKFold(min(N_FOLDS, rows), shuffle=True, random_state=0)
+        folds = StratifiedKFold(min(CALIBRATION_FOLDS, rows), shuffle=True, random_state=0)
         weighted = self._weighted_by_costs(np.unique(y))
         return CalibratedClassifierCV(weighted, method="sigmoid", cv=folds, ensemble=False).fit(X, y)
 

@@ -67,12 +67,12 @@ def test_an_order_is_followed_as_far_as_the_process_allows(variant):
         order = rng.permutation(rules.n_acquisitions)
         taken, spent = follow_order(rules, rules.acquisitions_of(~np.isnan(X)), order)
         for i, x in enumerate(X):
-            made: list[int] = []
+            sequence: list[int] = []
             for k, j in enumerate(order):
-                legal = process.is_legal(j, made, x)
+                legal = process.is_legal(j, sequence, x)
                 assert taken[i, k] == legal
-                made += [j] if legal else []
-                assert spent[i, k + 1] == pytest.approx(process.spent(made))
+                sequence += [j] if legal else []
+                assert spent[i, k + 1] == pytest.approx(process.spent(sequence))
 
 
 def test_prerequisites_come_first():

@@ -23,6 +23,7 @@ def test_they_are_methods_with_their_settings():
     assert list(METHODS)[-4:] == ["panel", "stopping", *REFERENCES]
     grids = [load_class(find_method(name))().sparsity_grid(X, y) for name in REFERENCES]
     assert grids == [[{}], [{"classifier": "logistic"}, {"classifier": "forest"}]]
+    assert [m.classifier for m in EverythingClassifier(random_state=0).path(X, y)] == ["logistic", "forest"]
 
 
 def test_the_constant_answer_has_the_least_cost_on_the_training_rows():

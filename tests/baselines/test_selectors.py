@@ -27,7 +27,7 @@ from baselines import (
     SVMPlusClassifier,
     UncertainSGLSelector,
 )
-from fsgym.methods import METHODS, load_class
+from fsgym.methods import METHODS, REFERENCES, load_class
 
 # Parameters that cost time only, and penalties at which some of the features are selected.
 QUICK: dict[str, Any] = {
@@ -41,7 +41,7 @@ QUICK: dict[str, Any] = {
 SPARSE: dict[str, dict[str, Any]] = {
     "l1_svm": {"C": 0.02}, "lars": {"alpha": 0.3}, "l1_logistic": {"C": 0.05}, "group_lasso": {"alpha": 0.5},
     "forest": {"n_selected": 3}, "mrmr": {"n_selected": 3}, "hsic_lasso": {"n_selected": 3}, "hkl": {"C": 0.1},
-    "uncertain_sgl": {"lam1": 0.0, "lam2": 1600.0},
+    "uncertain_sgl": {"lam1": 0.0, "lam2": 1600.0}, "panel": {"lam": 0.05},
 }  # fmt: skip
 
 
@@ -54,7 +54,9 @@ def make_method(name: str) -> Any:
     return quick(load_class(METHODS[name])(**METHODS[name].preset), **SPARSE.get(name, {}))
 
 
-STATIC = {name: make_method(name) for name, method in METHODS.items() if not method.adaptive} | {
+STATIC = {
+    name: make_method(name) for name, method in METHODS.items() if not (method.adaptive or name in REFERENCES)
+} | {
     "lufe_cv": quick(LUFeCV(selector="anova", lam1s=[1.0], lam2s=[1.0], cv=2)),
     "svm_plus": SVMPlusClassifier(),
     "sparse_group_lasso": SparseGroupLasso(20.0, 20.0, fit_intercept=True),
@@ -63,9 +65,9 @@ SELECTORS = STATIC | {
     "gbfs": make_method("gbfs"),
     "gbfs_regressor": quick(GBFSRegressor(mu_rel=0.1)),
 }
-WITH_PATH = {name: make_method(name) for name, method in METHODS.items() if not method.prices} | {
-    "lufe_cv": STATIC["lufe_cv"]
-}
+WITH_PATH = {
+    name: make_method(name) for name, method in METHODS.items() if not (method.prices or name in REFERENCES)
+} | {"lufe_cv": STATIC["lufe_cv"]}
 ALL_COLUMNS = {"svm_plus"}  # it has a weight for each column
 every_selector = pytest.mark.parametrize("name", SELECTORS)
 every_path = pytest.mark.parametrize("name", WITH_PATH)

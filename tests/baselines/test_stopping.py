@@ -75,10 +75,10 @@ def test_trajectories_skip_what_is_unavailable_and_agree_with_the_other_methods(
     np.testing.assert_array_equal(model.predict_proba(X), done.probabilities)
     assert done.order.dtype == np.int32
     for row, order in enumerate(done.order):
-        made = order[order >= 0].tolist()
+        sequence = order[order >= 0].tolist()
         available = [j for j in model.order_ if not np.isnan(X[row, j])]
-        assert made == available[: len(made)]
-        assert set(made) == set(np.flatnonzero(done.acquired[row]))
+        assert sequence == available[: len(sequence)]
+        assert set(sequence) == set(np.flatnonzero(done.acquired[row]))
 
 
 def test_patients():

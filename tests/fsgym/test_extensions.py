@@ -159,7 +159,18 @@ def test_an_entry_point_is_loaded_only_when_its_name_is_asked_for(distribution):
 
 def test_the_command_line_knows_methods_of_other_distributions(distribution, tmp_path):
     place = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    command = [sys.executable, "-m", "fsgym", "compare", "wine", "--methods", "record,top", "--splits", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "fsgym",
+        "compare",
+        "wine",
+        "--methods",
+        "record,top",
+        "--splits",
+        "1",
+        "--no-references",
+    ]
     message = subprocess.run(
         [*command, "--jobs", "2", "--out", str(tmp_path / "out")], capture_output=True, text=True, env=place
     )

@@ -171,7 +171,20 @@ def call(capsys, *arguments):
 def test_the_commands_split_by_group(file, capsys, tmp_path):
     out = tmp_path / "out"
     code, _, error = call(
-        capsys, "compare", file, "--methods", "cart", "--splits", 2, "--row-groups", "pid", "--out", out, "--jobs", 1
+        capsys,
+        "compare",
+        file,
+        "--methods",
+        "cart",
+        "--splits",
+        2,
+        "--row-groups",
+        "pid",
+        "--out",
+        out,
+        "--jobs",
+        1,
+        "--no-references",
     )
     assert (code, error) == (0, "")
     assert pd.read_csv(out / "results.csv").equals(
