@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fsgym.checks import explain_unknown, listing
+from fsgym.methods import REFERENCES
 from fsgym.notices import warn_caller
 
 if TYPE_CHECKING:
@@ -54,11 +55,13 @@ def rows_of_methods(results: pd.DataFrame, x: str, methods: str | Sequence[str] 
 
 
 def fits_with_usage(results: pd.DataFrame) -> pd.DataFrame:
-    """The rows of ``results`` whose usage can be drawn."""
+    """The rows of ``results`` whose usage can be drawn; those of reference points only if there are no others."""
     if "usage" not in results.columns and "method" in results.columns:
         raise ValueError("results must have the column 'usage', which fsgym 0.1 did not write; run fsgym.compare again")
     check_results(results, ("usage", "n_features", "validation_loss", "validation_admissible"))
-    return rows_of_methods(results, "", None)
+    rows = rows_of_methods(results, "", None)
+    methods = rows[~rows["method"].isin(REFERENCES)]
+    return rows if methods.empty else methods
 
 
 def lowest_validation_loss(succeeded: pd.DataFrame) -> pd.DataFrame:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+import textwrap
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
     from rich.table import Table
+
+    from fsgym.comparison.ranking import Ranking
 
 
 def say(sentence: str) -> None:
@@ -24,39 +27,84 @@ def console(markup: bool = False) -> Console:
 
 
 def show_comparison(results: pd.DataFrame) -> None:
-    """Print a comparison: one sentence, then tables that fit into 80 columns unless names are long."""
+    """Print a comparison: the answer, then tables that fit into 80 columns unless names are long."""
     from rich.markup import escape
 
-    from fsgym.comparison.summary import best_in_words, summarise
-    from fsgym.methods import METHODS
+    from fsgym.comparison.answer import answer_in_words
+    from fsgym.comparison.ranking import rank_methods
+    from fsgym.comparison.summary import summarise
 
-    summary, counted = summarise(results), results.attrs["counted"]
-    out = console(markup=True)
-    if summary.settings.empty:
+    ranking = rank_methods(results)
+    if ranking is None:
         return
-    titles = {k: METHODS[k].title if k in METHODS else k for k in summary.settings["method"].unique()}
-    out.print(escape(best_in_words(summary, titles, counted)), end="\n\n")
+    out = console(markup=True)
+    first, *others = answer_in_words(ranking)
+    out.print(f"[bold]{escape(_wrapped(first, out.width))}[/bold]")
+    if others:
+        out.print(escape(_wrapped(" ".join(others), out.width)))
+    out.print("")
     if results.attrs.get("error_costs"):
         out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
-    names = {k: escape(title) for k, title in titles.items()}
-    breaks_rules = bool((summary.settings["admissible"] < 1).any())
-    for table in (
-        _settings_table(summary.settings, names, counted, breaks_rules),
-        _within_table(summary.within, names, counted),
-        _losses_table(summary.losses, names, counted, breaks_rules),
-    ):
-        out.print(table, "")
-    out.print(
-        "Lambda is the exchange rate: the value of one unit of cost, in units of error cost.",
-        style="dim",
-    )
-    out.print("The last two tables use settings chosen on the validation parts, never on test data.", style="dim")
-    if breaks_rules:
-        out.print(
-            "Admissible: the share of test rows that respect the rules (budget, prerequisites); ! where it is below "
-            "100 %.",
-            style="dim",
-        )
+    out.print(_headline(ranking), "")
+    names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
+    within = summarise(results).within
+    within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
+    if len(within) and not ranking.has_error_costs:
+        out.print(_within_table(within, names, ranking.counted), "")
+    for sentence in _remarks(ranking):
+        out.print(escape(sentence), style="dim")
+
+
+def _wrapped(text: str, width: int) -> str:
+    """The text in lines of at most ``width`` characters, with each number and its % sign in one line."""
+    space = "\u00a0"  # at which textwrap does not break lines
+    return textwrap.fill(text.replace(" %", space + "%"), width).replace(space, " ")
+
+
+def _headline(ranking: Ranking) -> Table:
+    """One row per method at its chosen settings; reference points are dim and come last."""
+    from rich.markup import escape
+
+    from fsgym.comparison.headline import headline_table
+
+    table = headline_table(ranking, short=True)
+    shown = _table(f"Methods at lambda {ranking.lam:.4g}", *(_two_lines(heading) for heading in table.headings))
+    best = ranking.best
+    for row in table.rows:
+        standing = row.standing
+        style = "dim" if standing.reference else "bold" if standing is best else ""
+        mark = "" if not row.note else " !" if standing.flag else " *"
+        shown.add_row(escape(standing.title + mark), *(escape(cell) for cell in row.cells), style=style)
+    return shown
+
+
+def _two_lines(heading: str) -> str:
+    """A heading with its last word on a second line, each line of at most 10 characters."""
+    from rich.markup import escape
+
+    from fsgym.comparison.figures import shorten_name
+
+    first, _, last = heading.rpartition(" ")
+    lines = [shorten_name(line, 10) for line in (first, last) if line]
+    return escape("\n".join(lines))
+
+
+def _remarks(ranking: Ranking) -> list[str]:
+    """What a reader needs to understand the table, and where the rest is."""
+    from fsgym.comparison.headline import headline_table
+
+    loss = "Cost per case" if ranking.has_error_costs else "Loss"
+    remarks = [
+        f"{loss}: cost of errors + lambda x price paid. Lambda is the value of one unit of cost, in units of error "
+        "cost.",
+        "Settings were chosen on the validation parts, figures are means over the test parts"
+        + (" (± standard deviation)." if ranking.splits > 1 and not ranking.has_error_costs else "."),
+    ]
+    notes = [(row.standing, row.note) for row in headline_table(ranking).rows if row.note]
+    remarks += [f"{'!' if standing.flag else '*'} {standing.title}: {note}." for standing, note in notes]
+    if any(s.reference for s in ranking.standings):
+        remarks.append("The last rows are reference points.")
+    return [*remarks, "All settings, and the losses at other lambdas, are in the report and in results.csv."]
 
 
 def _unit(counted: str) -> str:
@@ -74,41 +122,6 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _usage_columns(counted: str, breaks_rules: bool) -> list[str]:
-    """Headings of the columns that ``_usage_cells`` fills."""
-    return [f"{_unit(counted)}\nused", "price\npaid", *(["admis-\nsible"] if breaks_rules else [])]
-
-
-def _usage_cells(row: dict[str, Any], counted: str, breaks_rules: bool) -> list[str]:
-    """Mean number of features used and mean price paid; the admissible share if some method breaks rules."""
-    from fsgym.comparison.summary import mean_text
-
-    cells = [mean_text(row, counted, 1, short=True), mean_text(row, "spent", 2, short=True)]
-    return [*cells, f"{row['admissible']:.0%}"] if breaks_rules else cells
-
-
-def _rate_cells(row: dict[str, Any], *names: str) -> list[str]:
-    """Means with three digits and their standard deviations."""
-    from fsgym.comparison.summary import mean_text
-
-    return [mean_text(row, name, short=True) for name in names]
-
-
-def _settings_table(settings: pd.DataFrame, names: dict[str, str], counted: str, breaks_rules: bool) -> Table:
-    from rich.markup import escape
-
-    from fsgym.comparison.summary import settings_text
-
-    title = "All settings on the test parts (mean ± standard deviation)"
-    table = _table(title, "accuracy", "balanced\naccuracy", *_usage_columns(counted, breaks_rules), "sparsity")
-    for method, rows in settings.groupby("method", sort=False):
-        table.add_row(f"[bold]{names[str(method)]}[/bold]")
-        for row in rows.to_dict("records"):
-            cells = _rate_cells(row, "accuracy", "balanced_accuracy") + _usage_cells(row, counted, breaks_rules)
-            table.add_row("  " + escape(settings_text(row["params"])), *cells, *_rate_cells(row, "sparsity"))
-    return table
-
-
 def _within_table(within: pd.DataFrame, names: dict[str, str], counted: str) -> Table:
     unit, limits = _unit(counted), list(dict.fromkeys(within["k"]))
     title = f"Accuracy with at most k {unit} on average (in brackets: {unit} used)"
@@ -121,13 +134,4 @@ def _within_table(within: pd.DataFrame, names: dict[str, str], counted: str) -> 
             for row in rows.to_dict("records")
         ]
         table.add_row(names[str(method)], *cells)
-    return table
-
-
-def _losses_table(losses: pd.DataFrame, names: dict[str, str], counted: str, breaks_rules: bool) -> Table:
-    title = "Loss: cost of errors + lambda x price paid"
-    table = _table(title, "lambda", "loss", "accuracy", *_usage_columns(counted, breaks_rules))
-    for row in losses.sort_values("lam", kind="stable").to_dict("records"):
-        cells = _rate_cells(row, "loss", "accuracy") + _usage_cells(row, counted, breaks_rules)
-        table.add_row(names[row["method"]], f"{row['lam']:.4g}", *cells)
     return table

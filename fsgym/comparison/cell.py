@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from fsgym.checks import one_line
 from fsgym.comparison.compared import ComparedMethod
+from fsgym.comparison.examples import examples_of_rows, first_columns, with_units
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
 from fsgym.comparison.protocol import Protocol, SplitParts
 from fsgym.dataset import Dataset
@@ -24,10 +25,8 @@ from fsgym.rules.labels import is_frame
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
-from fsgym.trajectories import price_orders, revealed_values
 from fsgym.usage import usage_as_json
 
-N_EXAMPLES = 6  # test rows that the report shows of each method
 # The functions of the tasks, by name: they enter the keys of stored results.
 CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
 
@@ -264,23 +263,26 @@ def _fit_and_evaluate(
         cells = []
         for first, second in zip(inner, whole, strict=True):
             results = evaluate(first, validation, protocol.rules), evaluate(second, test, protocol.rules)
-            cells.append(_figures_of(*results, parts, split))
+            figures = _figures_of(*results, parts)
+            ordered = split == 0 and results[1].trajectories is not None
+            figures["examples"] = examples_of_rows(results[1], parts.test, second) if ordered else None
+            cells.append(figures)
     return [_with_warning(figures, caught) for figures in cells]
 
 
-def _figures_of(validation: Evaluation, result: Evaluation, parts: SplitParts, split: int) -> dict[str, Any]:
+def _figures_of(validation: Evaluation, result: Evaluation, parts: SplitParts) -> dict[str, Any]:
     """Figures of a fit on the inner part (on validation rows) and of one on the training part (on test rows)."""
     rules = result.rules
     row: dict[str, Any] = {f"validation_{k}": _none_if_nan(v) for k, v in validation.figures().items()}
     row |= {k: _none_if_nan(v) for k, v in result.figures().items()}
     row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples, "seen": 0.0}
+    row |= first_columns(result)
     row["by_class"] = _by_class_as_json(result)
     taken = rules.acquisitions_of(result.used)
     return {
         "row": row,
         "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
         "usage": taken.mean(axis=0).tolist(),
-        "examples": _examples(result, parts.test) if split == 0 and result.trajectories is not None else None,
     }
 
 
@@ -321,22 +323,8 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str 
     usage = usage_as_json(result["usage"], protocol.rules.names)
     if cell.caution:
         result["row"]["warning"] = f"{cell.method} {cell.caution}"
-    examples = result["examples"]
-    if examples is not None:
-        examples = [example | {"steps": _steps_with_units(example["steps"], protocol.dataset)} for example in examples]
+    examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
     return Outcome(row | result["row"] | {"usage": usage}, result["histogram"], result["usage"], examples)
-
-
-def _steps_with_units(steps: list[dict[str, Any]], dataset: Dataset) -> list[dict[str, Any]]:
-    return [step | {"values": _values_with_units(step["values"], dataset)} for step in steps]
-
-
-def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset) -> list[tuple[str, str]]:
-    """Names and values of the columns, from the names and values of the features of an acquisition."""
-    features = [dataset.feature_names.index(name) for name, _ in values]
-    row = np.full(dataset.n_features, np.nan, np.float32)
-    row[features] = [np.nan if value is None else value for _, value in values]
-    return revealed_values(row, features, dataset.columns)
 
 
 def _seeded(candidate: Any, seed: int) -> Any:
@@ -348,42 +336,6 @@ def _seeded(candidate: Any, seed: int) -> Any:
         if value is None and (name == "random_state" or name.endswith("__random_state"))
     }
     return estimator.set_params(**unseeded)
-
-
-def _examples(result: Evaluation, dataset: Dataset) -> list[dict[str, Any]]:
-    """Test rows at even ranks from the fewest to the most acquisitions, one misclassified row among them if any is."""
-    assert result.trajectories is not None
-    ranked = np.argsort(result.trajectories.lengths, kind="stable")
-    chosen = list(dict.fromkeys(ranked[np.linspace(0, len(ranked) - 1, N_EXAMPLES).astype(int)].tolist()))
-    wrong = np.flatnonzero(result.answers != result.dataset.y)
-    if len(wrong) and not set(chosen) & set(wrong.tolist()):
-        chosen[-1] = int(wrong[0])
-    return [_example(result, dataset, i) for i in chosen]
-
-
-def _example(result: Evaluation, dataset: Dataset, i: int) -> dict[str, Any]:
-    """The acquisitions of test row ``i`` in their order, with values and prices; its answer and its true class."""
-    rules = result.rules
-    assert result.trajectories is not None
-    order = result.trajectories.order[i]
-    order = order[order >= 0]
-    # The price of a step is the difference between the price of the acquisitions up to it and of those before it.
-    prefixes = np.where(np.tri(len(order) + 1, len(order), -1, dtype=bool), order, -1).astype(np.int32)
-    paid = price_orders(rules, np.repeat(dataset.X[i : i + 1], len(prefixes), axis=0), prefixes)[0]
-    return {
-        "steps": [
-            {
-                "name": rules.names[j],
-                "values": [(dataset.feature_names[f], _none_if_nan(dataset.X[i, f])) for f in rules.groups[j]],
-                "price": float(price),
-            }
-            for j, price in zip(order, np.diff(paid))
-        ],
-        "paid": float(paid[-1]),
-        "answer": str(dataset.classes[result.answers[i]]),
-        "true_class": str(dataset.classes[dataset.y[i]]),
-        "correct": bool(result.answers[i] == dataset.y[i]),
-    }
 
 
 def _none_if_nan(value: Any) -> float | None:

@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike
 from fsgym.comparison.cell import cells_of, run_cells
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.protocol import make_protocol
+from fsgym.comparison.ranking import fixed_methods
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import WITHIN
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
 from fsgym.methods import DEFAULT_METHODS
+from fsgym.metrics import headline_figures
 from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
@@ -36,6 +38,8 @@ RESULT_COLUMNS = (
     "price",
     "usage",
     "by_class",
+    "first",
+    "first_paid",
     "n_train",
     "n_test",
     "seen",
@@ -149,10 +153,12 @@ def compare(
         one quarter of the training part, after a fit on the other three quarters. Column ``price`` holds the value of
         lambda with which ``acquisition_cost`` and ``loss`` were computed (with another one, the loss is ``error_cost +
         lam * spent``). ``usage`` has the share of test rows for which each acquisition was made, as JSON by name;
-        those of no row are left out. ``by_class`` has rows, recall and precision of each class on the test part, as
-        JSON by label. ``seen`` is the share of the test rows that a trained policy was trained on: 0 for methods that
-        are fitted here, NaN if its training rows are unknown. ``error`` gives the reason if the fit of this row failed,
-        ``warning`` the first warning of its fits, or what limits the comparison.
+        those of no row are left out; ``first`` and ``first_paid`` likewise the share for which it was the first
+        acquisition, and the first that cost anything (only for methods with an order). ``by_class`` has rows, recall
+        and precision of each class on the test part, as JSON by label. ``seen`` is the share of the test rows that a
+        trained policy was trained on: 0 for methods that are fitted here, NaN if its training rows are unknown.
+        ``error`` gives the reason if the fit of this row failed, ``warning`` the first warning of its fits, or what
+        limits the comparison.
 
     Raises
     ------
@@ -208,6 +214,8 @@ def compare(
     results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
     results.attrs |= {"error_costs": protocol.error_costs_in_words, "titles": {m.name: m.title for m in compared}}
+    results.attrs |= {"fixed": fixed_methods(compared)}
+    results.attrs |= {"headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y)}
     if folder is not None:
         write_atomically(folder / "results.csv", results.to_csv(index=False))
     if interrupted:

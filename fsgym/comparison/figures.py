@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from fsgym.methods import METHODS
+from fsgym.methods import METHODS, REFERENCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 # grey the markers distinguish the methods.
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#882255", "#44AA99"),
-    *("#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#6699CC", "#661100", "#888888", "#F0B6C8", "#7FBF3F"),
+    *("#332288", "#999933", "#AA4499", "#117733", "#DDCC77", "#6699CC", "#661100", "#E31A1C", "#6A51A3", "#7FBF3F"),
 )
+REFERENCE_COLOUR = "#777777"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d")
 STYLE: dict[Any, Any] = {
     "font.size": 10.5, "axes.titlesize": 11.5, "axes.spines.top": False, "axes.spines.right": False,
@@ -36,14 +38,30 @@ MAX_BARS = 30  # features in one figure; more would be too small to read
 def method_styles(names: Sequence[str]) -> dict[str, dict]:
     """Colour and marker of each method, as keyword arguments of Matplotlib.
 
-    They follow from a method's place in ``METHODS``, so it has the same style in every figure. Names that are not in
-    that table get the first styles that are not used by the other names.
+    They follow from a method's place in ``METHODS``, so it has the same style in every figure, and no two of them have
+    the same colour. Names that are not in that table get the first styles that are not used by the other names.
+    Reference points are grey.
     """
-    places = {name: place for place, name in enumerate(METHODS)}
+    places = {name: place for place, name in enumerate(name for name in METHODS if name not in REFERENCES)}
     taken = {places[name] for name in names if name in places}
     free = (place for place in itertools.count() if place not in taken)
-    chosen = {name: places[name] if name in places else next(free) for name in names}
-    return {n: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]} for n, i in chosen.items()}
+    styles = {}
+    for name in names:
+        if name in REFERENCES:
+            styles[name] = {"color": REFERENCE_COLOUR, "marker": "x" if name == REFERENCES[0] else "+"}
+        else:
+            place = places[name] if name in places else next(free)
+            styles[name] = {"color": _colour_of(place), "marker": MARKERS[place % len(MARKERS)]}
+    return styles
+
+
+def _colour_of(place: int) -> str:
+    """The colour of a place: one of ``COLOURS``, then hues at steps of the golden section, in two shades."""
+    if place < len(COLOURS):
+        return COLOURS[place]
+    hue = 0.05 + (place - len(COLOURS)) * 0.618034
+    red, green, blue = hsv_to_rgb((hue % 1.0, 0.8, 0.85 if place % 2 else 0.55))
+    return to_hex((red, green, blue))
 
 
 def _axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
@@ -94,7 +112,8 @@ def plot_curves(
     if chance is not None:
         ax.axhline(chance, color="#777777", linewidth=1, linestyle=":", label="largest class, no feature used")
     ax.set(xlabel=x_label, ylabel=f"{y.replace('_', ' ')} on the test part")
-    ax.legend(loc="best")
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="best")
     return ax
 
 

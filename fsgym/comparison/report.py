@@ -20,24 +20,19 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
+from fsgym.comparison.answer import answer_in_words
+from fsgym.comparison.cards import cards_of
+from fsgym.comparison.headline import headline_table
+from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, titles_with_flags
 from fsgym.comparison.result import Comparison
-from fsgym.comparison.summary import (
-    Summary,
-    best_in_words,
-    best_per_split,
-    mean_text,
-    settings_text,
-    summarise,
-    validation_loss,
-    with_lam,
-)
+from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
+from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
-VALUES_SHOWN = 3  # of the columns of one group, in an example
 
 
 class Picture(NamedTuple):
@@ -56,81 +51,95 @@ class Picture(NamedTuple):
 def write_report(comparison: Comparison, folder: Path) -> Path:
     """Write the figures and ``report.html`` into ``folder``; returns the path of the report."""
     summary = summarise(comparison.results)
-    pictures = draw_pictures(comparison, summary)
+    ranking = rank_methods(comparison.results, _titles(comparison))
+    pictures = draw_pictures(comparison, summary, ranking)
     for picture in pictures:
         (folder / f"{picture.stem}.png").write_bytes(picture.png)
     path = folder / "report.html"
-    path.write_text(render(comparison, summary, pictures), encoding="utf-8")
+    path.write_text(render(comparison, summary, ranking, pictures), encoding="utf-8")
     return path
 
 
-def draw_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
-    """The figures of a comparison; an empty list if all cells failed."""
-    if summary.settings.empty:
+def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | None) -> list[Picture]:
+    """The figures of a comparison, without empty ones; none if all cells failed."""
+    if ranking is None:
         return []
     with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Matplotlib warns of characters that its font lacks, and draws boxes
-        pictures = _curve_pictures(comparison, summary) + _usage_pictures(comparison)
-        return pictures + _price_pictures(comparison, summary)
+        pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
+        return pictures + _price_pictures(comparison, summary, ranking)
 
 
 def _titles(comparison: Comparison) -> dict[str, str]:
-    return {m.name: m.title for m in comparison.methods}
+    return {m.name: m.title for m in comparison.methods} | reference_titles(m.name for m in comparison.methods)
 
 
 def _error_bar_caption(comparison: Comparison) -> str:
     splits = comparison.protocol.splits
     if splits == 1:
-        return "Results of a single split, so there are no error bars."
-    return f"Means over {splits} splits; error bars show plus and minus one standard deviation."
+        return "One split, so there are no error bars."
+    return f"Means over {splits} splits; bars: ± one standard deviation."
 
 
-def _curve_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
-    rules, dataset, titles = comparison.protocol.rules, comparison.protocol.dataset, _titles(comparison)
-    chance = float(np.bincount(dataset.y).max() / dataset.n_samples)
-    ax = figures.plot_curves(summary.settings, titles, chance=chance)
-    ax.set_title(f"{figures.shorten_name(dataset.name)}: accuracy against sparsity")
-    caption = f"Better methods are further up and to the right. {_error_bar_caption(comparison)}"
-    pictures = [Picture("curves", "Accuracy against sparsity", caption, png_of(ax))]
-    if (rules.costs != 1).any() or rules.related is not None or rules.error_costs.max() != 1:
-        label = "mean price paid (in units of cost)"
-        ax = figures.plot_curves(summary.settings, titles, x="spent", y="error_cost", x_label=label)
-        ax.set(title="Cost of errors against price paid", ylabel="mean error cost on the test part")
-        caption = f"Better methods are further down and to the left. {_error_bar_caption(comparison)}"
-        pictures.append(Picture("costs", "Cost of errors against price paid", caption, png_of(ax)))
-    return pictures
+def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
+    axes = tradeoff_axes(ranking)
+    ax = plot_tradeoff(ranking, summary.settings, titles_with_flags(ranking))
+    if ax is None:
+        return []
+    heading = f"{axes.y_label[0].upper()}{axes.y_label[1:]} against {axes.x_label}"
+    caption = f"Each point is one setting of a method; {axes.better} is better. {_error_bar_caption(comparison)}"
+    return [Picture("curves", heading, caption, png_of(ax))]
 
 
-def _usage_pictures(comparison: Comparison) -> list[Picture]:
-    protocol, titles = comparison.protocol, _titles(comparison)
-    chosen = settings_of_similar_sparsity(comparison)
-    listed = [f"{titles[n]} {settings_text(c['params'])} ({c['used']:.1f})" for n, c in chosen.items()]
-    first = titles[next(iter(chosen))]
-    caption = (
-        f"The figure shows one setting of each method. That of {first} has the lowest mean validation loss at lambda "
-        f"{_number_text(protocol.reported[0])} among its settings that use any features; that of each other method is "
-        "the closest to it in sparsity (1 minus the mean share of features used). The mean number of "
-        f"{protocol.unit} used is given in brackets: {', '.join(listed)}. Test rows of all splits are pooled."
-    )
+def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
+    """How many and which acquisitions are made, by the methods that make any at their chosen settings."""
+    protocol, titles = comparison.protocol, titles_with_flags(ranking)
+    chosen = used_at_chosen_settings(comparison, ranking)
+    if not chosen:
+        return []
     counts = figures.used_counts({n: c["histogram"] for n, c in chosen.items()}, titles, protocol.unit)
-    counts.set_title(f"Number of {protocol.unit} used")
-    usages = {n: c["usage"] for n, c in chosen.items()}
-    shares = figures.used_features(usages, protocol.rules.names, titles, protocol.unit)
+    means = np.mean([c["usage"] for c in chosen.values()], axis=0)
+    used = [j for j in np.argsort(-means, kind="stable") if means[j] > 0]
+    usages = {n: c["usage"][used] for n, c in chosen.items()}
+    shares = figures.used_features(usages, [protocol.rules.names[j] for j in used], titles, protocol.unit)
+    caption = f"Each method at its settings in the first table; {_pooled(comparison)}"
     return [
-        Picture("histogram", f"How many {protocol.unit} are used", caption, png_of(counts)),
-        Picture("usage", f"Which {protocol.unit} are used", "Same settings as in the previous figure.", png_of(shares)),
+        Picture("usage", f"Which {protocol.unit} are used", caption, png_of(shares)),
+        Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", png_of(counts)),
     ]
 
 
-def _price_pictures(comparison: Comparison, summary: Summary) -> list[Picture]:
-    settings = with_lam(summary.settings)
-    if settings["lam"].isna().all():
+def _pooled(comparison: Comparison) -> str:
+    return "test rows of one split." if comparison.protocol.splits == 1 else "test rows of all splits are pooled."
+
+
+def used_at_chosen_settings(comparison: Comparison, ranking: Ranking) -> dict[str, dict[str, Any]]:
+    """``histogram`` and ``usage`` of the methods that acquire anything, apart from reference points."""
+    outcomes = {(o.row["method"], o.row["split"], o.row["setting"]): o for o in comparison.outcomes}
+    chosen: dict[str, dict[str, Any]] = {}
+    for standing in ranking.standings:
+        if standing.reference or not standing.acquires:
+            continue
+        rows = zip(standing.chosen["split"], standing.chosen["setting"])
+        cells = [outcomes[standing.method, split, setting] for split, setting in rows]
+        chosen[standing.method] = {
+            "histogram": np.sum([o.histogram or [] for o in cells], axis=0),
+            "usage": np.mean([o.usage or [] for o in cells], axis=0),
+        }
+    return chosen
+
+
+def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
+    """What price-aware methods acquire at each lambda, where there are several."""
+    settings, counted = with_lam(summary.settings), comparison.protocol.counted
+    settings = settings[~settings["method"].isin(REFERENCES)]
+    if settings["lam"].nunique() < 2:
         return []
-    unit = _error_unit(comparison)
-    ax = figures.price_against_sparsity(settings, _titles(comparison), unit=unit)
-    ax.set_title("Sparsity against lambda")
-    caption = f"The higher lambda, the fewer features are acquired. {_error_bar_caption(comparison)}"
-    return [Picture("lambda", "Sparsity against lambda", caption, png_of(ax))]
+    ax = figures.price_against_sparsity(settings, titles_with_flags(ranking), unit=_error_unit(comparison), y=counted)
+    ax.set_ylabel(f"mean number of {comparison.protocol.unit} used")
+    heading = f"Number of {comparison.protocol.unit} used at each lambda"
+    caption = f"Methods that take prices into account in training. {_error_bar_caption(comparison)}"
+    return [Picture("lambda", heading, caption, png_of(ax))]
 
 
 def _has_target(params: dict[str, Any]) -> bool:
@@ -153,59 +162,6 @@ def png_of(plotted: Axes | Figure) -> bytes:
     return buffer.getvalue()
 
 
-def settings_of_similar_sparsity(comparison: Comparison) -> dict[str, dict[str, Any]]:
-    """One setting of each method, all of similar sparsity, as in the paper's Fig. 4: its ``params``, the mean number of
-    features (or acquisitions) ``used``, ``histogram`` and ``usage``.
-
-    The first method's is the setting with the smallest mean validation loss among those that use any feature. The
-    others' are those with the mean sparsity nearest to it. Results are not ranked by this choice.
-    """
-    succeeded = comparison.results[comparison.results["error"].isna()]
-    succeeded = succeeded.assign(_loss=validation_loss(succeeded, comparison.protocol.reported[0]))
-    means = succeeded.groupby(["method", "setting"], sort=False)[["_loss", "sparsity"]].mean().reset_index()
-    first = means[means["method"] == means["method"].iloc[0]]
-    acquiring = first[first["sparsity"] < 0.99]
-    first = first if acquiring.empty else acquiring
-    goal = float(first.loc[first["_loss"].idxmin(), "sparsity"])
-    chosen: dict[str, dict[str, Any]] = {}
-    for name, rows in means.groupby("method", sort=False):
-        setting = rows.loc[(rows["sparsity"] - goal).abs().idxmin(), "setting"]
-        outcomes = [o for o in comparison.outcomes if (o.row["method"], o.row["setting"]) == (name, setting)]
-        cells = [o for o in outcomes if o.histogram]
-        chosen[str(name)] = {
-            "params": cells[0].row["params"],
-            "used": float(np.mean([o.row[comparison.protocol.counted] for o in cells])),
-            "histogram": np.sum([o.histogram or [] for o in cells], axis=0),
-            "usage": np.mean([o.usage or [] for o in cells], axis=0),
-        }
-    return chosen
-
-
-def examples_of(comparison: Comparison) -> list[dict[str, Any]]:
-    """Examples of each method with an order, at its setting of least validation loss in the first split.
-
-    Settings that use less than half a feature on average are left out if there are others.
-    """
-    examples = []
-    for method in comparison.methods:
-        rows = comparison.results
-        rows = rows[(rows["method"] == method.name) & (rows["split"] == 0) & rows["error"].isna()]
-        if rows.empty:
-            continue
-        acquiring = rows[rows["n_acquisitions"] >= 0.5]
-        rows = rows if acquiring.empty else acquiring
-        best = best_per_split(rows, validation_loss(rows, comparison.protocol.reported[0])).iloc[0]
-        outcome = next(
-            o
-            for o in comparison.outcomes
-            if (o.row["split"], o.row["method"], o.row["setting"]) == (0, method.name, best["setting"])
-        )
-        if outcome.examples:
-            setting = settings_text(outcome.row["params"])
-            examples.append({"title": method.title, "setting": setting, "rows": outcome.examples})
-    return examples
-
-
 def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
     """Jinja's environment for the templates of this package and of ``folders``, in which every value is escaped."""
     environment = jinja2.Environment(
@@ -215,7 +171,12 @@ def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"mean": mean_text, "setting": settings_text, "number": _number_text}
+    environment.filters |= {
+        "mean": mean_text,
+        "setting": settings_text,
+        "number": _number_text,
+        "joined": _joined_units,
+    }
     return environment
 
 
@@ -229,9 +190,14 @@ def provenance() -> dict[str, Any]:
     }
 
 
-def render(comparison: Comparison, summary: Summary, pictures: list[Picture]) -> str:
+def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pictures: list[Picture]) -> str:
     """The report as HTML; names and values of the data are escaped."""
     results, template = comparison.results, template_environment().get_template("report.html.j2")
+    within = summary.within.dropna(subset=["accuracy"])
+    within = within[~within["method"].isin(REFERENCES)]
+    if ranking is None or ranking.has_error_costs:
+        within = within[:0]
+    losses = summary.losses.dropna(subset=["loss"])
     return template.render(
         command=comparison.command,
         protocol=comparison.protocol,
@@ -239,19 +205,20 @@ def render(comparison: Comparison, summary: Summary, pictures: list[Picture]) ->
         titles=_titles(comparison),
         imputed=[m.title for m in comparison.methods if m.imputed],
         fitted=[m.title for m in comparison.methods if m.fitted],
-        answer=best_in_words(summary, _titles(comparison), comparison.protocol.counted),
+        answer=answer_in_words(ranking),
+        ranking=ranking,
+        table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),
         targeting=[m.title for m in comparison.methods if any(_has_target(p) for p in m.params)],
         error_costs=comparison.protocol.error_costs_in_words,
-        pictures=pictures,
+        pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
-        within=_by_method(_mark_best(summary.within, "k", -summary.within["accuracy"]), "k"),
-        limits=results.attrs["within"],
-        losses=_mark_best(summary.losses, "lam", summary.losses["loss"]).to_dict("records"),
-        examples=examples_of(comparison),
+        within=_by_method(_mark_best(within, "k", -within["accuracy"]), "k"),
+        limits=sorted(within["k"].unique()),
+        losses=_mark_best(losses, "lam", losses["loss"]).to_dict("records") if losses["lam"].nunique() > 1 else [],
+        examples=[] if ranking is None else cards_of(comparison, ranking),
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),
         warned=results.loc[results["warning"].notna(), ["method", "params", "split", "warning"]].to_dict("records"),
-        VALUES_SHOWN=VALUES_SHOWN,
         **provenance(),
     )
 
@@ -267,6 +234,11 @@ def _by_method(table: pd.DataFrame, key: str) -> dict[str, dict[Any, dict]]:
     for row in table.to_dict("records"):
         nested.setdefault(str(row["method"]), {})[row[key]] = row
     return nested
+
+
+def _joined_units(text: str) -> str:
+    """The text, in which no line ends between a number and its % sign."""
+    return text.replace(" %", "\u00a0%")
 
 
 def _number_text(value: float) -> str:

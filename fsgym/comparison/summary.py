@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,11 +116,11 @@ def summarise(
         for k in within:
             few = allowed[allowed[f"validation_{counted}"] <= k + 1e-9]
             chosen = best_per_split(few, -few["validation_accuracy"], counted)
-            limits.append({"method": name, "k": k, **_test_figures(chosen, n_splits)})
+            limits.append({"method": name, "k": k, **mean_figures(chosen, n_splits)})
         for price in lam:
             chosen = best_per_split(allowed, validation_loss(allowed, price), counted)
             chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
-            losses.append({"method": name, "lam": price, **_test_figures(chosen, n_splits, "loss")})
+            losses.append({"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")})
     return Summary(means_by_setting(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
 
 
@@ -130,50 +130,20 @@ def with_lam(settings: pd.DataFrame) -> pd.DataFrame:
     return settings.assign(lam=pd.to_numeric(pd.Series(lam, index=settings.index, dtype=object), errors="coerce"))
 
 
-def best_in_words(summary: Summary, titles: Mapping[str, str], counted: str = "n_features") -> str:
-    """One or two sentences: the method with the smallest loss at the first reported ``lam``, and the second best.
-
-    Only methods that respect the rules on every test row are considered; the text is empty if there is none.
-
-    Parameters
-    ----------
-    summary : Summary
-    titles : mapping method -> title
-    counted : {"n_features", "n_acquisitions"}, the figure to report
-    """
-    losses = summary.losses
-    if losses.empty:
-        return ""
-    lam = losses["lam"].iloc[0]
-    rows = losses[(losses["lam"] == lam) & losses["loss"].notna() & (losses["admissible"] == 1.0)]
-    ranked = rows.sort_values("loss", kind="stable").to_dict("records")
-    if not ranked:
-        return ""
-    unit = "features" if counted == "n_features" else "groups"
-
-    def figures(row: dict[str, Any]) -> str:
-        return f"it is correct in {100 * row['accuracy']:.1f} % of cases with {row[counted]:.1f} {unit} on average"
-
-    best = ranked[0]
-    first = f"At lambda {lam:.3g}, {titles[best['method']]} has the lowest loss ({best['loss']:.3f}): {figures(best)}."
-    if len(ranked) == 1:
-        return first
-    second = ranked[1]
-    return f"{first} {titles[second['method']]} is second (loss {second['loss']:.3f}): {figures(second)}."
-
-
 def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:
     """The loss on the validation part, computed with this ``lam``."""
     return rows["validation_error_cost"] + lam * rows["validation_spent"]
 
 
-def _test_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:
-    """Means and standard deviations of the test figures; NaN unless every split has a chosen setting."""
+def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:
+    """Means and standard deviations of the test figures, and of ``more``; NaN unless every split has a setting."""
     columns = [*REPORTED_FIGURES, *more]
     if len(chosen) < n_splits:
-        return dict.fromkeys([*columns, *(f"{c}_std" for c in columns)], np.nan)
-    means, stds = chosen[columns].mean(), chosen[columns].std(ddof=0)
-    return {**means.to_dict(), **stds.add_suffix("_std").to_dict()}
+        empty = dict.fromkeys([*columns, *(f"{c}_std" for c in columns)], np.nan)
+        return empty | {"splits": n_splits}
+    table = chosen[columns].astype(float)
+    means, stds = table.mean(), table.std(ddof=0)
+    return {**means.to_dict(), **stds.add_suffix("_std").to_dict(), "splits": n_splits}
 
 
 def means_by_setting(succeeded: pd.DataFrame, figures: Sequence[str] = REPORTED_FIGURES) -> pd.DataFrame:
@@ -195,10 +165,15 @@ def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_f
 
 
 def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = False) -> str:
-    """A mean with its standard deviation: ``0.954 ± 0.010``, ``0.954±.010`` where ``short``, or a dash for NaN."""
+    """A mean with its standard deviation: ``0.954 ± 0.010``, ``0.954±.010`` where ``short``, or a dash for NaN.
+
+    The mean alone if ``row["splits"]`` is 1.
+    """
     mean, std = row[name], row[f"{name}_std"]
     if pd.isna(mean):
         return "–"
+    if row.get("splits") == 1:
+        return f"{mean:.{digits}f}"
     if short:
         return f"{mean:.{digits}f}±{std:.{digits}f}".replace("±0.", "±.")
     return f"{mean:.{digits}f} ± {std:.{digits}f}"

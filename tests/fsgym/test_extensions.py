@@ -175,7 +175,7 @@ def test_the_command_line_knows_methods_of_other_distributions(distribution, tmp
         [*command, "--jobs", "2", "--out", str(tmp_path / "out")], capture_output=True, text=True, env=place
     )
     assert message.returncode == 0, message.stderr
-    assert "At lambda 0.01, A record has the lowest loss" in message.stdout
+    assert "A record" in message.stdout
     assert Path(tmp_path, "out", "results.csv").read_text().count("\nwine,0,top") == 5
 
 

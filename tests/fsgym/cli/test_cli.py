@@ -68,7 +68,7 @@ def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
     )
     assert (code, error) == (0, "")
     assert "CART" in output
-    assert "Loss: cost of errors + lambda x price paid" in output
+    assert "Cost per case: cost of errors + lambda x price paid" in output
     assert str(out / "report.html") in output
     results = pd.read_csv(out / "results.csv")
     assert set(results["price"]) == {1.0}

@@ -8,12 +8,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.frozen import FrozenEstimator
 
 import fsgym
 from agents import DatumWiseClassifier, LatticeClassifier
+from baselines import CARTClassifier
 from fsgym import Dataset, compare, load_dataset
 from fsgym.comparison import figures
-from fsgym.comparison.summary import mean_text, settings_text
+from fsgym.comparison.ranking import rank_methods, titles_with_flags
+from fsgym.comparison.summary import mean_text, settings_text, summarise
+from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
+from fsgym.methods import METHODS, REFERENCES
+from support.comparisons import results_of, row_of
 from support.pages import read
 
 NASTY = "<script>alert('$x$')</script>"
@@ -47,7 +53,7 @@ def test_files_are_written_and_the_table_is_the_one_returned(report):
     numbers = results.columns.drop(["error", "warning"])
     pd.testing.assert_frame_equal(read_again[numbers], results[numbers], check_dtype=False)
     assert results["error"].isna().all()
-    for stem in ("curves", "costs", "histogram", "usage", "lambda"):
+    for stem in ("curves", "histogram", "usage", "lambda"):
         assert (folder / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -56,7 +62,7 @@ def test_report_is_self_contained(report):
     markup, _ = read(folder / "report.html")
     assert "script" not in markup.tags
     assert "link" not in markup.tags
-    assert len(markup.links) == 5
+    assert len(markup.links) == 4
     for link in markup.links:
         kind, data = link.split(",")
         assert kind == "data:image/png;base64"
@@ -160,6 +166,67 @@ def test_methods_differ_in_colour_and_marker():
     assert len({style["marker"] for style in styles.values()}) == 8
 
 
+def test_every_method_has_a_colour_of_its_own(monkeypatch):
+    styles = figures.method_styles(list(METHODS))
+    colours = [style["color"].lower() for name, style in styles.items() if name not in REFERENCES]
+    assert len(set(colours)) == len(METHODS) - len(REFERENCES)
+    assert {styles[name]["color"] for name in REFERENCES} == {figures.REFERENCE_COLOUR}
+    assert figures.REFERENCE_COLOUR not in colours
+    assert figures.method_styles(["cart", "constant", "mine"])["cart"] == styles["cart"]
+    for k in range(20):
+        monkeypatch.setitem(METHODS, f"more{k}", METHODS["cart"])
+    many = figures.method_styles(list(METHODS))
+    assert len({style["color"].lower() for style in many.values()}) == len(METHODS) - len(REFERENCES) + 1
+
+
+def test_nothing_empty_is_drawn(tmp_path):
+    nothing = {"nothing": lambda env: lambda observations, masks: np.full(len(masks), 3)}
+    compare(nasty_data(), nothing, splits=1, lam=0.5, out=tmp_path)
+    assert {path.stem for path in tmp_path.glob("*.png")} == {"curves"}
+    markup, text = read(tmp_path / "report.html")
+    assert len(markup.links) == 1
+    assert "Single cases" not in text
+    assert "Loss at each lambda" not in text
+    assert "±" not in text
+    compare(nasty_data(), {"cart": CARTClassifier()}, splits=1, lam=0.5, out=tmp_path / "alone", references=False)
+    assert (tmp_path / "alone" / "usage.png").exists()
+
+
+def test_the_main_picture_has_features_or_money_and_reference_lines():
+    rows = [row_of("cart"), row_of("constant", n=0.0, error=0.4), row_of("everything", n=30.0, error=0.02)]
+    titles = {"cart": "CART", "constant": "nothing acquired", "everything": "everything acquired"}
+    for more, x_label, y in (
+        ({}, "mean number of features used per case", "accuracy"),
+        ({"spent": 7.0}, "mean price paid per case", "accuracy"),
+        ({"accuracy": 0.5}, "mean price paid per case", "mean cost of errors per case"),
+    ):
+        results = results_of(rows[0] | more, *rows[1:])
+        ax = plot_tradeoff(rank_methods(results), summarise(results).settings, titles)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == (x_label, y)
+        labels = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert labels[0] == "CART"
+        assert labels[-1] == "best at lambda 0.01"
+        assert "nothing acquired" in labels
+        assert len(labels) == 4
+    drawn = {tuple(np.unique(line.get_ydata())) for line in ax.get_lines()}
+    assert {(0.4,), (0.02,)} <= drawn
+    balanced = results_of(*rows, headline=("accuracy", "balanced_accuracy", "auc"))
+    assert tradeoff_axes(rank_methods(balanced)).y == "balanced_accuracy"
+
+
+def test_flags_are_visible_in_table_and_legend(tmp_path):
+    policy = FrozenEstimator(LatticeClassifier(lam=0.01, random_state=0).fit(nasty_data()))
+    with pytest.warns(UserWarning, match="trained on"):
+        results = compare(nasty_data(), {"own": policy, "cart": "cart"}, splits=1, lam=0.01, out=tmp_path)
+    _, text = read(tmp_path / "report.html")
+    assert text.count("trained on 100 % of the test rows") >= 2  # in the table, and above the single cases
+    assert "own is best" not in text
+    ranking = rank_methods(results)
+    ax = plot_tradeoff(ranking, summarise(results).settings, titles_with_flags(ranking))
+    legend = [entry.get_text() for entry in ax.get_legend().get_texts()]
+    assert "own (trained on 100 % of the test rows)" in legend
+
+
 def test_texts():
     row = {"accuracy": 0.9537, "accuracy_std": 0.0104, "loss": np.nan, "loss_std": np.nan}
     assert mean_text(row, "accuracy") == "0.954 ± 0.010"
@@ -189,8 +256,8 @@ def test_columns_units_levels_and_class_labels_are_shown(tmp_path):
     _, text = read(tmp_path / "report.html")
     assert "4 features, 2 classes" in text  # not six: the ward is one
     assert "Costs of errors: a missed acs costs 1000, a false acs costs 40." in text
-    assert re.search(r"crp = [\d.]+ mg/l price 1", text)
-    assert re.search(r"ward = (er|gp|icu) price 1", text)
+    assert re.search(r"crp = [\d.]+ mg/l", text)
+    assert re.search(r"ward = (er|gp|icu)", text)
     assert "ward=" not in text
     assert not re.search(r"group \d|groups used|in \d+ groups", text)
     used = [set(json.loads(text)) for text in results["usage"]]
@@ -202,10 +269,10 @@ def test_groups_are_named_and_show_their_columns(tmp_path):
     data = load_dataset(ward_table(), target="y")
     data = data.replace(columns=data.columns.with_units({"wbc": "G/l"})).with_groups({"panel": ["wbc", "ward"]})
     factory = {"all": lambda env: lambda observations, masks: np.where(masks[:, 1], 1, 3)}
-    results = compare(data, factory, splits=1, out=tmp_path)
+    results = compare(data, factory, splits=1, out=tmp_path, references=False)
     _, text = read(tmp_path / "report.html")
     assert data.acquisition_names == ("crp", "panel", "hgb")
-    assert re.search(r"panel: ward = (er|gp|icu), wbc = -?[\d.]+ G/l price 1", text)
+    assert re.search(r"panel: ward = (er|gp|icu), wbc = -?[\d.]+ G/l", text)
     assert "4 features in 3 groups" in text
     assert results["usage"].tolist() == ['{"panel": 1.0}']
 

@@ -1,0 +1,233 @@
+"""The answer of a comparison in words: the best method, its cost, how it compares, and what it acquires first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from fsgym.checks import listing
+from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise
+from fsgym.methods import CONSTANT
+
+MOST_CLASSES = 3  # with which the recall of each class is shown
+SHOWN = 3  # names in a list of a sentence
+
+
+def answer_in_words(ranking: Ranking | None) -> list[str]:
+    """The answer as sentences, the most important first; empty if all fits failed.
+
+    A method that breaks rules, or was trained on test rows, is never the best. The settings were chosen on validation
+    data; methods are ranked by their loss on the test parts.
+    """
+    if ranking is None:
+        return []
+    best = ranking.best
+    if best is None:
+        flags = listing(dict.fromkeys(f"{s.title} ({s.flag})" for s in ranking.standings))
+        return [f"No method can be named as the best: {flags}."]
+    if best.reference or not best.acquires:
+        return [_reference_sentence(ranking, best), *_runner_up(ranking, best), *_flagged(ranking, best)]
+    return [
+        _best_sentence(ranking, best),
+        *_first_acquisition(best),
+        *_noise(ranking, best),
+        *_flagged(ranking, best),
+    ]
+
+
+def cost_text(ranking: Ranking, value: float) -> str:
+    """A cost with as many decimals as give the best loss three digits, the same in all sentences and tables.
+
+    Without error costs, three decimals.
+    """
+    best = ranking.best
+    scale = abs(best.figures["loss"]) if best is not None else abs(value)
+    if not math.isfinite(scale) or scale == 0 or not ranking.has_error_costs:
+        scale = 0.1
+    return f"{value:,.{min(max(2 - math.floor(math.log10(scale)), 0), 4)}f}"
+
+
+def interval_text(ranking: Ranking, standing: Standing, between: str = " to ") -> str:
+    """The 95 % interval of the mean loss; "" if it is unknown."""
+    low, high = (standing.figures.get(f"loss_{end}", math.nan) for end in ("low", "high"))
+    return "" if math.isnan(low + high) else f"{cost_text(ranking, low)}{between}{cost_text(ranking, high)}"
+
+
+def share_text(share: float, of: str = "cases") -> str:
+    """A share of the cases: "all cases", "93 % of the cases"."""
+    if share >= 0.995:
+        return f"all {of}"
+    return f"{100 * share:.0f} % of the {of}" if share >= 0.01 else f"less than 1 % of the {of}"
+
+
+def constant_answer(ranking: Ranking) -> str:
+    """The class that is answered without acquiring anything, in quotes; "" if it differs by split or is unknown."""
+    for standing in sorted(ranking.standings, key=lambda s: s.method != CONSTANT):
+        recall = {} if standing.acquires else standing.shares["recall"]
+        if sorted(recall.values()) == [0.0] * (len(recall) - 1) + [1.0]:
+            return f'"{max(recall, key=lambda label: recall[label])}"'
+    return ""
+
+
+def reference_in_words(ranking: Ranking, standing: Standing) -> str:
+    """What a reference point, or a method that acquires nothing, does."""
+    if standing.acquires:
+        return "acquiring everything"
+    return " ".join(f"answering {constant_answer(ranking)} without acquiring anything".split())
+
+
+def _best_sentence(ranking: Ranking, best: Standing) -> str:
+    fixed = ranking.best_of(best.method, fixed=True, reference=False, acquires=True)
+    adaptive = ranking.best_of(best.method, fixed=False, reference=False, acquires=True)
+    if not best.fixed and fixed is not None:
+        other, role = fixed, f"the best fixed set of {ranking.unit}"
+    elif best.fixed and adaptive is not None:
+        other, role = adaptive, "the best method that chooses for each case"
+    else:
+        other, role = ranking.best_of(best.method, reference=False, acquires=True), "the second best"
+    if ranking.has_error_costs:
+        constant = ranking.standing_of(CONSTANT) or ranking.best_of(best.method, acquires=False)
+        parts = [f"{best.title} costs least, {_cost_of(ranking, best)}{_recalls(best.shares['recall'])}."]
+        rest = [] if other is None else [f"{role} ({other.title}) costs {cost_text(ranking, other.figures['loss'])}"]
+        if constant is not None:
+            price = cost_text(ranking, constant.figures["loss"])
+            rest.append(f"{reference_in_words(ranking, constant)} costs {price}")
+        parts += [_capitalised("; ".join(rest)) + "."] if rest else []
+        return _capitalised(_at_lambda(ranking) + " ".join(parts))
+    first = f"{best.title} is best (loss {cost_text(ranking, best.figures['loss'])}): it {_needs(ranking, best, True)}"
+    second = "" if other is None else f"; {role} ({other.title}) {_needs(ranking, other)}"
+    return _capitalised(f"{_at_lambda(ranking)}{first}{second}.")
+
+
+def _reference_sentence(ranking: Ranking, best: Standing) -> str:
+    what = reference_in_words(ranking, best)
+    if ranking.has_error_costs:
+        costs = f"costs least, {_cost_of(ranking, best, parts=best.acquires)}"
+    else:
+        share = f"{100 * best.figures['accuracy']:.1f} % correct"
+        costs = f"has the lowest loss ({cost_text(ranking, best.figures['loss'])}, {share})"
+    end = "no selection of features pays" if best.acquires else "acquiring does not pay"
+    return _capitalised(f"{_at_lambda(ranking)}{what} {costs}: {end} at these prices.")
+
+
+def _runner_up(ranking: Ranking, best: Standing) -> list[str]:
+    """The best method that acquires something, where a reference point is the best."""
+    other = ranking.best_of(best.method, reference=False, acquires=True)
+    if other is None:
+        return []
+    verb = "costs" if ranking.has_error_costs else "has loss"
+    sentence = f"The best method that acquires anything, {other.title}, {verb} "
+    noise = ", which is within noise" if is_within_noise(best, other) else ""
+    return [f"{sentence}{cost_text(ranking, other.figures['loss'])}{noise}."]
+
+
+def _at_lambda(ranking: Ranking) -> str:
+    if ranking.has_error_costs and ranking.lam == 1:
+        return ""
+    if ranking.lam == 0:
+        return "where acquisitions cost nothing, "
+    if ranking.has_error_costs or ranking.has_prices:
+        return f"at lambda {ranking.lam:.4g}, "
+    return f"at {ranking.lam:.4g} a {ranking.unit[:-1]}, "
+
+
+def _cost_of(ranking: Ranking, standing: Standing, parts: bool = True) -> str:
+    """Such as "29.8 per case (95 % interval 26.1 to 33.9): 9.1 for prices, 20.7 for errors"."""
+    figures, interval = standing.figures, interval_text(ranking, standing)
+    text = f"{cost_text(ranking, figures['loss'])} per case" + (f" (95 % interval {interval})" if interval else "")
+    if not parts:
+        return text
+    spent, errors = (cost_text(ranking, figures[name]) for name in ("acquisition_cost", "error_cost"))
+    return f"{text}: {spent} for prices, {errors} for errors"
+
+
+def _recalls(recall: Mapping[str, float]) -> str:
+    if not 0 < len(recall) <= MOST_CLASSES:
+        return ""
+    return f"; it finds {_names_of([f'{100 * share:.0f} % of {label}' for label, share in recall.items()])}"
+
+
+def _needs(ranking: Ranking, standing: Standing, full: bool = False) -> str:
+    """How much a method acquires and how often it is correct."""
+    figures = standing.figures
+    amount = f"{figures[ranking.counted]:.1f}{' ' + ranking.unit if full else ''}"
+    if ranking.has_prices:
+        amount = f"{figures['spent']:.3g} paid and {figures[ranking.counted]:.1f} {ranking.unit}"
+    text = f"needs {amount}{' per case' if full else ''} for {100 * figures['accuracy']:.1f} %"
+    text += " correct answers" if full else ""
+    if ranking.imbalanced:
+        auc = figures.get("auc", math.nan)
+        more = f"balanced accuracy {100 * figures['balanced_accuracy']:.1f} %"
+        text += f" ({more}{'' if math.isnan(auc) else f', AUC {auc:.2f}'})"
+    return text
+
+
+def _first_acquisition(best: Standing) -> list[str]:
+    """What the best method acquires first and for how many cases; what it acquires, if that has no order."""
+    first, paid = best.shares["first"], best.shares["first_paid"]
+    if first:
+        (name, share), *_ = first.items()
+        if not paid or name in paid:
+            return [f"{best.title} acquires {_most_frequent(first)}."]
+        free = f"{best.title} first acquires {name}, which is free, for {share_text(share)}"
+        return [f"{free}; of what is not free, it acquires {_most_frequent(paid)}."]
+    usage = best.shares["usage"]
+    if not usage:
+        return []
+    if best.fixed:
+        every = [name for name, share in usage.items() if share >= 0.5]
+        return [f"{best.title} acquires the same for every case: {_names_of(every or list(usage))}."]
+    name, share = next(iter(usage.items()))
+    return [f"{best.title} uses {name} most often, for {share_text(share)}."]
+
+
+def _most_frequent(shares: Mapping[str, float]) -> str:
+    """The two most frequent first acquisitions, the second one only where the first is not that of nearly all cases."""
+    (name, share), *others = shares.items()
+    text = f"{name} first for {share_text(share)}"
+    if others and share < 0.9 and others[0][1] >= 0.05:
+        text += f", {others[0][0]} for {100 * others[0][1]:.0f} %"
+    return text
+
+
+def _noise(ranking: Ranking, best: Standing) -> list[str]:
+    others = [s for s in ranking.standings if s.eligible and s.method != best.method]
+    if not others:
+        return []
+    verdicts = {s.title: is_within_noise(best, s) for s in others}
+    if None in verdicts.values():
+        few = "one split" if ranking.splits == 1 else f"{ranking.splits} splits"
+        return [f"With {few} it is unknown whether these differences are noise; use at least {FEWEST_PAIRS} splits."]
+    close = [title for title, noise in verdicts.items() if noise]
+    source = f"{ranking.splits} splits" if ranking.splits >= FEWEST_PAIRS else "test rows"
+    if not close:
+        return []
+    difference, verb = ("differences from", "are") if len(close) > 1 else ("difference from", "is")
+    return [f"The {difference} {_names_of(close)} {verb} within the noise of the {source}."]
+
+
+def _names_of(titles: Sequence[str]) -> str:
+    """Names in a sentence: "A, B and C"; the first ones and how many others there are, where there are many."""
+    shown = list(titles if len(titles) <= SHOWN else titles[: SHOWN - 1])
+    others = len(titles) - len(shown)
+    shown += [f"{others} others"] if others else []
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+
+
+def _flagged(ranking: Ranking, best: Standing) -> list[str]:
+    """Methods with a lower loss that cannot be the best because of their training rows."""
+    sentences = []
+    for standing in ranking.standings:
+        lower = standing.figures["loss"] < best.figures["loss"]
+        if standing.flag and lower and "train" in standing.flag:
+            loss = cost_text(ranking, standing.figures["loss"])
+            sentences.append(f"{standing.title} is not ranked: its loss is {loss}, but {_as_clause(standing.flag)}.")
+    return sentences
+
+
+def _as_clause(flag: str) -> str:
+    return "its training rows are unknown" if flag.endswith("unknown") else f"it was {flag}"
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

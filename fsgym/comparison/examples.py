@@ -1,0 +1,145 @@
+"""What a report shows of single test rows: their acquisitions, what was believed after each, and what they cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.dataset import Dataset
+from fsgym.evaluation import Evaluation
+from fsgym.rules import Rules
+from fsgym.trajectories import price_orders, revealed_values
+from fsgym.usage import usage_as_json
+
+N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
+FEW_CLASSES = 3  # of each of which a correctly classified row is shown
+
+
+def first_columns(result: Evaluation) -> dict[str, str | None]:
+    """Columns of the results, as JSON objects by name of the acquisition; None for methods without an order.
+
+    Returns
+    -------
+    dict
+        ``first``, the share of test rows whose first acquisition it was; ``first_paid``, likewise the first acquisition
+        that cost anything.
+    """
+    columns: dict[str, str | None] = {"first": None, "first_paid": None}
+    rules = result.rules
+    if result.trajectories is not None:
+        order = result.trajectories.order
+        firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset.X, order)}
+        for name, first in firsts.items():
+            counts = np.bincount(first[first >= 0], minlength=rules.n_acquisitions)
+            columns[name] = usage_as_json((counts / len(order)).tolist(), rules.names)
+    return columns
+
+
+def _first_paid(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The first acquisition of each row that costs anything, int32 (n_samples,); -1 where there is none."""
+    first = np.full(len(order), -1, np.int32)
+    for step in range(order.shape[1]):
+        free = np.flatnonzero((first < 0) & (order[:, step] >= 0))
+        if not len(free):
+            break
+        prefixes = np.ascontiguousarray(order[free, : step + 1])
+        paid = price_orders(rules, np.ascontiguousarray(X[free]), prefixes)[0] > 0
+        first[free[paid]] = order[free[paid], step]
+    return first
+
+
+def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[dict[str, Any]]:
+    """Test rows at even ranks from the fewest to the most acquisitions; of few classes, correct ones of each class.
+
+    At least one misclassified row is among them if there is any. Values are those of ``dataset``, in its units; those
+    of ``result`` may be scaled for the model.
+    """
+    assert result.trajectories is not None
+    lengths = result.trajectories.lengths
+    ranked = np.argsort(lengths, kind="stable")
+    correct = result.answers == result.dataset.y
+    candidates = _evenly_spaced(ranked.tolist(), 4 * N_EXAMPLES)
+    paths = {(*result.trajectories.order[i].tolist(), result.answers[i], correct[i]): i for i in candidates}
+    chosen = _evenly_spaced(list(paths.values()), N_EXAMPLES)  # without cases that differ in their values only
+    wanted = [~correct]
+    if dataset.n_classes <= FEW_CLASSES:
+        wanted += [correct & (result.dataset.y == k) for k in range(dataset.n_classes)]
+    for rows in wanted:
+        others = ranked[rows[ranked]]
+        if len(others) and not rows[chosen].any():
+            chosen.append(int(others[len(others) // 2]))
+    return [_example(result, dataset, model, i) for i in sorted(chosen, key=lambda i: lengths[i])]
+
+
+def _evenly_spaced(rows: list[int], n: int) -> list[int]:
+    """At most ``n`` of the rows, at even distances, the first and the last among them."""
+    return [rows[k] for k in dict.fromkeys(np.linspace(0, len(rows) - 1, n).astype(int).tolist())]
+
+
+def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[str, Any]:
+    """The acquisitions of test row ``i`` in their order, with values, prices and beliefs; its answer and its costs.
+
+    ``beliefs`` has the class probabilities before the first acquisition and after each, or is None if the model has
+    none.
+    """
+    rules = result.rules
+    assert result.trajectories is not None
+    order = result.trajectories.order[i]
+    order = order[order >= 0]
+    # The price of a step is the difference between the price of the acquisitions up to it and of those before it.
+    prefixes = np.where(np.tri(len(order) + 1, len(order), -1, dtype=bool), order, -1).astype(np.int32)
+    paid = price_orders(rules, np.repeat(dataset.X[i : i + 1], len(prefixes), axis=0), prefixes)[0]
+    error_cost = float(rules.error_costs[result.answers[i], dataset.y[i]])
+    return {
+        "steps": [
+            {
+                "name": rules.names[j],
+                "values": [(dataset.feature_names[f], _number_or_none(dataset.X[i, f])) for f in rules.groups[j]],
+                "price": float(price),
+            }
+            for j, price in zip(order, np.diff(paid))
+        ],
+        "beliefs": _beliefs(model, result, order, i),
+        "paid": float(paid[-1]),
+        "error_cost": error_cost,
+        "cost": rules.lam * float(paid[-1]) + error_cost,
+        "answer": str(dataset.classes[result.answers[i]]),
+        "true_class": str(dataset.classes[dataset.y[i]]),
+        "correct": bool(result.answers[i] == dataset.y[i]),
+    }
+
+
+def _beliefs(model: Any, result: Evaluation, order: NDArray[np.int32], i: int) -> list[list[float]] | None:
+    """Class probabilities of row ``i`` before the first acquisition and after each; None if the model has none."""
+    probabilities_at = getattr(model, "probabilities_at", None)
+    if not callable(probabilities_at):
+        return None
+    acquired = np.zeros((len(order) + 1, result.dataset.n_features), dtype=bool)
+    for step, j in enumerate(order.tolist()):
+        acquired[step + 1 :, list(result.rules.groups[j])] = True
+    rows = result.dataset.rows(np.full(len(acquired), i))
+    labelled = callable(getattr(model, "labelled_dataset", None))  # takes columns by name
+    probabilities: Any = probabilities_at(rows if labelled else rows.X, acquired & ~np.isnan(rows.X))
+    return None if probabilities is None else np.asarray(probabilities, float).round(6).tolist()
+
+
+def with_units(examples: list[dict[str, Any]], dataset: Dataset) -> list[dict[str, Any]]:
+    """The examples with the names and values, with units, of the columns in place of those of features."""
+    return [
+        example | {"steps": [s | {"values": _values_with_units(s["values"], dataset)} for s in example["steps"]]}
+        for example in examples
+    ]
+
+
+def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset) -> list[tuple[str, str]]:
+    features = [dataset.feature_names.index(name) for name, _ in values]
+    row = np.full(dataset.n_features, np.nan, np.float32)
+    row[features] = [np.nan if value is None else value for _, value in values]
+    return revealed_values(row, features, dataset.columns)
+
+
+def _number_or_none(value: Any) -> float | None:
+    """The value as a float, or None for NaN, which JSON does not have."""
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,82 @@
+"""The table of methods that the terminal and the report show: each method at its chosen settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fsgym.comparison.answer import MOST_CLASSES, cost_text, interval_text
+from fsgym.comparison.ranking import Ranking, Standing
+from fsgym.comparison.summary import mean_text
+
+
+class HeadlineRow(NamedTuple):
+    """A method in the table; ``note`` says what speaks against it, "" for nothing."""
+
+    standing: Standing
+    cells: list[str]
+    note: str
+
+
+class HeadlineTable(NamedTuple):
+    """Headings of the columns but the first, and one row per method."""
+
+    headings: list[str]
+    rows: list[HeadlineRow]
+
+
+def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
+    """The methods at the ranking's lambda; where ``short``, standard deviations are written without spaces."""
+    columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
+    columns |= {f"{ranking.unit} used": lambda s: mean_text(s.figures, ranking.counted, 1, short)}
+    if ranking.has_prices and not ranking.has_error_costs:
+        columns |= {"price paid": lambda s: mean_text(s.figures, "spent", 2, short)}
+    cells = {s.method: [cell(s) for cell in columns.values()] for s in ranking.standings}
+    filled = [k for k in range(len(columns)) if any(row[k] != "–" for row in cells.values())]
+    return HeadlineTable(
+        [list(columns)[k] for k in filled],
+        [HeadlineRow(s, [cells[s.method][k] for k in filled], _note(s)) for s in ranking.standings],
+    )
+
+
+def _note(standing: Standing) -> str:
+    if standing.flag or not standing.settings_left_out:
+        return standing.flag
+    many = "1 setting breaks" if standing.settings_left_out == 1 else f"{standing.settings_left_out} settings break"
+    return f"{many} the rules and cannot be chosen"
+
+
+def _cost_columns(ranking: Ranking) -> dict[str, Callable[[Standing], str]]:
+    def cost(name: str) -> Callable[[Standing], str]:
+        return lambda s: "–" if math.isnan(s.figures[name]) else cost_text(ranking, s.figures[name])
+
+    columns: dict[str, Callable[[Standing], str]] = {
+        "cost per case": cost("loss"),
+        "95 % interval": lambda s: interval_text(ranking, s, "–") or "–",
+        "for prices": cost("acquisition_cost"),
+        "for errors": cost("error_cost"),
+    }
+    labels = next((list(s.shares["recall"]) for s in ranking.standings if s.shares["recall"]), [])
+    if len(labels) <= MOST_CLASSES:
+        columns |= {f"finds {label}": _recall_of(label) for label in labels}
+    return columns
+
+
+def _recall_of(label: str) -> Callable[[Standing], str]:
+    def cell(standing: Standing) -> str:
+        share = standing.shares["recall"].get(label)
+        return "–" if share is None else f"{100 * share:.0f} %"
+
+    return cell
+
+
+def _accuracy_columns(ranking: Ranking, short: bool) -> dict[str, Callable[[Standing], str]]:
+    names = {"loss": "loss", "accuracy": "accuracy"}
+    if ranking.imbalanced:
+        names |= {"balanced_accuracy": "balanced accuracy", "auc": "AUC"}
+
+    def figure(name: str) -> Callable[[Standing], str]:
+        return lambda s: mean_text(s.figures, name, 3, short) if name in s.figures else "–"
+
+    return {heading: figure(name) for name, heading in names.items()}

@@ -1,0 +1,256 @@
+"""The methods of a comparison at one lambda, each at the settings that were chosen on validation data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from fsgym.comparison.compared import ComparedMethod
+from fsgym.comparison.summary import best_per_split, mean_figures, validation_loss
+from fsgym.methods import METHODS, REFERENCES
+
+FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
+OPTIONAL_FIGURES = ("auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
+SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
+
+
+class Standing(NamedTuple):
+    """A method at its chosen settings.
+
+    Attributes
+    ----------
+    method, title : str
+    figures : dict
+        Means over the splits of the test figures, ``FIGURE`` and ``FIGURE_std``; ``loss`` is that at the ranking's
+        lambda, ``acquisition_cost`` its part for prices. NaN unless every split has a setting that can be chosen.
+        ``splits`` is the number of splits.
+    shares : dict of dict, means over the splits of the columns in ``SHARES``, and ``recall`` by class; empty where they
+        are unknown
+    reference : bool, whether it is a reference point
+    fixed : bool, whether it acquires the same for every case
+    flag : str, why it is never the best; "" if nothing speaks against it
+    settings_left_out : int, number of settings that break the rules on a validation part
+    chosen : DataFrame, its rows in the results, one per split, with ``loss`` at the ranking's lambda
+    """
+
+    method: str
+    title: str
+    figures: dict[str, Any]
+    shares: dict[str, dict[str, float]]
+    reference: bool
+    fixed: bool
+    flag: str
+    settings_left_out: int
+    chosen: pd.DataFrame
+
+    @property
+    def eligible(self) -> bool:
+        return not self.flag
+
+    @property
+    def acquires(self) -> bool:
+        return bool(self.figures["n_acquisitions"] > 0)
+
+
+class Ranking(NamedTuple):
+    """All methods at one lambda: those that can be the best by their loss, then the others, then reference points.
+
+    Attributes
+    ----------
+    lam : float
+    standings : tuple of Standing
+    counted : {"n_features", "n_acquisitions"}
+    has_error_costs : bool, whether a wrong answer costs anything other than 1
+    has_prices : bool, whether an acquisition costs anything other than 1
+    imbalanced : bool, whether balanced accuracy and AUC stand beside accuracy
+    splits : int
+    """
+
+    lam: float
+    standings: tuple[Standing, ...]
+    counted: str
+    has_error_costs: bool
+    has_prices: bool
+    imbalanced: bool
+    splits: int
+
+    @property
+    def unit(self) -> str:
+        return "features" if self.counted == "n_features" else "groups"
+
+    @property
+    def best(self) -> Standing | None:
+        """The standing with the lowest loss among those that can be the best; a reference point only without ties."""
+        eligible = [s for s in self.standings if s.eligible]
+        return min(eligible, key=lambda s: (round(s.figures["loss"], 9), s.reference), default=None)
+
+    def best_of(self, *excluded: str, **wanted: bool) -> Standing | None:
+        """The best of those with these attributes, such as ``fixed=True``, apart from some names."""
+        rest = [
+            s
+            for s in self.standings
+            if s.method not in excluded and all(getattr(s, name) == value for name, value in wanted.items())
+        ]
+        return self._replace(standings=tuple(rest)).best
+
+    def standing_of(self, method: str) -> Standing | None:
+        """The standing of a method that has figures, or None."""
+        found = [s for s in self.standings if s.method == method and s.figures["loss"] == s.figures["loss"]]
+        return found[0] if found else None
+
+
+def rank_methods(
+    results: pd.DataFrame, titles: Mapping[str, str] | None = None, lam: float | None = None
+) -> Ranking | None:
+    """Rank what ``compare`` returned, or its ``results.csv`` read again; None if all fits failed.
+
+    Parameters
+    ----------
+    results : DataFrame
+    titles : mapping method -> title, optional
+    lam : float, optional, by default the lambda of the column ``price``, the first that is reported
+    """
+    succeeded = results[results["error"].isna()]
+    if succeeded.empty:
+        return None
+    lam = float(succeeded["price"].iloc[0]) if lam is None else lam
+    counted = results.attrs.get("counted", "n_features")
+    names = [str(name) for name in results["method"].unique()]
+    titles = titles_of(names) | dict(titles or results.attrs.get("titles", {})) | reference_titles(names)
+    fixed = results.attrs.get("fixed")
+    if fixed is None:
+        fixed = [name for name in names if name in METHODS and not METHODS[name].adaptive]
+    standings = []
+    for name in names:
+        rows = results[results["method"] == name]
+        standings.append(_standing(rows, name, titles[name], lam, counted, name in fixed))
+    return Ranking(
+        lam,
+        tuple(sorted(standings, key=_order)),
+        counted,
+        not np.allclose(succeeded["error_cost"], 1 - succeeded["accuracy"]),
+        not np.allclose(succeeded["spent"], succeeded["n_acquisitions"]),
+        "auc" in results.attrs.get("headline", ()),
+        int(results["split"].nunique()),
+    )
+
+
+def titles_of(names: Iterable[str]) -> dict[str, str]:
+    """The title of each method in ``METHODS``; others have their name."""
+    return {name: METHODS[name].title if name in METHODS else name for name in names}
+
+
+def reference_titles(names: Iterable[str]) -> dict[str, str]:
+    """Titles of the reference points among the methods."""
+    titles = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
+    return {name: titles[name] for name in names if name in titles}
+
+
+def titles_with_flags(ranking: Ranking) -> dict[str, str]:
+    """Titles for legends, which say what is known about the training rows of policies."""
+    flags = {s.method: seen_in_words(s.chosen) for s in ranking.standings}
+    return {s.method: f"{s.title} ({flags[s.method]})" if flags[s.method] else s.title for s in ranking.standings}
+
+
+def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
+    """Names of the methods of a class that ``METHODS`` lists as not adaptive: they acquire the same for every case."""
+    fixed = {m.estimator for m in METHODS.values() if not m.adaptive}
+    names = []
+    for method in methods:
+        candidate = method.candidates[0]
+        while not isinstance(candidate, type) and hasattr(candidate, "estimator"):  # wrapped for this comparison
+            candidate = candidate.estimator
+        cls = type(candidate)
+        if cls in fixed or f"{cls.__module__.partition('.')[0]}:{cls.__name__}" in fixed:
+            names.append(method.name)
+    return names
+
+
+def _order(standing: Standing) -> tuple:
+    loss = standing.figures["loss"]
+    return standing.reference, not standing.eligible, np.inf if np.isnan(loss) else round(loss, 9)
+
+
+def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: str, fixed: bool) -> Standing:
+    n_splits = int(rows["split"].nunique())
+    succeeded = rows[rows["error"].isna()]
+    allowed = succeeded[succeeded["validation_admissible"] == 1.0]
+    if allowed.empty and name in REFERENCES:  # shown all the same, with a flag
+        allowed = succeeded
+    chosen = best_per_split(allowed, validation_loss(allowed, lam), counted)
+    chosen = chosen.assign(acquisition_cost=lam * chosen["spent"])
+    chosen = chosen.assign(loss=chosen["error_cost"] + chosen["acquisition_cost"])
+    if (chosen["price"] != lam).any():  # the interval is that of the loss at the price of the results
+        chosen = chosen.drop(columns=["loss_low", "loss_high"], errors="ignore")
+    figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
+    broken = succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique()
+    flag = _reason_against(figures, chosen, int(broken))
+    shares = {column: _mean_shares(chosen, column) for column in SHARES} | {"recall": _mean_recalls(chosen)}
+    return Standing(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
+
+
+def _reason_against(figures: Mapping[str, float], chosen: pd.DataFrame, n_broken: int) -> str:
+    """Why a method is never the best: it has no figures, breaks rules, or was trained on test rows."""
+    if np.isnan(figures["loss"]):
+        return "every setting breaks the rules" if n_broken else "fits failed"
+    if figures["admissible"] < 1:
+        return f"breaks the rules on {_percentage(1 - figures['admissible'])} of the test rows"
+    return seen_in_words(chosen)
+
+
+def seen_in_words(chosen: pd.DataFrame) -> str:
+    """What is known about the training rows of a policy that was trained before; "" if it saw no test row."""
+    if "seen" not in chosen:
+        return ""
+    seen = chosen["seen"].astype(float)
+    if seen.isna().any():
+        return "training rows unknown"
+    return f"trained on {_percentage(seen.mean())} of the test rows" if seen.mean() > 0 else ""
+
+
+def _percentage(share: float) -> str:
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def _mean_shares(chosen: pd.DataFrame, column: str) -> dict[str, float]:
+    """Means over the splits of a column of JSON objects, from the largest to the smallest; absent keys count as 0."""
+    if column not in chosen or chosen[column].isna().any() or chosen.empty:
+        return {}
+    splits = [json.loads(text) for text in chosen[column]]
+    names = dict.fromkeys(name for split in splits for name in split)
+    means = {name: float(np.mean([split.get(name) or 0.0 for split in splits])) for name in names}
+    return dict(sorted(means.items(), key=lambda item: -item[1]))
+
+
+def _mean_recalls(chosen: pd.DataFrame) -> dict[str, float]:
+    """Mean recall of each class over the splits in which it has test rows; of no other class."""
+    if "by_class" not in chosen or chosen["by_class"].isna().any():
+        return {}
+    splits = [json.loads(text) for text in chosen["by_class"]]
+    recalls = {label: [split[label]["recall"] for split in splits if label in split] for label in (splits or [{}])[0]}
+    known = {label: [v for v in values if v is not None] for label, values in recalls.items()}
+    return {label: float(np.mean(values)) for label, values in known.items() if values}
+
+
+def is_within_noise(best: Standing, other: Standing) -> bool | None:
+    """Whether the losses of two methods differ by no more than noise; None if that is unknown.
+
+    From three splits on, a t test at 95 % of the differences, paired by split, with the variance corrected for
+    training parts that overlap (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003).
+    With fewer splits, the 95 % intervals of the mean loss on the test rows are used, as if they were independent.
+    """
+    pairs = best.chosen.set_index("split")["loss"].to_frame("best").join(other.chosen.set_index("split")["loss"])
+    difference = (pairs["loss"] - pairs["best"]).to_numpy(float)
+    if len(difference) >= FEWEST_PAIRS:
+        share = float((best.chosen["n_test"] / best.chosen["n_train"]).mean())
+        error = np.sqrt(difference.var(ddof=1) * (1 / len(difference) + share))
+        return bool(difference.mean() <= stats.t.ppf(0.975, len(difference) - 1) * error)
+    widths = [s.figures.get("loss_high", np.nan) - s.figures.get("loss_low", np.nan) for s in (best, other)]
+    if np.isnan(widths).any():
+        return None
+    return bool(difference.mean() <= np.hypot(*widths) / 2)

@@ -1,0 +1,193 @@
+"""The answer of a comparison in words: every branch, from tables of results that were never run."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from fsgym.cli.terminal import show_comparison
+from fsgym.comparison.answer import answer_in_words
+from fsgym.comparison.headline import headline_table
+from fsgym.comparison.ranking import is_within_noise, rank_methods
+from support.comparisons import recalls, results_of, row_of
+
+LOW_HIGH = {"loss_low": 0.1, "loss_high": 0.2}
+
+
+def answer(*rows, **attrs):
+    return " ".join(answer_in_words(rank_methods(results_of(*rows, **attrs))))
+
+
+def test_features_and_accuracy_with_equal_error_costs():
+    rows = [row_of("mrmr", error=0.06, n=5.0), row_of("lattice", error=0.05, n=1.4), row_of("cart", error=0.3, n=1.0)]
+    text = answer(*rows)
+    assert text.startswith("At 0.01 a feature, Lattice policy iteration is best (loss 0.064): it needs 1.4 features")
+    assert "for 95.0 % correct answers; the best fixed set of features (mRMR + SVM) needs 5.0 for 94.0 %." in text
+    assert "balanced" not in text
+    unequal = answer(*rows, headline=("accuracy", "balanced_accuracy", "auc"))
+    assert "95.0 % correct answers (balanced accuracy 50.0 %, AUC 0.80)" in unequal
+
+
+def test_the_best_fixed_set_is_compared_with_the_best_adaptive_method():
+    text = answer(row_of("mrmr", error=0.01), row_of("lattice", error=0.05), row_of("lars", error=0.02))
+    assert "mRMR + SVM is best" in text
+    assert "the best method that chooses for each case (Lattice policy iteration) needs 2.0 for 95.0 %" in text
+    assert "the second best (B) needs" in answer(row_of("A"), row_of("B", error=0.2), titles={"A": "A", "B": "B"})
+
+
+def test_groups_and_prices_are_named():
+    assert "At 0.5 a group, " in answer(row_of("cart", lam=0.5, error=0.0), counted="n_acquisitions")
+    text = answer(row_of("cart", spent=12.5), row_of("lattice", error=0.5))
+    assert text.startswith("At lambda 0.01, CART is best (loss 0.225): it needs 12.5 paid and 2.0 features per case")
+    assert answer(row_of("cart", lam=0.0)).startswith("Where acquisitions cost nothing, CART")
+
+
+def patient_rows(**more):
+    """Rows with error costs: a method, a fixed set, and both reference points."""
+    common = {"accuracy": 0.9, "lam": 1.0}
+    first = {"first": '{"age": 1.0}', "first_paid": '{"troponin": 0.55, "pain": 0.45}'}
+    return [
+        row_of("lattice", error=20.7, spent=9.1, by_class=recalls(acs=0.93, other=0.96), **first, **common, **more),
+        row_of("mrmr", error=13.0, spent=20.0, **common),
+        row_of("constant", error=90.0, n=0.0, by_class=recalls(acs=0.0, other=1.0), **common),
+        row_of("everything", error=9.0, spent=140.0, **common),
+    ]
+
+
+def test_money_with_error_costs():
+    text = answer(*patient_rows(loss_low=26.1, loss_high=33.9))
+    assert text.startswith(
+        "Lattice policy iteration costs least, 29.8 per case (95 % interval 26.1 to 33.9): 9.1 for prices, 20.7 for "
+        "errors; it finds 93 % of acs and 96 % of other. The best fixed set of features (mRMR + SVM) costs 33.0; "
+        'answering "other" without acquiring anything costs 90.0.'
+    )
+    assert "first acquires age, which is free, for all cases" in text
+    assert "acquires troponin first for 55 % of the cases, pain for 45 %" in text
+    assert "interval" not in answer(*patient_rows())
+
+
+def test_a_reference_point_that_is_best_says_that_acquiring_does_not_pay():
+    method, fixed, constant, everything = patient_rows()
+    cheap = row_of("constant", error=12.0, n=0.0, lam=1.0, by_class=recalls(acs=1.0, other=0.0))
+    text = answer(method, fixed, cheap, everything)
+    assert text.startswith('Answering "acs" without acquiring anything costs least, 12.0 per case: acquiring does not')
+    assert "The best method that acquires anything, Lattice policy iteration, costs 29.8." in text
+    all_of_it = row_of("everything", error=1.0, spent=2.0, lam=1.0)
+    text = answer(method, fixed, constant, all_of_it)
+    assert text.startswith("Acquiring everything costs least, 3.00 per case: 2.00 for prices, 1.00 for errors: no sel")
+    # A method that acquires nothing is no better than the reference point.
+    lazy = answer(row_of("cart", n=0.0, error=0.3), row_of("constant", n=0.0, error=0.3), row_of("lattice", error=0.4))
+    assert lazy.startswith("At 0.01 a feature, answering without acquiring anything has the lowest loss (0.300, 70.0 %")
+
+
+def test_methods_that_break_rules_are_never_the_best():
+    broken = row_of("cart", error=0.0, admissible=0.9, validation_admissible=1.0)
+    assert "Lattice policy iteration is best" in answer(broken, row_of("lattice"))
+    text = answer(broken)
+    assert "No method" in text
+    assert "CART (breaks the rules on 10 % of the test rows)" in text
+    assert "every setting breaks the rules" in answer(row_of("cart", admissible=0.9))
+    ranking = rank_methods(results_of(broken, row_of("lattice")))
+    assert [row.note for row in headline_table(ranking).rows] == ["", "breaks the rules on 10 % of the test rows"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "flag", "clause"),
+    [
+        (0.31, "trained on 31 % of the test rows", "it was trained on 31 % of the test rows"),
+        (np.nan, "training rows unknown", "its training rows are unknown"),
+    ],
+)
+def test_policies_trained_on_test_rows_are_never_the_best(seen, flag, clause):
+    results = results_of(row_of("mine", error=0.0, seen=seen), row_of("cart"), titles={"mine": "Mine"})
+    ranking = rank_methods(results)
+    assert ranking.best.method == "cart"
+    assert ranking.standing_of("mine").flag == flag
+    assert f"Mine is not ranked: its loss is 0.020, but {clause}." in " ".join(answer_in_words(ranking))
+
+
+def splits_of(method, losses, **more):
+    return [row_of(method, split, error=loss, n=0.5, lam=0.0, **more) for split, loss in enumerate(losses)]
+
+
+def test_differences_are_paired_by_split():
+    rng = np.random.default_rng(0)
+    common = rng.normal(0.3, 0.1, 5)
+    near, far = (common + rng.normal(shift, 0.01, 5) for shift in (0.005, 0.1))
+    ranking = rank_methods(results_of(*splits_of("lattice", common), *splits_of("cart", near), *splits_of("lars", far)))
+    best, cart, lars = (ranking.standing_of(name) for name in ("lattice", "cart", "lars"))
+    assert is_within_noise(best, cart)
+    assert not is_within_noise(best, lars)
+    for other, losses in ((cart, near), (lars, far)):  # t(4) at 97.5 % is 2.776; equal parts for training and test
+        difference = losses - common
+        bound = 2.776 * np.std(difference, ddof=1) * np.sqrt(1 / 5 + 1)
+        assert is_within_noise(best, other) == (difference.mean() <= bound)
+    assert "The difference from CART is within the noise of the 5 splits." in answer_in_words(ranking)
+
+
+def test_few_splits_use_the_intervals_of_the_test_rows():
+    best, near, far = (splits_of(name, [loss]) for name, loss in (("lattice", 0.15), ("cart", 0.2), ("lars", 0.4)))
+    assert "With one split it is unknown" in answer(*best, *near)
+    known = [row | LOW_HIGH for row in (*best, *near, *far)]  # half widths of .05: together .0707
+    ranking = rank_methods(results_of(*known))
+    assert is_within_noise(ranking.best, ranking.standing_of("cart"))
+    assert not is_within_noise(ranking.best, ranking.standing_of("lars"))
+    assert "The difference from CART is within the noise of the test rows." in answer_in_words(ranking)
+
+
+def test_what_is_acquired_first_or_at_all():
+    other = row_of("cart", error=0.9)
+    first = answer(row_of("lattice", first='{"b": 0.6, "a": 0.4}', first_paid='{"b": 0.6, "a": 0.4}'), other)
+    assert "Lattice policy iteration acquires b first for 60 % of the cases, a for 40 %." in first
+    fixed = answer(row_of("mrmr", usage='{"a": 1.0, "b": 1.0}'), other)
+    assert "acquires the same for every case: a and b." in fixed
+    assert "uses b most often, for 70 % of the cases" in answer(row_of("gbfs", usage='{"a": 0.2, "b": 0.7}'), other)
+
+
+def test_no_fit_no_answer():
+    failed = results_of(row_of("cart") | {"error": "ValueError: no"})
+    assert rank_methods(failed) is None
+    assert answer_in_words(None) == []
+    show_comparison(failed)
+
+
+def test_the_chosen_settings_follow_validation_data_only():
+    good, lucky = row_of("cart", error=0.2), row_of("cart", error=0.2) | {"setting": 1, "error_cost": 0.0, "loss": 0.02}
+    lucky["validation_error_cost"] = 0.3
+    ranking = rank_methods(results_of(good, lucky))
+    assert ranking.best.figures["loss"] == pytest.approx(0.22)
+
+
+def test_the_terminal_fits_80_columns_and_folds_the_settings_away(capsys):
+    show_comparison(results_of(*patient_rows(loss_low=26.1, loss_high=33.9), error_costs="a missed acs costs 1000"))
+    text = capsys.readouterr().out
+    table = text[text.index("Methods at lambda") : text.index("Cost per case:")]
+    assert max(map(len, table.rstrip().splitlines())) <= 80
+    assert table.index("Lattice") < table.index("mRMR") < table.index("nothing acq") < table.index("everything acq")
+    assert "26.1–33.9" in table
+    assert "93 %" in table
+    assert "at most k" not in text
+    assert "results.csv" in text
+    show_comparison(results_of(*patient_rows()[:1]))
+    assert "–" not in capsys.readouterr().out.split("Cost per case:")[0]  # no column of dashes
+
+
+def test_one_split_has_no_standard_deviations(capsys):
+    show_comparison(results_of(row_of("cart"), row_of("lattice", error=0.2)))
+    text = capsys.readouterr().out
+    assert "±" not in text
+    assert "0.120" in text
+    show_comparison(results_of(*splits_of("cart", [0.1, 0.2])))
+    assert "0.150±.050" in capsys.readouterr().out
+
+
+def test_results_read_again_give_the_same_answer(tmp_path):
+    import pandas as pd
+
+    results = results_of(*patient_rows(loss_low=26.1, loss_high=33.9))
+    results.to_csv(tmp_path / "results.csv", index=False)
+    again = pd.read_csv(tmp_path / "results.csv")
+    assert answer_in_words(rank_methods(again)) == answer_in_words(rank_methods(results))
+    assert json.loads(again["first"][0]) == {"age": 1.0}

@@ -1,0 +1,96 @@
+"""Single cases of a comparison: what was acquired first, what was believed after each acquisition, and the cards."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import fsgym
+from agents import LatticeClassifier
+from fsgym import Dataset, Rules, evaluate
+from fsgym.comparison.cards import beliefs_in_words
+from fsgym.comparison.examples import examples_of_rows, first_columns
+from support.pages import read
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A lattice policy on data of which the first feature is free, and its evaluation."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 4)).astype(np.float32)
+    y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=240) > 0).astype(int)
+    data = Dataset(X, y)
+    model = LatticeClassifier(lam=0.02, costs=[0.0, 1.0, 1.0, 1.0], random_state=0).fit(X[:120], y[:120])
+    return model, evaluate(model, data.rows(np.arange(120, 240)), rules=model.rules_)
+
+
+def test_first_acquisitions_agree_with_the_steps(fitted):
+    model, result = fitted
+    steps = model.trajectories(result.dataset.X).to_frame().dropna(subset=["acquired"])
+    columns = first_columns(result)
+    for name, rows in (("first", steps), ("first_paid", steps[steps["price"] > 0])):
+        counts = rows.drop_duplicates("row")["acquired"].value_counts() / result.dataset.n_samples
+        assert json.loads(columns[name]) == pytest.approx(counts.to_dict(), abs=1e-3)
+    assert "x0" in json.loads(columns["first"])
+    assert "x0" not in json.loads(columns["first_paid"])
+
+
+def test_policies_that_acquire_nothing_have_no_first_acquisition():
+    data = Dataset(np.zeros((6, 2)), [0, 1] * 3)
+    result = evaluate(lambda observations, masks: np.full(len(masks), 2), data, rules=Rules(2, 2))
+    assert first_columns(result) == {"first": "{}", "first_paid": "{}"}
+
+
+def test_beliefs_are_those_of_the_model_given_what_is_known(fitted):
+    model, result = fitted
+    examples = examples_of_rows(result, result.dataset, model)
+    X = result.dataset.X
+    assert {e["correct"] for e in examples} == {True, False}
+    assert {e["answer"] for e in examples if e["correct"]} == {"0", "1"}
+    assert [len(e["steps"]) for e in examples] == sorted(len(e["steps"]) for e in examples)
+    for example in examples:
+        assert len(example["beliefs"]) == len(example["steps"]) + 1
+        known, row = np.zeros((1, 4), bool), np.full((1, 4), 7.0, np.float32)  # 7: not known yet
+        np.testing.assert_allclose(example["beliefs"][0], model.probabilities_at(row, known)[0], atol=1e-6)
+        for step, belief in zip(example["steps"], example["beliefs"][1:], strict=True):
+            j = int(step["name"][1:])
+            known[0, j], row[0, j] = True, step["values"][0][1]
+            np.testing.assert_allclose(belief, model.probabilities_at(row, known)[0], atol=1e-6)
+        (i,) = np.flatnonzero((row == X).sum(axis=1) == known.sum())
+        assert example["cost"] == pytest.approx(result.losses[i])
+        assert example["cost"] == pytest.approx(0.02 * example["paid"] + example["error_cost"])
+
+
+def test_models_without_probabilities_have_no_beliefs(fitted):
+    _, result = fitted
+    assert all(e["beliefs"] is None for e in examples_of_rows(result, result.dataset, object()))
+
+
+def test_beliefs_in_words():
+    assert beliefs_in_words([(0.09, 0.91), (0.41, 0.59), (0.001, 0.999)], ["acs", "other"]) == [
+        "acs 41 % (was 9 %)",
+        "acs below 1 % (was 41 %)",
+    ]
+    three = [(0.2, 0.5, 0.3), (0.1, 0.2, 0.7)]
+    assert beliefs_in_words(three, ["a", "b", "c"]) == ["c 70 % (was 30 %)"]
+
+
+def test_cards_show_beliefs_and_costs_before_the_other_tables(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=120) > 0.5, "acs", "other")
+    data = Dataset(X, y, feature_names=["troponin", "age", "ct"])
+    errors = {"other": {"acs": 20.0}, "acs": {"other": 4.0}}
+    fsgym.compare(
+        data, "lattice", splits=1, lam=1, costs=[0.5, 0.25, 2.0], error_costs=errors, references=False, out=tmp_path
+    )
+    _, text = read(tmp_path / "report.html")
+    assert "before any acquisition: acs" in text
+    assert "→ acs" in text
+    assert "troponin = " in text
+    assert " for the error" in text
+    assert text.index("costs least") < text.index("The methods at lambda 1") < text.index("Single cases")
+    assert text.index("Single cases") < text.index("Which features are used") < text.index("Protocol")
+    assert "expected cost, which need not be the likeliest" in text
