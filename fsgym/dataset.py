@@ -187,9 +187,7 @@ class Dataset:
 
         A data set whose values or labels were replaced is a table of its own.
         """
-        if self._selected is None:
-            return RowOrigin(table_fingerprint(self.to_array(), self.y, self.classes), np.arange(self.n_samples))
-        return self._selected.origin
+        return self._selected.origin if self._selected else RowOrigin(table_fingerprint(self), self._source.rows)
 
     @property
     def _source(self) -> SelectedRows:
@@ -197,8 +195,7 @@ class Dataset:
 
     def _with_origin(self, selected: SelectedRows | None) -> Dataset:
         """This new data set, of which ``selected`` says where its rows come from."""
-        if selected is not None:
-            object.__setattr__(self, "_selected", selected)
+        object.__setattr__(self, "_selected", selected)
         return self
 
     def resolve_groups(self, groups: Any) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
@@ -286,10 +283,7 @@ class Dataset:
         return self if X is self.X else self.replace(X=X, bounds=self.bounds)._with_origin(self._source)
 
     def to_array(self) -> NDArray[np.float32] | NDArray[np.float64]:
-        """The values of the features (n_samples, n_features): ``X`` plus the offsets of the columns.
-
-        This is ``X`` itself if there are no offsets, and otherwise float64.
-        """
+        """The values (n_samples, n_features), ``X`` plus the offsets of the columns; float64 if there are any."""
         return self.X + self.columns.offsets if self.columns.offsets.any() else self.X
 
     def rows(self, index: ArrayLike) -> Dataset:
