@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from baselines.acquisition_order import acquisition_of_features, follow_order, with_prerequisites
+from baselines.acquisition_order import follow_order, revealing_acquisitions, with_prerequisites
 from baselines.linear import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.answers import cheapest_answers
@@ -197,7 +197,8 @@ class SubsetModels:
         gains = 0.5 * np.divide(slopes**2, information, out=np.zeros_like(slopes), where=information > 0).sum(axis=1)
         if self.n_classes == 2:
             gains /= 2.0  # both classes have the same residuals
-        return np.bincount(acquisition_of_features(self.rules), gains, self.rules.n_acquisitions)
+        acquisition = revealing_acquisitions(self.rules)
+        return np.bincount(acquisition, gains, self.rules.n_acquisitions).astype(np.float64)
 
     def follow(self, order: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """What ``follow_order`` returns for the rows in the folds."""
@@ -236,7 +237,7 @@ def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArra
 
 def spread_to_features(rules: Rules, acquisitions: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The features that acquisitions (n_samples, n_acquisitions) reveal, bool (n_samples, n_features)."""
-    return acquisitions[:, acquisition_of_features(rules)]
+    return acquisitions[:, revealing_acquisitions(rules)]
 
 
 def class_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state: Any) -> NDArray[np.int64]:
