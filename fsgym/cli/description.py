@@ -62,10 +62,20 @@ def _table_of(described: pd.DataFrame) -> Any:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for row in described.to_dict("records"):
-        bounds = f"{row['low']:g} to {row['high']:g}" if row["low"] == row["low"] else ""
+        bounds = range_text(row["low"], row["high"]) if row["low"] == row["low"] else ""
         cells = [row["column"], row["type"], row["levels"] or bounds, f"{row['missing']:.0%}" if row["missing"] else ""]
         for name in shown:
             value = row[name]
             cells.append(value if isinstance(value, str) else f"{value:g}" if value == value else "")
         table.add_row(*(" ".join(str(c).split()) for c in cells), "!" if row["suspicion"] else "")
     return table
+
+
+def range_text(low: float, high: float) -> str:
+    """A range of numbers with 6 digits, or with as many as its width needs.
+
+    >>> range_text(-3.9, 2.12), range_text(1699999000.25, 1700000999.25)
+    ('-3.9 to 2.12', '1699999000 to 1700000999')
+    """
+    far = max(abs(low), abs(high)) > 250 * (high - low) > 0
+    return f"{low:.10g} to {high:.10g}" if far else f"{low:g} to {high:g}"
