@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
@@ -32,6 +32,7 @@ from fsgym.trajectories import EpisodeTable, Trajectories
 
 LOGGER = logging.getLogger("fsgym")
 REPR_LENGTH = 700  # characters of a repr, as in scikit-learn
+FLOATS = [np.float64, np.float32]  # what arrays are converted to, unless they have one of these types
 
 
 class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
@@ -160,7 +161,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     def _dataset_of_array(self, X: ArrayLike, y: ArrayLike) -> Dataset:
         refuse_missing_labels(y)
         with np.errstate(over="ignore", invalid="ignore"):  # the check sums all values, which may overflow
-            X, y = validate_data(self, X, y, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
+            X, y = validate_data(self, X, y, dtype=FLOATS, ensure_all_finite="allow-nan", order="C")
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
@@ -177,7 +178,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(X, Dataset):
             if X.columns.encodes_like(self.columns_):
                 return X.X
-            X = X.to_frame() if has_columns else X.X
+            X = X.to_frame() if has_columns else X.to_array()
         if is_frame(X) and has_columns and has_names(X):
             return self.columns_.encode(X, missing_columns)
         if missing_columns != "error":
@@ -187,12 +188,21 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
         if is_frame(X) and not has_names(X) and X.shape[1] == len(self.columns_):
             return self.columns_.encode(X.set_axis(self.columns_.names, axis=1))
         if all(column.kind == "number" for column in self.columns_):
-            with np.errstate(over="ignore", invalid="ignore"):
-                return validate_data(self, X, reset=False, dtype=np.float32, ensure_all_finite="allow-nan", order="C")
+            return self._numbers(X)
         rows = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
         import pandas as pd
 
         return self.columns_.encode(pd.DataFrame(rows, columns=list(self.columns_.names)))
+
+    def _numbers(self, X: Any) -> NDArray[np.float32]:
+        """The features of an array (n_samples, n_features) of numbers, checked."""
+        offsets = self.columns_.offsets
+        dtype = np.float64 if offsets.any() else np.float32
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = validate_data(self, X, reset=False, dtype=dtype, ensure_all_finite="allow-nan", order="C")
+            if dtype == np.float32:
+                return rows
+            return check_array((rows - offsets).astype(np.float32), ensure_all_finite="allow-nan", input_name="X")
 
     def labelled_dataset(self, X: Any, y: Any = None, missing_columns: MissingColumns = "error") -> Dataset:
         """Rows with labels as a data set with the columns and classes of the training data, as ``evaluate`` needs it.
@@ -216,6 +226,8 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
                 raise TypeError("y must be left out where X is a Dataset, which has its own labels")
             y, name, row_groups = same_kind(X.classes[X.y], self.classes_), X.name, X.row_groups
             if X.columns.encodes_like(self.columns_) or not hasattr(self, "feature_names_in_"):
+                if (X.columns.offsets != self.columns_.offsets).any():
+                    X = X.replace(X=features, columns=X.columns.with_offsets(self.columns_.offsets))
                 same = X.classes.dtype == self.classes_.dtype and X.classes.tolist() == self.classes_.tolist()
                 return X if same else X.replace(y=y, classes=self.classes_)
         if y is None:

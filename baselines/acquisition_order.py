@@ -29,12 +29,18 @@ def follow_order(
     spent : float64 (n_samples, n_order + 1), total price of the first 0, 1, ... of them, in the unit of ``costs``
     """
     sequence = np.array([*order], dtype=np.int64)
-    values = np.full((len(available), rules.n_features), np.nan, np.float32)
-    for j, members in enumerate(rules.groups):
-        values[:, list(members)] = np.where(available[:, [j]], 0.0, np.nan)
+    open_features = available[:, acquisition_of_features(rules)]
+    values = np.where(open_features, np.float32(0.0), np.float32(np.nan))
     taken, spent = np.zeros((len(values), len(sequence)), bool), np.zeros((len(values), len(sequence) + 1))
     _follow_order(rules.tables, rules.blank_state(), values, sequence, taken, spent)
     return taken, spent
+
+
+def acquisition_of_features(rules: Rules) -> NDArray[np.int64]:
+    """The acquisition that reveals each feature, int64 (n_features,)."""
+    acquisition = np.empty(rules.n_features, np.int64)
+    acquisition[rules.tables.member] = np.repeat(np.arange(rules.n_acquisitions), np.diff(rules.tables.member_first))
+    return acquisition
 
 
 @njit(cache=True, nogil=True, _nrt=False)

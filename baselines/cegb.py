@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.lightgbm_trees import import_lightgbm, trees_of
+from baselines.lightgbm_trees import import_lightgbm, power_of_two_scales, trees_of
 from baselines.linear import class_codes, probabilities, validate_data
 from fsgym.rules import Rules
 from fsgym.threads import n_threads
@@ -237,13 +237,14 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
             "force_col_wise": True,
             "verbose": -1,
         }
-        data = lightgbm.Dataset(X, codes, init_score=np.tile(init, (len(X), 1)).squeeze(), params=options)
+        scale = power_of_two_scales(X)
+        data = lightgbm.Dataset(X * scale, codes, init_score=np.tile(init, (len(X), 1)).squeeze(), params=options)
         booster = lightgbm.Booster(options, data)
         trees: list[Tree] = []
         for _ in range(n_iter):
             if booster.update():  # no split is worth its price any more
                 break
-            new_trees = trees_of(booster, booster.current_iteration() - 1)
+            new_trees = trees_of(booster, booster.current_iteration() - 1, scale)
             trees += new_trees
             if self.penalty == "coupled" and self.groups is not None:
                 self._free_used_groups(booster, penalties, new_trees)

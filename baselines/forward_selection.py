@@ -12,9 +12,9 @@ from baselines.subset_models import Assessment, SubsetModels
 
 # Limits for large tables, in floating-point operations as ``SubsetModels.operations`` estimates them; some 5e9 take a
 # second. Below them, every candidate of every step is assessed.
-STEP_OPERATIONS = 5e9
-SELECTION_OPERATIONS = 5e10
-FEWEST_CANDIDATES = 4  # of a step, where not all can be assessed
+STEP_OPERATIONS = 2e9
+SELECTION_OPERATIONS = 1e11
+FEWEST_CANDIDATES = 2  # of a step, where not all can be assessed
 TIE = 1e-9  # losses that differ by less, relative to the error costs, are equal
 
 

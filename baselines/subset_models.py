@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from baselines.acquisition_order import follow_order, with_prerequisites
+from baselines.acquisition_order import acquisition_of_features, follow_order, with_prerequisites
 from baselines.linear import clip_extremes
 from baselines.ridge_logistic import fit_ridge_logistic, mean_cross_entropy, ridge_proba
 from fsgym.answers import cheapest_answers
@@ -143,6 +143,8 @@ class SubsetModels:
 
     def is_legal(self, order: Sequence[int]) -> bool:
         """Whether a row without missing values may be acquired in this order."""
+        if self.rules.tables.independent:
+            return len(order) <= self.rules.tables.budget
         return bool(follow_order(self.rules, np.ones((1, self.rules.n_acquisitions), bool), order)[0].all())
 
     def assess(self, order: Sequence[int]) -> Assessment | None:
@@ -195,7 +197,7 @@ class SubsetModels:
         gains = 0.5 * np.divide(slopes**2, information, out=np.zeros_like(slopes), where=information > 0).sum(axis=1)
         if self.n_classes == 2:
             gains /= 2.0  # both classes have the same residuals
-        return np.array([gains[list(members)].sum() for members in self.rules.groups])
+        return np.bincount(acquisition_of_features(self.rules), gains, self.rules.n_acquisitions)
 
     def follow(self, order: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """What ``follow_order`` returns for the rows in the folds."""
@@ -224,6 +226,8 @@ def available_acquisitions(rules: Rules, X: NDArray) -> NDArray[np.bool_]:
 
 def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether each acquisition and all that it needs are available, bool (n_samples, n_acquisitions)."""
+    if rules.prerequisites is None:
+        return available
     reachable = available.copy()
     for j in range(rules.n_acquisitions):
         reachable[:, j] = available[:, with_prerequisites(rules, j)].all(axis=1)
@@ -232,10 +236,7 @@ def reachable_acquisitions(rules: Rules, available: NDArray[np.bool_]) -> NDArra
 
 def spread_to_features(rules: Rules, acquisitions: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The features that acquisitions (n_samples, n_acquisitions) reveal, bool (n_samples, n_features)."""
-    features = np.zeros((len(acquisitions), rules.n_features), bool)
-    for j, members in enumerate(rules.groups):
-        features[:, list(members)] = acquisitions[:, [j]]
-    return features
+    return acquisitions[:, acquisition_of_features(rules)]
 
 
 def class_folds(codes: NDArray[np.int64], n_classes: int, cv: int, random_state: Any) -> NDArray[np.int64]:

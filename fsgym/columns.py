@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.cells import MISSING_WORDS, as_bools, as_numbers, level_texts, stripped
 from fsgym.checks import brief, check_names, explain_unknown, listing
 from fsgym.notices import warn_caller
 
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["number", "category", "codes", "bool"]
 MissingColumns = Literal["error", "unavailable"]
-MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "None")  # missing values in columns of numbers
-TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-BOOL_TEXTS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 
 class Column(NamedTuple):
@@ -40,6 +37,9 @@ class Column(NamedTuple):
         The unit of a number, such as "mg/l"; "" if it is not known.
     odd_is_missing : bool
         Whether a cell of a column of numbers that is no number counts as missing; otherwise it is an error.
+    offset : float
+        Of a column of numbers: its feature is the number less the offset. 0, unless the numbers differ by so little
+        that float32 would not keep them apart, as those of a time in seconds (see ``fsgym.scaling.float32_offsets``).
     """
 
     name: str
@@ -47,6 +47,7 @@ class Column(NamedTuple):
     levels: tuple[str, ...] = ()
     unit: str = ""
     odd_is_missing: bool = False
+    offset: float = 0.0
 
     @property
     def indicated(self) -> range:
@@ -65,9 +66,10 @@ class Column(NamedTuple):
 
         A level that the column does not have is missing, too; the first such level is written to ``unseen``.
         """
-        if self.kind in ("number", "bool"):
-            convert = as_numbers if self.kind == "number" else as_bools
-            return convert(cells, self.name, self.odd_is_missing)[:, None]
+        if self.kind == "number":
+            return as_numbers(cells, self.name, self.odd_is_missing, self.offset)[:, None]
+        if self.kind == "bool":
+            return as_bools(cells, self.name, self.odd_is_missing)[:, None]
         codes = self._codes(cells, unseen)
         if self.kind == "codes" or not self.levels:
             return codes[:, None]
@@ -100,8 +102,23 @@ class Column(NamedTuple):
         cell = self.cells(np.asarray(values, dtype=np.float64)[None])[0]
         if cell is None or cell != cell:
             return "missing"
-        text = f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+        text = self.number_text(values[0]) if isinstance(cell, float) else str(cell)
         return f"{text} {self.unit}" if self.unit else text
+
+    def number_text(self, feature: float, digits: int = 6) -> str:
+        """The number of a column of numbers that has this feature: ``digits`` digits, or all where it has an offset."""
+        return f"{self.shortest(feature):.15g}" if self.offset else f"{feature:.{digits}g}"
+
+    def shortest(self, feature: float) -> float:
+        """The number of a column of numbers that has this feature, with no more digits than float32 keeps of it.
+
+        >>> Column("mg").shortest(np.float32(4.78)), Column("s", offset=1.7e9).shortest(np.float32(-12.4))
+        (4.78, 1699999987.6)
+        """
+        if not self.offset or feature != feature:
+            return float(str(np.float32(feature)))
+        digits = int(np.floor(-np.log10(np.spacing(np.abs(np.float32(feature))))))
+        return float(f"{round(float(feature) + self.offset, min(digits, 300)):.15g}")
 
     def cells(self, features: NDArray[np.float64]) -> NDArray:
         """The cells that have these features (n, n_features of this column): float64, or bools and levels as objects.
@@ -110,7 +127,7 @@ class Column(NamedTuple):
         """
         first = features[:, 0]
         if self.kind == "number" or (self.kind != "bool" and not self.levels):
-            return first.copy()
+            return first + self.offset if self.offset else first.copy()
         missing = np.isnan(features).any(axis=1)
         if self.kind == "bool":
             known = np.array([False, True, None], dtype=object)
@@ -152,9 +169,11 @@ class Columns(Sequence[Column]):
         self.n_features = ends[-1]
 
     @classmethod
-    def of_numbers(cls, names: Sequence[str]) -> Columns:
-        """Columns of numbers, each of which is a feature."""
-        return cls([Column(name) for name in names])
+    def of_numbers(cls, names: Sequence[str], offsets: NDArray[np.float64] | None = None) -> Columns:
+        """Columns of numbers, each of which is a feature; ``offsets`` (n_columns,) are 0 by default."""
+        if offsets is None:
+            offsets = np.zeros(len(names))
+        return cls([Column(name, offset=float(v)) for name, v in zip(names, offsets, strict=True)])
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -186,7 +205,7 @@ class Columns(Sequence[Column]):
         return tuple(name for c in self._columns for name in c.feature_names)
 
     def encodes_like(self, other: Columns) -> bool:
-        """Whether both encode a table as the same features in the same order; units may differ."""
+        """Whether both encode a table as the same features in the same order and with the same offsets."""
         plain = [[c._replace(unit="", odd_is_missing=False) for c in columns] for columns in (self, other)]
         return plain[0] == plain[1]
 
@@ -199,6 +218,11 @@ class Columns(Sequence[Column]):
     def column_of(self) -> NDArray[np.int64]:
         """The column of each feature, int64 (n_features,)."""
         return np.repeat(np.arange(len(self)), [len(f) for f in self.features])
+
+    @cached_property
+    def offsets(self) -> NDArray[np.float64]:
+        """What was subtracted from each feature, float64 (n_features,); 0 but for columns of numbers."""
+        return np.array([c.offset for c in self._columns], dtype=np.float64)[self.column_of]
 
     def of_features(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """The columns, bool (n, n_columns), of which a feature is in ``wanted``, bool (n, n_features)."""
@@ -216,6 +240,11 @@ class Columns(Sequence[Column]):
             if name not in self.names:
                 raise ValueError("units: " + explain_unknown("column", name, self.names))
         return Columns([c._replace(unit=units.get(c.name, c.unit)) for c in self._columns])
+
+    def with_offsets(self, offsets: NDArray[np.float64]) -> Columns:
+        """These columns with other offsets, float64 (n_features,), of which the first one of each column counts."""
+        firsts = [offsets[places.start] for places in self.features]
+        return Columns([c._replace(offset=float(v)) for c, v in zip(self._columns, firsts, strict=True)])
 
     def encode(self, table: pd.DataFrame, missing_columns: MissingColumns = "error") -> NDArray[np.float32]:
         """The features of a table with these columns in any order, float32 (n_samples, n_features).
@@ -268,7 +297,7 @@ class Columns(Sequence[Column]):
             if column.odd_is_missing and column.name in table.columns:
                 cells = table[column.name]
                 odd = np.isnan(features[:, places.start]) & cells.notna().to_numpy()
-                odd &= ~cells.map(_stripped).isin(MISSING_WORDS).to_numpy()
+                odd &= ~cells.map(stripped).isin(MISSING_WORDS).to_numpy()
                 if odd.any():
                     found.append(f"{odd.sum():,} of {column.name!r}, such as {brief(cells[odd].iloc[0])}")
         if found:
@@ -299,6 +328,23 @@ class Columns(Sequence[Column]):
         return cls([_column_from_json(value) for value in values])
 
 
+def check_columns(
+    columns: Columns | None, feature_names: tuple[str, ...], offsets: NDArray[np.float64] | None = None
+) -> Columns:
+    """The columns of the features; ValueError where they have other names."""
+    if columns is None:
+        return Columns.of_numbers(feature_names, offsets)
+    if not isinstance(columns, Columns):
+        raise TypeError(f"columns must be a fsgym.columns.Columns, got {type(columns).__name__}")
+    if columns.feature_names != feature_names:
+        wrong = next((n for n in feature_names if n not in columns.feature_names), len(feature_names))
+        raise ValueError(
+            f"columns must have the {len(feature_names)} features of X in their order, got {columns.n_features} "
+            f"(first difference: {wrong!r})"
+        )
+    return columns
+
+
 def _column_from_json(value: Any) -> Column:
     if not isinstance(value, dict) or not set(value) <= set(Column._fields):
         raise ValueError(f"a column must be an object with the fields {', '.join(Column._fields)}")
@@ -312,89 +358,12 @@ def _column_from_json(value: Any) -> Column:
         raise ValueError("the levels of a column must be distinct")
     if levels and value.get("kind") not in ("category", "codes"):
         raise ValueError("only a category can have levels")
+    offset = value.get("offset", 0.0)
+    if (
+        type(offset) not in (int, float)
+        or not np.isfinite(offset)
+        or (offset and value.get("kind", "number") != "number")
+    ):
+        raise ValueError("the offset of a column must be a finite number, and 0 unless it is a column of numbers")
     fields: dict[str, Any] = value | {"levels": tuple(levels)}
     return Column(**fields)
-
-
-def as_numbers(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArray[np.float32]:
-    """The cells as float32 (n,); ValueError where one is no number, unless ``odd_is_missing``."""
-    import pandas as pd
-
-    if cells.dtype.kind in "mM" or isinstance(cells.dtype, pd.PeriodDtype | pd.DatetimeTZDtype):
-        raise ValueError(
-            f"the column {name!r} must hold numbers, got dates; turn them into a number, such as days since an event, "
-            "or drop the column"
-        )
-    if isinstance(cells.dtype, pd.CategoricalDtype):
-        cells = cells.astype(object)
-    if not pd.api.types.is_numeric_dtype(cells.dtype) and not cells.isna().all():
-        texts = cells.astype(object).where(cells.notna(), None).map(_stripped).astype(object)
-        present = texts.notna() & ~texts.isin(MISSING_WORDS)
-        times = texts.map(lambda cell: isinstance(cell, TIMES))  # pandas would turn them into nanoseconds
-        numbers: Any = pd.to_numeric(texts.where(present & ~times), errors="coerce")
-        odd = present & (numbers.isna() | times)
-        if odd.any() and not odd_is_missing:
-            raise ValueError(
-                f"the column {name!r} must hold numbers, got {brief(cells[odd].iloc[0])} in {int(odd.sum())} cell(s); "
-                "correct them, or leave them empty"
-            )
-        cells = numbers
-    if pd.api.types.is_complex_dtype(cells.dtype):
-        raise ValueError(f"the column {name!r} must hold real numbers, got complex ones; take a part of them")
-    with np.errstate(over="ignore"):
-        values = (
-            np.full(len(cells), np.nan, np.float32)
-            if cells.isna().all()
-            else cells.to_numpy(np.float64, na_value=np.nan).astype(np.float32)
-        )
-    if np.isinf(values).any():
-        raise ValueError(f"the column {name!r} must be finite in float32; correct its infinite values, or drop it")
-    return values
-
-
-def _stripped(cell: Any) -> Any:
-    return cell.strip() if isinstance(cell, str) else cell
-
-
-def as_bools(cells: pd.Series, name: str, odd_is_missing: bool = False) -> NDArray[np.float32]:
-    """The cells, which are bools, 0, 1 or such words, as float32 (n,) of 0 and 1."""
-    import pandas as pd
-
-    if cells.dtype == bool:
-        return cells.to_numpy(np.float32)
-    which, distinct = pd.factorize(level_texts(cells))
-    values = np.full(len(distinct) + 1, np.nan, np.float32)  # the last entry is that of missing cells, -1
-    for k, text in enumerate(distinct):
-        value = BOOL_TEXTS.get(text.strip().lower())
-        if value is not None:
-            values[k] = value
-        elif text.strip() not in MISSING_WORDS and not odd_is_missing:
-            raise ValueError(f"the column {name!r} must hold True or False, got {brief(text)}; correct it")
-    return values[which]
-
-
-def level_texts(cells: pd.Series) -> NDArray[np.object_]:
-    """The level of each cell as text, (n,), None where it is missing; a whole number is written without ``.0``."""
-    import pandas as pd
-
-    # To factorize, 1, 1.0 and True are equal.
-    if pd.api.types.infer_dtype(cells, skipna=True).startswith("mixed"):
-        missing = cells.isna().to_numpy()
-        return np.array([None if m else _level_text(v) for v, m in zip(cells, missing, strict=True)], dtype=object)
-    which, distinct = pd.factorize(cells)
-    texts = np.array([*map(_level_text, distinct), None], dtype=object)  # the last entry is that of missing cells, -1
-    return texts[which]
-
-
-def _level_text(cell: Any) -> str:
-    whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
-    return str(int(cell)) if whole else str(cell)
-
-
-def level_order(level: str) -> tuple[int, float, str]:
-    """Sorting key of a level: numbers in their order first, then text."""
-    try:
-        number = float(level)
-    except ValueError:
-        return 1, 0.0, level
-    return (0, number, level) if number == number else (1, 0.0, level)

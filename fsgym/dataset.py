@@ -12,19 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.checks import (
-    check_bounds,
     check_image_shape,
     check_names,
     check_prices,
     check_table,
     encode_labels,
 )
-from fsgym.columns import Columns
-from fsgym.grouping import check_columns, resolve_groups
+from fsgym.columns import Columns, check_columns
+from fsgym.grouping import resolve_groups
 from fsgym.html import dataset_html
 from fsgym.origin import RowOrigin, SelectedRows, table_fingerprint
 from fsgym.row_groups import check_splittable, encode_row_groups, has_other_length, split_by_groups
-from fsgym.scaling import Scaling
+from fsgym.scaling import Scaling, stored_bounds, subtract_offsets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +39,10 @@ class Dataset:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Values, stored as float32. NaN means that the value is not available for that row.
+        Values, stored as float32. NaN means that the value is not available for that row. Without ``columns``, a column
+        of float64 that float32 does not resolve, such as a time in seconds, is stored less an offset, the middle of its
+        range: ``data.X`` is then the value minus ``data.columns.offsets``. ``to_frame`` and ``to_array`` return the
+        values themselves.
     y : array-like of shape (n_samples,)
         Labels of any sortable type; stored as codes, int64, into ``classes``.
     classes : array-like of shape (n_classes,), optional
@@ -59,7 +61,7 @@ class Dataset:
     image_shape : (int, int), optional
         Height and width, where the features are the pixels of an image in row order.
     bounds : pair of arrays of shape (n_features,), optional
-        Smallest and largest possible value of each feature; by default those of ``X``.
+        Smallest and largest possible value of each feature; by default those of ``X``. Stored less the offsets, too.
     row_groups : array-like of shape (n_samples,), optional
         Rows with the same label stay on the same side of every split, such as the visits of one patient: ``groups`` of
         scikit-learn's ``GroupKFold``. Labels are any hashable values; stored as codes, int64, 0, 1, ... in the order of
@@ -116,11 +118,12 @@ class Dataset:
     ) -> None:
         table = check_table(X)
         n_samples, n_features = table.shape
+        offsets = np.zeros(n_features) if columns is not None else subtract_offsets(table, X)
         codes, labels = encode_labels(y, n_samples, classes)
         if feature_names is None and columns is not None:
             feature_names = columns.feature_names
         names = check_names(feature_names, n_features)
-        columns = check_columns(columns, names).with_units(units)
+        columns = check_columns(columns, names, offsets).with_units(units)
         members = None
         if groups is not None:
             members, listed_names = resolve_groups(groups, columns)
@@ -130,7 +133,7 @@ class Dataset:
             acquisitions = check_names(group_names, len(members), "group_names", "group {}")
         elif group_names is not None:
             raise ValueError("group_names needs groups; give both or neither")
-        low, high = check_bounds(table, bounds)
+        low, high = stored_bounds(table, bounds, offsets)
         shape = None if image_shape is None else check_image_shape(image_shape, n_features)
         together = None if row_groups is None else encode_row_groups(row_groups, n_samples)
         for array in (table, codes, labels, low, high, together):
@@ -184,14 +187,15 @@ class Dataset:
 
         A data set whose values or labels were replaced is a table of its own.
         """
-        if self._selected is None:
-            return RowOrigin(table_fingerprint(self.X, self.y, self.classes), np.arange(self.n_samples))
-        return self._selected.origin
+        return self._selected.origin if self._selected else RowOrigin(table_fingerprint(self), self._source.rows)
+
+    @property
+    def _source(self) -> SelectedRows:
+        return self._selected or SelectedRows(self, np.arange(self.n_samples))
 
     def _with_origin(self, selected: SelectedRows | None) -> Dataset:
         """This new data set, of which ``selected`` says where its rows come from."""
-        if selected is not None:
-            object.__setattr__(self, "_selected", selected)
+        object.__setattr__(self, "_selected", selected)
         return self
 
     def resolve_groups(self, groups: Any) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
@@ -256,6 +260,9 @@ class Dataset:
             parameters |= {"group_names": None, "costs": None}
         if "feature_names" in changes:
             parameters["columns"] = None
+            if "X" not in changes and self.columns.offsets.any():
+                names = check_names(changes["feature_names"], self.n_features)
+                parameters["columns"] = Columns.of_numbers(names, self.columns.offsets)
         if changes.get("columns") is not None:
             parameters["feature_names"] = None
         if any(has_other_length(changes[k], self.n_samples) for k in ("X", "y") if k in changes):
@@ -273,10 +280,11 @@ class Dataset:
 
     def with_values(self, X: NDArray[np.float32]) -> Dataset:
         """The same rows with some of their values, (n_samples, n_features), changed, such as hidden ones as NaN."""
-        if X is self.X:
-            return self
-        source = self._selected or SelectedRows(self, np.arange(self.n_samples))
-        return self.replace(X=X, bounds=self.bounds)._with_origin(source)
+        return self if X is self.X else self.replace(X=X, bounds=self.bounds)._with_origin(self._source)
+
+    def to_array(self) -> NDArray[np.float32] | NDArray[np.float64]:
+        """The values (n_samples, n_features), ``X`` plus the offsets of the columns; float64 if there are any."""
+        return self.X + self.columns.offsets if self.columns.offsets.any() else self.X
 
     def rows(self, index: ArrayLike) -> Dataset:
         """The data set of some rows (indices or a bool mask); classes and bounds stay the same.
@@ -294,9 +302,8 @@ class Dataset:
         if which.ndim != 1:
             raise ValueError(f"index must be one-dimensional, got shape {which.shape}")
         groups = None if self.row_groups is None else self.row_groups[which]
-        source = self._selected or SelectedRows(self, np.arange(self.n_samples))
         part = self.replace(X=table, y=self.classes[self.y[which]], bounds=self.bounds, row_groups=groups)
-        return part._with_origin(source._replace(rows=source.rows[which]))
+        return part._with_origin(self._source._replace(rows=self._source.rows[which]))
 
     def scaled(self, by: Scaling | Dataset | None = None) -> Dataset:
         """The data set with scaled features, each of which is a column of numbers without a unit.
@@ -311,12 +318,13 @@ class Dataset:
             raise ValueError(
                 f"the scaling must have {self.n_features} features, got offset of shape {np.shape(scaling.offset)}"
             )
+        if isinstance(by, Dataset):  # whose X may be less other offsets
+            scaling = scaling._replace(offset=scaling.offset + (by.columns.offsets - self.columns.offsets))
         low, high = (scaling.apply(b) for b in self.bounds)
         plain = Columns.of_numbers(self.feature_names)
-        source = self._selected or SelectedRows(self, np.arange(self.n_samples))
-        whole = scaling if source.scaling is None else source.scaling.then(scaling)
+        whole = scaling if self._source.scaling is None else self._source.scaling.then(scaling)
         scaled = self.replace(X=scaling.apply(self.X), bounds=(low, high), columns=plain)
-        return scaled._with_origin(source._replace(scaling=whole))
+        return scaled._with_origin(self._source._replace(scaling=whole))
 
     def split(self, train_share: float = 0.7, seed: int | np.random.RandomState | None = 0) -> tuple[Dataset, Dataset]:
         """A random stratified split into two data sets of disjoint rows.
@@ -370,6 +378,7 @@ class Dataset:
             self.bounds,
             self.name,
             *([] if self.row_groups is None else [self.row_groups]),
+            *([self.columns.offsets] if self.columns.offsets.any() else []),
             *([] if self.columns.is_plain else [[c.name, len(f)] for c, f in zip(self.columns, self.columns.features)]),
         ]
 

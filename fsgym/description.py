@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fsgym.cells import level_order
 from fsgym.checks import check_number, explain_unknown, listing
-from fsgym.columns import level_order
 from fsgym.dataset import Dataset
 from fsgym.notices import warn_caller
 
@@ -202,7 +202,8 @@ def _rows_of_dataset(dataset: Dataset) -> list[dict[str, Any]]:
         missing = np.isnan(part).any(axis=1)
         values = part[~missing]
         number = column.kind == "number"
-        bounds = (float(values.min()), float(values.max())) if number and len(values) else (np.nan, np.nan)
+        ends = (float(values.min()), float(values.max())) if number and len(values) else (np.nan, np.nan)
+        bounds = [column.shortest(v) if column.offset else v for v in ends]
         rows.append(
             {
                 "column": column.name,

@@ -182,10 +182,10 @@ def _with_rules(dataset: Dataset, rules: Rules | None) -> tuple[Dataset, Rules]:
 def _as_fitted(estimator: Any, dataset: Dataset) -> Any:
     """The features of a data set as the estimator takes them: as a table with names if it was fitted on one."""
     if not hasattr(estimator, "feature_names_in_"):
-        return dataset.X
+        return dataset.to_array()
     import pandas as pd
 
-    return pd.DataFrame(dataset.X, columns=list(dataset.feature_names))
+    return pd.DataFrame(dataset.to_array(), columns=list(dataset.feature_names))
 
 
 def _evaluate_agent(model: Any, data: Any, y: Any, rules: Rules | None) -> Evaluation:

@@ -110,18 +110,3 @@ def groups_by_name(groups: Groups, names: Sequence[str], columns: Columns) -> di
         if rest or whole != [name]:
             listed[name] = whole + [feature_names[i] for i in sorted(rest)]
     return listed
-
-
-def check_columns(columns: Columns | None, feature_names: tuple[str, ...]) -> Columns:
-    """The columns of the features; ValueError where they have other names."""
-    if columns is None:
-        return Columns.of_numbers(feature_names)
-    if not isinstance(columns, Columns):
-        raise TypeError(f"columns must be a fsgym.columns.Columns, got {type(columns).__name__}")
-    if columns.feature_names != feature_names:
-        wrong = next((n for n in feature_names if n not in columns.feature_names), len(feature_names))
-        raise ValueError(
-            f"columns must have the {len(feature_names)} features of X in their order, got {columns.n_features} "
-            f"(first difference: {wrong!r})"
-        )
-    return columns

@@ -182,5 +182,5 @@ def _values_text(dataset: Any, column: int) -> str:
     what, feature = dataset.columns[column], dataset.columns.features[column].start
     if what.levels:
         return listing(what.levels, LEVELS_SHOWN)
-    low, high = (f"{bound[feature]:.5g}" for bound in dataset.bounds)
+    low, high = (what.number_text(float(bound[feature]), 5) for bound in dataset.bounds)
     return "False, True" if what.kind == "bool" else f"{low} to {high} {what.unit}".rstrip()

@@ -44,6 +44,7 @@ class SelectedRows(NamedTuple):
         return RowOrigin(whole, self.rows, self.scaling)
 
 
-def table_fingerprint(X: NDArray[np.float32], y: NDArray[np.int64], classes: NDArray) -> str:
-    """64 hexadecimal digits that are equal for equal rows, features and labels in the same order."""
-    return digest_of_form([array_form(X), array_form(y), [str(label) for label in classes]])
+def table_fingerprint(dataset: Any) -> str:
+    """64 hexadecimal digits that are equal for equal rows, features and labels of a Dataset in the same order."""
+    labels = [str(label) for label in dataset.classes]
+    return digest_of_form([array_form(dataset.to_array()), array_form(dataset.y), labels])

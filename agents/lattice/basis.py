@@ -56,7 +56,7 @@ def fit_basis(X: NDArray[np.float32]) -> Basis:
         if len(values) < 2:
             basis.mean[i] = x[0] if len(x) else 0.0
             continue
-        basis.mean[i], basis.inverse_std[i] = x.mean(), _inverse(x.std())
+        basis.mean[i], basis.inverse_std[i] = x.mean(), 1.0 / x.std()
         z = (x - basis.mean[i]) * basis.inverse_std[i]
         basis.knots[i, 1:] = np.quantile(z, QUARTILES)
         for k in range(COLUMNS_PER_FEATURE if len(values) > 2 else 1):

@@ -159,9 +159,10 @@ def _cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str,
     cells = {}
     for k in dict.fromkeys(columns.column_of[list(features)].tolist()):
         places = columns.features[k]
-        cell = columns[k].cells(np.asarray(row[None, places.start : places.stop], dtype=np.float64))[0]
+        part = np.asarray(row[None, places.start : places.stop], dtype=np.float64)
+        cell = columns[k].cells(part)[0]
         if isinstance(cell, float):  # 4.78 as it was in the file, and not 4.780000209 as float32 has it
-            cell = None if np.isnan(cell) else float(str(np.float32(cell)))
+            cell = None if np.isnan(cell) else columns[k].shortest(part[0, 0])
         cells[columns[k].name] = cell
     return cells
 

@@ -222,14 +222,14 @@ def _training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
     """X and y for ``fit``: arrays, or for an agent a data set if its names, groups or row groups are needed."""
     labels = part.classes[part.y]
     if not hasattr(candidate, "labelled_dataset"):
-        return part.X, labels
+        return part.to_array(), labels
     options = [getattr(candidate, name, None) for name in NAMED_OPTIONS]
     by_name = any(isinstance(option, Mapping) or is_frame(option) for option in options)
     if by_name or (part.groups is not None and getattr(candidate, "groups", None) is None):
         return part, None
     if part.row_groups is not None:
-        return Dataset(part.X, labels, row_groups=part.row_groups), None
-    return part.X, labels
+        return Dataset(part.to_array(), labels, row_groups=part.row_groups), None
+    return part.to_array(), labels
 
 
 def _evaluate_trained(policy: Any, protocol: Protocol, split: int) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
 def _sparsity_grid(estimator: Any, protocol: Protocol) -> list[dict[str, Any]]:
     """The settings of a method that ignores prices, for all splits: ``sparsity_grid`` on the first training part."""
     train = protocol.parts(0).train
-    X = train.X
+    X = train.to_array()
     if np.isnan(X).any():
         X = ImputedMean(None).fit_means(X).impute(X)
     if "random_state" in estimator.get_params():

@@ -47,9 +47,9 @@ class ImputedMean(ClassifierMixin, BaseEstimator):
         self.means_ = sums / np.maximum(available.sum(axis=0), 1)
         return self
 
-    def impute(self, X: NDArray) -> NDArray[np.float32]:
-        """``X`` with the means in place of NaN, float32 (n_samples, n_features)."""
-        return np.where(np.isnan(X), self.means_, X).astype(np.float32)
+    def impute(self, X: NDArray) -> NDArray:
+        """``X`` with the means in place of NaN, (n_samples, n_features) of the same dtype."""
+        return np.where(np.isnan(X), self.means_, X).astype(X.dtype)
 
     def fit(self, X: NDArray, y: NDArray) -> ImputedMean:
         self.fit_means(X)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsgym.checks import listing
+from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import check_file, join_arrays, read_csv, read_json, read_part
 from fsgym.datasets.reading import TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
@@ -116,7 +117,7 @@ def drop_features(dataset: Dataset, drop: Collection[str]) -> Dataset:
     remaining = [(name, g) for name, g in remaining if g]
     return dataset.replace(
         X=dataset.X[:, keep],
-        feature_names=[dataset.feature_names[j] for j in keep],
+        columns=Columns.of_numbers([dataset.feature_names[j] for j in keep], dataset.columns.offsets[keep]),
         groups=None if dataset.groups is None else [g for _, g in remaining],
         group_names=None if dataset.groups is None else [name for name, _ in remaining],
         image_shape=None,

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.cells import as_numbers, as_wide_numbers, level_order, level_texts
 from fsgym.checks import did_you_mean, listing
-from fsgym.columns import Column, Columns, as_numbers, level_order, level_texts
+from fsgym.columns import Column, Columns
 from fsgym.dataset import Dataset
+from fsgym.scaling import float32_offsets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,12 +119,12 @@ def _infer_column(cells: Any, is_category: bool, is_numeric: bool, one_hot: bool
 
     name = str(cells.name)
     if is_numeric:
-        return Column(name, odd_is_missing=True)
+        return Column(name, odd_is_missing=True, offset=_offset(cells, True))
     if not is_category and not isinstance(cells.dtype, pd.CategoricalDtype):
         if pd.api.types.is_bool_dtype(cells.dtype):
             return Column(name, "bool")
         if pd.api.types.is_numeric_dtype(cells.dtype) or cells.isna().all():
-            return Column(name)
+            return Column(name, offset=_offset(cells, False))
     if not is_category and (cells.dtype.kind in "mM" or isinstance(cells.dtype, pd.PeriodDtype | pd.DatetimeTZDtype)):
         as_numbers(cells, name)  # raises
     levels = sorted({v for v in level_texts(cells) if v is not None}, key=level_order)
@@ -132,6 +134,12 @@ def _infer_column(cells: Any, is_category: bool, is_numeric: bool, one_hot: bool
             "identifier; drop it (drop=[...], or --drop on the command line)"
         )
     return Column(name, "category" if one_hot else "codes", tuple(levels))
+
+
+def _offset(cells: Any, odd_is_missing: bool) -> float:
+    """The offset that a column of numbers needs in float32."""
+    numbers = as_wide_numbers(cells, str(cells.name), odd_is_missing)
+    return float(float32_offsets(numbers[:, None])[0])
 
 
 def encode(

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.cells import MISSING_WORDS, as_numbers
 from fsgym.checks import brief
-from fsgym.columns import MISSING_WORDS, as_numbers
+from fsgym.scaling import float32_offsets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -234,12 +235,13 @@ def _check_numbers(values: Any, whole: bool, name: str, n_rows: int) -> Suspicio
     if whole and len(floats) == n_rows == len(distinct) and _names_rows(distinct, name):
         said = f"is unique in each row ({len(distinct):,} distinct whole numbers), as an identifier is"
         return Suspicion("identifier", said, _pass(name, "drop", "numeric"))
+    wide = distinct.astype(np.float64)[:, None]
     with np.errstate(over="ignore"):
-        single = np.unique(distinct.astype(np.float64).astype(np.float32))
+        single = np.unique((wide - float32_offsets(wide)).astype(np.float32))
     lost = len(distinct) - len(single)
     if np.isfinite(single).all() and lost > (0 if integers else MOST_MERGED * len(distinct)):
         said = f"has {len(distinct):,} distinct values, of which float32 keeps {len(single):,} apart"
-        return Suspicion("precision", said, f"subtract a constant from it, or {_pass(name, 'drop', 'numeric')}")
+        return Suspicion("precision", said, f"check its extreme values, or {_pass(name, 'drop', 'numeric')}")
     return None
 
 

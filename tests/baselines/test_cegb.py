@@ -94,7 +94,7 @@ def test_a_lazy_penalty_is_paid_once_a_row_and_feature(seed, penalty):
     scores, owned = boost_lazily(X, y, 6, 3, 0.3, prices)
     booster = plain_booster(X, y, 6, depth=3, eta=0.3, least=6, cegb_penalty_feature_lazy=prices.tolist())
     np.testing.assert_allclose(booster.predict(X), scores, atol=1e-6)
-    forest = Forest.of([tree for t in range(6) for tree in trees_of(booster, t)])
+    forest = Forest.of([tree for t in range(6) for tree in trees_of(booster, t, np.ones(X.shape[1]))])
     np.testing.assert_array_equal(forest.used(X), owned)
 
 

@@ -208,7 +208,7 @@ def test_invalid_data_are_refused_in_one_sentence():
         (X, np.zeros(20), "one class only"), (X, y[:-1], "inconsistent numbers of samples"),
         (X, X[:, 0], "continuous"), (X, np.where(y, np.nan, 1.0), "NaN"), (X[:, 0], y, "Expected 2D array"),
         (X[None], y, "dim 3"), (X[:0], y[:0], "0 sample"), (X[:, :0], y, "0 feature"), (X + 1j, y, "[Cc]omplex"),
-        (np.where(X > 1, np.inf, X), y, "infinity"), (X * 1e300, y, "too large"),
+        (np.where(X > 1, np.inf, X), y, "infinity"), (X * 1e300, y, "finite in float32"),
         (np.array([["a", "b", "c"]] * 20), y, "could not convert"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=word):

@@ -60,7 +60,7 @@ BAD = {  # content, part of the sentence, remedy
     "many levels": (with_column([f"p{i % 63}" for i in range(189)]), "has 63 levels", "--category c"),
     "spaces": (with_column(["p", "p "]), "'p' beside 'p ', which differ only by spaces", "write them alike"),
     "case": (with_column(["p", "P"]), "differ only by upper and lower case", "--category c"),
-    "precision": (with_column([16777216 + i % 9 for i in range(18)]), "float32", "--numeric c"),
+    "precision": (with_column([(0, 2**24, 2**24 + 1)[i % 3] for i in range(18)]), "float32", "--numeric c"),
     "missing class": ("a,target\n1,NaN\n2,yes\n3,yes\n", "target.* has the class 'NaN' in 1 row", "remove these rows"),
     "class with space": ("a,target\n1,yes\n2,yes \n3,no\n", "'yes' beside 'yes '", "write them alike"),
     "no label": ("a,target\n1,\n2,yes\n3,no\n", r"1 row\(s\) .* no value in the target", "remove them"),

@@ -42,8 +42,8 @@ SUSPICIOUS = [
     (["p", "p ", "q"], "spelling", "'p' beside 'p ', which differ only by spaces", "write them alike"),
     (["a  b", "a b"], "spelling", "spaces", "category"),
     (["M", "m"], "spelling", "upper and lower case", "category"),
-    ([2**24, 2**24 + 1], "precision", "2 distinct values, of which float32 keeps 1 apart", "numeric"),
-    ([1.6e9 + i + 0.5 for i in range(50)], "precision", "float32", "subtract a constant"),
+    ([0, 2**24, 2**24 + 1], "precision", "3 distinct values, of which float32 keeps 2 apart", "numeric"),
+    ([0.5] + [1.6e9 + i + 0.5 for i in range(50)], "precision", "float32", "extreme values"),
     (["a\0b", "c"], "null bytes", "null characters", "category"),
     ([[1], [2]], "type", "type list", "drop"),
     ([1j, 2j], "type", "complex", "drop"),
@@ -62,6 +62,8 @@ def test_suspicious_columns(values, kind, text, remedy):
 @pytest.mark.parametrize(
     "values",
     [
+        [1.6e9 + i + 0.5 for i in range(50)],
+        [2**24, 2**24 + 1],
         ["0-2", "3-5", "6-9"],
         ["40-49", "50-59"] * 20,
         ["18-25", "26-35", ">65"],

@@ -1,0 +1,152 @@
+"""The unit of a column, and a constant added to it, have no effect on any method."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import train_test_split
+
+import fsgym
+from agents import DatumWiseClassifier, LatticeClassifier
+from baselines import (
+    CARTClassifier,
+    CEGBClassifier,
+    ForestSelectionClassifier,
+    GBFSClassifier,
+    GroupLassoClassifier,
+    HSICLassoClassifier,
+    L1LogisticClassifier,
+    L1SVMClassifier,
+    LassoPathClassifier,
+    MRMRClassifier,
+)
+from fsgym import Dataset
+
+TREES = {"full tree": CARTClassifier(random_state=0), "cart": CARTClassifier(0.005, random_state=0)}
+AGENTS = {
+    "rcpi": DatumWiseClassifier(0.02, states_per_sample=5, random_state=0),
+    "lattice": LatticeClassifier(0.1, random_state=0),
+}
+OTHERS = {
+    "cegb": CEGBClassifier(0.01, n_estimators=20, random_state=0),
+    "l1_logistic": L1LogisticClassifier(0.05, random_state=0),
+    "l1_svm": L1SVMClassifier(0.1, random_state=0),
+    "lars": LassoPathClassifier(0.1),
+    "gbfs": GBFSClassifier(mu_rel=0.1, n_iter=20, random_state=0),
+    "group_lasso": GroupLassoClassifier(0.1),
+    "forest": ForestSelectionClassifier(4, n_estimators=10, random_state=0),
+    "mrmr": MRMRClassifier(4),
+    "hsic_lasso": HSICLassoClassifier(4, random_state=0),
+}
+if find_spec("lightgbm") is None:
+    del OTHERS["cegb"]
+METHODS = TREES | AGENTS | OTHERS
+SLOW = ("rcpi", "cegb", "gbfs", "hsic_lasso")
+PEERS = ["cart", "cegb", "l1_logistic", "rcpi"]  # in comparisons
+rng = np.random.default_rng(0)
+POWERS = {"2^-20": 2.0**-20, "mixed": 2.0 ** rng.integers(-30, 30, 30)}
+OTHER_UNITS = {"1e-6": 1e-6, "1e6": 1e6}
+
+
+@cache
+def table(name):
+    """Training and test rows of a table: X, y, X, float64."""
+    X, y = load_wine(return_X_y=True) if name == "wine" else load_breast_cancer(return_X_y=True)
+    train, test, y_train, _ = train_test_split(X, y, test_size=0.4, stratify=y, random_state=100)
+    if name == "few":  # columns of the breast cancer table, for slow methods
+        train, test = train[::2, [1, 7, 9, 20, 21, 27]], test[:, [1, 7, 9, 20, 21, 27]]
+        y_train = y_train[::2]
+    return train, y_train, test
+
+
+def answers(method, train, y, test):
+    model = METHODS[method].__class__(**METHODS[method].get_params())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(train, y)
+    return model.predict(test), model.features_used(test)
+
+
+@cache
+def original(method, name):
+    return answers(method, *table(name))
+
+
+def shifts(train, test):
+    """A constant a million times a column's range, which is added to it."""
+    return 1e6 * np.ptp(np.concatenate([train, test]), axis=0)
+
+
+def tables_of(method):
+    return ["few"] if method == "lattice" else ["wine"] if method in SLOW else ["wine", "breast cancer"]
+
+
+EVERY = [(method, name) for method in METHODS for name in tables_of(method)]
+
+
+@pytest.mark.parametrize("unit", POWERS)
+@pytest.mark.parametrize(("method", "name"), EVERY)
+def test_a_power_of_two_changes_no_answer_and_no_feature(method, name, unit):
+    train, y, test = table(name)
+    factor = np.broadcast_to(POWERS[unit], 30)[: train.shape[1]]
+    predicted, used = answers(method, train * factor, y, test * factor)
+    np.testing.assert_array_equal(predicted, original(method, name)[0])
+    np.testing.assert_array_equal(used, original(method, name)[1])
+
+
+@pytest.mark.parametrize("unit", OTHER_UNITS)
+@pytest.mark.parametrize(("method", "name"), EVERY)
+def test_a_unit_changes_hardly_an_answer(method, name, unit):
+    train, y, test = table(name)
+    factor = np.broadcast_to(OTHER_UNITS[unit], 30)[: train.shape[1]]
+    predicted, _ = answers(method, train * factor, y, test * factor)
+    assert (predicted == original(method, name)[0]).mean() >= 0.99
+
+
+@pytest.mark.parametrize(("method", "name"), EVERY)
+def test_a_constant_added_to_a_column_changes_hardly_an_answer(method, name):
+    train, y, test = table(name)
+    shift = shifts(train, test)
+    predicted, _ = answers(method, train + shift, y, test + shift)
+    assert (predicted == original(method, name)[0]).mean() >= 0.99
+
+
+@pytest.mark.parametrize("method", ["rcpi", "cart"])
+def test_a_shifted_data_frame(method):
+    train, y, test = (pd.DataFrame(v) if v.ndim == 2 else v for v in table("wine"))
+    train.columns = test.columns = names = [f"c{j:02}" for j in range(13)]
+    assert list(names) == sorted(names)
+    shift = shifts(train, test)
+    predicted, _ = answers(method, train + shift, y, test + shift)
+    assert (predicted == original(method, "wine")[0]).mean() >= 0.99
+
+
+@pytest.mark.parametrize("method", [m for m in PEERS if m in METHODS])
+def test_a_comparison_has_the_same_figures_in_any_unit(method):
+    X, y = load_wine(return_X_y=True)
+    figures = {}
+    for name, table in (
+        ("as it is", X),
+        ("scaled", X * POWERS["mixed"][:13]),
+        ("shifted", X + 1e6 * np.ptp(X, axis=0)),
+    ):
+        result = fsgym.compare(Dataset(table, y), {method: METHODS[method]}, splits=1)
+        figures[name] = result[["accuracy", "n_features"]].to_numpy()[0]
+    np.testing.assert_array_equal(figures["scaled"], figures["as it is"])
+    np.testing.assert_allclose(figures["shifted"], figures["as it is"], atol=0.02)
+
+
+def test_a_tree_separates_values_that_differ_by_little():
+    """scikit-learn's trees take values as equal that differ by up to 1e-7."""
+    X = np.arange(40.0)[:, None] * 1e-9
+    y = np.arange(40) % 2
+    assert CARTClassifier().fit(X, y).score(X, y) == 1.0
+    assert CARTClassifier().fit(X + 1.0, y).score(X + 1.0, y) == 1.0
+    columns = np.hstack([X, X * 1e9])
+    np.testing.assert_array_equal(CARTClassifier().fit(columns, y).scaling_.scale[1], 1.0)
