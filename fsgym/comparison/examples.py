@@ -61,7 +61,7 @@ def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[d
     ranked = np.argsort(lengths, kind="stable")
     correct = result.answers == result.dataset.y
     candidates = _evenly_spaced(ranked.tolist(), 4 * N_EXAMPLES)
-    paths = {(*result.trajectories.order[i].tolist(), result.answers[i], correct[i]): i for i in candidates}
+    paths = {(*result.trajectories.order[i].tolist(), result.answers[i]): i for i in candidates}
     chosen = _evenly_spaced(list(paths.values()), N_EXAMPLES)  # without cases that differ in their values only
     wanted = [~correct]
     if dataset.n_classes <= FEW_CLASSES:

@@ -14,6 +14,8 @@ import fsgym
 from baselines import LassoPathClassifier
 from fsgym import Dataset, Evaluation, Rules, compare, evaluate, plot
 from fsgym.methods import METHODS
+from fsgym.results import fits_with_usage
+from support.comparisons import results_of, row_of
 
 
 @pytest.fixture(autouse=True)
@@ -260,3 +262,9 @@ def test_usage_survives_a_csv_file(tmp_path):
         assert "proline" in names
     row = results.iloc[-1]
     assert sum(json.loads(row["usage"]).values()) == pytest.approx(row["n_features"], rel=1e-3)
+
+
+def test_usage_leaves_out_reference_points_unless_there_is_nothing_else():
+    method, constant = row_of("cart", usage='{"a": 1.0}'), row_of("everything", usage='{"a": 1.0, "b": 1.0}')
+    assert fits_with_usage(results_of(method, constant))["method"].tolist() == ["cart"]
+    assert fits_with_usage(results_of(constant))["method"].tolist() == ["everything"]
