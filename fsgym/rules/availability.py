@@ -36,5 +36,5 @@ def without_unobtainable(rules: Rules, X: NDArray[np.float32]) -> NDArray[np.flo
         return X
     shown = np.array(X)
     for j in np.flatnonzero(hidden.any(axis=0)):
-        shown[np.ix_(hidden[:, j], list(rules.groups[j]))] = np.nan
+        shown[np.ix_(hidden[:, j], np.array(rules.groups[j]))] = np.nan
     return shown
