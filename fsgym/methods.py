@@ -13,7 +13,7 @@ from fsgym.extras import EXTRAS, import_conflict, require
 
 OWN_PACKAGES = ("agents", "baselines")
 ENTRY_POINTS = "fsgym.methods"  # the group in which other distributions declare methods
-DEFAULT_METHODS = ("lattice", "rcpi", "l1_svm", "lars", "cart")
+DEFAULT_METHODS = ("lattice", "rcpi", "panel", "stopping", "l1_svm", "cart")
 DEFAULT_AGENT = "lattice"
 PANEL, CONSTANT = "panel", "constant"  # one fixed set of acquisitions for all cases; one answer with nothing acquired
 REFERENCES = (CONSTANT, "everything")  # the two ends that any method is compared with

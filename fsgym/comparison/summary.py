@@ -101,7 +101,7 @@ def summarise(
     Examples
     --------
     >>> import fsgym
-    >>> results = fsgym.compare("wine", ["cart"], splits=2)
+    >>> results = fsgym.compare("wine", ["cart"], splits=2, references=False)
     >>> fsgym.summarise(results, within=[3]).within[["method", "k"]].values.tolist()
     [['cart', 3]]
     """

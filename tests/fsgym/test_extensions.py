@@ -193,7 +193,7 @@ def test_a_method_looks_the_same_whatever_it_is_compared_with():
     assert together["cart"] == figures.method_styles(["mine", "rcpi", "cart"])["cart"]
     every = figures.method_styles([*METHODS, "mine", "yours"])
     assert len({(v["color"], v["marker"]) for v in every.values()}) == len(METHODS) + 2
-    assert len({v["color"] for v in figures.method_styles(list(methods.DEFAULT_METHODS)).values()}) == 5
+    assert len({v["color"] for v in figures.method_styles(list(methods.DEFAULT_METHODS)).values()}) == 6
 
 
 def test_a_variant_of_ones_own_is_single_and_vectorised(registry):
