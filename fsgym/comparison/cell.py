@@ -32,6 +32,8 @@ CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparis
 
 NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
 
+REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
+
 CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned, or its error message
 
 
@@ -256,14 +258,16 @@ def _fit_and_evaluate(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         parts = protocol.parts(split)
-        validation, test = parts.validation, parts.test
-        if shown is not None:
-            validation, test = shown(validation, parts.fit), shown(test, parts.train)
+        shown = shown or (lambda part, train: part)
+        validation, test = shown(parts.validation, parts.fit), shown(parts.test, parts.train)
+        again = shown(parts.validation, parts.train)
         inner, whole = (fit(part) for part in (parts.fit, parts.train))
         cells = []
         for first, second in zip(inner, whole, strict=True):
             results = evaluate(first, validation, protocol.rules), evaluate(second, test, protocol.rules)
             figures = _figures_of(*results, parts)
+            refit = evaluate(second, again, protocol.rules)
+            figures["row"] |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
             ordered = split == 0 and results[1].trajectories is not None
             figures["examples"] = examples_of_rows(results[1], parts.test, second) if ordered else None
             cells.append(figures)

@@ -12,7 +12,7 @@ from typing import Any, Literal, Unpack
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from fsgym.comparison.cell import cells_of, run_cells
+from fsgym.comparison.cell import REFIT_FIGURES, cells_of, run_cells
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.protocol import make_protocol
 from fsgym.comparison.ranking import fixed_methods
@@ -27,7 +27,11 @@ from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 
-FIGURE_COLUMNS = (*Evaluation.FIGURES, *(f"validation_{f}" for f in Evaluation.FIGURES))
+FIGURE_COLUMNS = (
+    *Evaluation.FIGURES,
+    *(f"validation_{f}" for f in Evaluation.FIGURES),
+    *(f"refit_{f}" for f in REFIT_FIGURES),
+)
 RESULT_COLUMNS = (
     "dataset",
     "split",
@@ -150,15 +154,15 @@ def compare(
     DataFrame
         One row per (split, method, setting), with ``params`` as JSON. The columns in ``Evaluation.FIGURES`` are
         measured on the test part, after a fit on the whole training part. The columns ``validation_*`` are measured on
-        one quarter of the training part, after a fit on the other three quarters. Column ``price`` holds the value of
-        lambda with which ``acquisition_cost`` and ``loss`` were computed (with another one, the loss is ``error_cost +
-        lam * spent``). ``usage`` has the share of test rows for which each acquisition was made, as JSON by name;
-        those of no row are left out; ``first`` and ``first_paid`` likewise the share for which it was the first
-        acquisition, and the first that cost anything (only for methods with an order). ``by_class`` has rows, recall
-        and precision of each class on the test part, as JSON by label. ``seen`` is the share of the test rows that a
-        trained policy was trained on: 0 for methods that are fitted here, NaN if its training rows are unknown.
-        ``error`` gives the reason if the fit of this row failed, ``warning`` the first warning of its fits, or what
-        limits the comparison.
+        one quarter of the training part, after a fit on the other three quarters; ``refit_spent``, ``refit_n_features``
+        and ``refit_n_acquisitions`` on the same rows, after the fit on the whole training part. Column ``price`` holds
+        the value of lambda with which ``acquisition_cost`` and ``loss`` were computed (with another one, the loss is
+        ``error_cost + lam * spent``). As JSON by name: ``usage``, the share of test rows for which each acquisition was
+        made, those of no row left out; ``first`` and ``first_paid``, the share for which it was the first, and the
+        first that is not free; ``by_class``, rows, recall and precision of each class on the test part. ``seen`` is the
+        share of the test rows that a trained policy was trained on: 0 for methods that are fitted here, NaN if its
+        training rows are unknown. ``error`` gives the reason if the fit of this row failed, ``warning`` the first
+        warning of its fits, or what limits the comparison.
 
     Raises
     ------

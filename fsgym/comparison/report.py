@@ -205,6 +205,7 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
         titles=_titles(comparison),
         imputed=[m.title for m in comparison.methods if m.imputed],
         fitted=[m.title for m in comparison.methods if m.fitted],
+        cautioned=[m for m in comparison.methods if m.caution],
         answer=answer_in_words(ranking),
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),

@@ -36,7 +36,8 @@ class Summary(NamedTuple):
         One row per (method, setting): ``params``, and ``FIGURE`` and ``FIGURE_std`` of the test parts.
     within : DataFrame
         One row per (method, k): the test figures at the setting with the best validation accuracy among those whose
-        mean number of features on the validation part is at most k; NaN if a split has no such setting.
+        mean number of features on the validation part is at most k, for the model fitted without these rows and for
+        that fitted on the whole training part; NaN if a split has no such setting.
     losses : DataFrame
         One row per (method, lam): the test figures at the setting with the smallest validation loss
         ``error_cost + lam * spent``.
@@ -114,7 +115,7 @@ def summarise(
         allowed = rows[rows["error"].isna() & (rows["validation_admissible"] == 1.0)]
         n_splits = rows["split"].nunique()
         for k in within:
-            few = allowed[allowed[f"validation_{counted}"] <= k + 1e-9]
+            few = allowed[expected_use(allowed, counted) <= k + 1e-9]
             chosen = best_per_split(few, -few["validation_accuracy"], counted)
             limits.append({"method": name, "k": k, **mean_figures(chosen, n_splits)})
         for price in lam:
@@ -130,9 +131,19 @@ def with_lam(settings: pd.DataFrame) -> pd.DataFrame:
     return settings.assign(lam=pd.to_numeric(pd.Series(lam, index=settings.index, dtype=object), errors="coerce"))
 
 
+def expected_use(rows: pd.DataFrame, figure: str) -> pd.Series:
+    """The mean price paid or number of features used that is expected of the model fitted on the whole training part.
+
+    The larger one of the mean on the validation rows and, if the results have it, that of this model itself on the same
+    rows, which needs no labels: at one setting, a method may select another feature from more rows.
+    """
+    held_out = rows[f"validation_{figure}"]
+    return np.fmax(held_out, rows[f"refit_{figure}"]) if f"refit_{figure}" in rows else held_out
+
+
 def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:
-    """The loss on the validation part, computed with this ``lam``."""
-    return rows["validation_error_cost"] + lam * rows["validation_spent"]
+    """The loss on the validation part, computed with this ``lam``, at the price that is expected."""
+    return rows["validation_error_cost"] + lam * expected_use(rows, "spent")
 
 
 def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:
