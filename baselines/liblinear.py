@@ -17,6 +17,7 @@ class LiblinearMixin(SparseLinearMixin):
 
     C: float
     intercept_scaling: float
+    empty_setting: ClassVar[dict[str, float]] = {"C": 1e-9}  # no feature is used, on any rows
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "intercept_scaling": [Interval(Real, 0, None, closed="neither")],

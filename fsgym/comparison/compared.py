@@ -112,7 +112,11 @@ def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
 
 
 def _sparsity_grid(estimator: Any, protocol: Protocol) -> list[dict[str, Any]]:
-    """The settings of a method that ignores prices, for all splits: ``sparsity_grid`` on the first training part."""
+    """The settings of a method that ignores prices, for all splits: ``sparsity_grid`` on the first training part.
+
+    Its sparsest setting may use a feature in another split. A class may have an ``empty_setting`` that uses none on any
+    rows, which is then the last one.
+    """
     train = protocol.parts(0).train
     X = train.to_array()
     if np.isnan(X).any():
@@ -123,7 +127,8 @@ def _sparsity_grid(estimator: Any, protocol: Protocol) -> list[dict[str, Any]]:
     if not grid or not all(isinstance(setting, Mapping) for setting in grid):
         kind = type(estimator).__name__
         raise TypeError(f"sparsity_grid of {kind} must return a list of dicts of its parameters, got {brief(grid)}")
-    return list(grid)
+    empty = getattr(estimator, "empty_setting", None)
+    return [*grid] if empty is None else [*grid, dict(empty)]
 
 
 def _panel(name: str, listed: Sequence[Any], protocol: Protocol) -> ComparedMethod:
