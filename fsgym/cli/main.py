@@ -119,7 +119,10 @@ def compare(
             results = fsgym.compare(
                 dataset,
                 tuple(comma_separated([methods])),
-                panels={f"panel {text}": comma_separated([text]) for text in panel or ()},
+                panels={
+                    f"panel {', '.join(named)}": named
+                    for named in map(comma_separated, [[text] for text in panel or ()])
+                },
                 references=references,
                 splits=splits,
                 train_share=train_share,

@@ -108,7 +108,7 @@ def _remarks(ranking: Ranking) -> list[str]:
 
 
 def _unit(counted: str) -> str:
-    return "features" if counted == "n_features" else "groups"
+    return "features" if counted == "n_features" else "acquisitions"
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -128,7 +128,7 @@ def _at_lambda(ranking: Ranking) -> str:
         return "where acquisitions cost nothing, "
     if ranking.has_error_costs or ranking.has_prices:
         return f"at lambda {ranking.lam:.4g}, "
-    return f"at {ranking.lam:.4g} a {ranking.unit[:-1]}, "
+    return f"at {ranking.lam:.4g} {'a feature' if ranking.counted == 'n_features' else 'an acquisition'}, "
 
 
 def _cost_of(ranking: Ranking, standing: Standing, parts: bool = True) -> str:

@@ -29,7 +29,11 @@ class HeadlineTable(NamedTuple):
 def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
     """The methods at the ranking's lambda; where ``short``, standard deviations are written without spaces."""
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
-    columns |= {f"{ranking.unit} used": lambda s: mean_text(s.figures, ranking.counted, 1, short)}
+    columns |= {
+        f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit: lambda s: mean_text(
+            s.figures, ranking.counted, 1, short
+        )
+    }
     if ranking.has_prices and not ranking.has_error_costs:
         columns |= {"price paid": lambda s: mean_text(s.figures, "spent", 2, short)}
     cells = {s.method: [cell(s) for cell in columns.values()] for s in ranking.standings}

@@ -73,7 +73,7 @@ class Protocol:
 
     @property
     def unit(self) -> str:
-        return "features" if self.counted == "n_features" else "groups"
+        return "features" if self.counted == "n_features" else "acquisitions"
 
     @property
     def error_costs_in_words(self) -> str:

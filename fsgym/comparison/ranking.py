@@ -81,7 +81,7 @@ class Ranking(NamedTuple):
 
     @property
     def unit(self) -> str:
-        return "features" if self.counted == "n_features" else "groups"
+        return "features" if self.counted == "n_features" else "acquisitions"
 
     @property
     def best(self) -> Standing | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from fsgym.comparison.ranking import REFERENCES, Ranking, Standing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LEGEND_LABEL = 34  # characters in a line, of which two columns fit
 WIDE_RANGE = 8.0  # largest x over that of the best method, from which the axis is logarithmic beyond the latter
 
 
@@ -96,7 +98,7 @@ def plot_tradeoff(
     ax.set_ylabel(chosen.y_label)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))
-    handles, labels = [handles[k] for k in order], [labels[k] for k in order]
+    handles, labels = [handles[k] for k in order], [fill(labels[k], LEGEND_LABEL) for k in order]
     ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.19), ncols=2, borderaxespad=0)
     return ax
 

@@ -38,7 +38,7 @@ def test_the_best_fixed_set_is_compared_with_the_best_adaptive_method():
 
 
 def test_groups_and_prices_are_named():
-    assert "At 0.5 a group, " in answer(row_of("cart", lam=0.5, error=0.0), counted="n_acquisitions")
+    assert "At 0.5 an acquisition, " in answer(row_of("cart", lam=0.5, error=0.0), counted="n_acquisitions")
     text = answer(row_of("cart", spent=12.5), row_of("lattice", error=0.5))
     assert text.startswith("At lambda 0.01, CART is best (loss 0.225): it needs 12.5 paid and 2.0 features per case")
     assert answer(row_of("cart", lam=0.0)).startswith("Where acquisitions cost nothing, CART")

@@ -224,7 +224,7 @@ def test_flags_are_visible_in_table_and_legend(tmp_path):
     ranking = rank_methods(results)
     ax = plot_tradeoff(ranking, summarise(results).settings, titles_with_flags(ranking))
     legend = [entry.get_text() for entry in ax.get_legend().get_texts()]
-    assert "own (trained on 100 % of the test rows)" in legend
+    assert "own (trained on 100 % of the test\nrows)" in legend
 
 
 def test_texts():
