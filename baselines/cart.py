@@ -199,7 +199,7 @@ def tree_scaling(X: NDArray[np.float64]) -> Scaling:
         values = X[:, j] - offset
         exponent = max(int(np.frexp(np.abs(values).max())[1]), -900)  # at which 2^-exponent is finite
         scale = 2.0 ** (SCALED_EXPONENT - exponent)
-        gaps = np.diff(np.unique((values * scale).astype(np.float32)))
+        gaps = np.diff(np.unique((values * scale).astype(np.float32)).astype(np.float64))
         if gaps.min(initial=np.inf) < MIN_GAP * scale or exponent > np.log2(MAX_TREE_VALUE):
             scales[j] = scale
     return Scaling(offsets, scales)

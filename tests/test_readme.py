@@ -68,6 +68,7 @@ def arguments_of(command: str) -> list[str]:
 
 def test_commands_run_in_the_order_of_the_documents(tmp_path, monkeypatch, capsys, no_folder):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     setup = [block for block in blocks("python") if '.to_csv("patients.csv"' in block]
     assert len(setup) == 1
     exec(compile(setup[0], "README.md", "exec"), {})
@@ -95,7 +96,7 @@ def test_commands_are_understood(command):
 
 
 def test_tables_are_complete():
-    assert len(COMMANDS) == 17
+    assert len(COMMANDS) == 19
     for name in (*METHODS, *VARIANTS):
         assert f"| `{name}` |" in README
     tables = runpy.run_path(str(Path(__file__).resolve().parent.parent / ".ci" / "tables.py"))
