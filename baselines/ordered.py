@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,8 @@ from baselines.subset_models import (
     spread_to_features,
 )
 from fsgym.answers import cheapest_answers
-from fsgym.grouping import default_names
+from fsgym.columns import Columns
+from fsgym.grouping import default_names, resolve_groups
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.rules.options import OPTIONS
@@ -111,7 +112,11 @@ class OrderedAcquisitionsMixin:
     def _make_rules(self, n_features: int) -> Rules:
         options = {option.name: getattr(self, option.name) for option in OPTIONS}
         options["error_costs"] = check_error_costs(options["error_costs"], self.classes_.tolist())
-        return Rules(n_features, len(self.classes_), names=acquisition_names(self, n_features), **options)
+        names = acquisition_names(self, n_features)
+        if isinstance(options["groups"], Mapping):
+            columns = [str(name) for name in getattr(self, "feature_names_in_", default_names(n_features))]
+            options["groups"], names = resolve_groups(options["groups"], Columns.of_numbers(columns))
+        return Rules(n_features, len(self.classes_), names=names, **options)
 
     def _refuse_missing(self, table: NDArray[np.float64]) -> None:
         if self.rules_.missing == "error" and np.isnan(table).any():

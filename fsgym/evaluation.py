@@ -59,8 +59,14 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
         data, policy = policy[:-1].transform(data), policy[-1]
     if callable(getattr(policy, "labelled_dataset", None)):
         return _evaluate_agent(policy, data, y, rules)
+    given = rules
     dataset, rules = _dataset_and_rules(data, y, rules, getattr(policy, "classes_", None))
     if hasattr(policy, "features_used"):
+        own = getattr(policy, "rules_", None)
+        of_data = hasattr(getattr(data, "unwrapped", data), "rules")
+        if given is None and not of_data and isinstance(own, Rules):
+            rules = own
+            rules.check(dataset)
         X = data if y is not None else _as_fitted(policy, dataset)
         return _evaluate_estimator(policy, dataset, rules, X)
     if callable(getattr(policy, "trajectories", None)):

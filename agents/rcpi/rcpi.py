@@ -144,6 +144,7 @@ class RCPI:
             raise ValueError(f"select must be 'best' or 'last', got {brief(select)}")
         self.dataset, self.weight = training_rows(inner.dataset, class_weight, sample_weight)
         self.rules: Rules = inner.rules
+        self.training_origin_ = inner.dataset.origin
         if self.rules.n_acquisitions > np.iinfo(np.int16).max:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
         self.rules.check_largest_loss(MAX_LOSS)

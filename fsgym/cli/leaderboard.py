@@ -119,11 +119,16 @@ def _settings_in_words(row: dict[str, Any]) -> str:
     return "; ".join(words)
 
 
+def _lambda_in_words(table: pd.DataFrame) -> str:
+    paying = table[table["spent"] > 0]
+    return "" if paying.empty else f"; lambda is {(paying['acquisition_cost'] / paying['spent']).iloc[0]:.4g}"
+
+
 def _captions(table: pd.DataFrame) -> list[str]:
     lines = [
         f"Means over the {table.attrs['n_samples']} test rows of {table.attrs['env_id']} ± standard errors over "
         "these rows; one training part.",
-        "Loss: mean error cost + lambda x price paid."
+        f"Loss: mean error cost + lambda x price paid{_lambda_in_words(table)}."
         + (" Illegal: rows forfeited by an illegal action." if table["illegal"].any() else ""),
     ]
     versions = sorted(set(table["version"][~table["mine"]]))

@@ -87,7 +87,7 @@ def _best_sentence(ranking: Ranking, best: Standing) -> str:
         other, role = ranking.best_of(best.method, reference=False, acquires=True), "the second best"
     if ranking.has_error_costs:
         constant = ranking.standing_of(CONSTANT) or ranking.best_of(best.method, acquires=False)
-        parts = [f"{best.title} costs least, {_cost_of(ranking, best)}{_recalls(best.shares['recall'])}."]
+        parts = [f"{best.title} costs least, {_cost_of(ranking, best)}{_recalls(best)}."]
         rest = [] if other is None else [f"{role} ({other.title}) costs {cost_text(ranking, other.figures['loss'])}"]
         if constant is not None:
             price = cost_text(ranking, constant.figures["loss"])
@@ -107,6 +107,8 @@ def _reference_sentence(ranking: Ranking, best: Standing) -> str:
         share = f"{100 * best.figures['accuracy']:.1f} % correct"
         costs = f"has the lowest loss ({cost_text(ranking, best.figures['loss'])}, {share})"
     end = "no selection of features pays" if best.acquires else "acquiring does not pay"
+    if any(s.figures["loss"] < best.figures["loss"] for s in ranking.standings):  # one that cannot be the best
+        return _capitalised(f"{_at_lambda(ranking)}{what} {costs}.")
     return _capitalised(f"{_at_lambda(ranking)}{what} {costs}: {end} at these prices.")
 
 
@@ -141,10 +143,14 @@ def _cost_of(ranking: Ranking, standing: Standing, parts: bool = True) -> str:
     return f"{text}: {spent} for prices, {errors} for errors"
 
 
-def _recalls(recall: Mapping[str, float]) -> str:
+def _recalls(standing: Standing) -> str:
+    """How many cases of each class are found, and of 1,000 cases missed."""
+    recall, wrong = standing.shares["recall"], standing.shares["wrong"]
     if not 0 < len(recall) <= MOST_CLASSES:
         return ""
-    return f"; it finds {_names_of([f'{100 * share:.0f} % of {label}' for label, share in recall.items()])}"
+    found = _names_of([f"{100 * share:.0f} % of {label}" for label, share in recall.items()])
+    missed = _names_of([f"{1000 * wrong[label]:.0f} {label}" for label in recall])
+    return f"; it finds {found}; of 1,000 cases, {missed} get a wrong answer"
 
 
 def _needs(ranking: Ranking, standing: Standing, full: bool = False) -> str:

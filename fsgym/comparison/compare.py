@@ -12,10 +12,11 @@ from typing import Any, Literal, Unpack
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cell import REFIT_FIGURES, cells_of, run_cells
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.protocol import make_protocol
-from fsgym.comparison.ranking import fixed_methods
+from fsgym.comparison.ranking import fixed_methods, rank_methods
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import WITHIN
 from fsgym.dataset import Dataset
@@ -88,9 +89,10 @@ def compare(
         - such a name;
         - a scikit-learn classifier with ``features_used``, or a list of them (its settings), which are cloned and
           fitted, even if they are fitted already;
-        - a factory, a function ``train(env) -> policy``. It is called for each split with the environment of the
-          training rows, whose values are scaled to [-1, 1] by these rows, and reset with a seed. The policy, anything
-          that ``fsgym.evaluate`` takes, is evaluated on the test rows, scaled by the same map;
+        - a factory, a function ``train(env) -> policy``. It is called twice for each split: for validation with three
+          quarters of the training rows, and with all of them. The values of the environment are scaled to [-1, 1] by
+          its rows, and it is reset with a seed. The policy, anything that ``fsgym.evaluate`` takes, is evaluated on the
+          other rows, scaled by the same map;
         - a policy that is already trained (a Stable-Baselines3 model, a callable ``(observations, action_masks) ->
           actions``, or a fitted classifier in a ``sklearn.frozen.FrozenEstimator``), which is only evaluated. It is
           shown values as in its own environment, which ``get_env()`` or its attribute ``env`` returns, and its
@@ -162,7 +164,7 @@ def compare(
         first that is not free; ``by_class``, rows, recall and precision of each class on the test part. ``seen`` is the
         share of the test rows that a trained policy was trained on: 0 for methods that are fitted here, NaN if its
         training rows are unknown. ``error`` gives the reason if the fit of this row failed, ``warning`` the first
-        warning of its fits, or what limits the comparison.
+        warning of its fits, or what limits the comparison. ``results.attrs["answer"]`` is the answer in words.
 
     Raises
     ------
@@ -220,6 +222,8 @@ def compare(
     results.attrs |= {"error_costs": protocol.error_costs_in_words, "titles": {m.name: m.title for m in compared}}
     results.attrs |= {"fixed": fixed_methods(compared)}
     results.attrs |= {"headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y)}
+    ranking = rank_methods(results)
+    results.attrs["answer"] = " ".join(answer_in_words(ranking))
     if folder is not None:
         write_atomically(folder / "results.csv", results.to_csv(index=False))
     if interrupted:
@@ -242,8 +246,14 @@ def compare(
 
 def cautions_of(results: pd.DataFrame) -> dict[str, str]:
     """What must be said of each method of which test rows were, or may have been, training rows."""
-    rows = results[results["error"].isna() & (results["seen"] != 0)]
-    return dict(zip(rows["method"].drop_duplicates(), rows.drop_duplicates("method")["warning"], strict=True))
+    cautions = {}
+    for name, rows in results[results["error"].isna()].groupby("method", sort=False):
+        seen = rows["seen"].astype(float)
+        if (seen > 0).any():
+            cautions[str(name)] = f"trained on {seen.mean():.0%} of the test rows, which makes its figures optimistic"
+        elif seen.isna().any():
+            cautions[str(name)] = str(rows["warning"].iloc[0])
+    return cautions
 
 
 def _with_row_groups(dataset: str | os.PathLike | Dataset, row_groups: ArrayLike | str | None) -> Dataset:

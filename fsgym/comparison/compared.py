@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from fsgym.checks import brief, explain_unknown
 from fsgym.comparison.expected_cost import ExpectedCostClassifier, cheapest_answers, has_scores, knows_error_costs
@@ -27,6 +29,7 @@ from fsgym.methods import (
     method_names,
     supported_options,
 )
+from fsgym.notices import warn_caller
 
 
 @dataclass(frozen=True)
@@ -137,11 +140,22 @@ def _panel(name: str, listed: Sequence[Any], protocol: Protocol) -> ComparedMeth
     for acquisition in listed:
         if acquisition not in names:
             raise ValueError(explain_unknown("acquisition", str(acquisition), names))
+        if list(listed).count(acquisition) > 1:
+            raise ValueError(f"a panel must name each acquisition once, got {acquisition!r} twice in {name!r}")
+        for needed in _needed_for(names.index(acquisition), protocol):
+            if needed not in listed:
+                raise ValueError(f"{acquisition!r} in the panel {name!r} needs {needed!r} first; add it to the panel")
     method = find_method(PANEL)
     cls = load_class(method)
     options = supported_options(cls, protocol.rules.options())
     candidate = cls(**(options | {"panel": [names.index(a) for a in listed]}))
     return _compared_method(name, name, [candidate], [{"panel": ", ".join(map(str, listed))}], protocol)
+
+
+def _needed_for(acquisition: int, protocol: Protocol) -> list[str]:
+    """Names of the prerequisites of an acquisition."""
+    needs = protocol.rules.prerequisites
+    return [] if needs is None else [protocol.rules.names[i] for i in np.flatnonzero(needs[acquisition])]
 
 
 def _named_panels(panels: Any) -> dict[str, Sequence[str]]:
@@ -193,7 +207,20 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
             raise TypeError(f"method {name!r} lists {type(candidate).__name__}, which is not a scikit-learn estimator")
         if not hasattr(candidate, "features_used"):
             raise TypeError(_lacks_features_used(name, candidate))
+    if any(_is_fitted(c) for c in candidates):
+        warn_caller(
+            f"{name!r} is fitted already and is fitted again in each split; put it into sklearn.frozen.FrozenEstimator "
+            "to evaluate it as it is"
+        )
     return _compared_method(name, name, [clone(c) for c in candidates], _differences(candidates), protocol)
+
+
+def _is_fitted(candidate: Any) -> bool:
+    try:
+        check_is_fitted(candidate)
+    except (NotFittedError, TypeError):
+        return False
+    return True
 
 
 def _lacks_features_used(name: str, method: Any) -> str:

@@ -202,7 +202,7 @@ def used_counts(
         )
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=f"number of {unit} used", ylabel="share of the test rows")
-    ax.legend(loc="best")
+    ax.legend(loc="upper left", bbox_to_anchor=(0, -0.17), ncols=2, borderaxespad=0)
     return ax
 
 

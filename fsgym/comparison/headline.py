@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from fsgym.comparison.answer import MOST_CLASSES, cost_text, interval_text
-from fsgym.comparison.ranking import Ranking, Standing
+from fsgym.comparison.ranking import Ranking, Standing, is_within_noise
 from fsgym.comparison.summary import mean_text
 
 
@@ -27,8 +27,10 @@ class HeadlineTable(NamedTuple):
 
 
 def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
-    """The methods at the ranking's lambda; where ``short``, standard deviations are written without spaces."""
+    """The methods at the ranking's lambda; where ``short``, it fits into 80 columns."""
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
+    if not short:
+        columns |= {"from best": _difference_from_best(ranking)}
     columns |= {
         f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit: lambda s: mean_text(
             s.figures, ranking.counted, 1, short
@@ -45,10 +47,26 @@ def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
 
 
 def _note(standing: Standing) -> str:
+    illegal = standing.figures.get("illegal", 0.0)
+    if illegal > 0:
+        ends = f"ends {100 * illegal:.3g} % of the cases with an illegal action"
+        return f"{standing.flag}; {ends}" if standing.flag else ends
     if standing.flag or not standing.settings_left_out:
         return standing.flag
     many = "1 setting breaks" if standing.settings_left_out == 1 else f"{standing.settings_left_out} settings break"
     return f"{many} the rules and cannot be chosen"
+
+
+def _difference_from_best(ranking: Ranking) -> Callable[[Standing], str]:
+    """Whether a method differs from the best one by more than noise."""
+    best = ranking.best
+
+    def cell(standing: Standing) -> str:
+        if best is None or standing.method == best.method or not standing.eligible:
+            return "–"
+        return {None: "unknown", True: "noise", False: "higher"}[is_within_noise(best, standing)]
+
+    return cell
 
 
 def _cost_columns(ranking: Ranking) -> dict[str, Callable[[Standing], str]]:

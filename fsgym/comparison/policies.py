@@ -12,6 +12,7 @@ from fsgym.checks import one_line
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.origin import RowOrigin
+from fsgym.policy_factory import train_policy
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
 
@@ -47,7 +48,8 @@ class PolicyFactory:
         """The policy for the rows of ``dataset``; TypeError if the function returns none."""
         env = DatumWiseEnv(scaled_by(dataset, dataset), rules)
         env.reset(seed=seed)
-        policy = self.train(env)
+        name = getattr(self.train, "__name__", type(self.train).__name__)
+        policy = train_policy(self.train, f"the factory {name}", env)
         if not (callable(policy) or hasattr(policy, "predict") or hasattr(policy, "trajectories")):
             raise TypeError(
                 "the factory must return a policy: a callable (observations, action_masks) -> actions, a model with "
@@ -57,16 +59,35 @@ class PolicyFactory:
 
 
 def is_factory(given: Any) -> bool:
-    """Whether a callable takes one argument, an environment, and not observations and masks."""
+    """Whether a callable takes an environment, and not observations and masks.
+
+    A function of one argument is a factory, and so is one whose first argument is called env and the only one without a
+    default. Raises TypeError for a callable that can be neither.
+    """
     if not callable(given) or hasattr(given, "predict") or hasattr(given, "trajectories"):
         return False
     try:
-        parameters = inspect.signature(given).parameters.values()
+        signature = inspect.signature(given)
     except (TypeError, ValueError):
         return False
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+    positional = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    takes = {n: _takes(signature, n) for n in (1, 2)}
+    if takes[1] and (not takes[2] or (positional and positional[0].name == "env")):
+        return True
+    if takes[2]:
         return False
-    return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) == 1
+    raise TypeError(
+        "a function must be a policy (observations, action_masks) -> actions, or a factory train(env) -> policy, got "
+        f"{getattr(given, '__name__', type(given).__name__)}{signature}"
+    )
+
+
+def _takes(signature: inspect.Signature, n_arguments: int) -> bool:
+    try:
+        signature.bind(*[None] * n_arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def scaled_by(dataset: Dataset, train: Dataset) -> Dataset:
@@ -138,10 +159,10 @@ def caution_of(policy: Any, seen: float | None) -> str | None:
     """What must be said of a policy of which this share of the test rows were training rows; None: unknown."""
     if seen is not None:
         return f"trained on {seen:.0%} of the test rows, which makes its figures optimistic" if seen > 0 else None
-    optimistic = "test rows may be among them, which would make its figures optimistic"
+    unknown = "training rows unknown: test rows may be among them, which would make its figures optimistic"
     if hasattr(policy, "labelled_dataset"):  # an agent, which scales values itself
-        return f"training rows unknown; {optimistic}"
+        return unknown
     return (
-        f"training rows unknown; {optimistic}. It gets the values of the data set unscaled; set its attribute env to "
-        "its training environment"
+        "its training environment is unknown, so it is shown the values of the data set as they are; set its attribute "
+        f"env, if it was trained on scaled values. {unknown[0].upper()}{unknown[1:]}"
     )

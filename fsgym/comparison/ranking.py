@@ -15,7 +15,7 @@ from fsgym.comparison.summary import best_per_split, mean_figures, validation_lo
 from fsgym.methods import METHODS, REFERENCES
 
 FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
-OPTIONAL_FIGURES = ("auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
+OPTIONAL_FIGURES = ("illegal", "auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
 SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
 
 
@@ -29,8 +29,8 @@ class Standing(NamedTuple):
         Means over the splits of the test figures, ``FIGURE`` and ``FIGURE_std``; ``loss`` is that at the ranking's
         lambda, ``acquisition_cost`` its part for prices. NaN unless every split has a setting that can be chosen.
         ``splits`` is the number of splits.
-    shares : dict of dict, means over the splits of the columns in ``SHARES``, and ``recall`` by class; empty where they
-        are unknown
+    shares : dict of dict, means over the splits of the columns in ``SHARES``; by class the ``recall`` and
+        ``wrong``, the share of all cases that are of this class and answered wrongly; empty where they are unknown
     reference : bool, whether it is a reference point
     fixed : bool, whether it acquires the same for every case
     flag : str, why it is never the best; "" if nothing speaks against it
@@ -190,7 +190,8 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
     figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
     broken = succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique()
     flag = _reason_against(figures, chosen, int(broken))
-    shares = {column: _mean_shares(chosen, column) for column in SHARES} | {"recall": _mean_recalls(chosen)}
+    shares = {column: _mean_shares(chosen, column) for column in SHARES}
+    shares |= {"recall": _mean_recalls(chosen), "wrong": _mean_wrong(chosen)}
     return Standing(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
 
 
@@ -235,6 +236,22 @@ def _mean_recalls(chosen: pd.DataFrame) -> dict[str, float]:
     recalls = {label: [split[label]["recall"] for split in splits if label in split] for label in (splits or [{}])[0]}
     known = {label: [v for v in values if v is not None] for label, values in recalls.items()}
     return {label: float(np.mean(values)) for label, values in known.items() if values}
+
+
+def _mean_wrong(chosen: pd.DataFrame) -> dict[str, float]:
+    """Share of all cases that are of each class and answered wrongly, the mean over the splits."""
+    if "by_class" not in chosen or chosen["by_class"].isna().any() or chosen.empty:
+        return {}
+    splits = [json.loads(text) for text in chosen["by_class"]]
+    totals = [sum(figures["rows"] for figures in split.values()) for split in splits]
+    return {
+        label: float(
+            np.mean(
+                [split[label]["rows"] * (1 - (split[label]["recall"] or 0.0)) / n for split, n in zip(splits, totals)]
+            )
+        )
+        for label in splits[0]
+    }
 
 
 def is_within_noise(best: Standing, other: Standing) -> bool | None:

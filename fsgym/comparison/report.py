@@ -19,6 +19,7 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from fsgym.checks import listing
 from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cards import cards_of
@@ -27,11 +28,15 @@ from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, referenc
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
+from fsgym.dataset import Dataset
+from fsgym.methods import METHODS
+from fsgym.rules import Rules
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+MOST_CLASSES_LISTED = 5
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
 
 
@@ -197,7 +202,7 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
     within = within[~within["method"].isin(REFERENCES)]
     if ranking is None or ranking.has_error_costs:
         within = within[:0]
-    losses = summary.losses.dropna(subset=["loss"])
+    losses, rules = summary.losses.dropna(subset=["loss"]), comparison.protocol.rules
     return template.render(
         command=comparison.command,
         protocol=comparison.protocol,
@@ -214,14 +219,47 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
         error_costs=comparison.protocol.error_costs_in_words,
         pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
-        within=_by_method(_mark_best(within, "k", -within["accuracy"]), "k"),
+        within=_by_method(_mark_best(within, "k", _accuracy_within(within, comparison.protocol.counted)), "k"),
         limits=sorted(within["k"].unique()),
         losses=_mark_best(losses, "lam", losses["loss"]).to_dict("records") if losses["lam"].nunique() > 1 else [],
         examples=[] if ranking is None else cards_of(comparison, ranking),
         failures=results.loc[results["error"].notna(), ["method", "params", "split", "error"]].to_dict("records"),
         warned=results.loc[results["warning"].notna(), ["method", "params", "split", "warning"]].to_dict("records"),
+        described=_described_methods(comparison),
+        class_shares=_class_shares(comparison.protocol.dataset),
+        prices=list(zip(rules.names, rules.costs.tolist())) if (rules.costs != 1).any() else [],
+        prerequisites=_prerequisites(rules),
         **provenance(),
     )
+
+
+def _accuracy_within(within: pd.DataFrame, counted: str) -> pd.Series:
+    """Minus the accuracy, NaN where more than k features are used on the test part, as it is shown."""
+    return -within["accuracy"].where(within[counted] <= within["k"] + 0.05)
+
+
+def _described_methods(comparison: Comparison) -> list[tuple[str, str]]:
+    """Title and description of each method of ``METHODS``."""
+    known = [(m.title, METHODS[m.name]) for m in comparison.methods if m.name in METHODS and METHODS[m.name].uses]
+    return [(title, "; ".join(filter(None, (method.uses, method.reference)))) for title, method in known]
+
+
+def _class_shares(dataset: Dataset) -> str:
+    """Such as "acs 9 %, other 91 %"; "" for many classes."""
+    if dataset.n_classes > MOST_CLASSES_LISTED:
+        return ""
+    shares = np.bincount(dataset.y, minlength=dataset.n_classes) / dataset.n_samples
+    return ", ".join(f"{label} {100 * share:.3g} %" for label, share in zip(dataset.classes, shares))
+
+
+def _prerequisites(rules: Rules) -> list[str]:
+    """Such as "ct only after troponin"."""
+    needs = [] if rules.prerequisites is None else rules.prerequisites
+    return [
+        f"{rules.names[j]} only after {listing(rules.names[i] for i in np.flatnonzero(row))}"
+        for j, row in enumerate(needs)
+        if row.any()
+    ]
 
 
 def _mark_best(table: pd.DataFrame, key: str, criterion: pd.Series) -> pd.DataFrame:

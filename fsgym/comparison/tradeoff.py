@@ -84,8 +84,8 @@ def plot_tradeoff(
             marker="o",
             markersize=15,
             markerfacecolor="none",
-            markeredgecolor="#1b1b1b",
-            markeredgewidth=1.4,
+            markeredgecolor=figures.method_styles([*shown])[best.method]["color"],
+            markeredgewidth=2.0,
             linestyle="none",
             label=f"best at lambda {ranking.lam:.4g}",
         )

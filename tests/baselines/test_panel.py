@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
@@ -227,3 +228,11 @@ def test_large_tables_are_sampled_for_the_selection(monkeypatch):
     model = PanelClassifier(0.01, random_state=0).fit(X, y)
     assert {"x0", "x5"} <= set(model.panel_)
     assert model.score(X, y) > 0.75
+
+
+def test_groups_may_name_columns_of_a_frame():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["wbc", "hgb", "crp"])
+    y = (frame["wbc"] > 0).astype(int)
+    model = PanelClassifier(groups={"blood": ["wbc", "hgb"]}, panel=["blood"]).fit(frame, y)
+    assert list(model.panel_) == ["blood"]
+    assert model.features_used(frame)[0].tolist() == [True, True, False]

@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import fsgym
-from fsgym import Dataset, Rules, evaluate, loss_scorer
+from baselines import PanelClassifier
+from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset, loss_scorer
 from fsgym.evaluation import as_actor
 from fsgym.trajectories import price_orders
 
@@ -53,6 +54,16 @@ def script(*order, answer):
         return chosen
 
     return act
+
+
+def test_the_rules_that_a_classifier_was_trained_with_are_the_default():
+    data = load_dataset("wine")
+    costs = np.arange(1.0, 14.0)
+    model = PanelClassifier(lam=0.05, costs=costs, error_costs=3 * (1 - np.eye(3))).fit(data.X, data.classes[data.y])
+    assert evaluate(model, data).loss == evaluate(model, data, rules=model.rules_).loss
+    assert evaluate(model, data.X, data.classes[data.y]).loss == evaluate(model, data).loss
+    other = Rules.for_dataset(data, lam=0.5)
+    assert evaluate(model, DatumWiseEnv(data, other)).loss == evaluate(model, data, rules=other).loss
 
 
 def test_estimator_is_priced_by_what_it_uses(data):

@@ -53,6 +53,7 @@ def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
         "patient",
         "--methods",
         "cart,lars",
+        "--no-references",
         "--splits",
         2,
         "--costs",
@@ -80,7 +81,7 @@ def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
 
 def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1)[0] == 0
+    assert call(capsys, "compare", "wine", "--methods", "lars", "--no-references", "--splits", 1, "--jobs", 1)[0] == 0
     assert sorted(p.name for p in (tmp_path / "fsgym-results" / "wine").iterdir()) == [
         "curves.png",
         "histogram.png",
@@ -102,6 +103,7 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
         "wine",
         "--methods",
         "lars",
+        "--no-references",
         "--splits",
         1,
         "--jobs",
@@ -127,7 +129,19 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
 def test_prerequisites_and_the_price_of_the_first_acquisition(capsys, tmp_path, table):
     (tmp_path / "needs.json").write_text('{"fever": ["age"], "sex": ["age", "fever"]}')
     (tmp_path / "related.json").write_text('[["age", "fever"], ["fever", "sex"]]')
-    arguments = ["compare", table, "--target", "ill", "--drop", "patient", "--methods", "lars", "--splits", 1]
+    arguments = [
+        "compare",
+        table,
+        "--target",
+        "ill",
+        "--drop",
+        "patient",
+        "--methods",
+        "lars",
+        "--no-references",
+        "--splits",
+        1,
+    ]
     arguments += ["--jobs", 1, "--out", tmp_path / "out", "--costs", 2, "--prerequisites", tmp_path / "needs.json"]
     assert call(capsys, *arguments)[0] == 0
     results = pd.read_csv(tmp_path / "out" / "results.csv")
@@ -143,7 +157,19 @@ def test_prerequisites_and_the_price_of_the_first_acquisition(capsys, tmp_path, 
 def test_missing_values_are_refused_on_request(capsys, tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("a,b,target\n" + "1,2,no\n,3,yes\n2,2,no\n4,1,yes\n" * 5)
-    arguments = ["compare", path, "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path / "out"]
+    arguments = [
+        "compare",
+        path,
+        "--methods",
+        "lars",
+        "--no-references",
+        "--splits",
+        1,
+        "--jobs",
+        1,
+        "--out",
+        tmp_path / "out",
+    ]
     assert call(capsys, *arguments, "--missing", "unavailable")[0] == 0
     code, _, error = call(capsys, *arguments, "--missing", "error")
     assert (code, len(error.splitlines())) == (2, 1)
@@ -155,7 +181,9 @@ def test_failing_fits_are_reported_and_the_exit_status_is_one(capsys, tmp_path, 
         raise ValueError("the machine is tired")
 
     monkeypatch.setattr(cells, "evaluate", failing)
-    code, _, error = call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path)
+    code, _, error = call(
+        capsys, "compare", "wine", "--methods", "lars", "--no-references", "--splits", 1, "--jobs", 1, "--out", tmp_path
+    )
     assert code == 1
     assert "fits failed, the first of lars: ValueError: the machine is tired" in error
     assert (tmp_path / "report.html").exists()
@@ -166,7 +194,9 @@ def test_ctrl_c_reports_how_many_fits_are_stored(capsys, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cells, "run_cell", stopped)
-    code, _, error = call(capsys, "compare", "wine", "--methods", "lars", "--splits", 1, "--jobs", 1, "--out", tmp_path)
+    code, _, error = call(
+        capsys, "compare", "wine", "--methods", "lars", "--no-references", "--splits", 1, "--jobs", 1, "--out", tmp_path
+    )
     assert code == 130
     assert error.startswith("fsgym: stopped after 0 of ")
     assert len(error.splitlines()) == 1

@@ -60,7 +60,8 @@ def test_money_with_error_costs():
     text = answer(*patient_rows(loss_low=26.1, loss_high=33.9))
     assert text.startswith(
         "Lattice policy iteration costs least, 29.8 per case (95 % interval 26.1 to 33.9): 9.1 for prices, 20.7 for "
-        "errors; it finds 93 % of acs and 96 % of other. The best fixed set of features (mRMR + SVM) costs 33.0; "
+        "errors; it finds 93 % of acs and 96 % of other; of 1,000 cases, 35 acs and 20 other get a wrong answer. "
+        "The best fixed set of features (mRMR + SVM) costs 33.0; "
         'answering "other" without acquiring anything costs 90.0.'
     )
     assert "first acquires age, which is free, for all cases" in text

@@ -168,7 +168,7 @@ def test_own_estimators_policies_and_callables():
         return np.where(masks[:, 0], 0, np.where(masks[:, 1], 1, 13 + 2))
 
     stumps = [CARTClassifier(max_depth=1), CARTClassifier(max_depth=2)]
-    with pytest.warns(UserWarning, match="script: training rows unknown"):
+    with pytest.warns(UserWarning, match="script: its training environment is unknown"):
         results = compare(data, {"stumps": stumps, "one": fitted, "script": first_two}, splits=2, references=False)
     assert results["error"].isna().all()
     by_method = results.groupby("method")

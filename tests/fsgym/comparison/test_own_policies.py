@@ -6,8 +6,10 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 
 import fsgym
-from agents import LatticeClassifier
+from agents import RCPI, LatticeClassifier
+from fsgym.comparison.headline import headline_table
 from fsgym.comparison.policies import as_in_training, is_factory, training_origin
+from fsgym.comparison.ranking import rank_methods
 from support.thresholds import Thresholds, train
 
 
@@ -64,10 +66,10 @@ def test_no_row_of_another_part_counts_as_seen():
 
 
 def test_a_callable_without_an_environment_is_marked():
-    with pytest.warns(UserWarning, match="training rows unknown.*attribute env"):
+    with pytest.warns(UserWarning, match="attribute env.*Training rows unknown"):
         results = fsgym.compare("wine", {"mine": lambda obs, masks: np.full(len(obs), 13)}, splits=1, references=False)
     assert results["seen"].isna().all()
-    assert "training rows unknown" in results["warning"][0]
+    assert "Training rows unknown" in results["warning"][0]
 
 
 class VecEnv:
@@ -116,8 +118,60 @@ def test_a_factory_takes_one_argument():
     assert not is_factory(lambda observations, action_masks: None)
     assert not is_factory(lambda *arguments: None)
     assert not is_factory(LatticeClassifier())
+    assert is_factory(lambda env, n_steps=10: None)
+    assert not is_factory(lambda observations, action_masks=None: None)
+    with pytest.raises(TypeError, match=r"must be a policy .* or a factory train\(env\) -> policy, got <lambda>\(\)"):
+        fsgym.compare("wine", {"mine": lambda: None})
     with pytest.raises(TypeError, match="got the class LatticeClassifier; pass an instance"):
         fsgym.compare("wine", {"mine": LatticeClassifier})
+
+
+def test_an_agent_of_an_environment_is_shown_its_values():
+    agent = RCPI(gym.make("DatumWise-v0"), n_iterations=2, states_per_sample=2, random_state=0).learn()
+    with pytest.warns(UserWarning, match="agent: trained on"):
+        results = fsgym.compare("breast_cancer", {"agent": agent}, splits=1, references=False)
+    test = fsgym.load_dataset("breast_cancer").split(0.5, 0)[1]
+    scaled = test.scaled(fsgym.load_dataset("breast_cancer", "train"))
+    assert results["accuracy"][0] == fsgym.evaluate(agent, scaled).accuracy
+
+
+def test_a_fitted_estimator_is_fitted_again_with_a_warning():
+    fitted = LatticeClassifier(random_state=0).fit(*fsgym_wine())
+    with pytest.warns(
+        UserWarning, match="'mine' is fitted already and is fitted again in each split; .*FrozenEstimator"
+    ):
+        fsgym.compare("wine", {"mine": fitted}, splits=1, references=False)
+
+
+def fsgym_wine():
+    data = fsgym.load_dataset("wine").rows(np.arange(0, 178, 4))
+    return data.X[:, :2], data.y
+
+
+def test_panels_of_ones_own_are_checked_before_any_fit():
+    needs = {"ash": ["hue"]}
+    results = fsgym.compare("wine", "cart", panels={"own": ["hue", "ash"]}, splits=1, prerequisites=needs, lam=0.01)
+    own = results[results["method"] == "own"]
+    assert (own["n_features"] == 2).all()
+    assert own["params"].tolist() == ['{"panel": "hue, ash"}']
+    for wrong, message in (
+        (["hue", "hue"], "'hue' twice in 'own'"),
+        (["ash"], "'ash' in the panel 'own' needs 'hue' first"),
+        (["hug"], "unknown acquisition 'hug'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fsgym.compare("wine", "cart", panels={"own": wrong}, splits=1, prerequisites=needs)
+    with pytest.raises(TypeError, match="panels must be a list"):
+        fsgym.compare("wine", "cart", panels="hue")
+
+
+def test_illegal_actions_are_noted():
+    results = fsgym.compare(
+        "wine", {"stuck": lambda env: lambda observations, masks: np.zeros(len(observations), int)}, splits=1
+    )
+    table = headline_table(rank_methods(results))
+    notes = {row.standing.method: row.note for row in table.rows}
+    assert notes["stuck"] == "ends 100 % of the cases with an illegal action"
 
 
 def test_what_a_factory_returns_must_be_a_policy():
