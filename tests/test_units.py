@@ -25,6 +25,8 @@ from baselines import (
     L1SVMClassifier,
     LassoPathClassifier,
     MRMRClassifier,
+    PanelClassifier,
+    StoppingClassifier,
 )
 from fsgym import Dataset
 
@@ -38,6 +40,8 @@ OTHERS = {
     "l1_logistic": L1LogisticClassifier(0.05, random_state=0),
     "l1_svm": L1SVMClassifier(0.1, random_state=0),
     "lars": LassoPathClassifier(0.1),
+    "panel": PanelClassifier(0.02, random_state=0),
+    "stopping": StoppingClassifier(0.02, random_state=0),
     "gbfs": GBFSClassifier(mu_rel=0.1, n_iter=20, random_state=0),
     "group_lasso": GroupLassoClassifier(0.1),
     "forest": ForestSelectionClassifier(4, n_estimators=10, random_state=0),
@@ -48,7 +52,7 @@ if find_spec("lightgbm") is None:
     del OTHERS["cegb"]
 METHODS = TREES | AGENTS | OTHERS
 SLOW = ("rcpi", "cegb", "gbfs", "hsic_lasso")
-PEERS = ["cart", "cegb", "l1_logistic", "rcpi"]  # in comparisons
+PEERS = ["cart", "cegb", "l1_logistic", "lattice", "panel", "rcpi", "stopping"]  # in comparisons
 rng = np.random.default_rng(0)
 POWERS = {"2^-20": 2.0**-20, "mixed": 2.0 ** rng.integers(-30, 30, 30)}
 OTHER_UNITS = {"1e-6": 1e-6, "1e6": 1e6}
@@ -127,7 +131,10 @@ def test_a_shifted_data_frame(method):
     assert (predicted == original(method, "wine")[0]).mean() >= 0.99
 
 
-@pytest.mark.parametrize("method", [m for m in PEERS if m in METHODS])
+QUICK = ("cart",)  # the others take seconds each
+
+
+@pytest.mark.parametrize("method", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in PEERS])
 def test_a_comparison_has_the_same_figures_in_any_unit(method):
     X, y = load_wine(return_X_y=True)
     figures = {}

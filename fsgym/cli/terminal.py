@@ -79,13 +79,13 @@ def _headline(ranking: Ranking) -> Table:
 
 
 def _two_lines(heading: str) -> str:
-    """A heading with its last word on a second line, each line of at most 10 characters."""
+    """A heading with its last word on a second line, each line of at most 12 characters."""
     from rich.markup import escape
 
     from fsgym.comparison.figures import shorten_name
 
     first, _, last = heading.rpartition(" ")
-    lines = [shorten_name(line, 10) for line in (first, last) if line]
+    lines = [shorten_name(line, 12) for line in (first, last) if line]
     return escape("\n".join(lines))
 
 
