@@ -33,6 +33,7 @@ FIGURE_COLUMNS = (
     *(f"validation_{f}" for f in Evaluation.FIGURES),
     *(f"refit_{f}" for f in REFIT_FIGURES),
 )
+JSON_COLUMNS = ("usage", "first", "first_paid", "by_class")
 RESULT_COLUMNS = (
     "dataset",
     "split",
@@ -217,6 +218,8 @@ def compare(
         store=None if folder is None else folder / "results.sqlite",
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
+    texts = results[list(JSON_COLUMNS)].astype(object)
+    results[list(JSON_COLUMNS)] = texts.where(texts.notna(), None)
     results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
     results.attrs |= {"error_costs": protocol.error_costs_in_words, "titles": {m.name: m.title for m in compared}}
