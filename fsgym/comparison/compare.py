@@ -219,7 +219,7 @@ def compare(
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
-    results[list(JSON_COLUMNS)] = texts.where(texts.notna(), None)
+    results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
     results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
     results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
     results.attrs |= {"error_costs": protocol.error_costs_in_words, "titles": {m.name: m.title for m in compared}}

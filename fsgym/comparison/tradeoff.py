@@ -99,7 +99,7 @@ def plot_tradeoff(
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))
     handles, labels = [handles[k] for k in order], [fill(labels[k], LEGEND_LABEL) for k in order]
-    ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.19), ncols=2, borderaxespad=0)
+    ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, -0.25), ncols=2, borderaxespad=0)
     return ax
 
 
