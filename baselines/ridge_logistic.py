@@ -1,4 +1,4 @@
-"""Multinomial logistic regression with a ridge penalty: one table, several weightings of its rows at once."""
+"""Multinomial logistic regression with a ridge penalty, for several weightings of the rows of one table."""
 
 from __future__ import annotations
 
