@@ -27,7 +27,7 @@ from fsgym.grouping import default_names
 from fsgym.origin import RowOrigin
 from fsgym.rules import RuleOptions, Rules
 from fsgym.rules.labels import describe_error_costs, is_frame
-from fsgym.rules.options import OPTIONS
+from fsgym.rules.options import OPTIONS, set_rule_options
 from fsgym.trajectories import EpisodeTable, Trajectories
 
 LOGGER = logging.getLogger("fsgym")
@@ -100,8 +100,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
 
     def _set_rule_options(self, **options: Unpack[RuleOptions]) -> None:
         """Set the options of ``Rules`` as parameters of the estimator, with their defaults where not given."""
-        for option in OPTIONS:
-            setattr(self, option.name, options.get(option.name, option.default))
+        set_rule_options(self, options)
 
     def _task(self, X: Any, y: Any) -> tuple[Dataset, Rules]:
         """The data to train the policy on, and the rules that the parameters define for them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from baselines.selector import ColumnSelectorMixin
 from baselines.subset_models import SubsetModels
 from fsgym.checks import brief, explain_unknown, is_integer, listing
 from fsgym.rules import Rules
+from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
 
 
 class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierMixin, BaseEstimator):
@@ -87,38 +88,18 @@ class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierM
     panel_: list[str]
     validated_losses_: NDArray[np.float64]
 
+    @takes_rule_options
     def __init__(
         self,
         lam: float = 0.01,
         *,
         panel: Any = None,
-        groups: Any = None,
-        costs: Any = None,
-        unrelated_costs: Any = None,
-        related: Any = None,
-        relation: Literal["any", "all"] = "any",
-        empty_is_related: bool = True,
-        error_costs: Any = None,
-        budget: int | None = None,
-        budget_cost: float | None = None,
-        prerequisites: Any = None,
-        missing: Literal["unavailable", "error"] = "unavailable",
         cv: int = 5,
         random_state: Any = None,
+        **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
-        self.lam = lam
+        set_rule_options(self, {"lam": lam, **rule_options})
         self.panel = panel
-        self.groups = groups
-        self.costs = costs
-        self.unrelated_costs = unrelated_costs
-        self.related = related
-        self.relation = relation
-        self.empty_is_related = empty_is_related
-        self.error_costs = error_costs
-        self.budget = budget
-        self.budget_cost = budget_cost
-        self.prerequisites = prerequisites
-        self.missing = missing
         self.cv = cv
         self.random_state = random_state
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from baselines.ordered import OrderedAcquisitionsMixin
 from baselines.stopping_rule import StoppingRule, belief_inputs, learn_stopping
 from baselines.subset_models import SubsetModels, available_acquisitions
 from fsgym.answers import cheapest_answers
+from fsgym.rules.options import RuleOptionsButLam, set_rule_options, takes_rule_options
 from fsgym.trajectories import Trajectories
 
 EXTRA_STEPS = 4  # of the selection beyond its end; those later acquisitions may be worth their price for some rows
@@ -76,36 +77,16 @@ class StoppingClassifier(OrderedAcquisitionsMixin, ClassifierMixin, BaseEstimato
     validated_losses_: NDArray[np.float64]
     rule_: StoppingRule
 
+    @takes_rule_options
     def __init__(
         self,
         lam: float = 0.01,
         *,
-        groups: Any = None,
-        costs: Any = None,
-        unrelated_costs: Any = None,
-        related: Any = None,
-        relation: Literal["any", "all"] = "any",
-        empty_is_related: bool = True,
-        error_costs: Any = None,
-        budget: int | None = None,
-        budget_cost: float | None = None,
-        prerequisites: Any = None,
-        missing: Literal["unavailable", "error"] = "unavailable",
         cv: int = 5,
         random_state: Any = None,
+        **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
-        self.lam = lam
-        self.groups = groups
-        self.costs = costs
-        self.unrelated_costs = unrelated_costs
-        self.related = related
-        self.relation = relation
-        self.empty_is_related = empty_is_related
-        self.error_costs = error_costs
-        self.budget = budget
-        self.budget_cost = budget_cost
-        self.prerequisites = prerequisites
-        self.missing = missing
+        set_rule_options(self, {"lam": lam, **rule_options})
         self.cv = cv
         self.random_state = random_state
 

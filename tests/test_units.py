@@ -94,12 +94,17 @@ def tables_of(method):
 EVERY = [(method, name) for method in METHODS for name in tables_of(method)]
 
 
+def answers_in_unit(method, name, factor):
+    """Answers and features used after a fit on columns times ``factor``, a number or one per column."""
+    train, y, test = table(name)
+    factor = np.broadcast_to(factor, 30)[: train.shape[1]]
+    return answers(method, train * factor, y, test * factor)
+
+
 @pytest.mark.parametrize("unit", POWERS)
 @pytest.mark.parametrize(("method", "name"), EVERY)
 def test_a_power_of_two_changes_no_answer_and_no_feature(method, name, unit):
-    train, y, test = table(name)
-    factor = np.broadcast_to(POWERS[unit], 30)[: train.shape[1]]
-    predicted, used = answers(method, train * factor, y, test * factor)
+    predicted, used = answers_in_unit(method, name, POWERS[unit])
     np.testing.assert_array_equal(predicted, original(method, name)[0])
     np.testing.assert_array_equal(used, original(method, name)[1])
 
@@ -107,9 +112,7 @@ def test_a_power_of_two_changes_no_answer_and_no_feature(method, name, unit):
 @pytest.mark.parametrize("unit", OTHER_UNITS)
 @pytest.mark.parametrize(("method", "name"), EVERY)
 def test_a_unit_changes_hardly_an_answer(method, name, unit):
-    train, y, test = table(name)
-    factor = np.broadcast_to(OTHER_UNITS[unit], 30)[: train.shape[1]]
-    predicted, _ = answers(method, train * factor, y, test * factor)
+    predicted, _ = answers_in_unit(method, name, OTHER_UNITS[unit])
     assert (predicted == original(method, name)[0]).mean() >= 0.99
 
 

@@ -108,6 +108,13 @@ def encode_value(p, b, x, row, i):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def encode_values_of(p, b, x, row, v):
+    """Write columns and bins of the values of all features of subset v."""
+    for f in range(p.feature_first[v], p.feature_first[v + 1]):
+        encode_value(p, b, x, row, p.feature[f])
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _write_softmax(scores, proba):
     top, total = scores[0], 0.0
     for k in range(len(proba)):
@@ -271,8 +278,7 @@ def _choose_actions(p, b, places, X, error_costs, legal, actions):
     n_acquisitions = legal.shape[1] - error_costs.shape[0]
     for row in range(len(X)):
         v = places[row]
-        for f in range(p.feature_first[v], p.feature_first[v + 1]):
-            encode_value(p, b, X, row, p.feature[f])
+        encode_values_of(p, b, X, row, v)
         m = choose_move(p, b, v, legal, row, error_costs)
         actions[row] = p.acquisition[m] if m >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
 
@@ -298,8 +304,7 @@ def probabilities_at_places(
 def _write_state_probabilities(p, b, places, X, proba):
     for row in range(len(X)):
         v = places[row]
-        for f in range(p.feature_first[v], p.feature_first[v + 1]):
-            encode_value(p, b, X, row, p.feature[f])
+        encode_values_of(p, b, X, row, v)
         predict_proba_at(p, b, v)
         for k in range(len(b.proba)):
             proba[row, k] = b.proba[k]

@@ -99,6 +99,12 @@ def unnamed_options(function: Callable[..., Any]) -> tuple[RuleOption, ...]:
     return tuple(option for option in OPTIONS if option.name not in named)
 
 
+def set_rule_options(estimator: Any, options: RuleOptions) -> None:
+    """Set the options of ``Rules`` as parameters of an estimator, with their defaults where not given."""
+    for option in OPTIONS:
+        setattr(estimator, option.name, options.get(option.name, option.default))
+
+
 def takes_rule_options(function: Function) -> Function:
     """Decorator: ``**options`` of a function are the options of ``Rules`` that are not among its parameters.
 

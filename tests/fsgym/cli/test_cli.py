@@ -17,6 +17,8 @@ from fsgym.rules.options import OPTIONS
 
 WINE = fsgym.load_dataset("wine")
 
+ONE_FIT = ("--methods", "lars", "--no-references", "--splits", 1, "--jobs", 1)
+
 
 def call(capsys, *arguments):
     """Exit code, stdout and stderr of a command."""
@@ -81,7 +83,7 @@ def test_compare_on_a_file_with_prices(capsys, tmp_path, table):
 
 def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert call(capsys, "compare", "wine", "--methods", "lars", "--no-references", "--splits", 1, "--jobs", 1)[0] == 0
+    assert call(capsys, "compare", "wine", *ONE_FIT)[0] == 0
     assert sorted(p.name for p in (tmp_path / "fsgym-results" / "wine").iterdir()) == [
         "curves.png",
         "histogram.png",
@@ -101,13 +103,7 @@ def test_groups_relations_and_forbidden_acquisitions(capsys, tmp_path):
     arguments = (
         "compare",
         "wine",
-        "--methods",
-        "lars",
-        "--no-references",
-        "--splits",
-        1,
-        "--jobs",
-        1,
+        *ONE_FIT,
         "--out",
         tmp_path / "out",
         "--groups",
@@ -136,13 +132,9 @@ def test_prerequisites_and_the_price_of_the_first_acquisition(capsys, tmp_path, 
         "ill",
         "--drop",
         "patient",
-        "--methods",
-        "lars",
-        "--no-references",
-        "--splits",
-        1,
+        *ONE_FIT,
     ]
-    arguments += ["--jobs", 1, "--out", tmp_path / "out", "--costs", 2, "--prerequisites", tmp_path / "needs.json"]
+    arguments += ["--out", tmp_path / "out", "--costs", 2, "--prerequisites", tmp_path / "needs.json"]
     assert call(capsys, *arguments)[0] == 0
     results = pd.read_csv(tmp_path / "out" / "results.csv")
     assert set(results["n_acquisitions"]) <= {0.0, 1.0, 2.0, 3.0}
@@ -160,13 +152,7 @@ def test_missing_values_are_refused_on_request(capsys, tmp_path):
     arguments = [
         "compare",
         path,
-        "--methods",
-        "lars",
-        "--no-references",
-        "--splits",
-        1,
-        "--jobs",
-        1,
+        *ONE_FIT,
         "--out",
         tmp_path / "out",
     ]
@@ -181,9 +167,7 @@ def test_failing_fits_are_reported_and_the_exit_status_is_one(capsys, tmp_path, 
         raise ValueError("the machine is tired")
 
     monkeypatch.setattr(cells, "evaluate", failing)
-    code, _, error = call(
-        capsys, "compare", "wine", "--methods", "lars", "--no-references", "--splits", 1, "--jobs", 1, "--out", tmp_path
-    )
+    code, _, error = call(capsys, "compare", "wine", *ONE_FIT, "--out", tmp_path)
     assert code == 1
     assert "fits failed, the first of lars: ValueError: the machine is tired" in error
     assert (tmp_path / "report.html").exists()
@@ -194,9 +178,7 @@ def test_ctrl_c_reports_how_many_fits_are_stored(capsys, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cells, "run_cell", stopped)
-    code, _, error = call(
-        capsys, "compare", "wine", "--methods", "lars", "--no-references", "--splits", 1, "--jobs", 1, "--out", tmp_path
-    )
+    code, _, error = call(capsys, "compare", "wine", *ONE_FIT, "--out", tmp_path)
     assert code == 130
     assert error.startswith("fsgym: stopped after 0 of ")
     assert len(error.splitlines()) == 1
