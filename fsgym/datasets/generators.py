@@ -28,6 +28,7 @@ N_BITS = 3
 N_CUBE_CLASSES = 2**N_BITS
 BLOCK_SIZE = N_CUBE_CLASSES + N_BITS - 1
 INFORMATIVE_SD, NOISE_MEAN, NOISE_SD = 0.1, 0.5, 0.3
+SMALLEST_CONTEXT_NOISE = 1e-4  # below this, rounding of float64 would change log densities by more than 1e-7
 
 
 class SyntheticData(ABC):
@@ -277,10 +278,10 @@ class CubeNM(NormalComponents):
     Parameters
     ----------
     n_contexts : int, default 5
-        Number of contexts, each equally likely, and of blocks. There are 11 features per context, and
+        Number of contexts, all equally likely, and of blocks; 2 to 100. There are 11 features per context, and
         ``1 + 10 * n_contexts`` acquisitions.
     context_noise : float, default 0.1
-        Standard deviation of the noise of the context.
+        Standard deviation of the noise of the context, at least 0.0001.
 
     References
     ----------
@@ -299,10 +300,9 @@ class CubeNM(NormalComponents):
     name = "cube_nm"
 
     def __post_init__(self) -> None:
-        if not is_integer(self.n_contexts) or not 2 <= self.n_contexts <= 1000:
-            raise ValueError(f"n_contexts must be a whole number, 2 to 1000, got {brief(self.n_contexts)}")
-        if check_number(self.context_noise, "context_noise", 0.0) == 0:
-            raise ValueError("context_noise must be above 0, got 0; use a small value, such as 0.001")
+        if not is_integer(self.n_contexts) or not 2 <= self.n_contexts <= 100:
+            raise ValueError(f"n_contexts must be a whole number, 2 to 100, got {brief(self.n_contexts)}")
+        check_number(self.context_noise, "context_noise", SMALLEST_CONTEXT_NOISE)
 
     @property
     def n_features(self) -> int:  # type: ignore[override]

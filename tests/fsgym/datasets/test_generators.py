@@ -12,7 +12,7 @@ from fsgym.datasets.components import Components
 from fsgym.datasets.logits import L2, L3
 from support.refusals import refused
 
-CUBES = [Cube(), CubeNUC(), CubeNM(), CubeNM(n_contexts=3, context_noise=0.6)]
+CUBES = [Cube(), CubeNUC(), CubeNM(), CubeNM(n_contexts=3, context_noise=0.6), CubeNM(2, 1e-4)]
 
 
 def probability(L):
@@ -199,9 +199,8 @@ def test_invalid_parameters():
     for wrong in (0, 4, 1.5, True, "1"):
         refused(ValueError, "rule must be 1, 2 or 3", wrong, call=Syn)
     for wrong in (1, 2.5, 10_000):
-        refused(ValueError, "n_contexts must be a whole number, 2 to 1000", wrong, call=CubeNM)
-    refused(ValueError, "context_noise must be above 0", context_noise=0, call=CubeNM)
-    refused(ValueError, "context_noise must be finite", context_noise=-1, call=CubeNM)
+        refused(ValueError, "n_contexts must be a whole number, 2 to 100", wrong, call=CubeNM)
+    refused(ValueError, "context_noise must be finite and at least 0.0001, got 0", context_noise=0, call=CubeNM)
     refused(TypeError, "context_noise must be a number", context_noise="much", call=CubeNM)
     for generator in GENERATORS.values():
         refused(ValueError, "n_samples must be a whole number, 1 or more, got 0", 0, call=generator.sample)
