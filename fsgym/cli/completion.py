@@ -17,9 +17,10 @@ def complete_data(incomplete: str) -> list[str]:
     """Names of data sets, and paths, that begin with the text; paths of folders end with a slash."""
     from fsgym.datasets.embedded import EMBEDDED
     from fsgym.datasets.folder import find_folder, read_manifest
+    from fsgym.datasets.generators import GENERATORS
     from fsgym.datasets.openml import OPENML
 
-    names = [*EMBEDDED, *OPENML]
+    names = [*EMBEDDED, *GENERATORS, *OPENML]
     try:
         folder = find_folder(None)
         names += [] if folder is None else read_manifest(folder)

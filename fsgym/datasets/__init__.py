@@ -1,8 +1,19 @@
 """Data sets: those that come with scikit-learn, a local folder, any CSV or npz file, and OpenML."""
 
 from fsgym.datasets.catalog import list_datasets
+from fsgym.datasets.generators import GENERATORS, Cube, CubeNM, CubeNUC, Syn
 from fsgym.datasets.loading import load_dataset
 from fsgym.datasets.model_tables import read_table_for
 from fsgym.datasets.prices import load_costs
 
-__all__ = ["list_datasets", "load_costs", "load_dataset", "read_table_for"]
+__all__ = [
+    "GENERATORS",
+    "Cube",
+    "CubeNM",
+    "CubeNUC",
+    "Syn",
+    "list_datasets",
+    "load_costs",
+    "load_dataset",
+    "read_table_for",
+]

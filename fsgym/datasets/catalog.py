@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fsgym import checks
 from fsgym.datasets.embedded import EMBEDDED
 from fsgym.datasets.folder import find_folder, read_manifest
+from fsgym.datasets.generators import GENERATORS, n_generated_rows
 from fsgym.datasets.openml import OPENML
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``name``, ``source`` (embedded, folder, openml), ``n_samples``, ``n_features`` (before
+        Columns ``name``, ``source`` (embedded, folder, generated, openml), ``n_samples``, ``n_features`` (before
         one-hot encoding), ``n_classes``, ``categorical`` (number of categorical columns), ``groups`` (0: each feature
         is an acquisition of its own), ``missing`` (number of missing values), ``official_split`` (bool), ``image``
         (such as 28x28); <NA> if it is unknown without loading the data set.
@@ -58,6 +59,11 @@ def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
     if folder is not None:
         for name, record in sorted(read_manifest(folder).items()):
             rows.setdefault(name, _folder_row(name, record, folder))
+    for name, generator in GENERATORS.items():
+        n_rows, n_train = n_generated_rows(generator)
+        sizes = n_rows, generator.n_features, generator.n_classes
+        row = _catalog_row(name, "generated", *sizes, 0, generator.n_groups, 0, n_train is not None, "")
+        rows.setdefault(name, row)
     for name, entry in OPENML.items():
         image = "" if entry.image_shape is None else "{}x{}".format(*entry.image_shape)
         sizes = entry.n_samples, entry.n_features, len(entry.class_sizes)

@@ -23,6 +23,7 @@ from fsgym.datasets.folder import (
     load_from_folder,
     read_manifest,
 )
+from fsgym.datasets.generators import GENERATORS, load_generated
 from fsgym.datasets.openml import OPENML, load_from_openml
 from fsgym.datasets.reading import USE_OF, Reading, check_reading, dataset_of_table, named_columns
 from fsgym.row_groups import shared_group
@@ -52,9 +53,10 @@ def load_dataset(
 ) -> Dataset:
     """Load a data set by its name, from a file, from a DataFrame, or from OpenML.
 
-    A name is looked up among the embedded sets (``breast_cancer``, ``wine``, ``digits``), then as a path,
-    then in the local folder, then among the OpenML sets known by name; ``openml:NAME`` and
-    ``openml:NUMBER`` are always loaded from OpenML. ``list_datasets()`` shows all names.
+    A name is looked up among the embedded sets (``breast_cancer``, ``wine``, ``digits``), then as a path, then in the
+    local folder, then among the generators (``syn1`` to ``syn3``, ``cube``, ``cube_nuc``, ``cube_nm``), then among the
+    OpenML sets known by name; ``openml:NAME`` and ``openml:NUMBER`` are always loaded from OpenML. ``list_datasets()``
+    shows all names.
 
     Text columns, and those listed in a manifest, are treated as categorical. A categorical column is one-hot encoded
     into one group, so that one acquisition reveals its value; with two levels it becomes a single 0/1 column. A missing
@@ -197,9 +199,13 @@ def _load_by_name(name: str | bytes, data_dir: Any, reading: Reading) -> LoadedD
     records = {} if folder is None else read_manifest(folder)
     if folder is not None and name in records:
         return load_from_folder(folder, name, records[name], reading)
+    if name in GENERATORS:
+        reading.refuse(USE_OF, f"{name!r}, a generated set,")
+        generated, n_train = load_generated(name)
+        return LoadedDataset(drop_features(generated, reading.drop), n_train)
     if name in OPENML:
         return LoadedDataset(load_from_openml(name, OPENML[name], reading))
-    raise unknown_dataset(name, [*EMBEDDED, *records, *OPENML], folder is not None)
+    raise unknown_dataset(name, [*EMBEDDED, *records, *GENERATORS, *OPENML], folder is not None)
 
 
 def is_path(name: str) -> bool:

@@ -80,7 +80,7 @@ def test_list_without_a_folder(no_folder):
     table = list_datasets()
     assert table["name"].is_unique
     assert table["name"].tolist()[:3] == list(EMBEDDED)
-    assert set(table["source"]) == {"embedded", "openml"}
+    assert set(table["source"]) == {"embedded", "generated", "openml"}
     assert table.set_index("name").loc["sonar", "n_samples"] == 208
 
 
