@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from agents.policy import ChooseActions, acquisition_of_features
+from fsgym.checks import brief
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
 
@@ -79,6 +82,27 @@ def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], ru
         return some
     complete = np.stack([acquired[:, list(group)].all(axis=1) for group in rules.groups], axis=1)
     return complete | (some & ~legal[:, : rules.n_acquisitions])
+
+
+def with_empty_answer(
+    actions: NDArray[np.int64],
+    acquired: NDArray[np.bool_],
+    legal: NDArray[np.bool_],
+    rules: Rules,
+    empty_answer: int,
+) -> NDArray[np.int64]:
+    """``actions``, but the given answer where nothing is acquired and no acquisition is legal; unchanged for -1."""
+    if empty_answer < 0:
+        return actions
+    answer = rules.n_acquisitions + empty_answer
+    nothing = ~legal[:, : rules.n_acquisitions].any(axis=1) & ~acquired.any(axis=1)
+    return np.where(nothing & legal[:, answer], answer, actions)
+
+
+def check_empty_answer(empty_answer: Any, rules: Rules) -> None:
+    """ValueError unless ``empty_answer`` is a class or -1."""
+    if type(empty_answer) is not int or not -1 <= empty_answer < rules.n_classes:
+        raise ValueError(f"empty_answer must be -1 or one of {rules.n_classes} classes, got {brief(empty_answer)}")
 
 
 def _waiting(
