@@ -66,9 +66,9 @@ class RCPI:
         anything is also a candidate. "last": the policy of the last iteration, as in the paper. The training loss is
         optimistic: on other data the loss is usually higher.
     unknown : float from 0 to below 1, default 0
-        Share of the acquisitions that are unavailable in the training states, drawn at random in each iteration for
-        each row. The paper's algorithm is 0. With complete training data and 0, the policy never learns what to acquire
-        next where a value cannot be obtained.
+        Share of the acquisitions that are unavailable in training, drawn at random for each row: in each iteration, and
+        once for the rows that select the policy. The paper's algorithm is 0. With about 0.2 the policy also learns what
+        to acquire where a value cannot be obtained.
     patience : int, optional
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.
@@ -187,6 +187,7 @@ class RCPI:
         scaling = Scaling.fit(train.X)
         scaled = scaling.apply(train.X)
         n_states = max(1, round(self.states_per_sample * train.n_samples))
+        evaluation = blanked(evaluation, evaluation.X, rules, self.unknown, rng)[0]
         empty_answer = cheapest_constant_answer(train, weight, rules.error_costs)
         self.history, self.policy, n_stale = [], None, 0
         best_loss = np.inf
