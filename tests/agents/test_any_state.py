@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -247,6 +248,19 @@ def policy_of_intercepts(intercepts, rules):
     n, A = rules.n_features, rules.n_actions
     scaling = Scaling(np.zeros(n), np.ones(n))
     return LinearPolicy(np.zeros((n, 2, A), np.float32), np.array(intercepts, np.float32), scaling, rules)
+
+
+def test_the_answer_of_the_class_shares_is_only_for_states_without_any_value_or_legal_acquisition():
+    policy = replace(policy_of_intercepts([1, 1, 0, -1], Rules(2, 2)), empty_answer=1)
+    nothing, one = np.zeros((1, 2), bool), np.array([[True, False]])
+    values, only_answers = np.zeros((1, 2), np.float32), np.array([[False, False, True, True]])
+    for compiled in (policy.actions, policy.greedy_actions):
+        assert compiled(nothing, values, only_answers).tolist() == [3]
+        assert compiled(one, values, only_answers).tolist() == [2]
+        assert compiled(nothing, values, np.array([[False, False, True, False]])).tolist() == [2]
+        assert compiled(nothing, values, np.array([[True, False, True, True]])).tolist() == [0]
+    done = policy.trajectories(np.array([[np.nan, np.nan], [np.nan, 0.0]]))
+    assert (done.answers.tolist(), done.lengths.tolist()) == ([1, 0], [0, 1])
 
 
 NEEDS = [[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]  # 1 after 0, 2 after 1
