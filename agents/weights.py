@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.answers import cheapest_answers
 from fsgym.checks import brief, check_number, listing
 from fsgym.dataset import Dataset
 from fsgym.weights import check_row_weights
@@ -78,6 +79,14 @@ def training_rows(
     counted = weight > 0
     weight = weight[counted]
     return dataset.rows(counted), None if (weight == weight[0]).all() else weight
+
+
+def cheapest_constant_answer(
+    dataset: Dataset, weight: NDArray[np.float64] | None, error_costs: NDArray[np.float64]
+) -> int:
+    """The answer with the lowest weighted mean error cost over the rows; ties go to the first class."""
+    totals = np.bincount(dataset.y, weight, minlength=dataset.n_classes)
+    return int(cheapest_answers(totals[None] / totals.sum(), error_costs)[0])
 
 
 def _relative(weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from agents import DatumWiseClassifier
-from agents.rcpi.kernels import EXCLUDED_SCORE, padded
+from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, padded
 from agents.rcpi.policy import follow_linear
 from fsgym import load_dataset
 
@@ -35,7 +35,7 @@ if __name__ == "__main__":
     theirs = LogisticRegression().fit(data.X, data.y)
     batch, row = np.tile(data.X, (100, 1)), data.X[:1]
     policy = ours.policy_
-    W, b = padded(policy.weights, 0)[None], padded(policy.intercepts, EXCLUDED_SCORE)[None]
+    linear = Linear(padded(policy.weights, 0)[None], padded(policy.intercepts, EXCLUDED_SCORE)[None])
     w, c = theirs.coef_[0].astype(np.float32), np.float32(theirs.intercept_[0])
     asked = ours.features_used(data.X).sum(axis=1).mean()
     print(f"RCPI acquires {asked:.1f} of {data.n_features} features on average")
@@ -45,7 +45,7 @@ if __name__ == "__main__":
                 ("validated", lambda X=X: ours.predict(X), lambda X=X: theirs.predict(X)),
                 (
                     "raw",
-                    lambda X=X: follow_linear(X, X, W, b, policy.rules),
+                    lambda X=X: follow_linear(X, X, linear, policy.rules),
                     lambda X=X: theirs.classes_[(X @ w + c > 0) * 1],
                 ),
             ):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from agents.base import BaseAgentClassifier
 from agents.deep.network import NetworkPolicy, scale_and_clip
 from agents.model_file import Labels
-from agents.weights import training_rows
+from agents.weights import cheapest_constant_answer, training_rows
 from fsgym.checks import generator_of
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
@@ -142,7 +142,8 @@ class SB3Classifier(BaseAgentClassifier):
             total_timesteps=self.total_timesteps,
             progress_bar=self.progress_bar,
         )
-        self._set_policy(NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules))
+        answer = cheapest_constant_answer(dataset, weight, rules.error_costs)
+        self._set_policy(NetworkPolicy(self.algorithm, hidden, arrays, scaling, rules, answer))
         return self
 
     def _restore(self, policy: NetworkPolicy, header: dict[str, Any], labels: Labels) -> None:

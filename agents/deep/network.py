@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from agents.deep.algorithms import NetworkPart, find_algorithm
 from agents.policy import Policy
+from agents.replay import check_empty_answer, replay, with_empty_answer
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
+from fsgym.trajectories import Trajectories
 
 MAX_ABS_Z_SCORE = 10.0  # z-scores are clipped at it, in training and inference; by hand
 
@@ -34,6 +36,9 @@ class NetworkPolicy(Policy):
     scaling : Scaling
         Applied to the raw values before they are clipped to [-10, 10], as in training.
     rules : Rules
+    empty_answer : int, default -1
+        The answer where nothing is acquired and no acquisition is legal, a state that the training seldom reaches; -1
+        for the answer with the largest output.
 
     Raises
     ------
@@ -48,6 +53,7 @@ class NetworkPolicy(Policy):
     arrays: Mapping[str, NDArray[np.float32]]
     scaling: Scaling
     rules: Rules
+    empty_answer: int = -1
 
     def __post_init__(self) -> None:
         n = self.rules.n_features
@@ -62,6 +68,7 @@ class NetworkPolicy(Policy):
         for name, array in self.scaling._asdict().items():
             if array.shape != (n,) or array.dtype != np.float64 or not np.isfinite(array).all():
                 raise ValueError(f"{name} must be finite float64 of shape ({n},)")
+        check_empty_answer(self.empty_answer, self.rules)
 
     def scaled(self, X: NDArray) -> NDArray[np.float32]:
         """The scaled values that the network takes, float32."""
@@ -79,14 +86,30 @@ class NetworkPolicy(Policy):
             return self._linear(names[-1], signal)
 
     def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+    ) -> NDArray[np.int64]:
+        """The action in each state, int64 (n,), by ``replay`` of the policy; parameters as for ``Policy.actions``."""
+        return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
+
+    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        return self._play(X, rules, self.greedy_actions)  # each state is one that the policy has reached
+
+    def greedy_actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """The legal action with the largest output, int64 (n,); ties go to the lowest action."""
-        return np.where(legal, np.nan_to_num(self.scores(acquired, values)), -np.inf).argmax(axis=1)
+        """The legal action with the largest output in each state, int64 (n,); ties go to the lowest action."""
+        best = np.where(legal, np.nan_to_num(self.scores(acquired, values)), -np.inf).argmax(axis=1)
+        return with_empty_answer(best, acquired, legal, self.rules, self.empty_answer)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays: dict[str, NDArray] = {f"network.{name}": array for name, array in self.arrays.items()}
-        return arrays | self.scaling._asdict(), {"algorithm": self.algorithm, "hidden": list(self.hidden)}
+        header = {"algorithm": self.algorithm, "hidden": list(self.hidden), "empty_answer": self.empty_answer}
+        return arrays | self.scaling._asdict(), header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> NetworkPolicy:
@@ -95,7 +118,7 @@ class NetworkPolicy(Policy):
             raise ValueError("widths of hidden layers must be whole numbers")
         network = {k.removeprefix("network."): v for k, v in arrays.items() if k not in Scaling._fields}
         scaling = Scaling(arrays["offset"], arrays["scale"])
-        return cls(header["algorithm"], tuple(hidden), network, scaling, rules)
+        return cls(header["algorithm"], tuple(hidden), network, scaling, rules, header["empty_answer"])
 
     def _linear(self, name: str, signal: NDArray[np.float32]) -> NDArray[np.float32]:
         return signal @ self.arrays[f"{name}.weight"].T + self.arrays[f"{name}.bias"]

@@ -42,7 +42,12 @@ class LatticePolicy(Policy):
         check_plan(self.taken, self.plan, self.rules)
 
     def actions(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
     ) -> NDArray[np.int64]:
         """The action in each state, int64 (n,); parameters as for ``Policy.actions``.
 

@@ -25,7 +25,9 @@ class DatumWiseClassifier(BaseAgentClassifier):
     ----------
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
-    n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, class_weight, n_jobs, random_state
+    n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, unknown
+        As in ``agents.RCPI``.
+    class_weight, n_jobs, random_state
         As in ``agents.RCPI``.
     budget, budget_cost, costs, error_costs, groups, ...
         All options of ``fsgym.Rules``, with the same defaults. Prices by name use the column names, or
@@ -71,6 +73,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         mixture: Literal["trajectory", "decision"] = "trajectory",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
+        unknown: float = 0.0,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -84,6 +87,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.mixture: Literal["trajectory", "decision"] = mixture
         self.n_rollouts = n_rollouts
         self.select: Literal["best", "last"] = select
+        self.unknown = unknown
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -107,6 +111,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
             mixture=self.mixture,
             n_rollouts=self.n_rollouts,
             select=self.select,
+            unknown=self.unknown,
             sample_weight=weight,
             n_jobs=self.n_jobs,
             random_state=self.random_state,

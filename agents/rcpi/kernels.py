@@ -41,10 +41,12 @@ class Linear(NamedTuple):
     ----------
     weights : float32 (n_policies, n_features, 2, width), of the mask and of the scaled value of each feature
     intercepts : float32 (n_policies, width), EXCLUDED_SCORE in the padding
+    empty_answer : int, where nothing is acquired and no acquisition is legal; -1 for the answer with the largest score
     """
 
     weights: NDArray[np.float32]
     intercepts: NDArray[np.float32]
+    empty_answer: int = -1
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from agents.policy import Policy
 from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal, padded
+from agents.replay import check_empty_answer, known_acquisitions, replay, with_empty_answer
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.scaling import Scaling
@@ -20,6 +21,7 @@ from fsgym.trajectories import Trajectories
 
 # Limits that keep scores far from EXCLUDED_SCORE and infinity: sums of products of these stay below 1e27.
 MAX_ABS_WEIGHT, MAX_ABS_SCALED_VALUE = np.float32(1e12), np.float32(1e9)
+LOWEST_SCORE = np.float32(-1e29)  # of an acquisition that was never legal in training; below all other scores
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,9 @@ class LinearPolicy(Policy):
     intercepts : float32 (n_actions,)
     scaling : Scaling
     rules : Rules
+    empty_answer : int, default -1
+        The answer where nothing is acquired and no acquisition is legal, a state far from those of the training; -1 for
+        the answer with the largest score.
 
     Raises
     ------
@@ -48,6 +53,7 @@ class LinearPolicy(Policy):
     intercepts: NDArray[np.float32]
     scaling: Scaling
     rules: Rules
+    empty_answer: int = -1
 
     def __post_init__(self) -> None:
         n, J, A = self.rules.n_features, self.rules.n_acquisitions, self.rules.n_actions
@@ -64,6 +70,7 @@ class LinearPolicy(Policy):
                 raise ValueError(
                     f"{name} must be finite {kind.__name__} of shape {shape}, at most {most:g} in absolute value"
                 )
+        check_empty_answer(self.empty_answer, self.rules)
 
     def scaled(self, X: NDArray) -> NDArray[np.float32]:
         """Scaled values, float32, clipped at 1e9 times the training range so that scores do not overflow."""
@@ -77,22 +84,46 @@ class LinearPolicy(Policy):
         return scores.astype(np.float32, copy=False)
 
     def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+    ) -> NDArray[np.int64]:
+        """The action in each state, int64 (n,), by ``replay`` of the policy; parameters as for ``Policy.actions``."""
+        if self.rules.tables.independent:
+            known = known_acquisitions(acquired, legal, self.rules)
+            seen = self.scaled(np.where(acquired, values, np.nan))
+            return replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop)
+        return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
+
+    def greedy_actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """The legal action with the largest score, int64 (n,)."""
-        return np.where(legal, self.scores(acquired, values), -np.inf).argmax(axis=1)
+        """The legal action with the largest score in each state, int64 (n,); ties go to the lowest action."""
+        best = np.where(legal, self.scores(acquired, values), -np.inf).argmax(axis=1)
+        return with_empty_answer(best, acquired, legal, self.rules, self.empty_answer)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        return {"weights": self.weights, "intercepts": self.intercepts} | self.scaling._asdict(), {}
+        return {"weights": self.weights, "intercepts": self.intercepts} | self.scaling._asdict(), {
+            "empty_answer": self.empty_answer
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> LinearPolicy:
-        return cls(arrays["weights"], arrays["intercepts"], Scaling(arrays["offset"], arrays["scale"]), rules)
+        scaling = Scaling(arrays["offset"], arrays["scale"])
+        return cls(arrays["weights"], arrays["intercepts"], scaling, rules, header["empty_answer"])
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         """Each acquired feature adds its row of weights to the scores, which takes O(n_actions) (section 5.1)."""
-        W, b = padded(self.weights, 0)[None], padded(self.intercepts, float(EXCLUDED_SCORE))[None]
-        return follow_linear(self.scaled(X), X, W, b, rules)
+        return follow_linear(self.scaled(X), X, self._padded, rules)
+
+    @cached_property
+    def _padded(self) -> Linear:
+        intercepts = np.maximum(self.intercepts, LOWEST_SCORE)  # above the padding, so that it may be chosen last
+        padded_intercepts = padded(intercepts, float(EXCLUDED_SCORE))
+        return Linear(padded(self.weights, 0)[None], padded_intercepts[None], self.empty_answer)
 
 
 @cache
@@ -115,27 +146,24 @@ class LinearOutputs(NamedTuple):
     answers: NDArray[np.int64]
 
 
-def follow_linear(
-    values: NDArray[np.float32], X: NDArray[np.float32], W: NDArray[np.float32], b: NDArray[np.float32], rules: Rules
-) -> Trajectories:
+def follow_linear(values: NDArray[np.float32], X: NDArray[np.float32], linear: Linear, rules: Rules) -> Trajectories:
     """Classify the rows of ``X`` with one linear policy; arrays must be contiguous, which is not checked.
 
     Parameters
     ----------
     values : float32 (n_samples, n_features), scaled
     X : float32 (n_samples, n_features), only its NaN are read
-    W : float32 (1, n_features, 2, width), padded
-    b : float32 (1, width), padded with EXCLUDED_SCORE
+    linear : Linear, one policy
     rules : Rules
     """
-    n, J, wide = len(X), rules.n_acquisitions, b.shape[1]
+    n, J, wide = len(X), rules.n_acquisitions, linear.intercepts.shape[1]
     most = J if rules.budget is None else min(J, rules.budget)
     outputs = LinearOutputs(
         np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool), np.zeros(n, np.int64)
     )
     scores, allowed = np.empty((1, wide), np.float32), np.empty(wide, np.float32)
     compiled = _compiled_follow_linear()
-    compiled(rules.tables, State.blank(1, J, wide), values, X, Linear(W, b), outputs, scores, allowed)
+    compiled(rules.tables, State.blank(1, J, wide), values, X, linear, outputs, scores, allowed)
     longest = int((outputs.order >= 0).sum(axis=1).max(initial=0))
     return Trajectories(outputs.order[:, :longest], outputs.acquired, outputs.answers, np.zeros(n, bool))
 
@@ -145,6 +173,9 @@ def _follow_linear(t, state, values, X, linear, outputs, scores, allowed):
     J = t.costs.size
     for row in range(len(X)):
         mdp.start(t, state, 0, X, row)
+        if linear.empty_answer >= 0 and np.sum(state.legal[0, :J]) == 0:
+            outputs.answers[row] = linear.empty_answer
+            continue
         for a in range(scores.shape[1]):
             scores[0, a] = linear.intercepts[0, a]
         while True:
@@ -158,3 +189,59 @@ def _follow_linear(t, state, values, X, linear, outputs, scores, allowed):
             for k in range(t.member_first[action], t.member_first[action + 1]):
                 i = t.member[k]
                 outputs.acquired[row, i] = not np.isnan(X[row, i])
+
+
+def replay_linear(
+    known: NDArray[np.bool_],
+    values: NDArray[np.float32],
+    legal: NDArray[np.bool_],
+    linear: Linear,
+    rules: Rules,
+    continue_after_stop: bool,
+) -> NDArray[np.int64]:
+    """As ``agents.replay.replay`` of one linear policy under independent rules, where every known one may come next.
+
+    Parameters
+    ----------
+    known : bool (n, n_acquisitions), see ``known_acquisitions``
+    values : float32 (n, n_features), scaled, NaN where not acquired
+    legal : bool (n, n_actions)
+    linear : Linear, one policy
+    rules : Rules
+    continue_after_stop : bool
+    """
+    J, wide = rules.n_acquisitions, linear.intercepts.shape[1]
+    actions, now = np.empty(len(known), np.int64), np.zeros((len(known), wide), np.int8)
+    now[:, : rules.n_actions] = legal
+    now[:, :J] |= known
+    answers = now[:, J : rules.n_actions].copy()
+    if continue_after_stop:
+        now[:, J:] &= ~now[:, :J].any(axis=1, keepdims=True)
+    scores, allowed = np.empty((1, wide), np.float32), np.empty(wide, np.float32)
+    _replay_linear(rules.tables, known, values, now, answers, linear, actions, (scores, allowed))
+    return actions
+
+
+@njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
+def _replay_linear(t, known, values, now, answers, linear, actions, buffers):
+    """``now`` are the legal actions; where it has no answers, they become legal after the last acquisition."""
+    scores, allowed = buffers
+    J = t.costs.size
+    for row in range(len(known)):
+        n_open = np.sum(now[row, :J])
+        if n_open == 0 and linear.empty_answer >= 0 and now[row, J + linear.empty_answer] != 0:
+            actions[row] = J + linear.empty_answer
+            continue
+        for a in range(scores.shape[1]):
+            scores[0, a] = linear.intercepts[0, a]
+        while True:
+            action = best_legal(scores, 0, now, row, allowed)
+            if action >= J or not known[row, action]:
+                break
+            now[row, action] = 0
+            n_open -= 1
+            if n_open == 0:
+                for k in range(answers.shape[1]):
+                    now[row, J + k] = answers[row, k]
+            add_acquisition(t, action, values, row, linear, 0, scores)
+        actions[row] = action

@@ -19,8 +19,8 @@ from agents.rcpi.kernels import EXCLUDED_SCORE, padded
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
-from agents.rcpi.sampling import EQUAL_SHARES, sample_states
-from agents.weights import training_rows
+from agents.rcpi.sampling import EQUAL_SHARES, blanked, sample_states
+from agents.weights import cheapest_constant_answer, training_rows
 from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
@@ -65,6 +65,10 @@ class RCPI:
         The policy to return. "best": the one with the lowest training loss; the policy that answers without acquiring
         anything is also a candidate. "last": the policy of the last iteration, as in the paper. The training loss is
         optimistic: on other data the loss is usually higher.
+    unknown : float from 0 to below 1, default 0
+        Share of the acquisitions that are unavailable in training, drawn at random for each row: in each iteration, and
+        once for the rows that select the policy. The paper's algorithm is 0. With about 0.2 the policy also learns what
+        to acquire where a value cannot be obtained.
     patience : int, optional
         Hold out a fifth of the rows, and stop when the loss on them has not improved by ``tol`` for this many
         iterations. "best" then refers to that loss.
@@ -114,6 +118,7 @@ class RCPI:
         mixture: Literal["trajectory", "decision"] = "trajectory",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
+        unknown: float = 0.0,
         patience: int | None = None,
         tol: float = 1e-4,
         class_weight: Any = None,
@@ -137,6 +142,9 @@ class RCPI:
         _check_range(alpha, "alpha", 0, 1)
         if alpha == 1:
             raise ValueError("alpha must be below 1, otherwise no new policy is mixed in")
+        _check_range(unknown, "unknown", 0, 1)
+        if unknown == 1:
+            raise ValueError("unknown must be below 1, otherwise nothing could be acquired in training")
         check_random_state(random_state)
         if not isinstance(mixture, str) or mixture not in ("decision", "trajectory"):
             raise ValueError(f"mixture must be 'decision' or 'trajectory', got {brief(mixture)}")
@@ -150,7 +158,7 @@ class RCPI:
         self.rules.check_largest_loss(MAX_LOSS)
         self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
         self.alpha, self.ridge = alpha, ridge
-        self.mixture, self.n_rollouts, self.select = mixture, n_rollouts, select
+        self.mixture, self.n_rollouts, self.select, self.unknown = mixture, n_rollouts, select, unknown
         self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
         self.policy: LinearPolicy | None = None
         self.history: list[dict[str, float]] = []
@@ -177,8 +185,10 @@ class RCPI:
         (train, weight), (evaluation, evaluation_weight) = self._parts(rng)
         shares = EQUAL_SHARES if weight is None else cumulative_shares(weight)
         scaling = Scaling.fit(train.X)
-        values = scaling.apply(train.X)
+        scaled = scaling.apply(train.X)
         n_states = max(1, round(self.states_per_sample * train.n_samples))
+        evaluation = blanked(evaluation, evaluation.X, rules, self.unknown, rng)[0]
+        empty_answer = cheapest_constant_answer(train, weight, rules.error_costs)
         self.history, self.policy, n_stale = [], None, 0
         best_loss = np.inf
 
@@ -187,10 +197,11 @@ class RCPI:
             for t in range(1, self.n_iterations + 1):
                 began = time.perf_counter()
                 seeds = rng.integers(2**63, size=2)
-                states = sample_states(train.X, rules, n_states, int(seeds[0]), shares)
+                rows, values = blanked(train, scaled, rules, self.unknown, rng)
+                states = sample_states(rows.X, rules, n_states, int(seeds[0]), shares)
                 returns, legal = rollout_returns(
                     states,
-                    train,
+                    rows,
                     values,
                     mixture,
                     rules,
@@ -208,7 +219,7 @@ class RCPI:
                 if t == 1 and self.select == "best":  # the first candidate acquires nothing
                     self.policy = _best_constant_policy(weights, intercepts, train, weight, scaling, rules)
                     best_loss = _means(evaluate(self.policy, evaluation, rules), evaluation_weight)["loss"]
-                policy = LinearPolicy(weights, intercepts, scaling, rules)
+                policy = LinearPolicy(weights, intercepts, scaling, rules, empty_answer)
                 result = _means(evaluate(policy, evaluation, rules), evaluation_weight)
                 n_stale = 0 if result["loss"] < best_loss - self.tol else n_stale + 1
                 if self.select == "last" or result["loss"] < best_loss:
@@ -271,9 +282,10 @@ class RCPI:
         actions = policy.actions(acquired, observations[:, n:], legal)
         return (actions[0] if single else actions), None
 
-    def trajectories(self, X: Any, rules: Rules | None = None) -> Trajectories:
+    def trajectories(self, X: Any, rules: Rules | None = None, *, continue_after_stop: bool = False) -> Trajectories:
         """Classify the rows of ``X``, acquiring feature by feature; see ``Policy.trajectories``."""
-        return self._fitted_policy().trajectories(X, rules or self.rules)
+        policy = self._fitted_policy()
+        return policy.trajectories(X, rules or self.rules, continue_after_stop=continue_after_stop)
 
     def save(self, path: str | os.PathLike) -> None:
         """Save the trained policy to a model file (safetensors with a JSON header)."""
