@@ -9,7 +9,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_ABS_COLUMN, MIN_STD, QUARTILES
-from fsgym.trees.boosting import MOST_BINS
 
 
 class Basis(NamedTuple):
@@ -22,7 +21,7 @@ class Basis(NamedTuple):
     knots : float64 (n_features, 4), z-scores at which the hinges begin, 0 for the z-score itself
     column_mean : float64 (n_features, 4)
     inverse_column_std : float64 (n_features, 4), 0 for a column that is constant or repeats the z-score
-    thresholds : float64 (n_features, 23), ascending, then infinity; bin k is above k of them
+    thresholds : float64 (n_features, most_bins - 1), ascending, then infinity; bin k is above k of them
     """
 
     mean: NDArray[np.float64]
@@ -38,8 +37,11 @@ class Basis(NamedTuple):
         return np.isfinite(self.thresholds).sum(axis=1) + 1
 
 
-def fit_basis(X: NDArray[np.float32]) -> Basis:
-    """Fit the basis to the values ``X`` (n_samples, n_features), NaN where missing."""
+def fit_basis(X: NDArray[np.float32], most_bins: int) -> Basis:
+    """Fit the basis to the values ``X`` (n_samples, n_features), NaN where missing.
+
+    Each distinct value has a bin of its own where there are at most ``most_bins``, otherwise bins hold equal shares.
+    """
     n = X.shape[1]
     basis = Basis(
         np.zeros(n),
@@ -47,15 +49,15 @@ def fit_basis(X: NDArray[np.float32]) -> Basis:
         np.zeros((n, COLUMNS_PER_FEATURE)),
         np.zeros((n, COLUMNS_PER_FEATURE)),
         np.zeros((n, COLUMNS_PER_FEATURE)),
-        np.full((n, MOST_BINS - 1), np.inf),
+        np.full((n, most_bins - 1), np.inf),
     )
     for i in range(n):
-        x = X[:, i].astype(np.float64)
-        x = x[~np.isnan(x)]
-        values = np.unique(x)
-        if len(values) < 2:
+        x = np.sort(X[:, i].astype(np.float64))
+        x = x[: len(x) - np.count_nonzero(np.isnan(x))]
+        if not len(x) or x[0] == x[-1]:
             basis.mean[i] = x[0] if len(x) else 0.0
             continue
+        values = x[np.append(True, x[1:] != x[:-1])]
         basis.mean[i], basis.inverse_std[i] = x.mean(), 1.0 / x.std()
         z = (x - basis.mean[i]) * basis.inverse_std[i]
         basis.knots[i, 1:] = np.quantile(z, QUARTILES)
@@ -63,8 +65,8 @@ def fit_basis(X: NDArray[np.float32]) -> Basis:
             column = z if k == 0 else np.maximum(z - basis.knots[i, k], 0.0)
             basis.column_mean[i, k], basis.inverse_column_std[i, k] = column.mean(), _inverse(column.std())
         middles = values[:-1] + 0.5 * np.diff(values)
-        if len(values) > MOST_BINS:
-            cuts = np.quantile(x, np.arange(1, MOST_BINS) / MOST_BINS)
+        if len(values) > most_bins:
+            cuts = np.quantile(x, np.arange(1, most_bins) / most_bins)
             middles = np.unique(middles[np.searchsorted(middles, cuts).clip(max=len(middles) - 1)])
         basis.thresholds[i, : len(middles)] = middles
     return basis
@@ -74,11 +76,25 @@ def _inverse(std: float) -> float:
     return 1.0 / std if std > MIN_STD else 0.0
 
 
-def columns_and_bins(basis: Basis, X: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Columns, float64 (n_samples, n_features, 4), and bins, uint8 (n_features, n_samples)."""
-    columns, codes = np.empty((*X.shape, COLUMNS_PER_FEATURE)), np.empty(X.shape[::-1], np.uint8)
-    _write_columns_and_bins(basis, X, columns, codes)
-    return columns, codes
+def columns_of(basis: Basis, X: NDArray[np.float32], features: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Columns of some features, float64 (n_samples, len(features), 4)."""
+    columns = np.empty((len(X), len(features), COLUMNS_PER_FEATURE))
+    _write_columns(basis, X, features, columns)
+    return columns
+
+
+def bins_of(basis: Basis, X: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """Bins of all features, uint8 (n_features, n_samples)."""
+    codes = np.empty(X.shape[::-1], np.uint8)
+    _write_bins(basis, X, codes)
+    return codes
+
+
+def mean_columns_of_bins(basis: Basis, X: NDArray[np.float32], codes: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """The mean columns of the rows in each bin, float32 (n_features, n_bins, 4), 0 in empty bins."""
+    means = np.zeros((len(codes), int(codes.max(initial=0)) + 1, COLUMNS_PER_FEATURE), np.float32)
+    _average_columns(basis, X, codes, means)
+    return means
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
@@ -106,8 +122,30 @@ def bin_of(basis, i, x):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_columns_and_bins(basis, X, columns, codes):
+def _write_columns(basis, X, features, columns):
+    for row in range(len(X)):
+        for f in range(len(features)):
+            write_columns(basis, features[f], X[row, features[f]], columns[row, f])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_bins(basis, X, codes):
     for row in range(X.shape[0]):
         for i in range(X.shape[1]):
-            write_columns(basis, i, X[row, i], columns[row, i])
             codes[i, row] = bin_of(basis, i, X[row, i])
+
+
+@njit(cache=True, nogil=True)
+def _average_columns(basis, X, codes, means):
+    total, count, column = np.empty(means.shape[1:]), np.empty(means.shape[1]), np.empty(means.shape[2])
+    for i in range(len(codes)):
+        total[:], count[:] = 0.0, 0.0
+        for row in range(len(X)):
+            b = codes[i, row]
+            write_columns(basis, i, X[row, i], column)
+            count[b] += 1.0
+            for h in range(len(column)):
+                total[b, h] += column[h]
+        for b in range(len(count)):
+            for h in range(len(column)):
+                means[i, b, h] = total[b, h] / max(count[b], 1.0)

@@ -9,17 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
-from agents.lattice.learn import TrainingResult, learn, prepare_data, refit
+from agents.lattice.learn import TrainingResult, learn, limit_warning, refit
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
 from agents.lattice.subset_classifier import CrossFit
 from agents.lattice.target import UsageTarget, check_target, find_price
+from agents.lattice.training_data import prepare_data
 from agents.limits import MAX_LOSS
 from agents.model_file import Labels
 from agents.parallel import task_runner
 from agents.weights import training_rows
 from fsgym.checks import brief, check_n_jobs, check_number, check_random_state, generator_of
 from fsgym.columns import MissingColumns
+from fsgym.notices import warn_caller
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
@@ -58,6 +60,9 @@ class LatticeClassifier(BaseAgentClassifier):
         error cost is a weighted mean: 3/4 by the probabilities of the subset's classifier, 1/4 by those of a classifier
         of all features. The first alone counts for rows with missing values, or if a classifier of all features would
         take too long to train.
+    effort : float, default 1.0
+        Factor of the limits of the lattice: the number of its subsets, and the operations that their classifiers take.
+        Training time grows about in proportion. Use more where ``limited_by_`` is set.
     class_weight : None, "balanced" or mapping label -> weight, default None
         Weights of the classes, as in scikit-learn; a class without an entry has weight 1. See ``fit``.
     n_jobs : int, optional
@@ -79,6 +84,9 @@ class LatticeClassifier(BaseAgentClassifier):
         number of features used. They are what a target limits.
     rules_ : Rules
     policy_ : LatticePolicy
+    limited_by_ : str or None
+        "subsets" or "operations", the limit of the lattice that stopped its growth while the loss was still falling; a
+        warning says so, too. None if there was none, and for a loaded classifier.
     history_ : list of dict
         One entry per sweep: "subsets", the number of subsets in the lattice; "visited", the number of those that the
         policy can reach; "features" and "cost", the mean number of features used and their mean cost, in the unit of
@@ -109,6 +117,7 @@ class LatticeClassifier(BaseAgentClassifier):
     policy_class = LatticePolicy
 
     policy_: LatticePolicy
+    limited_by_: str | None
     expected_cost_: float | None
     expected_n_features_: float | None
 
@@ -121,6 +130,7 @@ class LatticeClassifier(BaseAgentClassifier):
         target_features: float | None = None,
         kappa: float = 0.3,
         beta: float | None = None,
+        effort: float = 1.0,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -131,6 +141,7 @@ class LatticeClassifier(BaseAgentClassifier):
         self.target_features = target_features
         self.kappa = kappa
         self.beta = beta
+        self.effort = effort
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -196,6 +207,9 @@ class LatticeClassifier(BaseAgentClassifier):
         beta = None if self.beta is None else check_number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
             raise ValueError(f"beta must be between 0 and 1, got {beta:g}")
+        effort = check_number(self.effort, "effort", 0.0)
+        if effort == 0:
+            raise ValueError("effort must be above 0, got 0")
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
@@ -205,7 +219,7 @@ class LatticeClassifier(BaseAgentClassifier):
 
             def learn_at(rules: Rules) -> TrainingResult:
                 rules.check_largest_loss(MAX_LOSS)
-                return learn(data, rules, run, kappa=kappa, beta=beta, classifiers=classifiers)
+                return learn(data, rules, run, kappa=kappa, beta=beta, classifiers=classifiers, effort=effort)
 
             for model, rules in zip(models, rules_of_models):
                 if target is None:
@@ -217,7 +231,9 @@ class LatticeClassifier(BaseAgentClassifier):
                         lambda lam: learn_at(arrangement.rules(self._rules(given, lam=lam))),
                     )
                 model._set_policy(refit(result.policy, run))
-                model.history_, model.lam_ = result.history, model.rules_.lam
+                model.history_, model.lam_, model.limited_by_ = result.history, model.rules_.lam, result.limited_by
+                if result.limited_by is not None:
+                    warn_caller(limit_warning(result, effort))
                 usage = result.policy.usage()
                 model.expected_cost_, model.expected_n_features_ = usage["cost"], usage["features"]
 
@@ -232,7 +248,7 @@ class LatticeClassifier(BaseAgentClassifier):
 
     def _restore(self, policy: LatticePolicy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
-        self.lam_, self.history_ = policy.rules.lam, []
+        self.lam_, self.history_, self.limited_by_ = policy.rules.lam, [], None
         self.expected_cost_ = labels.expected.get("cost")
         self.expected_n_features_ = labels.expected.get("n_features")
 

@@ -26,10 +26,11 @@ TIE_TOLERANCE = 1e-12  # losses and error costs that differ by less count as equ
 
 # Shares of the trees to choose from. Ablation: without trees +.0129 (.0046) on the small data sets, without logistic
 # regression +.0022 (.0050).
-BLENDS = (0.25, 0.5, 0.75)
+BLEND_STEPS = 4
 # Temperatures to choose from; 1 leaves the probabilities as they are. Ablation: without them +.0036 (.0031) on the
 # small data sets.
 TEMPERATURES = (0.6, 0.75, 0.9, 1.0, 1.15, 1.35, 1.6, 1.8)
+LOW_TEMPERATURES = (0.4, 0.5)  # for more than MAX_ROWS_SMALL rows as well: forests of many classes are cautious
 MIN_CLASS_COUNT = 0.5  # rows that a class without rows counts as, so that its share is not 0
 MISSING_ROW_WEIGHT = 0.05  # weight of rows that cannot reach a subset, as one of its values is missing; by hand
 # Columns that a tree may split on, sampled where there are more. By hand: in the trial, the digits (64 features)
@@ -59,10 +60,22 @@ class TreeSettings(NamedTuple):
 # By hand, for the training time: with two classes, 40 trees of half the rows had the same mean test loss as 80 trees of
 # all rows; with more classes, 30 rounds had the same as 40. A lower rate on small data sets avoids fitting noise.
 TREES_MULTICLASS = TreeSettings(rounds=30, depth=4, rate=0.3, parts=3)
-TREES_BINARY = TreeSettings(rounds=40, depth=3, rate=0.2, parts=2)
-TREES_BINARY_SMALL = TreeSettings(rounds=40, depth=3, rate=0.12, parts=2)
-MAX_ROWS_SMALL = 1000  # rows up to which TREES_BINARY_SMALL are used; by hand
+# With two classes by number of rows, up to and including the key
+TREES_BINARY = {
+    1000: TreeSettings(rounds=40, depth=3, rate=0.12, parts=2),
+    np.inf: TreeSettings(rounds=40, depth=3, rate=0.2, parts=2),
+}
 
+FOREST_TREES_OF_PART = 16  # trees of a forest that leave each part of the folds out
+MAX_FOREST_PARTS = 5  # parts to which the folds are united
+FOREST_MIN_LEAF = 2.0  # least weight of the rows of a leaf of a forest
+FOREST_COLUMNS_DIVISOR = 3  # each node of a forest chooses among a third of the columns
+MAX_FOREST_COLUMNS = 16  # but at most among so many
+MAX_FOREST_NODES = 4095  # of a tree; about twelve levels
+MAX_BAG_ROWS = 50_000  # rows of each tree of a forest, in expectation
+SHARE_SMOOTHING = 0.01  # weight of equal probabilities beside the shares of a forest, which may be 0
+
+MAX_ROWS_SMALL = 1000  # rows up to which no model of the average is left out; by hand
 LOGISTIC_ITERATIONS = 30  # of Nesterov's method; the objective is then within 1e-3 of its optimum in the tests
 RIDGE_BINARY = 1.0  # on the difference of the coefficients of two classes; by hand
 RIDGE_MULTICLASS = 0.3  # on each coefficient of three and more classes; by hand, lowered from 1
@@ -76,21 +89,35 @@ INTERCEPT_RIDGE_MULTICLASS = 1e-3  # only keeps the curvature invertible
 # classes), and with 50 features 1.6 to 2.7 times for 2 classes, 0.7 to 1.1 times for more.
 
 TREE_NS = 5000  # of a tree
-TREE_ROW_NS = 17  # of a tree and row
-TREE_LEAF_COLUMN_NS = 115  # of a tree, leaf and column that it may split on
-LOGISTIC_ROW_NS = 23  # of an iteration, row and output of the logistic regression
-LOGISTIC_ENTRY_NS = 0.6  # of an iteration, row, output and column
+TREE_ROW_NS = 21  # of a boosted tree and row
+TREE_ENTRY_NS = 1.0  # of a boosted tree, row and column that it may split on
+TREE_LEAF_BIN_NS = 5  # of a boosted tree, leaf and bin of those columns
+# of an iteration, row and output of the logistic regression; and of one of its columns: two classes, and more
+LOGISTIC_NS = ((17, 0.4), (10, 0.25))
 MIN_COLUMNS_OF_FACTOR = 300  # columns above which the factor of the curvature takes time worth counting
 FACTOR_DIVISOR = 5  # the factor takes n_columns^3 / 5 ns
 SUBSET_NS = 1_000_000  # of a subset in all sweeps over the lattice
 SUBSET_ROW_NS = 2_000  # of a subset and row in all sweeps
+FOREST_ROW_NS = 10  # of a tree of a forest and row
+FOREST_LEVEL_NS = 6  # of a tree, row and level
+FOREST_COLUMN_NS = 7  # of a tree, row, level and column among which a node chooses
 
 # Size of the lattice (nodes.py)
 
 # Nanoseconds by the cost model, of all subsets. By hand: a fit at one price should take at most ten seconds on a slow
 # core. 3e9 was too little for the some 100 subsets that benchmarks/context.py needs at its lowest price.
-MAX_OPERATIONS = 3_250_000_000
+MAX_OPERATIONS = 6_000_000_000
 ROWS_OF_MAX_OPERATIONS = 5000  # with more rows, MAX_OPERATIONS grows in proportion
+MAX_ROWS_OF_OPERATIONS = 20_000  # up to so many
+# The boosted trees, then the logistic regression are left out where MAX_OPERATIONS would not last for so many subsets
+# of so many features.
+LEAST_SUBSETS, TYPICAL_FEATURES, TYPICAL_BINS = 60, 8, 24
+# Rows of the sample that decides on the policy: with two classes; entries of its tables of probabilities with more
+# classes, and the least number of rows
+MAX_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES, MIN_SAMPLE_ROWS = 50_000, 150_000, 20_000
+# Bins of a column by number of rows, up to and including the key; and for tables of more values than MAX_FINE_VALUES
+MOST_BINS_BY_ROWS = {1000: 24, 3000: 64, np.inf: 255}
+MAX_FINE_VALUES, COARSE_BINS = 20_000_000, 24
 # Subsets with classifiers by number of rows, up to and including the key. Fewer on small data, where the best of many
 # estimated errors is the luckiest; by hand.
 MAX_SUBSETS = {1000: 120, np.inf: 250}
@@ -108,6 +135,7 @@ EXPECTED_COST_SHARE = {600: 1.0, np.inf: 0.5}
 # Sweeps after each of which the lattice grows. Ablation: without growth -.0010 (.0021) on the small data sets, +.0078
 # (.0038) on the larger ones.
 N_GROWTH_ROUNDS = 3
+FALL_OF_LIMITED_GROWTH = 0.05  # relative fall of the training loss in the growth rounds that counts as still falling
 N_FINAL_SWEEPS = 2  # sweeps over the final lattice; by hand
 
 # Sweeps and regression of the advantages (sweep.py, state_features.py)
@@ -134,6 +162,7 @@ MAX_CELLS = 64  # cells of discrete values that get an indicator each; none are 
 
 MAX_CONTEXT_CELLS = 6  # distinct values of an acquisition that are tried as contexts, quartiles above; by hand
 MAX_TRIPLE_PRODUCTS = 4e9  # multiplications for all triples of features, some seconds; above, only pairs are tested
+MAX_INTERACTION_FEATURES = 500  # features of which all pairs are tested; by hand, for time
 MAX_INTERACTIONS = 3  # pairs and triples that are added; by hand
 MIN_PRICE_SHARE = 1e-3  # cheaper acquisitions count as this share of the dearest price in the score by price; by hand
 MIN_PRICE = 1e-12  # is added, for the case that all prices are 0
@@ -168,6 +197,7 @@ MAX_CONTEXT_ENTRIES = 1.5e8
 # Paths of the CART tree that are added. Ablation: without them -.0008 (.0015) on the small data sets, +.0034 (.0018)
 # on the larger ones.
 MAX_TREE_PATHS = 40
+CART_MAX_FEATURES = 500  # features that the tree may use, those with the largest statistics; by hand, for time
 CART_MAX_LEAVES, CART_MIN_LEAF_ROWS = 20, 5  # by hand
 
 MAX_SMALLER_SUBSETS = 12  # subsets with one acquisition less that are added in a round; by hand

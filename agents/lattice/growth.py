@@ -26,11 +26,11 @@ def add_initial_subsets(lattice: Lattice) -> None:
     statistic = screening.score_statistics(data, rules, _proba(empty), data.weighted(np.ones(len(data.y))))
     order = screening.rank_acquisitions(statistic, rules.costs, np.ones(J, bool))
     n_singles = const.N_SINGLES_LARGE if large else const.N_SINGLES
+    _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
     lattice.add_acquisitions((), order[: J if J <= const.MAX_ALL_SINGLES else n_singles])
     _add_interactions(lattice)
-    _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
     _add_contexts(lattice)
-    _add_tree_paths(lattice)
+    _add_tree_paths(lattice, order)
     if rules.lam * rules.costs.sum() < data.mean(empty.answer_cost):  # type: ignore[union-attr]
         lattice.add_union((), [*max(lattice.nodes, key=len), *order])
 
@@ -52,7 +52,7 @@ def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
         order = _rank_next(lattice, node, data.weighted(weight))
         n_at_once = max(1, len(z) // const.CHAIN_LONG_DIVISOR) if len(z) >= const.CHAIN_LONG else 1
         n_tried = n_candidates[0] if len(z) < const.CHAIN_SHORT else n_candidates[1]
-        prices = lattice.moves.at(z)[1]
+        prices, n_refused = lattice.moves.at(z)[1], len(lattice.refused_by)
         if not order or lattice.weighted_price(z) + min(prices[j] for j in order) >= best:
             return
         if n_at_once > 1:
@@ -65,6 +65,7 @@ def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
             candidates = [lattice.nodes[q] for q in ends if q in lattice.nodes]
             candidates = [q for q in candidates if q.cross_fit is not None]
         if not candidates:
+            lattice.cut_chain = n_failed == 0 and len(lattice.refused_by) > n_refused
             return
         losses = [_selection_loss(lattice, q) for q in candidates]
         z = candidates[int(np.argmin(losses))].subset
@@ -86,7 +87,7 @@ def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CO
     If a context of the empty subset is strong, a second context after it is tried as well.
     """
     data, rules = lattice.data, lattice.rules
-    n_entries = data.columns.size * rules.n_acquisitions * data.n_classes
+    n_entries = data.X.size * rules.n_acquisitions * data.n_classes
     if n_entries > const.MAX_CONTEXT_ENTRIES or lattice.nodes[z].cross_fit is None:
         return
     proba, weight = _proba(lattice.nodes[z]), data.weighted(np.ones(len(data.y)))
@@ -108,24 +109,25 @@ def _add_contexts(lattice: Lattice, z: Subset = (), n_contexts: int = const.N_CO
             _add_contexts(lattice, q, const.N_NESTED_CONTEXTS)
 
 
-def _add_tree_paths(lattice: Lattice) -> None:
-    """Add the acquisitions along the paths of a CART tree (Breiman et al., 1984)."""
+def _add_tree_paths(lattice: Lattice, order: list[int]) -> None:
+    """Add the acquisitions along the paths of a CART tree (Breiman et al., 1984) on the first ones of ``order``."""
     data = lattice.data
     acquisition = acquisition_of_features(lattice.rules)
+    features = np.flatnonzero(np.isin(acquisition, order[: const.CART_MAX_FEATURES]))
     cart = DecisionTreeClassifier(
         criterion="entropy",
         max_leaf_nodes=const.CART_MAX_LEAVES,
         min_samples_leaf=const.CART_MIN_LEAF_ROWS,
         random_state=data.seed,
     )
-    tree = cart.fit(data.columns[:, :, 0], data.y, sample_weight=data.weight).tree_
+    tree = cart.fit(data.codes[features].T, data.y, sample_weight=data.weight).tree_
     paths: dict[Subset, None] = {}
     queue: list[tuple[int, Subset]] = [(0, ())]
     while queue:
         v, path = queue.pop(0)
         if tree.feature[v] < 0:
             continue
-        j = int(acquisition[tree.feature[v]])
+        j = int(acquisition[features[tree.feature[v]]])
         path = path if j in path else (*path, j)
         paths[path] = None
         queue += [(int(tree.children_left[v]), path), (int(tree.children_right[v]), path)]
@@ -176,6 +178,9 @@ def _rank_next(lattice: Lattice, node: Node, weight: NDArray[np.float64]) -> lis
     """Acquisitions that can be reached from a node, the most promising for the weighted rows first."""
     J, z = lattice.rules.n_acquisitions, node.subset
     statistic = screening.score_statistics(lattice.data, lattice.rules, _proba(node), weight)
+    if lattice.moves.direct:
+        legal, prices = lattice.moves.at(z)
+        return screening.rank_acquisitions(statistic, prices, legal)
     paths = [None if j in z else lattice.moves.path(z, j) for j in range(J)]
     prices = np.array([path[1] if path is not None else 0.0 for path in paths])
     return screening.rank_acquisitions(statistic, prices, np.array([path is not None for path in paths]))

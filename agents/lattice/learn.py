@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from agents.lattice.constants import (
     DEFAULT_KAPPA,
     EXPECTED_COST_SHARE,
+    FALL_OF_LIMITED_GROWTH,
     N_FINAL_SWEEPS,
-    N_FOLDS,
     N_GROWTH_ROUNDS,
     REGRESSION_BASE_WEIGHT,
 )
@@ -21,38 +21,27 @@ from agents.lattice.nodes import Lattice
 from agents.lattice.plan import SubsetRules, make_plan
 from agents.lattice.policy import LatticePolicy
 from agents.lattice.state_features import state_features
-from agents.lattice.subset_classifier import CrossFit, TrainingData, fit_classifier, stratified_folds
+from agents.lattice.subset_classifier import ONLY_LOGISTIC, CrossFit, fit_classifier
 from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy
+from agents.lattice.training_data import TrainingData
 from agents.parallel import TaskRunner
-from fsgym.dataset import Dataset
-from fsgym.row_groups import grouped_folds
 from fsgym.rules import Rules
 
 
 class TrainingResult(NamedTuple):
-    """The policy of the last sweep, all of it cross-fitted, and the figures of each sweep."""
+    """The policy of the last sweep, all of it cross-fitted, and how it was learnt.
+
+    Attributes
+    ----------
+    policy : SweepPolicy
+    history : list of dict, figures of each sweep
+    limited_by : str or None
+        The limit, "subsets" or "operations", that stopped the growth while the loss was still falling.
+    """
 
     policy: SweepPolicy
     history: list[dict[str, float]]
-
-
-def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.float64] | None = None) -> TrainingData:
-    """The training data with folds, more of them for fewer rows, so that each model sees almost all rows.
-
-    Rows of one group (``row_groups``) are in one fold; otherwise the out-of-fold probabilities would be optimistic.
-    ``weight``, float64 (n_samples,) with mean 1, are the weights of the rows; None for equal ones.
-    """
-    n, n_classes = dataset.n_samples, dataset.n_classes
-    size = n * (1 if n_classes == 2 else n_classes)
-    n_folds = min(n, next(folds for limit, folds in N_FOLDS.items() if size <= limit))
-    if dataset.row_groups is None:
-        folds = stratified_folds(dataset.y, n_folds, rng)
-    else:
-        if dataset.row_groups.max() == 0:
-            raise ValueError(f"all training rows of {dataset.name!r} are in one row group, but training needs two")
-        folds = grouped_folds(dataset.y, dataset.row_groups, n_folds, rng)
-    column_of = None if dataset.columns.is_plain else dataset.columns.column_of
-    return TrainingData(dataset.X, dataset.y, n_classes, folds, int(rng.integers(2**31)), weight, column_of)
+    limited_by: str | None
 
 
 def learn(
@@ -63,6 +52,7 @@ def learn(
     kappa: float = DEFAULT_KAPPA,
     beta: float | None = None,
     classifiers: dict[Subset, CrossFit] | None = None,
+    effort: float = 1.0,
 ) -> TrainingResult:
     """Alternate sweeps, which improve and evaluate the policy, with growth of the lattice where it loses most.
 
@@ -74,10 +64,11 @@ def learn(
     kappa, beta : float, as in ``LatticeClassifier``
     classifiers : dict subset -> CrossFit, optional
         Classifiers that are already cross-fitted; new ones are added. They depend neither on prices nor error costs.
+    effort : float, factor of the limits of the lattice
     """
     if beta is None:
         beta = next(share for limit, share in EXPECTED_COST_SHARE.items() if data.effective_size <= limit)
-    lattice = Lattice(data, rules, beta, run, classifiers)
+    lattice = Lattice(data, rules, beta, run, classifiers, effort)
     add_initial_subsets(lattice)
     policy, history = SweepPolicy(lattice, None, kappa), []
     for _ in range(N_GROWTH_ROUNDS):
@@ -88,7 +79,22 @@ def learn(
     for _ in range(N_FINAL_SWEEPS):
         policy = SweepPolicy(lattice, policy.arrivals, kappa)
         history.append(_sweep_figures(lattice, policy))
-    return TrainingResult(policy, history)
+    return TrainingResult(policy, history, _limit(lattice, history))
+
+
+def _limit(lattice: Lattice, history: list[dict[str, float]]) -> str | None:
+    """The limit that ended the growth while the loss was still falling, None without one."""
+    losses = [figures["training_loss"] for figures in history[:N_GROWTH_ROUNDS]]
+    falling = losses[-1] < (1 - FALL_OF_LIMITED_GROWTH) * losses[0]
+    return lattice.refused_by[-1] if lattice.refused_by and (falling or lattice.cut_chain) else None
+
+
+def limit_warning(result: TrainingResult, effort: float) -> str:
+    """The sentence for a user whose lattice was limited."""
+    return (
+        f"at lam={result.policy.lattice.rules.lam:g} the lattice reached its limit of {result.limited_by} while its "
+        f"loss was still falling: a larger effort, such as effort={4 * effort:g}, may find a better policy"
+    )
 
 
 def _sweep_figures(lattice: Lattice, policy: SweepPolicy) -> dict[str, float]:
@@ -101,9 +107,10 @@ def refit(policy: SweepPolicy, run: TaskRunner) -> LatticePolicy:
     lattice, reachable = policy.lattice, policy.reachable()
     data, rules = lattice.data, lattice.rules
     place = {z: v for v, z in enumerate(reachable)}
-    unblended = CrossFit(np.empty(0), 0.5, 1.0)  # for subsets that are passed through: any blend fits
+    unblended = CrossFit(np.empty(0, np.float32), ONLY_LOGISTIC, 1.0)  # for subsets that are passed through: any fits
     cross_fits = {z: lattice.nodes[z].cross_fit or unblended for z in reachable}
-    classifiers = run(fit_classifier, [(data, lattice.features(z), cross_fits[z]) for z in reachable])
+    rows = data.all_rows or data
+    classifiers = run(fit_classifier, [(rows, lattice.features(z), cross_fits[z]) for z in reachable])
     decisions = []
     for z in reachable:
         choice = policy.choices[z]

@@ -22,6 +22,11 @@ class Moves:
         self.rules = rules
         self._cache: dict[Subset, tuple[NDArray[np.bool_], NDArray[np.float64]]] = {}
 
+    @property
+    def direct(self) -> bool:
+        """Whether the cheapest way to each legal acquisition is that acquisition alone."""
+        return self.rules.related is None and self.rules.prerequisites is None
+
     def at(self, z: Subset) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Which acquisitions are legal, bool (J,), and ``lam`` times their prices, float64 (J,)."""
         if z not in self._cache:

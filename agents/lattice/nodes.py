@@ -8,15 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.lattice.constants import (
-    FULL_MODEL_DIVISOR,
-    FULL_MODEL_WEIGHT,
-    MAX_OPERATIONS,
-    MAX_SUBSETS,
-    ROWS_OF_MAX_OPERATIONS,
-)
+from agents.lattice.constants import FULL_MODEL_DIVISOR, FULL_MODEL_WEIGHT
+from agents.lattice.limits import SubsetSize, limits_of, operations
 from agents.lattice.moves import Moves, Subset, extended
-from agents.lattice.subset_classifier import CrossFit, TrainingData, cross_fit, operations
+from agents.lattice.subset_classifier import CrossFit, cross_fit
+from agents.lattice.training_data import TrainingData
 from fsgym.rules import Rules
 
 
@@ -50,6 +46,15 @@ class Lattice:
     run : TaskRunner, fits classifiers, possibly in threads
     classifiers : dict subset -> CrossFit, optional
         Classifiers that are already cross-fitted; new ones are added to it.
+    effort : float, factor of the limits
+
+    Attributes
+    ----------
+    nodes : dict subset -> Node
+    limits : Limits
+    refused_by : list of str
+        The limit that each refused subset would have exceeded, "subsets" or "operations", in their order.
+    cut_chain : bool, whether a limit ended the forward selection while its loss was still falling
     """
 
     def __init__(
@@ -59,14 +64,17 @@ class Lattice:
         beta: float,
         run: Callable,
         classifiers: dict[Subset, CrossFit] | None = None,
+        effort: float = 1.0,
     ) -> None:
         self.data, self.rules, self.beta, self.run = data, rules, beta, run
         self.moves = Moves(rules)
         self.classifiers = {} if classifiers is None else classifiers
         self.nodes: dict[Subset, Node] = {}
         self.spent_operations = 0
-        self.max_subsets = next(limit for rows, limit in MAX_SUBSETS.items() if len(data.y) <= rows)
-        self.max_operations = MAX_OPERATIONS * max(len(data.y), ROWS_OF_MAX_OPERATIONS) // ROWS_OF_MAX_OPERATIONS
+        self.limits = limits_of(len(data.y), effort)
+        self.refused_by: list[str] = []
+        self.cut_chain = False
+        self._by_size: dict[Subset, int] = {}
         missing = np.isnan(data.X)
         self.obtainable = ~np.stack([missing[:, list(g)].all(axis=1) for g in rules.groups], axis=1)
         self.all_obtainable = bool(self.obtainable.all())
@@ -74,16 +82,24 @@ class Lattice:
         self.full_model_proba = self._fit_full_model() if beta > 0 else None
         self.add_subsets([()])
 
-    def _fit_full_model(self) -> NDArray[np.float64] | None:
+    def _fit_full_model(self) -> NDArray[np.float32] | None:
         """Out-of-fold probabilities given all features, or None if this classifier would be too expensive."""
         full = tuple(range(self.rules.n_acquisitions))
-        cost = operations(self.data, self.features(full))
-        if cost > self.max_operations // FULL_MODEL_DIVISOR:
+        cost = self.operations(full)
+        if cost > self.limits.n_operations // FULL_MODEL_DIVISOR:
             return None
         self.spent_operations += cost
         if full not in self.classifiers:
             self.classifiers[full] = cross_fit(self.data, self.features(full))
         return self.classifiers[full].proba
+
+    def operations(self, z: Subset) -> int:
+        """The cost of a subset with its cross-fitted classifier, in about nanoseconds."""
+        data, features = self.data, self.features(z)
+        n_columns = int(np.count_nonzero(data.basis.inverse_column_std[features]))
+        n_bins = data.basis.n_bins[features]
+        size = SubsetSize(len(features), n_columns, int(n_bins.sum()), float(np.log2(n_bins).sum()))
+        return operations(len(data.y), data.n_classes, data.n_folds, size, data.ingredients)
 
     def features(self, z: Subset) -> NDArray[np.int64]:
         """The features that a subset of the acquisitions reveals, int64, ascending."""
@@ -95,10 +111,12 @@ class Lattice:
         for z in dict.fromkeys(subsets):
             if z in self.nodes and self.nodes[z].cross_fit is not None:
                 continue
-            cost = operations(self.data, self.features(z))
-            if self.nodes and self.spent_operations + cost > share * self.max_operations:
+            cost = self.operations(z)
+            if self.nodes and self.spent_operations + cost > share * self.limits.n_operations:
+                self.refused_by.append("operations")
                 break
-            if sum(v.cross_fit is not None for v in self.nodes.values()) + len(accepted) >= self.max_subsets:
+            if sum(v.cross_fit is not None for v in self.nodes.values()) + len(accepted) >= self.limits.n_subsets:
+                self.refused_by.append("subsets")
                 break
             self.spent_operations += cost
             accepted.append(z)
@@ -180,14 +198,14 @@ class Lattice:
     def children(self, z: Subset) -> list[tuple[int, Node, float]]:
         """The nodes one legal acquisition away from z: (acquisition, node, ``lam`` times its price)."""
         legal, prices = self.moves.at(z)
-        children = []
-        for j in np.flatnonzero(legal).tolist():
-            q = self.nodes.get(extended(z, (j,)))
-            if q is not None:
-                children.append((j, q, float(prices[j])))
-        return children
+        if len(self._by_size) != len(self.nodes):
+            self._by_size = {q: len(q) for q in self.nodes}
+        taken = set(z)
+        larger = [q for q, size in self._by_size.items() if size == len(z) + 1 and taken.issubset(q)]
+        reached = sorted((next(iter(set(q) - taken)), q) for q in larger)
+        return [(j, self.nodes[q], float(prices[j])) for j, q in reached if legal[j]]
 
-    def _answer_costs(self, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _answer_costs(self, proba: NDArray[np.float32]) -> NDArray[np.float64]:
         """Error cost of answering by ``proba``, float64 (n_samples,): ``beta`` expected + ``(1 - beta)`` realised.
 
         The search picks the subsets with the lowest costs among hundreds. To avoid picking overconfident ones, the

@@ -15,6 +15,7 @@ from agents.lattice.constants import (
     TREES_BINARY,
     TREES_MULTICLASS,
 )
+from agents.lattice.forest import join_forests
 from agents.lattice.inference import Plan
 from agents.lattice.state_features import n_belief_features, n_cells, n_value_features
 from agents.lattice.subset_classifier import SubsetClassifier
@@ -24,7 +25,7 @@ from fsgym.trees.boosting import MOST_BINS
 
 N_TREE_SPLITS = {
     1,
-    *(2**trees.depth - 1 for trees in (TREES_BINARY, TREES_MULTICLASS)),
+    *(2**trees.depth - 1 for trees in (*TREES_BINARY.values(), TREES_MULTICLASS)),
 }  # of each tree; 1 without trees
 INTEGER_ARRAYS = {
     "n_bins",
@@ -38,9 +39,13 @@ INTEGER_ARRAYS = {
     "tree_first",
     "theta_first",
     "cells",
+    "root",
+    "root_first",
+    "entry_start",
 }
 PLAN_DTYPES = {name: np.dtype(np.int64 if name in INTEGER_ARRAYS else np.float64) for name in Plan._fields}
-PLAN_DTYPES |= {"split_place": np.dtype(np.int32), "split_cut": np.dtype(np.uint8)}
+PLAN_DTYPES |= {name: np.dtype(np.int32) for name in ("split_place", "node_place", "node_child", "entry_class")}
+PLAN_DTYPES |= {"split_cut": np.dtype(np.uint8), "node_cut": np.dtype(np.uint8), "entry_share": np.dtype(np.float32)}
 
 
 class SubsetRules(NamedTuple):
@@ -67,10 +72,10 @@ def make_plan(basis: Basis, classifiers: list[SubsetClassifier], decisions: list
     def flat(parts: list[Any], kind: type) -> NDArray:
         return np.concatenate([np.asarray(v, dtype=kind).ravel() for v in parts] or [np.zeros(0, kind)])
 
-    forests = [v.forest for v in classifiers if len(v.forest.value)]
-    n_splits = forests[0].feature.shape[1] if forests else 1
+    boosted = [v.boosted for v in classifiers if len(v.boosted.value)]
+    n_splits = boosted[0].feature.shape[1] if boosted else 1
     no_trees = np.zeros((0, n_splits), np.int32), np.zeros((0, n_splits), np.uint8), np.zeros((0, n_splits + 1))
-    place, cut, value = (np.concatenate([no_trees[k], *(f[k] for f in forests)]) for k in range(3))
+    place, cut, value = (np.concatenate([no_trees[k], *(f[k] for f in boosted)]) for k in range(3))
     return Plan(
         *basis,
         basis.n_bins.astype(np.int64),
@@ -86,8 +91,10 @@ def make_plan(basis: Basis, classifiers: list[SubsetClassifier], decisions: list
         place.astype(np.int32),
         cut.astype(np.uint8),
         value.astype(np.float64),
-        first([len(v.forest.value) for v in classifiers]),
-        np.array([v.blend for v in classifiers]),
+        first([len(v.boosted.value) for v in classifiers]),
+        first([len(v.forest.root) for v in classifiers]),
+        *join_forests([v.forest for v in classifiers]),
+        np.stack([v.blend for v in classifiers]),
         np.array([v.temperature for v in classifiers]),
         flat([d.theta for d in decisions], np.float64),
         first([d.theta.size for d in decisions]),
@@ -108,12 +115,15 @@ def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
     _check_shapes(plan, n_subsets, rules)
     _require_consistent(taken.shape == (n_subsets, J) and taken.dtype == bool and not taken[0].any(), "subsets")
     _require_consistent(len(np.unique(taken, axis=0)) == n_subsets, "subsets")
+    _require_consistent(plan.thresholds.shape[1] < MOST_BINS, "bins")
     _require_consistent((plan.n_bins == np.isfinite(plan.thresholds).sum(axis=1) + 1).all(), "bins")
     _check_lengths(taken, plan, rules)
     _check_children(taken, plan)
     _check_trees(plan)
+    _check_forest(plan)
     tempered = plan.temperature >= MIN_TEMPERATURE
-    _require_consistent(((plan.blend >= 0) & (plan.blend <= 1) & tempered).all(), "blends")
+    _require_consistent((plan.blend >= 0).all() and (abs(plan.blend.sum(axis=1) - 1) < 1e-6).all(), "blends")
+    _require_consistent(tempered.all(), "temperatures")
     for name in ("coefficient", "theta", "leaf_value", "start_score"):
         _require_consistent((np.abs(getattr(plan, name)) <= MAX_PLAN_NUMBER).all(), name)
 
@@ -130,10 +140,10 @@ def _check_shapes(plan: Plan, n_subsets: int, rules: Rules) -> None:
         "column_mean": (n, COLUMNS_PER_FEATURE),
         "inverse_column_std": (n, COLUMNS_PER_FEATURE),
         "n_bins": (n,),
-        "thresholds": (n, MOST_BINS - 1),
+        "thresholds": (n, plan.thresholds.shape[1] if plan.thresholds.ndim == 2 else 0),
         "mode": (n_subsets,),
         "start_score": (n_subsets, 1 if c == 2 else c),
-        "blend": (n_subsets,),
+        "blend": (n_subsets, 3),
         "cells": (n_subsets,),
         "temperature": (n_subsets,),
         "split_cut": (n_trees, n_splits),
@@ -192,7 +202,32 @@ def _check_trees(plan: Plan) -> None:
     _require_consistent(first[0] == 0 and first[-1] == len(plan.split_place) and (np.diff(first) >= 0).all(), "trees")
     width = np.repeat(n_features, np.diff(first))[:, None]
     _require_consistent(((plan.split_place >= 0) & (plan.split_place < width)).all(), "trees")
-    _require_consistent((n_features[plan.blend > 0] > 0).all(), "trees")
+    _require_consistent((n_features[plan.blend[:, 0] > 0] > 0).all(), "trees")
+
+
+def _check_forest(plan: Plan) -> None:
+    """Each path of a tree ends in a leaf, and inner nodes split only on the features of their subset."""
+    first, n_trees, n_nodes, n_leaves = plan.root_first, len(plan.root), len(plan.node_child), len(plan.entry_start) - 1
+    _require_consistent(first[0] == 0 and first[-1] == n_trees and (np.diff(first) >= 0).all(), "forests")
+    _require_consistent((np.diff(first)[plan.blend[:, 2] > 0] > 0).all(), "forests")
+    _require_consistent(len(plan.node_place) == len(plan.node_cut) == n_nodes, "forests")
+    starts = np.append(plan.root, n_nodes)
+    _require_consistent(n_trees == 0 or plan.root[0] == 0, "forests")
+    _require_consistent((np.diff(starts) > 0).all() and (n_trees > 0 or n_nodes == 0), "forests")
+    child, nodes, end = plan.node_child.astype(np.int64), np.arange(n_nodes), np.repeat(starts[1:], np.diff(starts))
+    inner = child >= 0
+    _require_consistent(
+        ((child > nodes) & (child + 1 < end))[inner].all() and (-1 - child[~inner] < n_leaves).all(), "forests"
+    )
+    width = np.repeat(np.repeat(np.diff(plan.feature_first), np.diff(first)), np.diff(starts))
+    _require_consistent(((plan.node_place >= 0) & (plan.node_place < width))[inner].all(), "forests")
+    entries = plan.entry_start
+    _require_consistent(n_leaves >= 0 and entries[0] == 0 and (np.diff(entries) >= 0).all(), "leaves")
+    _require_consistent(entries[-1] == len(plan.entry_class) == len(plan.entry_share), "leaves")
+    n_classes = len(plan.coefficient) and plan.start_score.shape[1]
+    n_classes = 2 if n_classes == 1 else n_classes
+    _require_consistent(((plan.entry_class >= 0) & (plan.entry_class < n_classes)).all(), "leaves")
+    _require_consistent(((plan.entry_share >= 0) & (plan.entry_share <= 1)).all(), "leaves")
 
 
 def _require_consistent(consistent: Any, what: str) -> None:

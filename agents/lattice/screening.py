@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from agents.lattice.constants import (
     MAX_CONTEXT_CELLS,
+    MAX_INTERACTION_FEATURES,
     MAX_INTERACTIONS,
     MAX_TRIPLE_PRODUCTS,
     MIN_PRICE,
@@ -15,7 +16,7 @@ from agents.lattice.constants import (
     MIN_STATISTIC,
     QUARTILES,
 )
-from agents.lattice.subset_classifier import TrainingData
+from agents.lattice.training_data import TrainingData
 from agents.policy import acquisition_of_features
 from fsgym.rules import Rules
 
@@ -41,28 +42,48 @@ def score_statistics(
     w = weight / total
     p = proba[:, : data.n_outputs]  # of two classes, the second adds nothing
     residual, variance = (data.onehot[:, : data.n_outputs] - p) * w[:, None], p * (1 - p) * w[:, None]
-    H = data.columns.reshape(len(proba), -1)
-    score, first, second = np.zeros((3, data.n_outputs, H.shape[1]))
-    _add_moments(H, residual, variance, score, first, second)
-    mean = w @ H
-    score -= np.outer(residual.sum(axis=0), mean)
-    information = second - 2 * mean * first + np.outer(variance.sum(axis=0), mean * mean)
-    ratio = (score * score / (np.maximum(information, 0) + 1.0 / total)).sum(axis=0) * (data.n_classes / data.n_outputs)
-    statistic = ratio.reshape(-1, data.columns.shape[2]).max(axis=1)
+    statistic = np.empty(len(data.codes))
+    scale = data.n_classes / data.n_outputs
+    terms = np.column_stack([w, residual, variance])
+    _write_statistics(*data.fine_bins, terms, 1.0 / total, scale, statistic)
     return np.array([statistic[list(g)].max() for g in rules.groups])
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def _add_moments(H, residual, variance, score, first, second):
-    """Add the sums over rows of H residual, H variance and H^2 variance, each (n_outputs, n_columns)."""
-    for i in range(len(H)):
-        for k in range(residual.shape[1]):
-            r, v = residual[i, k], variance[i, k]
-            for c in range(H.shape[1]):
-                h = H[i, c]
-                score[k, c] += h * r
-                first[k, c] += h * v
-                second[k, c] += h * h * v
+@njit(cache=True, nogil=True)
+def _write_statistics(codes, columns, terms, least, scale, statistic):
+    """Write the largest statistic of the columns of each feature, from sums of the terms of the rows by bin.
+
+    ``terms`` has the weight of each row, then its residual of each output, then its variance of each output.
+    """
+    n_bins, n_columns, n_terms = columns.shape[1], columns.shape[2], terms.shape[1]
+    n_outputs = (n_terms - 1) // 2
+    sums, totals = np.empty((n_bins, n_terms)), np.zeros(n_terms)
+    for i in range(len(terms)):
+        for k in range(n_terms):
+            totals[k] += terms[i, k]
+    for f in range(len(codes)):
+        sums[:] = 0.0
+        for i in range(len(terms)):
+            b = np.intp(codes[f, i])
+            for k in range(n_terms):
+                sums[b, k] += terms[i, k]
+        largest = 0.0
+        for h in range(n_columns):
+            mean, ratio = 0.0, 0.0
+            for b in range(n_bins):
+                mean += sums[b, 0] * columns[f, b, h]
+            for k in range(n_outputs):
+                score, first, second = 0.0, 0.0, 0.0
+                for b in range(n_bins):
+                    x = np.float64(columns[f, b, h])
+                    score += x * sums[b, 1 + k]
+                    first += x * sums[b, 1 + n_outputs + k]
+                    second += x * x * sums[b, 1 + n_outputs + k]
+                score -= mean * totals[1 + k]
+                information = second - 2 * mean * first + mean * mean * totals[1 + n_outputs + k]
+                ratio += score * score / (max(information, 0.0) + least)
+            largest = max(largest, ratio * scale)
+        statistic[f] = largest
 
 
 def statistics_by_cell(
@@ -108,7 +129,8 @@ def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.float6
     exceed by chance (Laurent and Massart, 2000, lemma 1). Weights of rows are scaled to add up to the effective number
     of rows, so that the statistics keep their distribution (Rao and Scott, 1981).
     """
-    codes, middle = data.codes.T, np.median(data.codes, axis=1)
+    chosen = _most_varied(data)
+    codes, middle = data.codes[chosen].T, np.median(data.codes[chosen], axis=1)
     above, not_below = codes > middle, codes >= middle
     even = np.abs(above.mean(axis=0) - 0.5) <= np.abs(not_below.mean(axis=0) - 0.5)
     sides = np.where(even, above, not_below) * 2.0
@@ -137,10 +159,18 @@ def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.float6
         parts_of_triple = np.maximum(parts, np.maximum(parts[a][:, None], parts[a]))
         accepted = np.triu(triple > np.maximum(parts_of_triple, threshold(3 * np.log(n_features))), 1)
         found += [(triple[b, c], (a, b, c)) for b, c in np.argwhere(accepted).tolist() if b > a]
-    acquisition = acquisition_of_features(rules)
+    acquisition = acquisition_of_features(rules)[chosen]
     found.sort(key=lambda v: -v[0])
     sets = dict.fromkeys(tuple(np.unique(acquisition[list(features)]).tolist()) for _, features in found)
     return [s for s in sets if len(s) > 1][:MAX_INTERACTIONS]
+
+
+def _most_varied(data: TrainingData) -> NDArray[np.int64]:
+    """All features, or of many those whose most common bin holds the fewest rows, ascending."""
+    if len(data.codes) <= MAX_INTERACTION_FEATURES:
+        return np.arange(len(data.codes))
+    commonest = np.array([np.bincount(codes).max() for codes in data.codes])
+    return np.sort(np.argsort(commonest, kind="stable")[:MAX_INTERACTION_FEATURES])
 
 
 def rank_acquisitions(

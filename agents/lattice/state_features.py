@@ -106,7 +106,7 @@ def state_features(lattice: Lattice, node: Node) -> StateFeatures:
     sizes = 1 + n_belief_features(data.n_classes), n_value_features(len(node.features)), cells
     design = np.empty((len(proba), sum(sizes)))
     _write_state_features(
-        data.columns, data.codes, n_bins, node.features, proba, lattice.rules.error_costs, cells, design
+        data.columns(node.features), data.codes, n_bins, node.features, proba, lattice.rules.error_costs, cells, design
     )
     penalty = np.repeat([BELIEF_PENALTY, VALUE_PENALTY, BELIEF_PENALTY], sizes)
     penalty[0] = INTERCEPT_PENALTY
@@ -118,7 +118,7 @@ def _write_state_features(columns, codes, n_bins, features, proba, error_costs, 
     for row in range(len(proba)):
         place = write_belief_features(proba[row], error_costs, design[row])
         for k in range(len(features)):
-            place = write_value_features(columns[row, features[k]], len(features), design[row], place)
+            place = write_value_features(columns[row, k], len(features), design[row], place)
         cell, stride = 0, 1
         for k in range(len(features)):
             cell += stride * codes[features[k], row]

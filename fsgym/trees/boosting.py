@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-MOST_BINS = 24  # of a column
+MOST_BINS = 256  # of a column
 
 
 class SmallForest(NamedTuple):
@@ -76,7 +76,7 @@ class _Buffers(NamedTuple):
         Rows node by node, and a buffer for moving them.
     first : ndarray of shape (2, 2^depth + 1), int64
         The rows of node v of a level are ``order[0, first[v]:first[v + 1]]``.
-    histogram : ndarray of shape (2, n_nodes, k, 24, 4), float64
+    histogram : ndarray of shape (2, n_nodes, k, n_bins, 4), float64
         Sums of the statistics by node, column and bin.
     """
 
@@ -103,7 +103,7 @@ def boost(
 
     Parameters
     ----------
-    codes : ndarray of shape (n_features, n_samples), uint8, below 24
+    codes : ndarray of shape (n_features, n_samples), uint8
         Bins, one row per feature.
     y : ndarray of shape (n_samples,), int64
         Classes 0, 1, ...
@@ -148,7 +148,7 @@ def boost(
         np.empty(inside.shape),
         np.empty((2, n), np.int64),
         np.empty((2, n_nodes + 2), np.int64),
-        np.empty((2, 2 ** max(growth.depth - 1, 0), k, MOST_BINS, 4)),
+        np.empty((2, 2 ** max(growth.depth - 1, 0), k, int(n_bins.max()), 4)),
     )
     _boost_trees(sample, inside, columns, growth, forest, buffers)
     _add_forest(codes_by_row[rest], forest, outside)

@@ -10,13 +10,13 @@ from sklearn.datasets import load_wine
 
 from agents import LatticeClassifier
 from agents.lattice import screening
-from agents.lattice.basis import columns_and_bins, fit_basis
-from agents.lattice.learn import prepare_data
+from agents.lattice.basis import bins_of, columns_of, fit_basis
 from agents.lattice.logistic import fit_logistic
 from agents.lattice.moves import Moves, extended
 from agents.lattice.nodes import Lattice
-from agents.lattice.subset_classifier import TrainingData, cross_fit, fit_classifier, stratified_folds
+from agents.lattice.subset_classifier import cross_fit, fit_classifier
 from agents.lattice.sweep import SweepPolicy
+from agents.lattice.training_data import TrainingData, prepare_data, stratified_folds
 from agents.parallel import run_serially
 from fsgym import Dataset, Rules
 from fsgym.trees.boosting import Growth, boost
@@ -101,8 +101,8 @@ def test_hinges_and_bins_agree_with_a_plain_reference():
     X = np.column_stack([rng.normal(size=300), rng.integers(0, 2, 300), np.full(300, 7.0), rng.integers(0, 9, 300)])
     X = X.astype(np.float32)
     X[::7, 0] = np.nan
-    basis = fit_basis(X)
-    columns, codes = columns_and_bins(basis, X)
+    basis = fit_basis(X, 24)
+    columns, codes = columns_of(basis, X, np.arange(4)), bins_of(basis, X)
     for i in (0, 3):
         x = X[:, i].astype(float)
         z = (x - np.nanmean(x)) / np.nanstd(x)
@@ -126,11 +126,11 @@ def test_score_statistics_are_those_of_the_score_test():
     data, rules = training_data(X, y), Rules(5, 2)
     P = np.tile(data.class_shares(), (400, 1))
     statistic = screening.score_statistics(data, rules, P, np.ones(400))
-    x = data.columns[:, 3, 0]
+    x = data.columns(np.array([3]))[:, 0, 0]
     u = ((y - y.mean()) * x).sum() / 400
     information = y.mean() * (1 - y.mean()) * ((x - x.mean()) ** 2).mean()
     assert statistic.argmax() == 3
-    assert statistic[3] >= 2 * u * u / (information + 1 / 400) * (1 - 1e-9)
+    assert statistic[3] >= 2 * u * u / (information + 1 / 400) * (1 - 1e-3)  # sums by bin
     assert statistic[[0, 1, 2, 4]].max() < 0.3 * statistic[3]
 
 
@@ -224,7 +224,7 @@ def test_values_of_a_sweep_are_the_losses_of_following_its_policy():
         expected = 1 - P.max(), 1 - full_model[row, P.argmax()]
         losses[row] += 0.5 * (P.argmax() != y[row]) + 0.5 * np.dot((0.75, 0.25), expected)
         assert policy.arrivals[z][row]
-    np.testing.assert_allclose(policy.choices[()].value, losses)
+    np.testing.assert_allclose(policy.choices[()].value, losses, rtol=1e-5)
     assert policy.loss < 0.3
 
 
@@ -248,11 +248,11 @@ def test_probabilities_of_a_row_do_not_depend_on_its_label():
     fits = []
     for labels in (y, np.where(out, 1 - y, y)):
         data = TrainingData(X.astype(np.float32), labels, 2, folds, 0)
-        scores = fit_logistic(data.columns[:, 0], data.onehot, np.where(out, 0.0, 1.0)[None])
+        scores = fit_logistic(data.columns(np.array([0]))[:, 0], data.onehot, np.where(out, 0.0, 1.0)[None])
         fits.append((scores, cross_fit(data, np.array([0]))))
     np.testing.assert_array_equal(fits[0][0], fits[1][0])
     one, other = (f[1] for f in fits)
-    if (one.blend, one.temperature) == (other.blend, other.temperature):
+    if one.blend.tolist() == other.blend.tolist() and one.temperature == other.temperature:
         np.testing.assert_array_equal(one.proba[out], other.proba[out])
 
 
@@ -270,18 +270,18 @@ def test_compiled_inference_agrees_with_the_classifiers_of_the_subsets():
             continue
         place = int((policy.taken == v).all(axis=1).argmax())
         cross_fitted = cross_fit(data, features)._replace(
-            blend=float(policy.plan.blend[place]), temperature=float(policy.plan.temperature[place])
+            blend=policy.plan.blend[place], temperature=float(policy.plan.temperature[place])
         )
         classifier = fit_classifier(data, features, cross_fitted)
-        H = data.columns[:, features].reshape(len(X), -1)
+        H = data.columns(features).reshape(len(X), -1)
         logistic = softmax(classifier.coefficients[0] + H @ classifier.coefficients[1:], axis=-1)
-        scores, forest = np.tile(classifier.start_score, (len(X), 1)), classifier.forest
+        scores, forest = np.tile(classifier.start_score, (len(X), 1)), classifier.boosted
         for t, value in enumerate(forest.value):
             node = np.zeros(len(X), int)
             for _ in range(4):
                 codes = data.codes[features[forest.feature[t, node]], np.arange(len(X))]
                 node = 2 * node + 1 + (codes > forest.cut[t, node])
             scores[:, t % 3] += value[node - 15]
-        P = classifier.blend * softmax(scores, axis=-1) + (1 - classifier.blend) * logistic
+        P = classifier.blend[0] * softmax(scores, axis=-1) + classifier.blend[1] * logistic
         expected = softmax(np.log(P) / classifier.temperature, axis=-1)
         np.testing.assert_allclose(proba[rows], expected[rows], atol=1e-9)

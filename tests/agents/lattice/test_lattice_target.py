@@ -13,8 +13,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from agents import DatumWiseClassifier, LatticeClassifier
 from agents.lattice.learn import learn
-from agents.lattice.subset_classifier import TrainingData, stratified_folds
 from agents.lattice.target import UsageTarget, check_target, find_price
+from agents.lattice.training_data import TrainingData, stratified_folds
 from agents.parallel import run_serially
 from fsgym import Dataset, Rules, evaluate, loss_scorer
 from support.rcpi_twin import problem

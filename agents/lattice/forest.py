@@ -1,0 +1,260 @@
+"""A forest for class probabilities: trees on bootstrap samples, each leaf with the shares of the classes in it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+MOST_CODES = 256  # of a column
+
+
+class Forest(NamedTuple):
+    """Trees in concatenated arrays. The forest's shares are the means of those of its trees.
+
+    Attributes
+    ----------
+    root : int64 (n_trees,), first node of each tree
+    place : int32 (n_nodes,), for an inner node the row of ``codes`` that it splits on
+    cut : uint8 (n_nodes,), a row goes left where ``code <= cut``
+    child : int32 (n_nodes,), the left child, followed by the right one; of a leaf, -1 minus its number
+    leaf_first : int64 (n_leaves + 1,), the entries of leaf v are ``leaf_first[v]`` to ``leaf_first[v + 1]``
+    leaf_class : int32 (n_entries,), classes in ascending order
+    leaf_share : float32 (n_entries,), above 0; those of a leaf add up to 1
+    """
+
+    root: NDArray[np.int64]
+    place: NDArray[np.int32]
+    cut: NDArray[np.uint8]
+    child: NDArray[np.int32]
+    leaf_first: NDArray[np.int64]
+    leaf_class: NDArray[np.int32]
+    leaf_share: NDArray[np.float32]
+
+
+class ForestGrowth(NamedTuple):
+    """How each tree is grown (Breiman, 2001).
+
+    Attributes
+    ----------
+    n_tried : int, columns that vary among which each node chooses, drawn at random
+    min_leaf : float, least weight of the rows of a leaf
+    max_nodes : int, of a tree; nodes are split level by level until there are so many
+    """
+
+    n_tried: int
+    min_leaf: float
+    max_nodes: int
+
+
+def empty_forest() -> Forest:
+    """A forest without trees."""
+    return Forest(
+        np.zeros(0, np.int64),
+        np.zeros(0, np.int32),
+        np.zeros(0, np.uint8),
+        np.zeros(0, np.int32),
+        np.zeros(1, np.int64),
+        np.zeros(0, np.int32),
+        np.zeros(0, np.float32),
+    )
+
+
+def grow_forest(
+    codes: NDArray[np.uint8], y: NDArray[np.int64], weights: list[NDArray[np.float64]], growth: ForestGrowth, seed: int
+) -> Forest:
+    """Grow one tree for each of ``weights``, splits by the Gini impurity.
+
+    Parameters
+    ----------
+    codes : uint8 (n_columns, n_samples), bins
+    y : int64 (n_samples,), classes 0, 1, ...
+    weights : float64 (n_samples,) for each tree, 0 for rows that are not in its sample
+    growth : ForestGrowth
+    seed : int
+    """
+    n_classes = int(y.max()) + 1
+    rng = np.random.default_rng(seed)
+    trees = [_grow_tree(codes, y, w, n_classes, *growth, rng) for w in weights]
+    return join_forests([Forest(np.zeros(1, np.int64), *tree) for tree in trees])
+
+
+def join_forests(forests: list[Forest]) -> Forest:
+    """The forest of all trees, with nodes and leaves renumbered."""
+    n_nodes = np.cumsum([0, *(len(f.place) for f in forests)])
+    n_leaves = np.cumsum([0, *(len(f.leaf_first) - 1 for f in forests)])
+    n_entries = np.cumsum([0, *(len(f.leaf_class) for f in forests)])
+    parts = [empty_forest(), *forests]
+    child = [np.where(f.child >= 0, f.child + a, f.child - b) for f, a, b in zip(forests, n_nodes, n_leaves)]
+    return Forest(
+        np.concatenate([f.root + a for f, a in zip(forests, n_nodes)] or [parts[0].root]),
+        np.concatenate([f.place for f in parts]),
+        np.concatenate([f.cut for f in parts]),
+        np.concatenate([parts[0].child, *child]).astype(np.int32),
+        np.concatenate([[0], *(f.leaf_first[1:] + a for f, a in zip(forests, n_entries))]).astype(np.int64),
+        np.concatenate([f.leaf_class for f in parts]),
+        np.concatenate([f.leaf_share for f in parts]),
+    )
+
+
+def add_shares(forest: Forest, codes: NDArray[np.uint8], rows: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+    """Add the mean shares of the trees for some rows to ``shares``, float64 (n_samples, n_classes)."""
+    _add_shares(*forest, codes, rows, shares)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _add_shares(root, place, cut, child, leaf_first, leaf_class, leaf_share, codes, rows, shares):
+    for t in range(len(root)):
+        for r in range(len(rows)):
+            i, v = rows[r], root[t]
+            while child[v] >= 0:
+                v = child[v] + (codes[place[v], i] > cut[v])
+            leaf = -1 - child[v]
+            for e in range(leaf_first[leaf], leaf_first[leaf + 1]):
+                shares[i, leaf_class[e]] += leaf_share[e] / len(root)
+
+
+@njit(cache=True, nogil=True)
+def _grow_tree(codes, y, weight, n_classes, n_tried, min_leaf, max_nodes, rng):
+    order, n = _rows_with_weight(weight)
+    buffer = np.empty(n, np.int32)
+    max_nodes = min(max_nodes, max(2 * n - 1, 1))
+    place, cut = np.zeros(max_nodes, np.int32), np.zeros(max_nodes, np.uint8)
+    child, first, last = np.empty(max_nodes, np.int32), np.empty(max_nodes, np.int32), np.empty(max_nodes, np.int32)
+    leaf_first, leaf_class = np.zeros(max_nodes // 2 + 2, np.int64), np.empty(n + 1, np.int32)
+    leaf_share = np.empty(n + 1, np.float32)
+    columns, start = np.arange(len(codes)), np.empty(MOST_CODES + 1, np.int32)
+    total, left = np.empty(n_classes), np.empty(n_classes)
+    first[0], last[0], n_nodes, n_leaves, n_entries, v = 0, n, 1, 0, 0, 0
+    while v < n_nodes:
+        begin, end = first[v], last[v]
+        mass, squares = _sum_classes(y, weight, order, begin, end, total)
+        best, best_column = squares / max(mass, 1e-300) * (1.0 + 1e-12), -1
+        n_left = len(columns)
+        if mass < 2 * min_leaf or n_nodes + 2 > max_nodes or end - begin < 2:
+            n_left = 0
+        n_varying = 0
+        while n_left > 0 and n_varying < n_tried:
+            k = np.int64(rng.random() * n_left)
+            n_left -= 1
+            column = columns[k]
+            columns[k], columns[n_left] = columns[n_left], column
+            if not _sort_by_code(codes[column], order, buffer, begin, end, start):
+                continue
+            n_varying += 1
+            gain, where = _best_cut(codes[column], y, weight, buffer, begin, end, total, left, min_leaf)
+            if gain > best:
+                best, best_column = gain, column
+                cut[v] = where
+        if best_column < 0:
+            child[v] = -1 - n_leaves
+            for k in range(n_classes):
+                if total[k] > 0:
+                    leaf_class[n_entries], leaf_share[n_entries] = k, total[k] / mass
+                    n_entries += 1
+            n_leaves += 1
+            leaf_first[n_leaves] = n_entries
+        else:
+            middle = _divide_rows(codes[best_column], cut[v], order, buffer, begin, end)
+            place[v], child[v] = best_column, n_nodes
+            first[n_nodes], last[n_nodes] = begin, middle
+            first[n_nodes + 1], last[n_nodes + 1] = middle, end
+            n_nodes += 2
+        v += 1
+    return (
+        place[:n_nodes].copy(),
+        cut[:n_nodes].copy(),
+        child[:n_nodes].copy(),
+        leaf_first[: n_leaves + 1].copy(),
+        leaf_class[:n_entries].copy(),
+        leaf_share[:n_entries].copy(),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _rows_with_weight(weight):
+    order, n = np.empty(len(weight), np.int32), 0
+    for i in range(len(weight)):
+        if weight[i] > 0:
+            order[n] = i
+            n += 1
+    return order[:n], n
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _sum_classes(y, weight, order, begin, end, total):
+    """Write the weights of the classes; return their sum and the sum of their squares."""
+    total[:] = 0.0
+    for r in range(begin, end):
+        total[y[order[r]]] += weight[order[r]]
+    mass, squares = 0.0, 0.0
+    for k in range(len(total)):
+        mass += total[k]
+        squares += total[k] * total[k]
+    return mass, squares
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _sort_by_code(codes, order, buffer, begin, end, start):
+    """Write the rows of a node to ``buffer`` in the order of their codes; False where all have the same code."""
+    lowest, highest = MOST_CODES, -1
+    for r in range(begin, end):
+        code = np.int64(codes[order[r]])
+        lowest, highest = min(lowest, code), max(highest, code)
+    if lowest >= highest:
+        return False
+    for code in range(lowest, highest + 2):
+        start[code] = 0
+    for r in range(begin, end):
+        start[codes[order[r]] + 1] += 1
+    start[lowest] = begin
+    for code in range(lowest + 1, highest + 1):
+        start[code] += start[code - 1]
+    for r in range(begin, end):
+        i = order[r]
+        buffer[start[codes[i]]] = i
+        start[codes[i]] += 1
+    return True
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _best_cut(codes, y, weight, rows, begin, end, total, left, min_leaf):
+    """The largest sum over both sides of squared class weights by weight, and its cut; -1 where no cut is allowed."""
+    left[:] = 0.0
+    mass_left, squares_left, mass_right, squares_right = 0.0, 0.0, 0.0, 0.0
+    for k in range(len(total)):
+        mass_right += total[k]
+        squares_right += total[k] * total[k]
+    best, where = -1.0, 0
+    for r in range(begin, end - 1):
+        i = rows[r]
+        k, w = y[i], weight[i]
+        squares_left += w * (2 * left[k] + w)
+        squares_right -= w * (2 * (total[k] - left[k]) - w)
+        left[k] += w
+        mass_left += w
+        mass_right -= w
+        if codes[i] != codes[rows[r + 1]] and mass_left >= min_leaf and mass_right >= min_leaf:
+            gain = squares_left / mass_left + squares_right / mass_right
+            if gain > best:
+                best, where = gain, np.int64(codes[i])
+    return best, where
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _divide_rows(codes, cut, order, buffer, begin, end):
+    """Move the rows that go left before those that go right, both in their old order; return the first right index."""
+    left, right = begin, 0
+    for r in range(begin, end):
+        i = order[r]
+        if codes[i] > cut:
+            buffer[right] = i
+            right += 1
+        else:
+            order[left] = i
+            left += 1
+    for r in range(right):
+        order[left + r] = buffer[r]
+    return left

@@ -1,0 +1,211 @@
+"""The training data with everything derived from it that the classifiers of all subsets share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.lattice import constants as const
+from agents.lattice.basis import Basis, bins_of, columns_of, fit_basis, mean_columns_of_bins
+from agents.lattice.limits import Ingredients, choose_ingredients
+from fsgym.dataset import Dataset
+from fsgym.row_groups import grouped_folds
+from fsgym.trees.boosting import MOST_BINS
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Rows to train on. Memory: 5 bytes for each value, and for each row about 100 bytes.
+
+    Attributes
+    ----------
+    X : float32 (n_samples, n_features)
+    y : int64 (n_samples,)
+    n_classes : int
+    fold : int64 (n_samples,), stratified; each probability used in learning is predicted out of fold
+    seed : int, for the sampling of rows and columns of the trees
+    weight : float64 (n_samples,) with mean 1, or None for equal weights
+        All means over rows are weighted. Columns, bins and folds are not: they do not depend on weights.
+    column_of : int64 (n_features,), the column of the table that each feature encodes; None: each is a column
+    given_basis : Basis, optional, by default fitted to ``X``
+    given_ingredients : Ingredients, optional, by default those that the number of rows and classes allows
+    all_rows : TrainingData, optional
+        All rows of the table, where this is a sample of them. The final classifiers are fitted to them.
+    basis : Basis
+    codes : uint8 (n_features, n_samples), bins
+    onehot : float64 (n_samples, n_classes)
+    ingredients : Ingredients, the models that each subset's classifier averages
+    sampled : bool (n_rounds, n_samples), the rows of each boosting round
+    bags : uint8 (n_trees, n_samples), how often each row counts in each tree of a forest
+    """
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+    n_classes: int
+    fold: NDArray[np.int64]
+    seed: int
+    weight: NDArray[np.float64] | None = None
+    column_of: NDArray[np.int64] | None = None
+    given_basis: Basis | None = None
+    given_ingredients: Ingredients | None = None
+    all_rows: TrainingData | None = None
+    basis: Basis = field(init=False)
+    codes: NDArray[np.uint8] = field(init=False)
+    onehot: NDArray[np.float64] = field(init=False)
+    ingredients: Ingredients = field(init=False)
+    sampled: NDArray[np.bool_] = field(init=False)
+    bags: NDArray[np.uint8] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n, n_features = self.X.shape
+        basis = self.given_basis or fit_basis(self.X, _most_bins(n, n_features))
+        ingredients = self.given_ingredients or choose_ingredients(n, n_features, self.n_classes, self.n_folds)
+        for name, value in (
+            ("basis", basis),
+            ("codes", bins_of(basis, self.X)),
+            ("onehot", np.eye(self.n_classes)[self.y]),
+            ("ingredients", ingredients),
+            ("sampled", _sample_rounds(n, ingredients.trees, self.seed)),
+            ("bags", _sample_bags(n, ingredients.n_forest_trees, self.seed)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_outputs(self) -> int:
+        """Scores that the boosted trees predict: 1 for two classes, otherwise one per class."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    @property
+    def n_folds(self) -> int:
+        return int(self.fold.max()) + 1
+
+    @property
+    def is_small(self) -> bool:
+        """Whether there are so few rows that the average of models is more reliable than their choice."""
+        return len(self.y) <= const.MAX_ROWS_SMALL
+
+    @cached_property
+    def fine_bins(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """Bins for sums over rows, and the mean columns of the rows in each.
+
+        uint8 (n_features, n_samples) and float32 (n_features, n_bins, 4). Those of trees are too coarse on few rows.
+        """
+        codes = bins_of(fit_basis(self.X, MOST_BINS), self.X) if self.is_small else self.codes
+        return codes, mean_columns_of_bins(self.basis, self.X, codes)
+
+    def columns(self, features: NDArray[np.int64], rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+        """z-scores and hinges of some features of all or some rows, float64 (n_rows, len(features), 4)."""
+        return columns_of(self.basis, self.X if rows is None else self.X[rows], features)
+
+    def class_shares(self) -> NDArray[np.float64]:
+        """Relative frequencies of the classes, all above 0, float64 (n_classes,)."""
+        counts = np.maximum(np.bincount(self.y, self.weight, minlength=self.n_classes), const.MIN_CLASS_COUNT)
+        return counts / counts.sum()
+
+    @property
+    def effective_size(self) -> float:
+        """Kish's effective number of rows, (sum w)^2 / sum w^2."""
+        return len(self.y) if self.weight is None else float(self.weight.sum() ** 2 / (self.weight @ self.weight))
+
+    def one_per_column(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The features without all but the first of each column, whose features are available together."""
+        if self.column_of is None:
+            return features
+        return features[np.unique(self.column_of[features], return_index=True)[1]]
+
+    def weighted(self, values: NDArray) -> NDArray:
+        """``values`` (n_samples,) times the weights."""
+        return values if self.weight is None else values * self.weight
+
+    def mean(self, values: NDArray) -> float:
+        """The weighted mean of ``values`` (n_samples,)."""
+        return float(values.mean() if self.weight is None else self.weight @ values / self.weight.sum())
+
+
+def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.float64] | None = None) -> TrainingData:
+    """The training data with folds, more of them for fewer rows, so that each model sees almost all rows.
+
+    Rows of one group (``row_groups``) are in one fold; otherwise the out-of-fold probabilities would be optimistic.
+    Of a large table, a stratified sample of the rows decides on the policy, and ``all_rows`` has all of them.
+    ``weight``, float64 (n_samples,) with mean 1, are the weights of the rows; None for equal ones.
+    """
+    n_classes = dataset.n_classes
+    most_rows = (
+        const.MAX_SAMPLE_ROWS if n_classes == 2 else max(const.MAX_SAMPLE_ENTRIES // n_classes, const.MIN_SAMPLE_ROWS)
+    )
+    fold = None if dataset.n_samples > most_rows else _folds(dataset, rng)
+    seed = int(rng.integers(2**31))
+    column_of = None if dataset.columns.is_plain else dataset.columns.column_of
+    if fold is not None:
+        return TrainingData(dataset.X, dataset.y, n_classes, fold, seed, weight, column_of)
+    rows = _sample_stratified(dataset, most_rows, rng)
+    part = dataset.rows(rows)
+    part_weight = None if weight is None else weight[rows] / weight[rows].mean()
+    sample = TrainingData(part.X, part.y, n_classes, _folds(part, rng), seed, part_weight, column_of)
+    whole = TrainingData(
+        dataset.X,
+        dataset.y,
+        n_classes,
+        np.zeros(dataset.n_samples, np.int64),
+        seed,
+        weight,
+        column_of,
+        sample.basis,
+        sample.ingredients,
+    )
+    object.__setattr__(sample, "all_rows", whole)
+    return sample
+
+
+def _folds(dataset: Dataset, rng: np.random.Generator) -> NDArray[np.int64]:
+    n, n_classes = dataset.n_samples, dataset.n_classes
+    size = n * (1 if n_classes == 2 else n_classes)
+    n_folds = min(n, next(folds for limit, folds in const.N_FOLDS.items() if size <= limit))
+    if dataset.row_groups is None:
+        return stratified_folds(dataset.y, n_folds, rng)
+    if dataset.row_groups.max() == 0:
+        raise ValueError(f"all training rows of {dataset.name!r} are in one row group, but training needs two")
+    return grouped_folds(dataset.y, dataset.row_groups, n_folds, rng)
+
+
+def _sample_stratified(dataset: Dataset, n_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Rows of a stratified sample, ascending; each class keeps at least two rows of its own."""
+    order = rng.permutation(dataset.n_samples)
+    order = order[np.argsort(dataset.y[order], kind="stable")]
+    counts = np.bincount(dataset.y, minlength=dataset.n_classes)
+    place = np.arange(dataset.n_samples) - np.repeat(np.cumsum(counts) - counts, counts)
+    wanted = np.minimum(np.maximum(np.round(counts * (n_rows / dataset.n_samples)), 2), counts)
+    return np.sort(order[place < np.repeat(wanted, counts)])
+
+
+def stratified_folds(y: NDArray[np.int64], n_folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A random stratified fold for each row, int64 (n_samples,)."""
+    fold = np.empty(len(y), np.int64)
+    order = rng.permutation(len(y))
+    order = order[np.argsort(y[order], kind="stable")]
+    fold[order] = np.arange(len(y)) % n_folds
+    return fold
+
+
+def _most_bins(n_samples: int, n_features: int) -> int:
+    """Bins of a column for a table of this size."""
+    if n_samples * n_features > const.MAX_FINE_VALUES:
+        return const.COARSE_BINS
+    return next(bins for limit, bins in const.MOST_BINS_BY_ROWS.items() if n_samples <= limit)
+
+
+def _sample_rounds(n_samples: int, trees: const.TreeSettings, seed: int) -> NDArray[np.bool_]:
+    """The rows of each boosting round, bool (n_rounds, n_samples)."""
+    rng, part = np.random.default_rng(seed), np.arange(n_samples) % trees.parts
+    parts = [rng.permutation(part) for _ in range(0, trees.rounds, trees.parts)]
+    return np.stack([parts[r // trees.parts] != r % trees.parts for r in range(trees.rounds)])
+
+
+def _sample_bags(n_samples: int, n_trees: int, seed: int) -> NDArray[np.uint8]:
+    """How often each row is drawn for each tree, about as often as the tree has rows, uint8 (n_trees, n_samples)."""
+    rng = np.random.default_rng([seed, n_trees])
+    rate = min(1.0, const.MAX_BAG_ROWS / n_samples)
+    return rng.poisson(rate, (n_trees, n_samples)).clip(max=255).astype(np.uint8)
