@@ -37,10 +37,11 @@ class Basis(NamedTuple):
         return np.isfinite(self.thresholds).sum(axis=1) + 1
 
 
-def fit_basis(X: NDArray[np.float32], most_bins: int) -> Basis:
+def fit_basis(X: NDArray[np.float32], most_bins: int, cuts: list[NDArray[np.float64]] | None = None) -> Basis:
     """Fit the basis to the values ``X`` (n_samples, n_features), NaN where missing.
 
-    Each distinct value has a bin of its own where there are at most ``most_bins``, otherwise bins hold equal shares.
+    Each distinct value has a bin of its own where there are at most ``most_bins``, otherwise bins hold equal shares,
+    and are divided at ``cuts`` of each feature, fewer than ``most_bins / 2``.
     """
     n = X.shape[1]
     basis = Basis(
@@ -66,8 +67,10 @@ def fit_basis(X: NDArray[np.float32], most_bins: int) -> Basis:
             basis.column_mean[i, k], basis.inverse_column_std[i, k] = column.mean(), _inverse(column.std())
         middles = values[:-1] + 0.5 * np.diff(values)
         if len(values) > most_bins:
-            cuts = np.quantile(x, np.arange(1, most_bins) / most_bins)
-            middles = np.unique(middles[np.searchsorted(middles, cuts).clip(max=len(middles) - 1)])
+            known = np.zeros(0) if cuts is None else cuts[i]
+            n_shares = most_bins - len(known)
+            ends = np.append(np.quantile(x, np.arange(1, n_shares) / n_shares), known)
+            middles = np.unique(middles[np.searchsorted(middles, ends).clip(max=len(middles) - 1)])
         basis.thresholds[i, : len(middles)] = middles
     return basis
 

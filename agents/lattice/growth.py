@@ -114,9 +114,10 @@ def _add_tree_paths(lattice: Lattice, order: list[int]) -> None:
     data = lattice.data
     acquisition = acquisition_of_features(lattice.rules)
     features = np.flatnonzero(np.isin(acquisition, order[: const.CART_MAX_FEATURES]))
+    n_leaves, n_paths = next(v for limit, v in const.CART_LEAVES_AND_PATHS.items() if len(data.y) <= limit)
     cart = DecisionTreeClassifier(
         criterion="entropy",
-        max_leaf_nodes=const.CART_MAX_LEAVES,
+        max_leaf_nodes=n_leaves,
         min_samples_leaf=const.CART_MIN_LEAF_ROWS,
         random_state=data.seed,
     )
@@ -131,7 +132,7 @@ def _add_tree_paths(lattice: Lattice, order: list[int]) -> None:
         path = path if j in path else (*path, j)
         paths[path] = None
         queue += [(int(tree.children_left[v]), path), (int(tree.children_right[v]), path)]
-    for path in list(paths)[: const.MAX_TREE_PATHS]:
+    for path in list(paths)[:n_paths]:
         lattice.add_sequence(path)
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
 
 from agents.lattice import constants as const
 from agents.lattice.basis import Basis, bins_of, columns_of, fit_basis, mean_columns_of_bins
@@ -61,7 +62,7 @@ class TrainingData:
 
     def __post_init__(self) -> None:
         n, n_features = self.X.shape
-        basis = self.given_basis or fit_basis(self.X, _most_bins(n, n_features))
+        basis = self.given_basis or fit_basis(self.X, _most_bins(n, n_features), _cuts(self))
         ingredients = self.given_ingredients or choose_ingredients(n, n_features, self.n_classes, self.n_folds)
         for name, value in (
             ("basis", basis),
@@ -195,6 +196,18 @@ def _most_bins(n_samples: int, n_features: int) -> int:
     if n_samples * n_features > const.MAX_FINE_VALUES:
         return const.COARSE_BINS
     return next(bins for limit, bins in const.MOST_BINS_BY_ROWS.items() if n_samples <= limit)
+
+
+def _cuts(data: TrainingData) -> list[NDArray[np.float64]] | None:
+    """The thresholds of a tree on the raw values, of each feature; None for few rows and for many values."""
+    if data.is_small or data.X.size > const.MAX_VALUES_OF_THRESHOLD_TREE:
+        return None
+    tree = DecisionTreeClassifier(
+        max_leaf_nodes=const.THRESHOLD_LEAVES, min_samples_leaf=const.CART_MIN_LEAF_ROWS, random_state=data.seed
+    )
+    tree = tree.fit(data.X, data.y, sample_weight=data.weight).tree_
+    most = const.COARSE_BINS // 2
+    return [np.unique(tree.threshold[tree.feature == i])[:most] for i in range(data.X.shape[1])]
 
 
 def _sample_rounds(n_samples: int, trees: const.TreeSettings, seed: int) -> NDArray[np.bool_]:
