@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
+from agents.lattice.constants import DEFAULT_UNKNOWN
 from agents.lattice.learn import TrainingResult, learn, prepare_data, refit
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
@@ -121,6 +122,7 @@ class LatticeClassifier(BaseAgentClassifier):
         target_features: float | None = None,
         kappa: float = 0.3,
         beta: float | None = None,
+        unknown: float = DEFAULT_UNKNOWN,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -131,6 +133,7 @@ class LatticeClassifier(BaseAgentClassifier):
         self.target_features = target_features
         self.kappa = kappa
         self.beta = beta
+        self.unknown = unknown
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -196,6 +199,9 @@ class LatticeClassifier(BaseAgentClassifier):
         beta = None if self.beta is None else check_number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
             raise ValueError(f"beta must be between 0 and 1, got {beta:g}")
+        unknown = check_number(self.unknown, "unknown", 0.0)
+        if unknown >= 1:
+            raise ValueError(f"unknown must be at least 0 and below 1, got {unknown:g}")
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
@@ -216,7 +222,7 @@ class LatticeClassifier(BaseAgentClassifier):
                         arrangement.rules(rules),
                         lambda lam: learn_at(arrangement.rules(self._rules(given, lam=lam))),
                     )
-                model._set_policy(refit(result.policy, run))
+                model._set_policy(refit([result.policy], run, unknown))
                 model.history_, model.lam_ = result.history, model.rules_.lam
                 usage = result.policy.usage()
                 model.expected_cost_, model.expected_n_features_ = usage["cost"], usage["features"]

@@ -194,3 +194,27 @@ MIN_TARGET = 1e-300  # a target of 0 counts as this for the first lam
 # products with columns stay finite.
 MAX_PLAN_NUMBER = 1e12
 MIN_TEMPERATURE = 0.1  # least temperature that a model file may hold
+
+# Answers that cannot be obtained, and values that are known in advance (backups.py, alternatives.py, starts.py)
+
+DEFAULT_UNKNOWN = 0.1  # probability that an acquisition of a masked row cannot be obtained; by hand
+# Share of the masked rows that also lack one acquisition of their own path, so that back-ups of all acquisitions on the
+# paths are learned whatever ``unknown`` is; by hand.
+PATH_MASK_SHARE = 0.75
+N_MASKED_ROWS = 1000  # least number of masked rows; training rows are repeated, each time with another mask. By hand
+MAX_MASK_COPIES = 8  # masked rows of each training row at most; by hand
+MAX_MASKED_ROWS = 20_000  # a sample of the training rows where there are more; by hand, for memory
+N_MASKED_PASSES = 2  # backward passes over the masked rows, the last with the arrivals of the one before; by hand
+MIN_BACKUP_ROWS = 10  # masked rows from which a back-up is learned on them only, not on all rows; by hand
+MIN_ADAPTIVE_BACKUP_ROWS = 40  # masked rows from which a back-up may depend on the row; by hand
+MAX_BACKUPS, MAX_FIRST_BACKUPS = 8, 64  # back-up moves of a subset, and of the empty one; by hand
+ALTERNATIVES_SHARE = 0.3  # of the limits on operations and subsets, on top of them, for subsets without one feature
+N_WITHOUT = 6  # acquisitions on most paths for which subsets without them are added; by hand
+N_FIRST_WITHOUT = 24  # single acquisitions that are added, so that a row with few obtainable ones still acquires
+FIRST_WITHOUT_SHARE = 0.4  # of the operations for alternatives, for single acquisitions; by hand
+WITHOUT_CANDIDATES = 2  # candidates of each step without an acquisition; by hand
+WITHOUT_PATIENCE = 2  # steps without a lower loss after which such a chain stops; by hand
+START_ERRORS = 1.0  # standard errors that are added to the value of a start other than the empty subset; by hand
+MAX_START_SIZE = 3  # acquisitions of the subsets that are added as starts; by hand
+# Subsets that are added for starts: a share of the others, but not fewer than the number; by hand, for model files.
+START_SUBSETS_SHARE, MIN_START_SUBSETS = 1.0, 16

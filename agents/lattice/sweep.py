@@ -41,6 +41,8 @@ class Choice(NamedTuple):
     value : float64 (n_samples,), loss from here to the end of the episode
     advantage : float64 (n_samples, n_children) or None
         Loss of going to each child less the cost of answering here: negative where going on is better.
+    predicted : float64 (n_samples, n_children) or None
+        Out-of-fold predictions of ``advantage``, also for children that a row cannot obtain.
     """
 
     mode: int
@@ -48,6 +50,7 @@ class Choice(NamedTuple):
     next_child: NDArray[np.int64]
     value: NDArray[np.float64]
     advantage: NDArray[np.float64] | None
+    predicted: NDArray[np.float64] | None = None
 
 
 class SweepPolicy:
@@ -105,18 +108,25 @@ class SweepPolicy:
         advantage = returns - answer_cost[:, None]
         features = state_features(self.lattice, node)
         regression_weight = self.lattice.data.weighted(arrived + REGRESSION_BASE_WEIGHT)
-        predicted = features.cross_predict(advantage, regression_weight, obtainable)
-        predicted = np.where(obtainable, predicted, np.inf)
+        of_all = features.cross_predict(advantage, regression_weight, obtainable)
+        predicted = np.where(obtainable, of_all, np.inf)
         best, lowest_loss = fixed, min(loss_of_stopping, loss_of_going_on)
         for m in sorted({len(children), 1}, reverse=True):
             next_child = predicted[:, :m].argmin(axis=1)
             next_child = np.where(predicted[np.arange(n), next_child] < 0, next_child, -1)
             value = np.where(next_child >= 0, returns[np.arange(n), next_child], answer_cost)
-            loss = weight @ value + self.kappa * _weighted_standard_error(value - fixed.value, weight)
+            loss = weight @ value + self.kappa * weighted_standard_error(value - fixed.value, weight)
             if loss < lowest_loss - TIE_TOLERANCE:
-                best = Choice(ADAPTIVE, children[:m], next_child, value, advantage[:, :m])
+                best = Choice(ADAPTIVE, children[:m], next_child, value, advantage[:, :m], of_all[:, :m])
                 lowest_loss = loss
         return best
+
+    def choose_at_new_subsets(self) -> None:
+        """Make the choices at subsets that were added after the sweep; no row arrives there."""
+        absent = np.zeros(len(self.lattice.data.y), bool)
+        for z in sorted(self.lattice.nodes.keys() - self.choices.keys(), key=lambda q: (-len(q), q)):
+            self.choices[z] = self._choose(self.lattice.nodes[z], absent)
+            self.arrivals[z] = absent
 
     def _simulate(self) -> dict[Subset, NDArray[np.bool_]]:
         """The rows that arrive at each subset when all follow the choices from the empty subset on."""
@@ -165,10 +175,9 @@ class SweepPolicy:
         )
         return self.lattice.data.weighted(np.maximum(saving, 0.0) * self.arrivals[z])
 
-    def reachable(self) -> list[Subset]:
-        """The subsets that the policy can reach from the empty one, smallest first."""
-        reached: set[Subset] = {()}
-        queue: list[Subset] = [()]
+    def reachable(self, start: Subset = ()) -> list[Subset]:
+        """The subsets that the policy can reach from ``start``, smallest first."""
+        reached, queue = {start}, [start]
         while queue:
             new = [q for _, q, _ in self.choices[queue.pop()].children if q not in reached]
             reached.update(new)
@@ -176,7 +185,7 @@ class SweepPolicy:
         return sorted(reached, key=lambda q: (len(q), q))
 
 
-def _weighted_standard_error(difference: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+def weighted_standard_error(difference: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
     """Standard error of the weighted sum of ``difference``."""
     total = weight.sum()
     mean = weight @ difference / total
