@@ -92,6 +92,7 @@ class BackupPolicy:
     Attributes
     ----------
     backups : dict subset -> Backup
+    arrivals : dict subset -> bool (n_masked,), masked rows
     """
 
     def __init__(self, policy: SweepPolicy, unknown: float) -> None:
@@ -105,6 +106,28 @@ class BackupPolicy:
             for z in sorted(self.lattice.nodes, key=lambda q: (-len(q), q)):
                 self._roll_out(z, None if arrivals is None else arrivals[z])
             arrivals = self._simulate()
+            self.arrivals = arrivals
+        self._drop_unused()
+
+    def _drop_unused(self) -> None:
+        """Drop back-up moves that no masked row makes, except at the empty subset, to hold fewer subsets."""
+        for z, (moves, theta) in list(self.backups.items()):
+            n_primary = len(self.policy.choices[z].children)
+            made = self._steps[z].place[self.arrivals[z]] - n_primary
+            taken = np.unique(made[made >= 0]).tolist()
+            if z and not taken:
+                del self.backups[z]
+            elif z:
+                n_adaptive = theta.shape[1] if theta.size else 0
+                columns = theta[:, [k for k in taken if k < n_adaptive]] if theta.size else theta
+                self.backups[z] = Backup([moves[k] for k in taken], columns)
+
+    def likely_children(self, z: Subset) -> list[int]:
+        """The places of the children of a subset to which masked rows go, or some of all rows if none arrives there."""
+        choice, arrived = self.policy.choices[z], self.arrivals[z]
+        places = self._steps[z].place[arrived] if arrived.any() else choice.next_child
+        shares = [np.mean(places == k) for k in range(len(choice.children))]
+        return [k for k, share in enumerate(shares) if share > (0 if arrived.any() else const.MIN_CHILD_SHARE)]
 
     def _roll_out(self, z: Subset, arrived: NDArray[np.bool_] | None) -> None:
         """Choose the back-up moves at a subset, and set the values of the masked rows there."""

@@ -218,3 +218,6 @@ START_ERRORS = 1.0  # standard errors that are added to the value of a start oth
 MAX_START_SIZE = 3  # acquisitions of the subsets that are added as starts; by hand
 # Subsets that are added for starts: a share of the others, but not fewer than the number; by hand, for model files.
 START_SUBSETS_SHARE, MIN_START_SUBSETS = 1.0, 16
+# Share of the rows that make a move from which it is held, at a subset where no masked row arrives and which the policy
+# cannot reach; by hand, for model files.
+MIN_CHILD_SHARE = 0.02

@@ -17,17 +17,19 @@ from agents.lattice.sweep import SweepPolicy
 
 
 class HeldSubset(NamedTuple):
-    """A subset with the policy that decides there and its back-up moves.
+    """A subset with the policy that decides there and its moves.
 
     Attributes
     ----------
     policy : SweepPolicy
     subset : tuple of int, without the base of the policy's lattice
+    children : list of int, places in ``Choice.children`` of the moves that are held
     backup : Backup
     """
 
     policy: SweepPolicy
     subset: Subset
+    children: list[int]
     backup: Backup
 
 
@@ -41,41 +43,60 @@ def held_subsets(policies: list[SweepPolicy], unknown: float) -> dict[Subset, He
     """
     held: dict[Subset, HeldSubset] = {}
     for policy in policies:
-        backups: dict[Subset, Backup] = {}
         if unknown > 0:
             add_alternatives(policy)
-            backups = BackupPolicy(policy, unknown).backups
-        reachable = _closure(policy, backups, [()])
+        moves = _HeldMoves(policy, BackupPolicy(policy, unknown) if unknown > 0 else None)
+        starts: list[Subset] = [()]
         if unknown > 0:
-            reachable = _closure(policy, backups, [(), *useful_starts(policy, reachable)])
-        for z in reachable:
-            backup = backups.get(z, Backup([], np.zeros(0)))
-            held.setdefault(extended(z, policy.lattice.base), HeldSubset(policy, z, backup))
+            starts += useful_starts(policy, moves.closure)
+        for z in moves.closure(starts):
+            entry = HeldSubset(policy, z, moves.children(z), moves.backup(z))
+            held.setdefault(extended(z, policy.lattice.base), entry)
     return dict(sorted(held.items(), key=lambda entry: (len(entry[0]), entry[0])))
 
 
-def _closure(policy: SweepPolicy, backups: dict[Subset, Backup], starts: list[Subset]) -> list[Subset]:
-    """The subsets that can be reached from ``starts`` by moves and back-up moves, smallest first."""
-    reached, queue = set(starts), list(starts)
-    while queue:
-        z = queue.pop()
-        following = [q for _, q, _ in policy.choices[z].children]
-        following += [q for _, q in backups[z].moves] if z in backups else []
-        new = [q for q in dict.fromkeys(following) if q not in reached]
-        reached.update(new)
-        queue += new
-    return sorted(reached, key=lambda q: (len(q), q))
+class _HeldMoves:
+    """The moves and back-up moves that are held at each subset.
+
+    At subsets that the policy can reach, these are all of its moves; at others, only those that rows make.
+    """
+
+    def __init__(self, policy: SweepPolicy, backups: BackupPolicy | None) -> None:
+        self.policy, self.backups = policy, backups
+        self.reachable = set(policy.reachable())
+
+    def children(self, z: Subset) -> list[int]:
+        every = list(range(len(self.policy.choices[z].children)))
+        if self.backups is None or len(every) < 2 or z in self.reachable:
+            return every
+        return self.backups.likely_children(z)
+
+    def backup(self, z: Subset) -> Backup:
+        backups = {} if self.backups is None else self.backups.backups
+        return backups.get(z, Backup([], np.zeros(0)))
+
+    def closure(self, starts: list[Subset]) -> list[Subset]:
+        """The subsets that can be reached from ``starts``, smallest first."""
+        reached, queue = set(starts), list(starts)
+        while queue:
+            z = queue.pop()
+            following = [self.policy.choices[z].children[k][1] for k in self.children(z)]
+            following += [q for _, q in self.backup(z).moves]
+            new = [q for q in dict.fromkeys(following) if q not in reached]
+            reached.update(new)
+            queue += new
+        return sorted(reached, key=lambda q: (len(q), q))
 
 
 def continuation_of(held: dict[Subset, HeldSubset]) -> Continuation:
     """The flat arrays of the back-up moves and starts of the subsets."""
     place = {z: v for v, z in enumerate(held)}
     parts = []
-    for policy, z, backup in held.values():
+    for policy, z, _, backup in held.values():
         base, start = policy.lattice.base, evaluate_start(policy, z)
         moves = [(j, place[extended(q, base)]) for j, q in backup.moves]
         parts.append(SubsetContinuation(moves, backup.theta, start.value, start.savings))
-    bases = sorted({policy.lattice.base for policy, _, _ in held.values()}, key=len)
+    bases = sorted({policy.lattice.base for policy, _, _, _ in held.values()}, key=len)
     return make_continuation(parts, _usefulness(held[bases[-1]].policy), list(bases[-1]), place[bases[-1]])
 
 

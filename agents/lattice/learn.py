@@ -115,19 +115,20 @@ def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) ->
     place = {z: v for v, z in enumerate(held)}
     unblended = CrossFit(np.empty(0), 0.5, 1.0)  # for subsets that are passed through: any blend fits
     tasks = []
-    for policy, z, _ in held.values():
+    for policy, z, _, _ in held.values():
         tasks.append((data, policy.lattice.features(z), policy.lattice.nodes[z].cross_fit or unblended))
     classifiers = run(fit_classifier, tasks)
     decisions = []
-    for policy, z, _ in held.values():
+    for policy, z, places, _ in held.values():
         choice, lattice = policy.choices[z], policy.lattice
+        children, mode = [choice.children[k] for k in places], choice.mode if places else STOP
         theta: NDArray = np.zeros(0)
-        if choice.mode == ADAPTIVE:
-            obtainable = lattice.obtainable[:, [j for j, _, _ in choice.children]]
+        if mode == ADAPTIVE:
+            obtainable = lattice.obtainable[:, [j for j, _, _ in children]]
             weight = data.weighted(policy.arrivals[z] + REGRESSION_BASE_WEIGHT)
-            theta = state_features(lattice, lattice.nodes[z]).fit(choice.advantage, weight, obtainable)  # type: ignore[arg-type]
-        mode = choice.mode if choice.children else STOP
-        moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in choice.children]
+            features = state_features(lattice, lattice.nodes[z])
+            theta = features.fit(choice.advantage[:, places], weight, obtainable)  # type: ignore[index]
+        moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in children]
         decisions.append(SubsetRules(mode, moves, theta))
     taken = np.zeros((len(held), rules.n_acquisitions), bool)
     for z, v in place.items():

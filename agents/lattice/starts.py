@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -53,13 +54,18 @@ def evaluate_start(policy: SweepPolicy, z: Subset) -> Start:
     return Start(data.mean(value) + const.START_ERRORS * error, savings)
 
 
-def useful_starts(policy: SweepPolicy, reachable: list[Subset]) -> list[Subset]:
+def useful_starts(policy: SweepPolicy, closure: Callable[[list[Subset]], list[Subset]]) -> list[Subset]:
     """Small subsets beyond the reachable ones from which a row that knows them in advance has a lower loss.
 
     That is lower than from the empty subset with these values at no cost. The best ones are taken until the subsets
     that the policy needs from there on are as many as the limit allows.
+
+    Parameters
+    ----------
+    policy : SweepPolicy
+    closure : callable, list of starts -> list of the subsets that can be reached from them
     """
-    held, root = set(reachable), evaluate_start(policy, ())
+    held, root = set(closure([()])), evaluate_start(policy, ())
     saving = dict(root.savings)
     gains = []
     for z, node in policy.lattice.nodes.items():
@@ -70,7 +76,7 @@ def useful_starts(policy: SweepPolicy, reachable: list[Subset]) -> list[Subset]:
     limit = len(held) + max(const.MIN_START_SUBSETS, int(const.START_SUBSETS_SHARE * len(held)))
     starts = []
     for _, _, z in sorted(gains):
-        needed = set(policy.reachable(z)) - held
+        needed = set(closure([z])) - held
         if len(held) + len(needed) <= limit:
             held |= needed
             starts.append(z)

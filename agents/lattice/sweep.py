@@ -175,9 +175,10 @@ class SweepPolicy:
         )
         return self.lattice.data.weighted(np.maximum(saving, 0.0) * self.arrivals[z])
 
-    def reachable(self, start: Subset = ()) -> list[Subset]:
-        """The subsets that the policy can reach from ``start``, smallest first."""
-        reached, queue = {start}, [start]
+    def reachable(self) -> list[Subset]:
+        """The subsets that the policy can reach from the empty one, smallest first."""
+        reached: set[Subset] = {()}
+        queue: list[Subset] = [()]
         while queue:
             new = [q for _, q, _ in self.choices[queue.pop()].children if q not in reached]
             reached.update(new)
