@@ -31,10 +31,23 @@ from fsgym.rules import Rules
 
 
 class TrainingResult(NamedTuple):
-    """The policy of the last sweep, all of it cross-fitted, and the figures of each sweep."""
+    """The policy of the last sweep, all of it cross-fitted, and the figures of each sweep.
+
+    Attributes
+    ----------
+    policy : SweepPolicy
+    history : list of dict, one per sweep
+    without_base : SweepPolicy, or None where ``policy`` has no base
+        For rows that cannot obtain all of the base.
+    """
 
     policy: SweepPolicy
     history: list[dict[str, float]]
+    without_base: SweepPolicy | None = None
+
+    @property
+    def policies(self) -> list[SweepPolicy]:
+        return [self.policy] if self.without_base is None else [self.policy, self.without_base]
 
 
 def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.float64] | None = None) -> TrainingData:
