@@ -240,17 +240,22 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
             features, y, classes=self.classes_, columns=self.columns_, row_groups=row_groups, name=name, **grouped
         )
 
-    def trajectories(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> Trajectories:
+    def trajectories(
+        self, X: ArrayLike, *, missing_columns: MissingColumns = "error", continue_after_stop: bool = False
+    ) -> Trajectories:
         """The acquisitions for each row of ``X`` in their order, and the answers as indices into ``classes_``.
 
-        Acquisitions are indices into ``rules_.names``; ``to_frame()`` of the result shows names and values.
+        Acquisitions are indices into ``rules_.names``; ``to_frame()`` of the result shows names and values. With
+        ``continue_after_stop`` each row acquires until no acquisition is legal, and answers then.
         """
         features = self._features(X, missing_columns)
-        return replace(self._act(features), table=EpisodeTable(features, self.rules_, self.columns_, self.classes_))
+        done = self._act(features, continue_after_stop)
+        return replace(done, table=EpisodeTable(features, self.rules_, self.columns_, self.classes_))
 
-    def _act(self, features: NDArray[np.float32]) -> Trajectories:
+    def _act(self, features: NDArray[np.float32], continue_after_stop: bool = False) -> Trajectories:
         """Classify rows of features in the order of the user."""
-        return self.arrangement_.trajectories(self.policy_.trajectories(self.arrangement_.rows(features)))
+        rows = self.arrangement_.rows(features)
+        return self.arrangement_.trajectories(self.policy_.trajectories(rows, continue_after_stop=continue_after_stop))
 
     def predict(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray:
         """The predicted class of each row of ``X``, (n_samples,).

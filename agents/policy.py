@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +17,9 @@ from fsgym.evaluation import play
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 from fsgym.trajectories import Trajectories
+
+# (acquired, values, legal) -> actions, as ``Policy.actions``
+ChooseActions = Callable[[NDArray[np.bool_], NDArray[np.float32], NDArray[np.bool_]], NDArray[np.int64]]
 
 
 class Policy(ABC):
@@ -37,15 +42,33 @@ class Policy(ABC):
 
     @abstractmethod
     def actions(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
     ) -> NDArray[np.int64]:
         """The action in each of n states, int64 (n,).
+
+        Any state is valid. Acquired values that the policy did not acquire itself were known in advance, at no cost. An
+        acquisition that is neither acquired nor legal cannot be obtained: its value is missing, was acquired without a
+        result, is not offered or is not affordable. The policy then takes its next best action. It does not answer
+        because a value is known or cannot be obtained, if it prefers another acquisition to the answer. A group of
+        which only some values are known can still be acquired, at its full price.
 
         Parameters
         ----------
         acquired : bool (n, n_features), the mask z
         values : float32 (n, n_features), read only where ``acquired`` is True; NaN is unavailable
         legal : bool (n, n_actions)
+        continue_after_stop : bool, default False
+            Whether to continue where the policy would answer: the action is the acquisition that the policy prefers,
+            and an answer only where no acquisition is legal.
+
+        See Also
+        --------
+        agents.replay.replay : an implementation for any deterministic policy.
         """
 
     def state_probabilities(
@@ -67,20 +90,32 @@ class Policy(ABC):
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
         """The policy from what ``to_arrays`` returned; one of ``agents.model_file.DAMAGE_ERRORS`` if it is invalid."""
 
-    def trajectories(self, X: ArrayLike, rules: Rules | None = None) -> Trajectories:
+    def trajectories(
+        self, X: ArrayLike, rules: Rules | None = None, *, continue_after_stop: bool = False
+    ) -> Trajectories:
         """Classify the rows of ``X`` (n_samples, n_features); each feature is read only after it is acquired.
 
         ``rules`` replaces the rules it was trained with, for instance to use another budget; groups and classes must
-        be the same. Raises ValueError if ``X`` has another shape, or missing values that the rules do not allow.
+        be the same. With ``continue_after_stop`` each row acquires until no acquisition is legal, see ``actions``.
+        Raises ValueError if ``X`` has another shape, or missing values that the rules do not allow.
         """
         rules = rules or self.rules
-        return self._trajectories(check_rows(rules, X, trained_with=self.rules), rules)
+        rows = check_rows(rules, X, trained_with=self.rules)
+        if not continue_after_stop:
+            return self._trajectories(rows, rules)
+        done = self._play(rows, rules, partial(self.actions, continue_after_stop=True))
+        return replace(done, probabilities=self.state_probabilities(done.acquired, rows))
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        """As ``trajectories``, for checked rows; a subclass may override it with a faster implementation."""
+        """As ``trajectories`` to the first answer, for checked rows; a subclass may override it to be faster."""
+        return self._play(X, rules, self.actions)
+
+    @staticmethod
+    def _play(X: NDArray[np.float32], rules: Rules, choose: ChooseActions) -> Trajectories:
+        """The trajectories of checked rows with the actions that ``choose(acquired, values, legal)`` returns."""
         n = rules.n_features
         unlabelled = Dataset(X, np.zeros(len(X), np.int64), classes=np.arange(rules.n_classes))
-        return play(lambda obs, legal: self.actions(obs[:, :n] > 0.5, obs[:, n:], legal), unlabelled, rules)
+        return play(lambda obs, legal: choose(obs[:, :n] > 0.5, obs[:, n:], legal), unlabelled, rules)
 
 
 def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from agents.deep.algorithms import NetworkPart, find_algorithm
 from agents.policy import Policy
+from agents.replay import replay
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
 from fsgym.threads import one_blas_thread
+from fsgym.trajectories import Trajectories
 
 MAX_ABS_Z_SCORE = 10.0  # z-scores are clipped at it, in training and inference; by hand
 
@@ -79,9 +81,23 @@ class NetworkPolicy(Policy):
             return self._linear(names[-1], signal)
 
     def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+    ) -> NDArray[np.int64]:
+        """The action in each state, int64 (n,), by ``replay`` of the policy; parameters as for ``Policy.actions``."""
+        return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
+
+    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        return self._play(X, rules, self.greedy_actions)  # each state is one that the policy has reached
+
+    def greedy_actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """The legal action with the largest output, int64 (n,); ties go to the lowest action."""
+        """The legal action with the largest output in each state, int64 (n,); ties go to the lowest action."""
         return np.where(legal, np.nan_to_num(self.scores(acquired, values)), -np.inf).argmax(axis=1)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from agents.policy import Policy
 from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal, padded
+from agents.replay import replay
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.scaling import Scaling
@@ -77,9 +78,20 @@ class LinearPolicy(Policy):
         return scores.astype(np.float32, copy=False)
 
     def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+    ) -> NDArray[np.int64]:
+        """The action in each state, int64 (n,), by ``replay`` of the policy; parameters as for ``Policy.actions``."""
+        return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
+
+    def greedy_actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
-        """The legal action with the largest score, int64 (n,)."""
+        """The legal action with the largest score in each state, int64 (n,); ties go to the lowest action."""
         return np.where(legal, self.scores(acquired, values), -np.inf).argmax(axis=1)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:

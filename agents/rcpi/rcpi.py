@@ -271,9 +271,10 @@ class RCPI:
         actions = policy.actions(acquired, observations[:, n:], legal)
         return (actions[0] if single else actions), None
 
-    def trajectories(self, X: Any, rules: Rules | None = None) -> Trajectories:
+    def trajectories(self, X: Any, rules: Rules | None = None, *, continue_after_stop: bool = False) -> Trajectories:
         """Classify the rows of ``X``, acquiring feature by feature; see ``Policy.trajectories``."""
-        return self._fitted_policy().trajectories(X, rules or self.rules)
+        policy = self._fitted_policy()
+        return policy.trajectories(X, rules or self.rules, continue_after_stop=continue_after_stop)
 
     def save(self, path: str | os.PathLike) -> None:
         """Save the trained policy to a model file (safetensors with a JSON header)."""

@@ -25,8 +25,9 @@ class MajorityPolicy(Policy):
         if not 0 <= self.answer < self.rules.n_classes:
             raise ValueError(f"the answer must be one of {self.rules.n_classes} classes, got {self.answer!r}")
 
-    def actions(self, acquired, values, legal):
-        return np.full(len(legal), self.rules.n_acquisitions + self.answer)
+    def actions(self, acquired, values, legal, *, continue_after_stop=False):
+        answer, acquisitions = self.rules.n_acquisitions + self.answer, legal[:, : self.rules.n_acquisitions]
+        return np.where(continue_after_stop & acquisitions.any(axis=1), acquisitions.argmax(axis=1), answer)
 
     def to_arrays(self):
         return {}, {"answer": self.answer}
