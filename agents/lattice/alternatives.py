@@ -57,10 +57,10 @@ def most_used_acquisitions(policy: SweepPolicy) -> list[tuple[int, Subset]]:
     best: dict[int, tuple[float, Subset]] = {}
     for z, choice in policy.choices.items():
         for k, (j, _, _) in enumerate(choice.children):
-            made = float(policy.lattice.data.weighted(policy.arrivals[z] & (choice.next_child == k)).sum())
-            if made > 0:
-                share[j] = share.get(j, 0.0) + made
-                best[j] = max(best.get(j, (0.0, z)), (made, z), key=lambda v: (v[0], -len(v[1])))
+            going = float(policy.lattice.data.weighted(policy.arrivals[z] & (choice.next_child == k)).sum())
+            if going > 0:
+                share[j] = share.get(j, 0.0) + going
+                best[j] = max(best.get(j, (0.0, z)), (going, z), key=lambda v: (v[0], -len(v[1])))
     return [(j, best[j][1]) for j in sorted(share, key=lambda j: (-share[j], j))]
 
 

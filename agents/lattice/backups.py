@@ -67,11 +67,11 @@ def mask_rows(policy: SweepPolicy, unknown: float) -> MaskedRows:
 
 def _on_path(policy: SweepPolicy) -> NDArray[np.bool_]:
     """The acquisitions that each training row makes, bool (n_samples, J)."""
-    made = np.zeros(policy.lattice.obtainable.shape, bool)
+    on_path = np.zeros(policy.lattice.obtainable.shape, bool)
     for z, choice in policy.choices.items():
         for k, (j, _, _) in enumerate(choice.children):
-            made[:, j] |= policy.arrivals[z] & (choice.next_child == k)
-    return made
+            on_path[:, j] |= policy.arrivals[z] & (choice.next_child == k)
+    return on_path
 
 
 class _Step(NamedTuple):
@@ -113,8 +113,8 @@ class BackupPolicy:
         """Drop back-up moves that no masked row makes, except at the empty subset, to hold fewer subsets."""
         for z, (moves, theta) in list(self.backups.items()):
             n_primary = len(self.policy.choices[z].children)
-            made = self._steps[z].place[self.arrivals[z]] - n_primary
-            taken = np.unique(made[made >= 0]).tolist()
+            places = self._steps[z].place[self.arrivals[z]] - n_primary
+            taken = np.unique(places[places >= 0]).tolist()
             if z and not taken:
                 del self.backups[z]
             elif z:

@@ -17,7 +17,7 @@ from fsgym.columns import Columns
 from fsgym.rules import Rules
 
 
-def known_acquisitions(known: Any, columns: Columns, rules: Rules) -> Subset:
+def acquisitions_of_columns(known: Any, columns: Columns, rules: Rules) -> Subset:
     """The acquisitions of the columns that are always known, ascending.
 
     Parameters

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
-from agents.lattice.base_subset import known_acquisitions, learn_after_base, with_known
+from agents.lattice.base_subset import acquisitions_of_columns, learn_after_base, with_known
 from agents.lattice.constants import DEFAULT_UNKNOWN
 from agents.lattice.learn import TrainingResult, learn, prepare_data, refit
 from agents.lattice.moves import Subset
@@ -192,7 +192,7 @@ class LatticeClassifier(BaseAgentClassifier):
         return models
 
     def _known(self, dataset: Dataset, rules: Rules) -> Subset:
-        return known_acquisitions(self.known, dataset.columns, rules)
+        return acquisitions_of_columns(self.known, dataset.columns, rules)
 
     def _rules(self, dataset: Dataset, **changes: Any) -> Rules:
         """The rules that the parameters define for the data; known columns cost nothing."""

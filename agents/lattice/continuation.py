@@ -23,6 +23,8 @@ class Continuation(NamedTuple):
         Coefficients of the advantages of the first back-up moves of each subset, n_columns x n_moves.
     start_value : float64 (n_subsets,)
         Mean loss of the training rows that start at each subset, with its values known in advance.
+    answer_cost : float64 (n_subsets,)
+        Mean cost of answering at each subset.
     saving, saving_acquisition, saving_first
         How much lower that mean is if one more acquisition is known in advance.
     order : int64 (J,)
@@ -38,6 +40,7 @@ class Continuation(NamedTuple):
     backup_theta: NDArray[np.float64]
     backup_theta_first: NDArray[np.int64]
     start_value: NDArray[np.float64]
+    answer_cost: NDArray[np.float64]
     saving: NDArray[np.float64]
     saving_acquisition: NDArray[np.int64]
     saving_first: NDArray[np.int64]
@@ -46,7 +49,7 @@ class Continuation(NamedTuple):
     base_place: NDArray[np.int64]
 
 
-REAL_ARRAYS = {"backup_theta", "start_value", "saving"}
+REAL_ARRAYS = {"backup_theta", "start_value", "answer_cost", "saving"}
 
 
 class SubsetContinuation(NamedTuple):
@@ -56,13 +59,14 @@ class SubsetContinuation(NamedTuple):
     ----------
     backups : list of (acquisition, place of the subset that it leads to)
     theta : float64, coefficients of the first of them
-    start_value : float
+    start_value, answer_cost : float
     savings : list of (acquisition, saving)
     """
 
     backups: list[tuple[int, int]]
     theta: NDArray[np.float64]
     start_value: float
+    answer_cost: float
     savings: list[tuple[int, float]]
 
 
@@ -83,6 +87,7 @@ def make_continuation(
         np.concatenate([np.asarray(part.theta, np.float64).ravel() for part in parts]),
         first([part.theta.size for part in parts]),
         np.array([part.start_value for part in parts], np.float64),
+        np.array([part.answer_cost for part in parts], np.float64),
         np.array([v for _, v in savings], np.float64),
         np.array([j for j, _ in savings], np.int64),
         first([len(part.savings) for part in parts]),
@@ -103,13 +108,13 @@ def check_continuation(taken: NDArray, cells: NDArray[np.int64], c: Continuation
     rules : Rules
     """
     n_subsets, J = taken.shape
-    shapes = {"order": (J,), "base_place": (1,), "start_value": (n_subsets,)}
+    shapes = {"order": (J,), "base_place": (1,), "start_value": (n_subsets,), "answer_cost": (n_subsets,)}
     for name, array in c._asdict().items():
         dtype = np.dtype(np.float64 if name in REAL_ARRAYS else np.int64)
         shape = shapes.get(name, (n_subsets + 1,) if name.endswith("_first") else (array.size,))
         if array.dtype != dtype or array.shape != shape or not np.isfinite(array).all():
             raise ValueError(f"{name} must be finite {dtype} of shape {shape}, got {array.dtype} {array.shape}")
-        _require(dtype != np.float64 or (np.abs(array) <= MAX_PLAN_NUMBER).all(), name)
+        _require_valid(dtype != np.float64 or (np.abs(array) <= MAX_PLAN_NUMBER).all(), name)
     for name, array in (
         ("backup", c.backup_child),
         ("backup", c.backup_acquisition),
@@ -118,23 +123,23 @@ def check_continuation(taken: NDArray, cells: NDArray[np.int64], c: Continuation
         ("saving", c.saving_acquisition),
     ):
         first = getattr(c, f"{name}_first")
-        _require(first[0] == 0 and (np.diff(first) >= 0).all() and first[-1] == len(array), name)
+        _require_valid(first[0] == 0 and (np.diff(first) >= 0).all() and first[-1] == len(array), name)
     moves, parent = np.arange(len(c.backup_child)), np.repeat(np.arange(n_subsets), np.diff(c.backup_first))
-    _require(((c.backup_child >= 0) & (c.backup_child < n_subsets)).all(), "backups")
-    _require(((c.backup_acquisition >= 0) & (c.backup_acquisition < J)).all(), "backups")
+    _require_valid(((c.backup_child >= 0) & (c.backup_child < n_subsets)).all(), "backups")
+    _require_valid(((c.backup_acquisition >= 0) & (c.backup_acquisition < J)).all(), "backups")
     extended = taken[parent]
-    _require(not extended[moves, c.backup_acquisition].any(), "backups")
+    _require_valid(not extended[moves, c.backup_acquisition].any(), "backups")
     extended[moves, c.backup_acquisition] = True
-    _require((extended == taken[c.backup_child]).all(), "backups")
+    _require_valid((extended == taken[c.backup_child]).all(), "backups")
     columns = _columns_of_subsets(taken, cells, rules)
     n_adaptive = np.diff(c.backup_theta_first) // columns
-    _require((n_adaptive * columns == np.diff(c.backup_theta_first)).all(), "backup_theta")
-    _require((n_adaptive <= np.minimum(np.diff(c.backup_first), MAX_CHILDREN)).all(), "backup_theta")
-    _require(((c.saving_acquisition >= 0) & (c.saving_acquisition < J)).all(), "savings")
-    _require((np.sort(c.order) == np.arange(J)).all(), "order")
-    _require(((c.base >= 0) & (c.base < J)).all() and len(np.unique(c.base)) == len(c.base), "base")
-    _require(0 <= c.base_place[0] < n_subsets, "base")
-    _require(np.array_equal(np.flatnonzero(taken[c.base_place[0]]), np.sort(c.base)), "base")
+    _require_valid((n_adaptive * columns == np.diff(c.backup_theta_first)).all(), "backup_theta")
+    _require_valid((n_adaptive <= np.minimum(np.diff(c.backup_first), MAX_CHILDREN)).all(), "backup_theta")
+    _require_valid(((c.saving_acquisition >= 0) & (c.saving_acquisition < J)).all(), "savings")
+    _require_valid((np.sort(c.order) == np.arange(J)).all(), "order")
+    _require_valid(((c.base >= 0) & (c.base < J)).all() and len(np.unique(c.base)) == len(c.base), "base")
+    _require_valid(0 <= c.base_place[0] < n_subsets, "base")
+    _require_valid(np.array_equal(np.flatnonzero(taken[c.base_place[0]]), np.sort(c.base)), "base")
 
 
 def _columns_of_subsets(taken: NDArray, cells: NDArray[np.int64], rules: Rules) -> NDArray[np.int64]:
@@ -144,6 +149,6 @@ def _columns_of_subsets(taken: NDArray, cells: NDArray[np.int64], rules: Rules) 
     return np.array([1 + n_beliefs + n_value_features(m) for m in sizes.tolist()]) + cells
 
 
-def _require(consistent: Any, what: str) -> None:
+def _require_valid(consistent: Any, what: str) -> None:
     if not consistent:
         raise ValueError(f"the {what} of the policy do not fit together")

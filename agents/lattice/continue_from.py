@@ -62,15 +62,22 @@ def act_in_states(
 def _act_in_states(p, c, b, t, s, error_costs, continue_after_stop, actions):
     n_acquisitions = s.known.shape[1]
     for row in range(len(s.X)):
-        j, v = _next_acquisition(p, c, b, t, s, row, error_costs)
+        j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
         if j < 0 and continue_after_stop:
             j = _acquisition_beyond(p, c, b, s, row, v, error_costs)
+        if j < 0 and not its_own:
+            v = _best_contained(p, c, s, row, v, c.answer_cost, False)
+            encode_values_of(p, b, s.X, row, v)
+            predict_proba_at(p, b, v)
         actions[row] = j if j >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
 def _next_acquisition(p, c, b, t, s, row, error_costs):
-    """The next acquisition and the place of the subset at which it is made; -1 to answer there."""
+    """The next acquisition, the place of the subset at which it is made, and whether the policy itself can get there.
+
+    The acquisition is -1 to answer there.
+    """
     n_known, n_base, root = 0, 0, 0
     for j in range(s.known.shape[1]):
         n_known += s.known[row, j]
@@ -82,20 +89,20 @@ def _next_acquisition(p, c, b, t, s, row, error_costs):
         if whole:
             for k in range(len(c.base)):
                 if not s.known[row, c.base[k]]:
-                    return c.base[k], 0
+                    return c.base[k], 0, True
             root = c.base_place[0]
         else:
             n_base = 0
     encode_values_of(p, b, s.X, row, root)
     j, v, n_free = _replay(p, c, b, t, s, row, root, error_costs)
     if n_base + n_free == n_known:  # a state of the policy itself
-        return j, v
-    start = _best_start(p, c, s, row, root)
+        return j, v, True
+    start = _best_contained(p, c, s, row, root, c.start_value, True)
     if start == root:
-        return j, v
+        return j, v, False
     encode_values_of(p, b, s.X, row, start)
     j, v, _ = _replay(p, c, b, t, s, row, start, error_costs)
-    return j, v
+    return j, v, False
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -117,29 +124,29 @@ def _replay(p, c, b, t, s, row, v, error_costs):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _best_start(p, c, s, row, root):
-    """The subset of known acquisitions from which the expected loss is lowest."""
-    best, lowest = root, _expected_loss(c, s, row, root)
-    for v in range(len(c.start_value)):
+def _best_contained(p, c, s, row, best, loss, with_savings):
+    """The subset of known acquisitions of lowest ``loss``, less what others save; ``best`` among equal ones."""
+    lowest = loss[best] - with_savings * _saved(c, s, row, best)
+    for v in range(len(loss)):
         contained = True
         for f in range(p.feature_first[v], p.feature_first[v + 1]):
             if not s.revealed[row, p.feature[f]]:
                 contained = False
                 break
         if contained:
-            loss = _expected_loss(c, s, row, v)
-            if loss < lowest - TIE_TOLERANCE:
-                best, lowest = v, loss
+            lower = loss[v] - with_savings * _saved(c, s, row, v)
+            if lower < lowest - TIE_TOLERANCE:
+                best, lowest = v, lower
     return best
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def _expected_loss(c, s, row, v):
-    loss = c.start_value[v]
+def _saved(c, s, row, v):
+    saved = 0.0
     for k in range(c.saving_first[v], c.saving_first[v + 1]):
         if s.known[row, c.saving_acquisition[k]]:
-            loss -= c.saving[k]
-    return loss
+            saved += c.saving[k]
+    return saved
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -14,6 +14,7 @@ from agents.lattice.continue_from import KnownStates, act_in_states
 from agents.lattice.inference import Plan, follow_plan, probabilities_at_places
 from agents.lattice.plan import check_plan
 from agents.policy import Policy
+from agents.replay import known_acquisitions
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
@@ -58,11 +59,12 @@ class LatticePolicy(Policy):
 
         A state that the policy itself can reach is one of its subsets. In any other state something was known in
         advance: the policy starts from the subset of known acquisitions at which the expected loss is lowest, and
-        moves on at no cost as long as it knows the next acquisition.
+        moves on at no cost as long as it knows the next acquisition. It answers from the known subset at which answers
+        cost least.
         """
         n_acquisitions = self.rules.n_acquisitions
         allowed = np.array(legal, dtype=np.int8)
-        known = self.rules.acquisitions_of(acquired) & (allowed[:, :n_acquisitions] == 0)
+        known = known_acquisitions(acquired, allowed != 0, self.rules)
         revealed = np.zeros(acquired.shape, bool)
         for j, group in enumerate(self.rules.groups):
             revealed[:, list(group)] = known[:, j : j + 1]
@@ -74,20 +76,22 @@ class LatticePolicy(Policy):
     def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``.
 
-        They are those of the classifier of the largest known subset of the acquired features, other acquired
-        values have no effect.
+        They are those of the classifier of the acquired features, if the policy holds that subset, else of the known
+        subset at which answers cost least; other acquired values have no effect.
         """
         X = np.ascontiguousarray(np.where(acquired, values, np.nan), dtype=np.float32)
-        return probabilities_at_places(self.plan, self._places_of(acquired)[0], X, self.rules.n_classes)
+        return probabilities_at_places(self.plan, self._places_of(acquired), X, self.rules.n_classes)
 
-    def _places_of(self, acquired: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The place of the largest known subset in each state, int64 (n,), and whether it is all that was acquired."""
+    def _places_of(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The place of the subset from which each state is answered, int64 (n,)."""
         masks, inverse = np.unique(self.rules.acquisitions_of(acquired), axis=0, return_inverse=True)
         sizes = self.taken.sum(axis=1)
         places = np.empty(len(masks), np.int64)
         for i, acquisitions in enumerate(masks):
             contained = ~(self.taken & ~acquisitions).any(axis=1)
-            places[i] = np.where(contained, sizes, -1).argmax()
+            cost = np.where(contained, self.continuation.answer_cost, np.inf)
+            cost[contained & (sizes == acquisitions.sum())] = -np.inf
+            places[i] = cost.argmin()
         return places[inverse.ravel()]
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
