@@ -7,13 +7,14 @@ from numpy.typing import NDArray
 
 from agents.lattice import constants as const
 from agents.lattice import screening
+from agents.lattice.backups import BackupPolicy
 from agents.lattice.growth import rank_next, selection_loss
 from agents.lattice.moves import Subset, extended
 from agents.lattice.nodes import Lattice
 from agents.lattice.sweep import SweepPolicy
 
 
-def add_alternatives(policy: SweepPolicy) -> None:
+def add_alternatives(policy: SweepPolicy, unknown: float) -> None:
     """Add subsets without the acquisitions that most rows make, within a share of the limits of their own.
 
     The choices at the new subsets are made as in a sweep; those at the others stay as they are.
@@ -29,9 +30,27 @@ def add_alternatives(policy: SweepPolicy) -> None:
     most_used = most_used_acquisitions(policy)[: const.N_WITHOUT]
     for k, (j, z) in enumerate(most_used):
         rest = start + extra - lattice.spent_operations
-        limit = lattice.spent_operations + rest / (len(most_used) - k)
+        limit = lattice.spent_operations + const.WITHOUT_SHARE * rest / (len(most_used) - k)
         _add_chain_without(lattice, policy, z, j, _share(lattice, limit))
     policy.choose_at_new_subsets()
+    for _ in range(const.N_MASKED_GROWTH_ROUNDS):
+        _add_children_of_masked(BackupPolicy(policy, unknown), _share(lattice, start + extra))
+        policy.choose_at_new_subsets()
+
+
+def _add_children_of_masked(backups: BackupPolicy, share: float) -> None:
+    """Add larger subsets beyond those where the masked rows lose most."""
+    lattice = backups.lattice
+    losses = []
+    for z in lattice.nodes:
+        saving = backups.possible_saving(z)
+        losses.append((-float(saving.sum()), z, saving))
+    losses.sort(key=lambda v: v[:2])
+    for total, z, saving in losses[: const.N_MASKED_GROWTH_SUBSETS]:
+        if total < 0:
+            order = rank_next(lattice, lattice.nodes[z], saving)
+            new = [j for j in order if extended(z, (j,)) not in lattice.nodes]
+            lattice.add_acquisitions(z, new[: const.N_GROWTH_CHILDREN], share)
 
 
 def _share(lattice: Lattice, operations: float) -> float:

@@ -123,11 +123,23 @@ class BackupPolicy:
                 self.backups[z] = Backup([moves[k] for k in taken], columns)
 
     def likely_children(self, z: Subset) -> list[int]:
-        """The places of the children of a subset to which masked rows go, or some of all rows if none arrives there."""
-        choice, arrived = self.policy.choices[z], self.arrivals[z]
-        places = self._steps[z].place[arrived] if arrived.any() else choice.next_child
-        shares = [np.mean(places == k) for k in range(len(choice.children))]
-        return [k for k, share in enumerate(shares) if share > (0 if arrived.any() else const.MIN_CHILD_SHARE)]
+        """The places of the children of a subset to which masked rows go, or some of all rows would go."""
+        choice, going = self.policy.choices[z], self._steps[z].place[self.arrivals[z]]
+        return [
+            k
+            for k in range(len(choice.children))
+            if (going == k).any() or (choice.next_child == k).mean() > const.MIN_CHILD_SHARE
+        ]
+
+    def possible_saving(self, z: Subset) -> NDArray[np.float64]:
+        """As that of ``SweepPolicy``, over the masked rows that answer at a subset."""
+        node, masked, n = self.lattice.nodes[z], self.masked, len(self.lattice.data.y)
+        legal, prices = self.lattice.moves.at(z)
+        if node.answer_cost is None or not legal.any():
+            return np.zeros(n)
+        ends = self.arrivals[z] & (self._steps[z].place < 0)
+        saving = np.maximum(node.answer_cost[masked.row] - prices[legal].min(), 0.0) * ends * masked.weight
+        return np.bincount(masked.row, saving, minlength=n)
 
     def _roll_out(self, z: Subset, arrived: NDArray[np.bool_] | None) -> None:
         """Choose the back-up moves at a subset, and set the values of the masked rows there."""

@@ -100,7 +100,7 @@ def learn_after_base(
             first = learn_from(base)._replace(without_base=plain.policy)
             complete = first.policy.lattice.obtainable[:, list(base)].all(axis=1)
             difference = first.policy.choices[()].value - result.policy.choices[()].value
-            if (data.weighted(complete.astype(np.float64)) * difference).sum() <= 0:
+            if data.mean(complete * difference) <= 0:
                 return first
     return result
 

@@ -214,10 +214,12 @@ N_FIRST_WITHOUT = 24  # single acquisitions that are added, so that a row with f
 FIRST_WITHOUT_SHARE = 0.4  # of the operations for alternatives, for single acquisitions; by hand
 WITHOUT_CANDIDATES = 2  # candidates of each step without an acquisition; by hand
 WITHOUT_PATIENCE = 2  # steps without a lower loss after which such a chain stops; by hand
+WITHOUT_SHARE = 0.6  # of the operations that are left, for these chains; by hand
+N_MASKED_GROWTH_ROUNDS, N_MASKED_GROWTH_SUBSETS = 2, 10  # growth where masked rows lose most; by hand
 START_ERRORS = 1.0  # standard errors that are added to the value of a start other than the empty subset; by hand
 MAX_START_SIZE = 3  # acquisitions of the subsets that are added as starts; by hand
 # Subsets that are added for starts: a share of the others, but not fewer than the number; by hand, for model files.
 START_SUBSETS_SHARE, MIN_START_SUBSETS = 1.0, 16
-# Share of the rows that make a move from which it is held, at a subset where no masked row arrives and which the policy
-# cannot reach; by hand, for model files.
+# Share of the rows that make a move from which it is held, at a subset that the policy cannot reach and from which no
+# masked row makes it; by hand, for model files.
 MIN_CHILD_SHARE = 0.02

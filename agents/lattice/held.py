@@ -44,7 +44,7 @@ def held_subsets(policies: list[SweepPolicy], unknown: float) -> dict[Subset, He
     held: dict[Subset, HeldSubset] = {}
     for policy in policies:
         if unknown > 0:
-            add_alternatives(policy)
+            add_alternatives(policy, unknown)
         moves = _HeldMoves(policy, BackupPolicy(policy, unknown) if unknown > 0 else None)
         starts: list[Subset] = [()]
         if unknown > 0:
