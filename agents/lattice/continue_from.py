@@ -65,7 +65,7 @@ def _act_in_states(p, c, b, t, s, error_costs, continue_after_stop, actions):
         j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
         if j < 0 and continue_after_stop:
             j = _acquisition_beyond(p, c, b, s, row, v, error_costs)
-        if j < 0 and not its_own:
+        if j < 0 and not its_own and not s.legal[row, :n_acquisitions].any():
             v = _best_contained(p, c, s, row, v, c.answer_cost, False)
             encode_values_of(p, b, s.X, row, v)
             predict_proba_at(p, b, v)

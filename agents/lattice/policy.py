@@ -59,8 +59,8 @@ class LatticePolicy(Policy):
 
         A state that the policy itself can reach is one of its subsets. In any other state something was known in
         advance: the policy starts from the subset of known acquisitions at which the expected loss is lowest, and
-        moves on at no cost as long as it knows the next acquisition. It answers from the known subset at which answers
-        cost least.
+        moves on at no cost as long as it knows the next acquisition. Where nothing more is legal, it answers from the
+        known subset at which answers cost least.
         """
         n_acquisitions = self.rules.n_acquisitions
         allowed = np.array(legal, dtype=np.int8)
