@@ -57,9 +57,13 @@ def mask_rows(policy: SweepPolicy, unknown: float) -> MaskedRows:
         row = np.sort(rng.choice(n, const.MAX_MASKED_ROWS, replace=False))
     else:
         row = np.tile(np.arange(n), min(-(-const.N_MASKED_ROWS // n), const.MAX_MASK_COPIES))
-    obtainable = lattice.obtainable[row] & (rng.random((len(row), lattice.rules.n_acquisitions)) >= unknown)
-    score = rng.random((len(row), lattice.rules.n_acquisitions)) * _on_path(policy)[row]
-    chosen, masked = score.argmax(axis=1), rng.random(len(row)) < const.PATH_MASK_SHARE
+    used = np.array(sorted({j for z in lattice.nodes for j in z}), dtype=np.int64)
+    obtainable = lattice.obtainable[row]
+    if not len(used):
+        return MaskedRows(row, obtainable, lattice.data.weighted(np.ones(n))[row])
+    obtainable[:, used] &= rng.random((len(row), len(used))) >= unknown
+    score = rng.random((len(row), len(used))) * _on_path(policy)[np.ix_(row, used)]
+    chosen, masked = used[score.argmax(axis=1)], rng.random(len(row)) < const.PATH_MASK_SHARE
     masked &= score.max(axis=1) > 0
     obtainable[masked, chosen[masked]] = False
     return MaskedRows(row, obtainable, lattice.data.weighted(np.ones(n))[row])
@@ -139,7 +143,7 @@ class BackupPolicy:
             return np.zeros(n)
         ends = self.arrivals[z] & (self._steps[z].place < 0)
         saving = np.maximum(node.answer_cost[masked.row] - prices[legal].min(), 0.0) * ends * masked.weight
-        return np.bincount(masked.row, saving, minlength=n)
+        return np.bincount(masked.row, saving, minlength=n).astype(np.float64)
 
     def _roll_out(self, z: Subset, arrived: NDArray[np.bool_] | None) -> None:
         """Choose the back-up moves at a subset, and set the values of the masked rows there."""

@@ -219,6 +219,7 @@ WITHOUT_PATIENCE = 2  # steps without a lower loss after which such a chain stop
 WITHOUT_SHARE = 0.6  # of the operations that are left, for these chains; by hand
 N_MASKED_GROWTH_ROUNDS, N_MASKED_GROWTH_SUBSETS = 2, 10  # growth where masked rows lose most; by hand
 START_ERRORS = 1.0  # standard errors that are added to the value of a start other than the empty subset; by hand
+MAX_START_ROWS = 5000  # about as many training rows at most are rolled out from each start; by hand, for time
 MAX_START_SIZE = 3  # acquisitions of the subsets that are added as starts; by hand
 # Subsets that are added for starts: a share of the others, but not fewer than the number; by hand, for model files.
 START_SUBSETS_SHARE, MIN_START_SUBSETS = 1.0, 16

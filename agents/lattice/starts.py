@@ -29,29 +29,26 @@ class Start(NamedTuple):
 
 
 def evaluate_start(policy: SweepPolicy, z: Subset) -> Start:
-    """Roll all training rows out from a subset."""
+    """Roll training rows out from a subset."""
     data = policy.lattice.data
+    rows = slice(None, None, -(-len(data.y) // const.MAX_START_ROWS))
+    weight = data.weighted(np.ones(len(data.y)))[rows]
+    weight = weight / weight.sum()
     paid: dict[int, float] = {}
-    arrivals: dict[Subset, NDArray[np.bool_]] = {z: np.ones(len(data.y), bool)}
-    waiting = {z}
-    while waiting:
-        here = min(waiting, key=lambda q: (len(q), q))
-        waiting.remove(here)
+    arrivals: dict[Subset, NDArray[np.bool_]] = {z: np.ones(len(weight), bool)}
+    while arrivals:
+        here = min(arrivals, key=lambda q: (len(q), q))
         choice, arrived = policy.choices[here], arrivals.pop(here)
         for k, (j, q, price) in enumerate(choice.children):
-            going = arrived & (choice.next_child == k)
+            going = arrived & (choice.next_child[rows] == k)
             if going.any():
-                paid[j] = paid.get(j, 0.0) + price * data.mean(going.astype(np.float64))
+                paid[j] = paid.get(j, 0.0) + price * float(weight @ going)
                 arrivals[q] = arrivals[q] | going if q in arrivals else going
-                waiting.add(q)
-    value = policy.choices[z].value
-    error = 0.0
+    value, error = policy.choices[z].value[rows], 0.0
     if z:
-        weight = data.weighted(np.ones(len(value)))
-        difference = value - policy.choices[()].value
-        error = weighted_standard_error(difference, weight) / float(weight.sum())
+        error = weighted_standard_error(value - policy.choices[()].value[rows], weight)
     savings = [(j, v) for j, v in sorted(paid.items()) if v > 0 and j not in z]
-    return Start(data.mean(value) + const.START_ERRORS * error, savings)
+    return Start(float(weight @ value) + const.START_ERRORS * error, savings)
 
 
 def useful_starts(policy: SweepPolicy, closure: Callable[[list[Subset]], list[Subset]]) -> list[Subset]:
