@@ -47,7 +47,7 @@ def losses(joint: np.ndarray, options: dict[str, dict[str, Any]], n_rows: int) -
     for name, chosen in options.items():
         rules = Rules(X.shape[1], joint.shape[-1], **chosen)
         result = learn(data, rules, run_serially, classifiers=classifiers.setdefault(rules.groups, {}))
-        done = refit(result.policy, run_serially).trajectories(all_rows(X.shape[1]))
+        done = refit([result.policy], run_serially).trajectories(all_rows(X.shape[1]))
         found[name] = expected_loss(done, joint, rules), optimum(joint, rules)
     return found
 

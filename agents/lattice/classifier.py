@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
+from agents.lattice.base_subset import acquisitions_of_columns, learn_after_base, with_known
+from agents.lattice.constants import DEFAULT_UNKNOWN
 from agents.lattice.learn import TrainingResult, learn, limit_warning, refit
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
@@ -21,8 +23,10 @@ from agents.parallel import task_runner
 from agents.weights import training_rows
 from fsgym.checks import brief, check_n_jobs, check_number, check_random_state, generator_of
 from fsgym.columns import MissingColumns
+from fsgym.dataset import Dataset
 from fsgym.notices import warn_caller
 from fsgym.rules import Rules
+from fsgym.rules.checks import check_bool
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
@@ -63,6 +67,17 @@ class LatticeClassifier(BaseAgentClassifier):
     effort : float, default 1.0
         Factor of the limits of the lattice: the number of its subsets, and the operations that their classifiers take.
         Training time grows about in proportion. Use more where ``limited_by_`` is set.
+    unknown : float from 0 to below 1, default 0.1
+        Probability with which each acquisition of a training row cannot be obtained while back-up moves are learned:
+        what the policy acquires instead of a feature that is missing, not offered or was acquired without a result.
+        Rows whose acquisitions can all be obtained are classified as with 0, which learns no back-up moves.
+    known : list of names or positions of columns, optional
+        Columns that are available for every row at no cost, such as the age of a patient. Their acquisitions have the
+        price 0, come first and do not count for ``budget``: ``rules_`` has these prices, and ``budget`` plus their
+        number. Of a group, all columns must be listed or none.
+    free_first : bool, default True
+        Whether acquisitions of price 0 that are legal at the start come first for every row, if that does not raise the
+        training loss. Without effect if ``lam`` is 0. Training then takes about twice as long.
     class_weight : None, "balanced" or mapping label -> weight, default None
         Weights of the classes, as in scikit-learn; a class without an entry has weight 1. See ``fit``.
     n_jobs : int, optional
@@ -131,6 +146,9 @@ class LatticeClassifier(BaseAgentClassifier):
         kappa: float = 0.3,
         beta: float | None = None,
         effort: float = 1.0,
+        unknown: float = DEFAULT_UNKNOWN,
+        known: Any = None,
+        free_first: bool = True,
         class_weight: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -142,6 +160,9 @@ class LatticeClassifier(BaseAgentClassifier):
         self.kappa = kappa
         self.beta = beta
         self.effort = effort
+        self.unknown = unknown
+        self.known = known
+        self.free_first = free_first
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -181,6 +202,14 @@ class LatticeClassifier(BaseAgentClassifier):
         self._fit_all(X, y, models, sample_weight=sample_weight)
         return models
 
+    def _known(self, dataset: Dataset, rules: Rules) -> Subset:
+        return acquisitions_of_columns(self.known, dataset.columns, rules)
+
+    def _rules(self, dataset: Dataset, **changes: Any) -> Rules:
+        """The rules that the parameters define for the data; known columns cost nothing."""
+        rules = super()._rules(dataset, **changes)
+        return with_known(rules, self._known(dataset, rules))
+
     def _default_prices(self, X: Any, y: Any) -> tuple[float, ...]:
         from fsgym.comparison.protocol import prices_of
 
@@ -210,6 +239,13 @@ class LatticeClassifier(BaseAgentClassifier):
         effort = check_number(self.effort, "effort", 0.0)
         if effort == 0:
             raise ValueError("effort must be above 0, got 0")
+        unknown = check_number(self.unknown, "unknown", 0.0)
+        if unknown >= 1:
+            raise ValueError(f"unknown must be at least 0 and below 1, got {unknown:g}")
+        free_first = check_bool(self.free_first, "free_first")
+        known = tuple(
+            np.flatnonzero(np.isin(arrangement.acquisitions, self._known(given, rules_of_models[0]))).tolist()
+        )
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
@@ -219,7 +255,13 @@ class LatticeClassifier(BaseAgentClassifier):
 
             def learn_at(rules: Rules) -> TrainingResult:
                 rules.check_largest_loss(MAX_LOSS)
-                return learn(data, rules, run, kappa=kappa, beta=beta, classifiers=classifiers, effort=effort)
+
+                def learn_from(base: Subset) -> TrainingResult:
+                    return learn(
+                        data, rules, run, kappa=kappa, beta=beta, classifiers=classifiers, base=base, effort=effort
+                    )
+
+                return learn_after_base(learn_from, data, rules, known, free_first)
 
             for model, rules in zip(models, rules_of_models):
                 if target is None:
@@ -230,7 +272,7 @@ class LatticeClassifier(BaseAgentClassifier):
                         arrangement.rules(rules),
                         lambda lam: learn_at(arrangement.rules(self._rules(given, lam=lam))),
                     )
-                model._set_policy(refit(result.policy, run))
+                model._set_policy(refit(result.policies, run, unknown))
                 model.history_, model.lam_, model.limited_by_ = result.history, model.rules_.lam, result.limited_by
                 if result.limited_by is not None:
                     warn_caller(limit_warning(result, effort))

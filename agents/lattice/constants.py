@@ -30,7 +30,8 @@ BLEND_STEPS = 4
 # Temperatures to choose from; 1 leaves the probabilities as they are. Ablation: without them +.0036 (.0031) on the
 # small data sets.
 TEMPERATURES = (0.6, 0.75, 0.9, 1.0, 1.15, 1.35, 1.6, 1.8)
-LOW_TEMPERATURES = (0.4, 0.5)  # for more than MAX_ROWS_SMALL rows as well: forests of many classes are cautious
+# For more than MAX_ROWS_SMALL rows as well, since forests of many classes are too cautious
+LOW_TEMPERATURES = (0.4, 0.5)
 MIN_CLASS_COUNT = 0.5  # rows that a class without rows counts as, so that its share is not 0
 MISSING_ROW_WEIGHT = 0.05  # weight of rows that cannot reach a subset, as one of its values is missing; by hand
 # Columns that a tree may split on, sampled where there are more. By hand: in the trial, the digits (64 features)
@@ -115,7 +116,7 @@ LEAST_SUBSETS, TYPICAL_FEATURES, TYPICAL_BINS = 60, 8, 24
 # Rows of the sample that decides on the policy: with two classes; entries of its tables of probabilities with more
 # classes, and the least number of rows
 MAX_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES, MIN_SAMPLE_ROWS = 50_000, 150_000, 20_000
-# Leaves of a tree on the raw values whose thresholds are among those of the bins, with more than MAX_ROWS_SMALL rows and
+# Leaves of a tree on the raw values whose thresholds are among those of the bins, for more than MAX_ROWS_SMALL rows of
 # at most so many values: where a class begins at one value, bins of equal shares are too coarse
 THRESHOLD_LEAVES, MAX_VALUES_OF_THRESHOLD_TREE = 100, 5_000_000
 # Bins of a column by number of rows, up to and including the key; and for tables of more values than MAX_FINE_VALUES
@@ -229,3 +230,35 @@ MIN_TARGET = 1e-300  # a target of 0 counts as this for the first lam
 # products with columns stay finite.
 MAX_PLAN_NUMBER = 1e12
 MIN_TEMPERATURE = 0.1  # least temperature that a model file may hold
+
+# Answers that cannot be obtained, and values that are known in advance (backups.py, alternatives.py, starts.py)
+
+DEFAULT_UNKNOWN = 0.1  # probability that an acquisition of a masked row cannot be obtained; by hand
+# Share of the masked rows that also lack one acquisition of their own path, so that back-ups of all acquisitions on the
+# paths are learned whatever ``unknown`` is; by hand.
+PATH_MASK_SHARE = 0.75
+N_MASKED_ROWS = 1000  # least number of masked rows; training rows are repeated, each time with another mask. By hand
+MAX_MASK_COPIES = 8  # masked rows of each training row at most; by hand
+MAX_MASKED_ROWS = 20_000  # a sample of the training rows where there are more; by hand, for memory
+N_MASKED_PASSES = 2  # backward passes over the masked rows, the last with the arrivals of the one before; by hand
+MIN_BACKUP_ROWS = 10  # masked rows from which a back-up is learned on them only, not on all rows; by hand
+MIN_ADAPTIVE_BACKUP_ROWS = 40  # masked rows from which a back-up may depend on the row; by hand
+MAX_BACKUPS, MAX_FIRST_BACKUPS = 8, 64  # back-up moves of a subset, and of the empty one; by hand
+# Of the limits on operations and subsets, on top of them, for subsets without one feature. By hand: with a fifth of the
+# answers unknown, vehicle has .728 and .705 correct with .6, .713 and .689 with .3.
+ALTERNATIVES_SHARE = 0.5
+N_WITHOUT = 6  # acquisitions on most paths for which subsets without them are added; by hand
+N_FIRST_WITHOUT = 24  # single acquisitions that are added, so that a row with few obtainable ones still acquires
+FIRST_WITHOUT_SHARE = 0.4  # of the operations for alternatives, for single acquisitions; by hand
+WITHOUT_CANDIDATES = 2  # candidates of each step without an acquisition; by hand
+WITHOUT_PATIENCE = 2  # steps without a lower loss after which such a chain stops; by hand
+WITHOUT_SHARE = 0.6  # of the operations that are left, for these chains; by hand
+N_MASKED_GROWTH_ROUNDS, N_MASKED_GROWTH_SUBSETS = 2, 10  # growth where masked rows lose most; by hand
+START_ERRORS = 1.0  # standard errors that are added to the value of a start other than the empty subset; by hand
+MAX_START_ROWS = 5000  # about as many training rows at most are rolled out from each start; by hand, for time
+MAX_START_SIZE = 3  # acquisitions of the subsets that are added as starts; by hand
+# Subsets that are added for starts: a share of the others, but not fewer than the number; by hand, for model files.
+START_SUBSETS_SHARE, MIN_START_SUBSETS = 1.0, 16
+# Share of the rows that make a move from which it is held, at a subset that the policy cannot reach and from which no
+# masked row makes it; by hand, for model files.
+MIN_CHILD_SHARE = 0.02

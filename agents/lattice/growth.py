@@ -49,7 +49,7 @@ def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
     while n_failed < const.CHAIN_PATIENCE:
         node = lattice.nodes[z]
         weight = const.CHAIN_BASE_WEIGHT + const.CHAIN_COST_WEIGHT * np.maximum(node.answer_cost, 0.0)  # type: ignore[operator]
-        order = _rank_next(lattice, node, data.weighted(weight))
+        order = rank_next(lattice, node, data.weighted(weight))
         n_at_once = max(1, len(z) // const.CHAIN_LONG_DIVISOR) if len(z) >= const.CHAIN_LONG else 1
         n_tried = n_candidates[0] if len(z) < const.CHAIN_SHORT else n_candidates[1]
         prices, n_refused = lattice.moves.at(z)[1], len(lattice.refused_by)
@@ -67,13 +67,13 @@ def _add_chain(lattice: Lattice, n_candidates: tuple[int, int]) -> None:
         if not candidates:
             lattice.cut_chain = n_failed == 0 and len(lattice.refused_by) > n_refused
             return
-        losses = [_selection_loss(lattice, q) for q in candidates]
+        losses = [selection_loss(lattice, q) for q in candidates]
         z = candidates[int(np.argmin(losses))].subset
         loss = data.mean(lattice.nodes[z].answer_cost) + lattice.weighted_price(z)  # type: ignore[arg-type]
         best, n_failed = (loss, 0) if loss < best else (best, n_failed + 1)
 
 
-def _selection_loss(lattice: Lattice, node: Node) -> float:
+def selection_loss(lattice: Lattice, node: Node) -> float:
     """The loss of answering at a node, plus a share of its log-loss, which varies where errors do not."""
     data, proba = lattice.data, _proba(node)
     log_loss = -data.mean(np.log(np.maximum(proba[np.arange(len(data.y)), data.y], const.MIN_PROBA)))
@@ -168,14 +168,14 @@ def add_children(lattice: Lattice, policy: SweepPolicy) -> None:
     losses.sort(key=lambda v: (-v[0], v[1]))
     for total, z, saving in losses[: const.N_GROWTH_SUBSETS]:
         if total > 0:
-            order = _rank_next(lattice, lattice.nodes[z], saving)
+            order = rank_next(lattice, lattice.nodes[z], saving)
             new = [j for j in order if extended(z, (j,)) not in policy.arrivals]
             lattice.add_acquisitions(z, new[: const.N_GROWTH_CHILDREN])
             if len(order) > 1:
                 lattice.add_union(z, order[: const.N_GROWTH_AT_ONCE])
 
 
-def _rank_next(lattice: Lattice, node: Node, weight: NDArray[np.float64]) -> list[int]:
+def rank_next(lattice: Lattice, node: Node, weight: NDArray[np.float64]) -> list[int]:
     """Acquisitions that can be reached from a node, the most promising for the weighted rows first."""
     J, z = lattice.rules.n_acquisitions, node.subset
     statistic = screening.score_statistics(lattice.data, lattice.rules, _proba(node), weight)

@@ -21,6 +21,7 @@ from agents.lattice.constants import (
     SHARE_SMOOTHING,
     TIE_TOLERANCE,
 )
+from agents.lattice.continuation import Continuation
 from agents.lattice.state_features import write_belief_features, write_value_features
 from agents.lattice.sweep import ADAPTIVE, STOP
 from fsgym.rules import Rules
@@ -105,7 +106,8 @@ class RowBuffers(NamedTuple):
     design: NDArray[np.float64]
 
 
-def _row_buffers(plan: Plan, n_classes: int) -> RowBuffers:
+def row_buffers(plan: Plan, n_classes: int) -> RowBuffers:
+    """Memory for one row of a policy."""
     n_features = len(plan.mean)
     n_beliefs = 1 + N_BELIEFS + n_classes
     longest = n_beliefs + MAX_FEATURES_WITH_VALUES * COLUMNS_PER_FEATURE + int(plan.cells.max(initial=0))
@@ -219,19 +221,9 @@ def _write_forest_shares(p, b, v):
         b.proba[k] = (b.proba[k] / n_trees + SHARE_SMOOTHING / n_classes) / (1.0 + SHARE_SMOOTHING)
 
 
-@njit(cache=True, nogil=True, _nrt=False)
-def choose_move(p, b, v, legal, e, error_costs):
-    """The place of the move to make from subset v, or -1 to answer; ``b.proba`` then holds the probabilities."""
-    first, last = p.child_first[v], p.child_first[v + 1]
-    if p.mode[v] == STOP or first == last:
-        predict_proba_at(p, b, v)
-        return -1
-    if p.mode[v] != ADAPTIVE:
-        if legal[e, p.acquisition[first]] != 0:
-            return first
-        predict_proba_at(p, b, v)
-        return -1
-    predict_proba_at(p, b, v)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def write_design(p, b, v, error_costs):
+    """Write the state features at subset v into ``b.design``; return how many precede the cells, and the cell."""
     n = write_belief_features(b.proba, error_costs, b.design)
     n_features = p.feature_first[v + 1] - p.feature_first[v]
     cell, stride = 0, 1
@@ -241,19 +233,77 @@ def choose_move(p, b, v, legal, e, error_costs):
         if p.cells[v] > 0:
             cell += stride * b.codes[i]
             stride *= p.n_bins[i]
-    best, lowest = -1, 0.0
-    n_moves = last - first
+    return n, cell
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def predicted_advantage(p, b, v, theta, where, n_moves, n, cell):
+    """The advantage of a move at subset v: ``b.design`` times the coefficients from ``where`` on."""
+    advantage = 0.0
+    for k in range(n):
+        advantage += b.design[k] * theta[where + k * n_moves]
+    if p.cells[v] > 0:
+        advantage += theta[where + (n + cell) * n_moves]
+    return advantage
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def choose_move(p, c, b, v, legal, e, error_costs):
+    """The acquisition to make at subset v and the place of the subset with it.
+
+    (-1, v) to answer; ``b.proba`` then holds the probabilities.
+    """
+    first, last = p.child_first[v], p.child_first[v + 1]
+    if p.mode[v] == STOP or first == last:
+        predict_proba_at(p, b, v)
+        return -1, v
+    if p.mode[v] != ADAPTIVE:
+        if legal[e, p.acquisition[first]] != 0:
+            return p.acquisition[first], p.child[first]
+        predict_proba_at(p, b, v)
+        if c.backup_first[v] == c.backup_first[v + 1]:
+            return -1, v
+        n, cell = write_design(p, b, v, error_costs)
+        return _choose_backup(p, c, b, v, legal, e, n, cell)
+    predict_proba_at(p, b, v)
+    n, cell = write_design(p, b, v, error_costs)
+    best, lowest, best_legal, lowest_legal = -1, 0.0, -1, 0.0
     for m in range(first, last):
-        if legal[e, p.acquisition[m]] == 0:
-            continue
-        where, advantage = p.theta_first[v] + m - first, 0.0
-        for k in range(n):
-            advantage += b.design[k] * p.theta[where + k * n_moves]
-        if p.cells[v] > 0:
-            advantage += p.theta[where + (n + cell) * n_moves]
+        advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
         if lowest > advantage:
             best, lowest = m, advantage
-    return best
+        if lowest_legal > advantage and legal[e, p.acquisition[m]] != 0:
+            best_legal, lowest_legal = m, advantage
+    if best != best_legal and c.backup_first[v] < c.backup_first[v + 1]:
+        return _choose_backup(p, c, b, v, legal, e, n, cell)
+    if best_legal < 0:
+        return -1, v
+    return p.acquisition[best_legal], p.child[best_legal]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _choose_backup(p, c, b, v, legal, e, n, cell):
+    """As ``choose_move``, for a row that cannot obtain the acquisition that it prefers."""
+    first, last = c.backup_first[v], c.backup_first[v + 1]
+    n_columns = n + p.cells[v]
+    n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // n_columns
+    best, lowest, any_legal = -1, 0.0, False
+    for m in range(first, first + n_adaptive):
+        if legal[e, c.backup_acquisition[m]] == 0:
+            continue
+        any_legal = True
+        where = c.backup_theta_first[v] + m - first
+        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
+        if lowest > advantage:
+            best, lowest = m, advantage
+    if not any_legal:
+        for m in range(first + n_adaptive, last):
+            if legal[e, c.backup_acquisition[m]] != 0:
+                best = m
+                break
+    if best < 0:
+        return -1, v
+    return c.backup_acquisition[best], c.backup_child[best]
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
@@ -278,65 +328,57 @@ class PlanOutputs(NamedTuple):
     proba: NDArray[np.float64]
 
 
-def follow_plan(plan: Plan, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+def follow_plan(plan: Plan, continuation: Continuation, X: NDArray[np.float32], rules: Rules) -> Trajectories:
     """The trajectories of the rows of ``X``, with the class probabilities at the end of each episode."""
     n, J = len(X), rules.n_acquisitions
     order, acquired = np.full((n, J), -1, np.int32), np.zeros(X.shape, bool)
     outputs = PlanOutputs(order, acquired, np.zeros(n, np.int64), np.empty((n, rules.n_classes)))
-    buffers, state = _row_buffers(plan, rules.n_classes), rules.blank_state()
-    _follow_plan(plan, buffers, rules.tables, state, X, rules.error_costs, outputs)
+    buffers, state = row_buffers(plan, rules.n_classes), rules.blank_state()
+    _follow_plan(plan, continuation, buffers, rules.tables, state, X, rules.error_costs, outputs)
     longest = int((order >= 0).sum(axis=1).max(initial=0))
     return Trajectories(order[:, :longest], acquired, outputs.answers, np.zeros(n, bool), probabilities=outputs.proba)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _follow_plan(p, b, t, state, X, error_costs, outputs):
+def _follow_plan(p, c, b, t, state, X, error_costs, outputs):
     for row in range(len(X)):
         mdp.start(t, state, 0, X, row)
         v = 0
+        if len(c.base) > 0:
+            v = _acquire_base(p, c, b, t, state, X, row, outputs)
         while True:
-            m = choose_move(p, b, v, state.legal, 0, error_costs)
-            if m < 0:
+            j, v = choose_move(p, c, b, v, state.legal, 0, error_costs)
+            if j < 0:
                 break
-            j = p.acquisition[m]
-            outputs.order[row, state.n_taken[0]] = j
-            mdp.acquire(t, state, 0, j)
-            for k in range(t.member_first[j], t.member_first[j + 1]):
-                i = t.member[k]
-                encode_value(p, b, X, row, i)
-                outputs.acquired[row, i] = not np.isnan(X[row, i])
-            v = p.child[m]
+            _acquire(p, b, t, state, X, row, j, outputs)
         outputs.answers[row] = cheapest_answer(b.proba, error_costs)
         for k in range(len(b.proba)):
             outputs.proba[row, k] = b.proba[k]
 
 
-def choose_actions(
-    plan: Plan, places: NDArray[np.int64], X: NDArray[np.float32], legal: NDArray[np.int8], rules: Rules
-) -> NDArray[np.int64]:
-    """The action in each of n states, int64 (n,).
-
-    Parameters
-    ----------
-    plan : Plan
-    places : int64 (n,), the subset at which each state is
-    X : float32 (n, n_features), of which only the features of that subset are read
-    legal : int8 (n, n_actions)
-    rules : Rules
-    """
-    actions = np.empty(len(X), np.int64)
-    _choose_actions(plan, _row_buffers(plan, rules.n_classes), places, X, rules.error_costs, legal, actions)
-    return actions
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _acquire(p, b, t, state, X, row, j, outputs):
+    outputs.order[row, state.n_taken[0]] = j
+    mdp.acquire(t, state, 0, j)
+    for k in range(t.member_first[j], t.member_first[j + 1]):
+        i = t.member[k]
+        encode_value(p, b, X, row, i)
+        outputs.acquired[row, i] = not np.isnan(X[row, i])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _choose_actions(p, b, places, X, error_costs, legal, actions):
-    n_acquisitions = legal.shape[1] - error_costs.shape[0]
-    for row in range(len(X)):
-        v = places[row]
-        encode_values_of(p, b, X, row, v)
-        m = choose_move(p, b, v, legal, row, error_costs)
-        actions[row] = p.acquisition[m] if m >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
+def _acquire_base(p, c, b, t, state, X, row, outputs):
+    """Make the acquisitions of the base and return its place; 0 if some of them cannot be made."""
+    if t.budget < len(c.base):
+        return 0
+    for k in range(len(c.base)):
+        if state.legal[0, c.base[k]] == 0:
+            return 0
+    for k in range(len(c.base)):
+        if state.legal[0, c.base[k]] == 0:
+            return 0
+        _acquire(p, b, t, state, X, row, c.base[k], outputs)
+    return c.base_place[0]
 
 
 def probabilities_at_places(
@@ -352,7 +394,7 @@ def probabilities_at_places(
     n_classes : int
     """
     proba = np.empty((len(X), n_classes))
-    _write_state_probabilities(plan, _row_buffers(plan, n_classes), places, X, proba)
+    _write_state_probabilities(plan, row_buffers(plan, n_classes), places, X, proba)
     return proba
 
 

@@ -16,7 +16,8 @@ from agents.lattice.constants import (
     REGRESSION_BASE_WEIGHT,
 )
 from agents.lattice.growth import add_children, add_initial_subsets, add_smaller_subsets
-from agents.lattice.moves import Subset
+from agents.lattice.held import continuation_of, held_subsets
+from agents.lattice.moves import Subset, extended
 from agents.lattice.nodes import Lattice
 from agents.lattice.plan import SubsetRules, make_plan
 from agents.lattice.policy import LatticePolicy
@@ -37,11 +38,18 @@ class TrainingResult(NamedTuple):
     history : list of dict, figures of each sweep
     limited_by : str or None
         The limit, "subsets" or "operations", that stopped the growth while the loss was still falling.
+    without_base : SweepPolicy, or None where ``policy`` has no base
+        For rows that cannot obtain all of the base.
     """
 
     policy: SweepPolicy
     history: list[dict[str, float]]
     limited_by: str | None
+    without_base: SweepPolicy | None = None
+
+    @property
+    def policies(self) -> list[SweepPolicy]:
+        return [self.policy] if self.without_base is None else [self.policy, self.without_base]
 
 
 def learn(
@@ -52,6 +60,7 @@ def learn(
     kappa: float = DEFAULT_KAPPA,
     beta: float | None = None,
     classifiers: dict[Subset, CrossFit] | None = None,
+    base: Subset = (),
     effort: float = 1.0,
 ) -> TrainingResult:
     """Alternate sweeps, which improve and evaluate the policy, with growth of the lattice where it loses most.
@@ -64,11 +73,13 @@ def learn(
     kappa, beta : float, as in ``LatticeClassifier``
     classifiers : dict subset -> CrossFit, optional
         Classifiers that are already cross-fitted; new ones are added. They depend neither on prices nor error costs.
+    base : tuple of int
+        Acquisitions that each row makes first, all at a price of 0.
     effort : float, factor of the limits of the lattice
     """
     if beta is None:
         beta = next(share for limit, share in EXPECTED_COST_SHARE.items() if data.effective_size <= limit)
-    lattice = Lattice(data, rules, beta, run, classifiers, effort)
+    lattice = Lattice(data, rules, beta, run, classifiers, base, effort)
     add_initial_subsets(lattice)
     policy, history = SweepPolicy(lattice, None, kappa), []
     for _ in range(N_GROWTH_ROUNDS):
@@ -102,26 +113,40 @@ def _sweep_figures(lattice: Lattice, policy: SweepPolicy) -> dict[str, float]:
     return sizes | policy.usage()
 
 
-def refit(policy: SweepPolicy, run: TaskRunner) -> LatticePolicy:
-    """Fit classifiers and regressions of the reachable subsets to all rows; their targets stay cross-fitted."""
-    lattice, reachable = policy.lattice, policy.reachable()
-    data, rules = lattice.data, lattice.rules
-    place = {z: v for v, z in enumerate(reachable)}
+def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) -> LatticePolicy:
+    """Fit classifiers and regressions of the subsets that are held to all rows; their targets stay cross-fitted.
+
+    Of a large table, all rows serve the classifiers that the policy itself can reach, and the sample the others.
+
+    Parameters
+    ----------
+    policies : list of SweepPolicy
+        The policy, and one without a base for rows that cannot obtain all of the base of the first.
+    run : TaskRunner
+    unknown : float, as in ``LatticeClassifier``
+    """
+    held = held_subsets(policies, unknown)
+    data, rules = policies[0].lattice.data, policies[0].lattice.rules
+    place = {z: v for v, z in enumerate(held)}
     unblended = CrossFit(np.empty(0, np.float32), ONLY_LOGISTIC, 1.0)  # for subsets that are passed through: any fits
-    cross_fits = {z: lattice.nodes[z].cross_fit or unblended for z in reachable}
-    rows = data.all_rows or data
-    classifiers = run(fit_classifier, [(rows, lattice.features(z), cross_fits[z]) for z in reachable])
+    tasks, reached = [], [set(policy.reachable()) for policy in policies]
+    for policy, z, _, _ in held.values():
+        rows = data.all_rows if data.all_rows is not None and z in reached[policies.index(policy)] else data
+        tasks.append((rows, policy.lattice.features(z), policy.lattice.nodes[z].cross_fit or unblended))
+    classifiers = run(fit_classifier, tasks)
     decisions = []
-    for z in reachable:
-        choice = policy.choices[z]
+    for policy, z, places, _ in held.values():
+        choice, lattice = policy.choices[z], policy.lattice
+        children, mode = [choice.children[k] for k in places], choice.mode if places else STOP
         theta: NDArray = np.zeros(0)
-        if choice.mode == ADAPTIVE:
-            obtainable = lattice.obtainable[:, [j for j, _, _ in choice.children]]
+        if mode == ADAPTIVE:
+            obtainable = lattice.obtainable[:, [j for j, _, _ in children]]
             weight = data.weighted(policy.arrivals[z] + REGRESSION_BASE_WEIGHT)
-            theta = state_features(lattice, lattice.nodes[z]).fit(choice.advantage, weight, obtainable)  # type: ignore[arg-type]
-        mode = choice.mode if choice.children else STOP
-        decisions.append(SubsetRules(mode, [(j, place[q]) for j, q, _ in choice.children], theta))
-    taken = np.zeros((len(reachable), rules.n_acquisitions), bool)
-    for v, z in enumerate(reachable):
+            features = state_features(lattice, lattice.nodes[z])
+            theta = features.fit(choice.advantage[:, places], weight, obtainable)  # type: ignore[index]
+        moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in children]
+        decisions.append(SubsetRules(mode, moves, theta))
+    taken = np.zeros((len(held), rules.n_acquisitions), bool)
+    for z, v in place.items():
         taken[v, list(z)] = True
-    return LatticePolicy(taken, make_plan(data.basis, classifiers, decisions), rules)
+    return LatticePolicy(taken, make_plan(data.basis, classifiers, decisions), continuation_of(held), rules)

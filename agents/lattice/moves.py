@@ -15,11 +15,11 @@ class Moves:
     """Legal acquisitions at subsets and their prices, as the rules define them.
 
     Where prices depend on the order of acquisition, a subset counts as acquired in the greedily cheapest order, as in
-    ``agents.policy.legal_and_prices``.
+    ``agents.policy.legal_and_prices``. The acquisitions of ``base`` are made before those of any subset.
     """
 
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
+    def __init__(self, rules: Rules, base: Subset = ()) -> None:
+        self.rules, self.base = rules, base
         self._cache: dict[Subset, tuple[NDArray[np.bool_], NDArray[np.float64]]] = {}
 
     @property
@@ -31,7 +31,7 @@ class Moves:
         """Which acquisitions are legal, bool (J,), and ``lam`` times their prices, float64 (J,)."""
         if z not in self._cache:
             taken = np.zeros((1, self.rules.n_acquisitions), bool)
-            taken[0, list(z)] = True
+            taken[0, [*self.base, *z]] = True
             legal, prices = legal_and_prices(taken, self.rules)
             self._cache[z] = legal[0, : self.rules.n_acquisitions], prices[0]
         legal, prices = self._cache[z]
@@ -75,7 +75,7 @@ class Moves:
             return []
         missing: list[int] = []
         for i in np.flatnonzero(self.rules.prerequisites[j]).tolist():
-            if i not in z:
+            if i not in z and i not in self.base:
                 missing += [k for k in [*self._missing_prerequisites(z, i), i] if k not in missing]
         return missing
 

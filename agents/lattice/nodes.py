@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.lattice.constants import FULL_MODEL_DIVISOR, FULL_MODEL_WEIGHT
-from agents.lattice.limits import SubsetSize, limits_of, operations
+from agents.lattice.limits import limits_of
 from agents.lattice.moves import Moves, Subset, extended
 from agents.lattice.subset_classifier import CrossFit, cross_fit
 from agents.lattice.training_data import TrainingData
@@ -46,6 +46,8 @@ class Lattice:
     run : TaskRunner, fits classifiers, possibly in threads
     classifiers : dict subset -> CrossFit, optional
         Classifiers that are already cross-fitted; new ones are added to it.
+    base : tuple of int
+        Acquisitions that each row makes first. Subsets are without them, their classifiers use their features.
     effort : float, factor of the limits
 
     Attributes
@@ -64,10 +66,11 @@ class Lattice:
         beta: float,
         run: Callable,
         classifiers: dict[Subset, CrossFit] | None = None,
+        base: Subset = (),
         effort: float = 1.0,
     ) -> None:
-        self.data, self.rules, self.beta, self.run = data, rules, beta, run
-        self.moves = Moves(rules)
+        self.data, self.rules, self.beta, self.run, self.base = data, rules, beta, run, base
+        self.moves = Moves(rules, base)
         self.classifiers = {} if classifiers is None else classifiers
         self.nodes: dict[Subset, Node] = {}
         self.spent_operations = 0
@@ -95,15 +98,11 @@ class Lattice:
 
     def operations(self, z: Subset) -> int:
         """The cost of a subset with its cross-fitted classifier, in about nanoseconds."""
-        data, features = self.data, self.features(z)
-        n_columns = int(np.count_nonzero(data.basis.inverse_column_std[features]))
-        n_bins = data.basis.n_bins[features]
-        size = SubsetSize(len(features), n_columns, int(n_bins.sum()), float(np.log2(n_bins).sum()))
-        return operations(len(data.y), data.n_classes, data.n_folds, size, data.ingredients)
+        return self.data.operations(self.features(z))
 
     def features(self, z: Subset) -> NDArray[np.int64]:
-        """The features that a subset of the acquisitions reveals, int64, ascending."""
-        return np.array(sorted(i for j in z for i in self.rules.groups[j]), dtype=np.int64)
+        """The features that a subset of the acquisitions reveals after the base, int64, ascending."""
+        return np.array(sorted(i for j in extended(z, self.base) for i in self.rules.groups[j]), dtype=np.int64)
 
     def add_subsets(self, subsets: Iterable[Subset], share: float = 1.0) -> list[Node]:
         """Fit classifiers at subsets as long as ``share`` of the limit on operations lasts; return the new nodes."""
@@ -120,11 +119,11 @@ class Lattice:
                 break
             self.spent_operations += cost
             accepted.append(z)
-        new = [z for z in accepted if z not in self.classifiers]
+        new = [z for z in accepted if extended(z, self.base) not in self.classifiers]
         for z, fitted in zip(new, self.run(cross_fit, [(self.data, self.features(z)) for z in new])):
-            self.classifiers[z] = fitted
+            self.classifiers[extended(z, self.base)] = fitted
         for z in accepted:
-            fitted = self.classifiers[z]
+            fitted = self.classifiers[extended(z, self.base)]
             self.nodes[z] = Node(z, self.features(z), fitted, self._answer_costs(fitted.proba))
         return [self.nodes[z] for z in accepted]
 
@@ -151,7 +150,7 @@ class Lattice:
         """Fit classifiers at all subsets along a sequence of acquisitions, up to the first that is illegal."""
         z: Subset = ()
         for j in sequence:
-            if j in z:
+            if j in z or j in self.base:
                 continue
             path = self.moves.path(z, j)
             if path is None:
@@ -190,9 +189,9 @@ class Lattice:
         return tuple(order)
 
     def weighted_price(self, z: Subset) -> float:
-        """``lam`` times the price of a subset."""
+        """``lam`` times the price of a subset with the base, which costs nothing."""
         taken = np.zeros((1, self.rules.n_acquisitions), bool)
-        taken[0, list(z)] = True
+        taken[0, [*self.base, *z]] = True
         return float(self.rules.lam * self.rules.price_sets(taken)[0][0])
 
     def children(self, z: Subset) -> list[tuple[int, Node, float]]:

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from agents.lattice.inference import Plan, choose_actions, follow_plan, probabilities_at_places
+from agents.lattice.continuation import Continuation, check_continuation
+from agents.lattice.continue_from import KnownStates, act_in_states
+from agents.lattice.inference import Plan, follow_plan, probabilities_at_places
 from agents.lattice.plan import check_plan
 from agents.policy import Policy
+from agents.replay import known_acquisitions
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
@@ -24,6 +27,7 @@ class LatticePolicy(Policy):
     ----------
     taken : bool (n_subsets, n_acquisitions), the empty subset first, no larger one before a smaller
     plan : Plan
+    continuation : Continuation
     rules : Rules
 
     Raises
@@ -36,10 +40,12 @@ class LatticePolicy(Policy):
 
     taken: NDArray[np.bool_]
     plan: Plan
+    continuation: Continuation
     rules: Rules
 
     def __post_init__(self) -> None:
         check_plan(self.taken, self.plan, self.rules)
+        check_continuation(self.taken, self.plan.cells, self.continuation, self.rules)
 
     def actions(
         self,
@@ -51,44 +57,55 @@ class LatticePolicy(Policy):
     ) -> NDArray[np.int64]:
         """The action in each state, int64 (n,); parameters as for ``Policy.actions``.
 
-        A state that the policy itself cannot reach is answered from the largest of its subsets that the policy knows.
+        A state that the policy itself can reach is one of its subsets. In any other state something was known in
+        advance: the policy starts from the subset of known acquisitions at which the expected loss is lowest, and
+        moves on at no cost as long as it knows the next acquisition. Where nothing more is legal, it answers from the
+        known subset at which answers cost least.
         """
-        places, known = self._places_of(acquired)
-        X = np.where(acquired, values, np.nan).astype(np.float32)
+        n_acquisitions = self.rules.n_acquisitions
         allowed = np.array(legal, dtype=np.int8)
-        allowed[~known, : self.rules.n_acquisitions] = 0
-        return choose_actions(self.plan, places, X, allowed, self.rules)
+        known = known_acquisitions(acquired, allowed != 0, self.rules)
+        revealed = np.zeros(acquired.shape, bool)
+        for j, group in enumerate(self.rules.groups):
+            revealed[:, list(group)] = known[:, j : j + 1]
+        X = np.where(revealed & acquired, values, np.nan).astype(np.float32)
+        usable = (known | (allowed[:, :n_acquisitions] != 0)).astype(np.int8)
+        states = KnownStates(known, revealed, X, allowed, usable)
+        return act_in_states(self.plan, self.continuation, states, self.rules, bool(continue_after_stop))
 
     def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``.
 
-        They are those of the classifier of the largest known subset of the acquired features, as in ``actions``; other
-        acquired values have no effect.
+        They are those of the classifier of the acquired features, if the policy holds that subset, else of the known
+        subset at which answers cost least; other acquired values have no effect.
         """
         X = np.ascontiguousarray(np.where(acquired, values, np.nan), dtype=np.float32)
-        return probabilities_at_places(self.plan, self._places_of(acquired)[0], X, self.rules.n_classes)
+        return probabilities_at_places(self.plan, self._places_of(acquired), X, self.rules.n_classes)
 
-    def _places_of(self, acquired: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The place of the largest known subset in each state, int64 (n,), and whether it is all that was acquired."""
+    def _places_of(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The place of the subset from which each state is answered, int64 (n,)."""
         masks, inverse = np.unique(self.rules.acquisitions_of(acquired), axis=0, return_inverse=True)
         sizes = self.taken.sum(axis=1)
         places = np.empty(len(masks), np.int64)
         for i, acquisitions in enumerate(masks):
             contained = ~(self.taken & ~acquisitions).any(axis=1)
-            places[i] = np.where(contained, sizes, -1).argmax()
-        known = sizes[places] == masks.sum(axis=1)
-        return places[inverse.ravel()], known[inverse.ravel()]
+            cost = np.where(contained, self.continuation.answer_cost, np.inf)
+            cost[contained & (sizes == acquisitions.sum())] = -np.inf
+            places[i] = cost.argmin()
+        return places[inverse.ravel()]
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays = {f"plan.{name}": array for name, array in self.plan._asdict().items()}
+        arrays |= {f"continuation.{name}": array for name, array in self.continuation._asdict().items()}
         return arrays | {"taken": self.taken.astype(np.uint8)}, {}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> LatticePolicy:
         plan, taken = Plan(**{name: arrays[f"plan.{name}"] for name in Plan._fields}), arrays["taken"]
+        continuation = Continuation(**{name: arrays[f"continuation.{name}"] for name in Continuation._fields})
         if taken.dtype != np.uint8 or taken.ndim != 2 or (taken > 1).any():
             raise ValueError("the subsets must be a table of 0 and 1")
-        return cls(taken.astype(bool), plan, rules)
+        return cls(taken.astype(bool), plan, continuation, rules)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Class probabilities given the acquired values at the end of each episode, float64 (n_samples, n_classes)."""
@@ -97,4 +114,4 @@ class LatticePolicy(Policy):
         return probabilities
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        return follow_plan(self.plan, X, rules)
+        return follow_plan(self.plan, self.continuation, X, rules)

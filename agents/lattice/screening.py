@@ -22,7 +22,7 @@ from fsgym.rules import Rules
 
 
 def score_statistics(
-    data: TrainingData, rules: Rules, proba: NDArray[np.float64], weight: NDArray[np.float64]
+    data: TrainingData, rules: Rules, proba: NDArray[np.floating], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The score statistic of each acquisition, float64 (J,): the largest one of its columns.
 
@@ -87,7 +87,7 @@ def _write_statistics(codes, columns, terms, least, scale, statistic):
 
 
 def statistics_by_cell(
-    data: TrainingData, rules: Rules, j: int, proba: NDArray[np.float64], weight: NDArray[np.float64]
+    data: TrainingData, rules: Rules, j: int, proba: NDArray[np.floating], weight: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
     """The score statistics (J,) within each cell of the values of acquisition j, times the cell's share of the weight.
 
@@ -106,7 +106,7 @@ def statistics_by_cell(
     ]
 
 
-def context_gains(data: TrainingData, rules: Rules, proba: NDArray[np.float64]) -> NDArray[np.float64]:
+def context_gains(data: TrainingData, rules: Rules, proba: NDArray[np.floating]) -> NDArray[np.float64]:
     """The factor by which knowing j raises the best score statistic of the next acquisition, float64 (J,).
 
     An acquisition can have a high gain even if it is uninformative on its own.
@@ -120,7 +120,7 @@ def context_gains(data: TrainingData, rules: Rules, proba: NDArray[np.float64]) 
     return np.array(within) / max(without, MIN_STATISTIC)
 
 
-def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.float64]) -> list[tuple[int, ...]]:
+def find_interactions(data: TrainingData, rules: Rules, proba: NDArray[np.floating]) -> list[tuple[int, ...]]:
     """At most three pairs and triples of acquisitions that are informative only together, the strongest first.
 
     Each feature is reduced to the side of its median. The statistic of a set of features is Pearson's for the product

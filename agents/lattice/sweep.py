@@ -37,17 +37,20 @@ class Choice(NamedTuple):
         STOP answers, ALWAYS goes to the first child, ADAPTIVE goes to the child with the lowest predicted advantage if
         that is below 0, otherwise it answers.
     children : list of (acquisition, subset, ``lam`` times price)
-    next_child : int64 (n_samples,), place of the child to which each row goes, -1 if it answers
+    next_child : int8 (n_samples,), place of the child to which each row goes, -1 if it answers
     value : float64 (n_samples,), loss from here to the end of the episode
-    advantage : float64 (n_samples, n_children) or None
+    advantage : float32 (n_samples, n_children) or None
         Loss of going to each child less the cost of answering here: negative where going on is better.
+    predicted : float32 (n_samples, n_children) or None
+        Out-of-fold predictions of ``advantage``, also for children that a row cannot obtain.
     """
 
     mode: int
     children: list[tuple[int, Subset, float]]
-    next_child: NDArray[np.int64]
+    next_child: NDArray[np.int8]
     value: NDArray[np.float64]
-    advantage: NDArray[np.float64] | None
+    advantage: NDArray[np.float32] | None
+    predicted: NDArray[np.float32] | None = None
 
 
 class SweepPolicy:
@@ -87,7 +90,7 @@ class SweepPolicy:
         weight = self.lattice.data.weighted(np.where(arrived, ARRIVED_WEIGHT, ABSENT_WEIGHT))
         candidates = self.lattice.children(node.subset)
         if not candidates:
-            return Choice(STOP, [], np.full(n, -1), answer_cost, None)  # type: ignore[arg-type]
+            return Choice(STOP, [], np.full(n, -1, np.int8), answer_cost, None)  # type: ignore[arg-type]
         obtainable = np.stack([self.lattice.obtainable[:, j] for j, _, _ in candidates], axis=1)
         returns = np.stack([price + self.choices[q.subset].value for _, q, price in candidates], axis=1)
         if answer_cost is not None:
@@ -95,28 +98,36 @@ class SweepPolicy:
         order = np.argsort(weight @ returns, kind="stable")[:MAX_CHILDREN]
         children = [(candidates[k][0], candidates[k][1].subset, candidates[k][2]) for k in order]
         returns, obtainable = returns[:, order], obtainable[:, order]
-        go_on = Choice(ALWAYS, children[:1], np.where(obtainable[:, 0], 0, -1), returns[:, 0], None)
+        go_on = Choice(ALWAYS, children[:1], np.where(obtainable[:, 0], 0, -1).astype(np.int8), returns[:, 0], None)
         if answer_cost is None:
             return go_on
         loss_of_stopping, loss_of_going_on = weight @ answer_cost, weight @ returns[:, 0]
-        fixed = Choice(STOP, [], np.full(n, -1), answer_cost, None)
+        fixed = Choice(STOP, [], np.full(n, -1, np.int8), answer_cost, None)
         if loss_of_going_on < loss_of_stopping:
             fixed = go_on
         advantage = returns - answer_cost[:, None]
         features = state_features(self.lattice, node)
         regression_weight = self.lattice.data.weighted(arrived + REGRESSION_BASE_WEIGHT)
-        predicted = features.cross_predict(advantage, regression_weight, obtainable)
-        predicted = np.where(obtainable, predicted, np.inf)
+        of_all = features.cross_predict(advantage, regression_weight, obtainable)
+        predicted = np.where(obtainable, of_all, np.inf)
         best, lowest_loss = fixed, min(loss_of_stopping, loss_of_going_on)
         for m in sorted({len(children), 1}, reverse=True):
             next_child = predicted[:, :m].argmin(axis=1)
             next_child = np.where(predicted[np.arange(n), next_child] < 0, next_child, -1)
             value = np.where(next_child >= 0, returns[np.arange(n), next_child], answer_cost)
-            loss = weight @ value + self.kappa * _weighted_standard_error(value - fixed.value, weight)
+            loss = weight @ value + self.kappa * weighted_standard_error(value - fixed.value, weight)
             if loss < lowest_loss - TIE_TOLERANCE:
-                best = Choice(ADAPTIVE, children[:m], next_child, value, advantage[:, :m])
+                predictions = advantage[:, :m].astype(np.float32), of_all[:, :m].astype(np.float32)
+                best = Choice(ADAPTIVE, children[:m], next_child.astype(np.int8), value, *predictions)
                 lowest_loss = loss
         return best
+
+    def choose_at_new_subsets(self) -> None:
+        """Make the choices at subsets that were added after the sweep; no row arrives there."""
+        absent = np.zeros(len(self.lattice.data.y), bool)
+        for z in sorted(self.lattice.nodes.keys() - self.choices.keys(), key=lambda q: (-len(q), q)):
+            self.choices[z] = self._choose(self.lattice.nodes[z], absent)
+            self.arrivals[z] = absent
 
     def _simulate(self) -> dict[Subset, NDArray[np.bool_]]:
         """The rows that arrive at each subset when all follow the choices from the empty subset on."""
@@ -176,7 +187,7 @@ class SweepPolicy:
         return sorted(reached, key=lambda q: (len(q), q))
 
 
-def _weighted_standard_error(difference: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+def weighted_standard_error(difference: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
     """Standard error of the weighted sum of ``difference``."""
     total = weight.sum()
     mean = weight @ difference / total

@@ -204,6 +204,8 @@ def wide_file(saved: SavedModel, n: int) -> Any:
                 values = np.repeat(values.take([0], axis), n, axis)
         arrays[name] = values
     arrays["rules.groups"] = np.arange(n)
+    if "continuation.order" in arrays:
+        arrays["continuation.order"] = np.arange(n)
     header = {
         "rules": json.dumps(rules),
         "columns": [{"name": f"column {i}"} for i in range(n)],

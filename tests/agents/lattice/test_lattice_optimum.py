@@ -35,7 +35,7 @@ def losses(joint, options, n_rows):
     for kind, options_of_kind in options.items():
         rules = Rules(n, 2, **options_of_kind)
         result = learn(data, rules, run_serially, classifiers=classifiers.setdefault(rules.groups, {}))
-        done = refit(result.policy, run_serially).trajectories(exact.all_rows(n))
+        done = refit([result.policy], run_serially).trajectories(exact.all_rows(n))
         figures[kind] = exact.expected_loss(done, joint, rules), exact.optimum(joint, rules)
     return figures
 

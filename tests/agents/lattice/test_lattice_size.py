@@ -87,7 +87,7 @@ def test_out_of_fold_probabilities_of_a_forest_do_not_depend_on_the_label_of_the
         rows = data.fold == 1
         if flipped:
             changed = np.where(rows, (data.y + 1) % 3, data.y)
-            data = training_data.TrainingData(X, changed, 3, data.fold, data.seed)
+            data = training_data.TrainingData(X, changed, 3, data.fold, data.seed, given_basis=data.basis)
         only_forest = data.ingredients._replace(boosted=False, logistic=False)
         object.__setattr__(data, "ingredients", only_forest)
         fitted = cross_fit(data, np.arange(3))
@@ -116,7 +116,7 @@ def test_compiled_inference_with_forests_agrees_with_the_classifiers_of_the_subs
         blend = plan.blend.copy()
         blend[v] = 0, 0, 1
         only = plan._replace(blend=blend, temperature=np.ones(len(blend)))
-        alone = type(policy)(policy.taken, only, policy.rules).state_probabilities(states, X[:40])
+        alone = type(policy)(policy.taken, only, policy.continuation, policy.rules).state_probabilities(states, X[:40])
         np.testing.assert_allclose(alone, shares, rtol=1e-5)
         checked += 1
     assert checked

@@ -1,0 +1,177 @@
+"""Compiled choice of the action in any state: what is known and was not acquired by the policy itself cost nothing.
+
+In the compiled functions, p is a ``Plan``, c a ``Continuation``, b are ``RowBuffers``, t are ``Tables`` of the rules,
+and v is the place of a subset.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from agents.lattice.constants import TIE_TOLERANCE
+from agents.lattice.continuation import Continuation
+from agents.lattice.inference import (
+    Plan,
+    cheapest_answer,
+    choose_move,
+    encode_value,
+    encode_values_of,
+    predict_proba_at,
+    predicted_advantage,
+    row_buffers,
+    write_design,
+)
+from agents.lattice.sweep import ADAPTIVE
+from fsgym.rules import Rules
+
+
+class KnownStates(NamedTuple):
+    """A batch of n states.
+
+    Attributes
+    ----------
+    known : bool (n, J), acquisitions that have been made or were known in advance
+    revealed : bool (n, n_features), their features
+    X : float32 (n, n_features), read only where an acquisition is known
+    legal : int8 (n, n_actions)
+    usable : int8 (n, J), acquisitions that are known or legal
+    """
+
+    known: NDArray[np.bool_]
+    revealed: NDArray[np.bool_]
+    X: NDArray[np.float32]
+    legal: NDArray[np.int8]
+    usable: NDArray[np.int8]
+
+
+def act_in_states(
+    plan: Plan, continuation: Continuation, states: KnownStates, rules: Rules, continue_after_stop: bool
+) -> NDArray[np.int64]:
+    """The action in each of n states, int64 (n,), see ``Policy.actions``."""
+    actions = np.empty(len(states.X), np.int64)
+    buffers = row_buffers(plan, rules.n_classes)
+    _act_in_states(plan, continuation, buffers, rules.tables, states, rules.error_costs, continue_after_stop, actions)
+    return actions
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _act_in_states(p, c, b, t, s, error_costs, continue_after_stop, actions):
+    n_acquisitions = s.known.shape[1]
+    for row in range(len(s.X)):
+        j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
+        if j < 0 and continue_after_stop:
+            j = _acquisition_beyond(p, c, b, s, row, v, error_costs)
+        if j < 0 and not its_own and not s.legal[row, :n_acquisitions].any():
+            v = _best_contained(p, c, s, row, v, c.answer_cost, False)
+            encode_values_of(p, b, s.X, row, v)
+            predict_proba_at(p, b, v)
+        actions[row] = j if j >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _next_acquisition(p, c, b, t, s, row, error_costs):
+    """The next acquisition, the place of the subset at which it is made, and whether the policy itself can get there.
+
+    The acquisition is -1 to answer there.
+    """
+    n_known, n_base, root = 0, 0, 0
+    for j in range(s.known.shape[1]):
+        n_known += s.known[row, j]
+    if len(c.base) > 0:
+        whole = True
+        for k in range(len(c.base)):
+            n_base += s.known[row, c.base[k]]
+            whole = whole and s.usable[row, c.base[k]] != 0
+        if whole:
+            for k in range(len(c.base)):
+                if not s.known[row, c.base[k]]:
+                    return c.base[k], 0, True
+            root = c.base_place[0]
+        else:
+            n_base = 0
+    encode_values_of(p, b, s.X, row, root)
+    j, v, n_free = _replay(p, c, b, t, s, row, root, error_costs)
+    if n_base + n_free == n_known:  # a state of the policy itself
+        return j, v, True
+    start = _best_contained(p, c, s, row, root, c.start_value, True)
+    if start == root:
+        return j, v, False
+    encode_values_of(p, b, s.X, row, start)
+    j, v, _ = _replay(p, c, b, t, s, row, start, error_costs)
+    return j, v, False
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _replay(p, c, b, t, s, row, v, error_costs):
+    """Move on from subset v at no cost while the next acquisition is known.
+
+    Returns the first acquisition that is not known (-1 to answer), the place of the subset at which it is made, and the
+    number of moves.
+    """
+    n_free = 0
+    while True:
+        j, child = choose_move(p, c, b, v, s.usable, row, error_costs)
+        if j < 0 or not s.known[row, j]:
+            return j, v, n_free
+        n_free += 1
+        for k in range(t.member_first[j], t.member_first[j + 1]):
+            encode_value(p, b, s.X, row, t.member[k])
+        v = child
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _best_contained(p, c, s, row, best, loss, with_savings):
+    """The subset of known acquisitions of lowest ``loss``, less what others save; ``best`` among equal ones."""
+    lowest = loss[best] - with_savings * _saved(c, s, row, best)
+    for v in range(len(loss)):
+        contained = True
+        for f in range(p.feature_first[v], p.feature_first[v + 1]):
+            if not s.revealed[row, p.feature[f]]:
+                contained = False
+                break
+        if contained:
+            lower = loss[v] - with_savings * _saved(c, s, row, v)
+            if lower < lowest - TIE_TOLERANCE:
+                best, lowest = v, lower
+    return best
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _saved(c, s, row, v):
+    saved = 0.0
+    for k in range(c.saving_first[v], c.saving_first[v + 1]):
+        if s.known[row, c.saving_acquisition[k]]:
+            saved += c.saving[k]
+    return saved
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _acquisition_beyond(p, c, b, s, row, v, error_costs):
+    """The acquisition to make at subset v if the row must go on after its answer; -1 if none is legal.
+
+    It is the child of lowest predicted advantage, else the first back-up move, else the first in the global order.
+    """
+    first, last = p.child_first[v], p.child_first[v + 1]
+    best, lowest = -1, np.inf
+    if p.mode[v] == ADAPTIVE:
+        predict_proba_at(p, b, v)
+        n, cell = write_design(p, b, v, error_costs)
+        for m in range(first, last):
+            if s.legal[row, p.acquisition[m]] != 0:
+                where = p.theta_first[v] + m - first
+                advantage = predicted_advantage(p, b, v, p.theta, where, last - first, n, cell)
+                if advantage < lowest:
+                    best, lowest = p.acquisition[m], advantage
+    if best >= 0:
+        return best
+    for m in range(c.backup_first[v], c.backup_first[v + 1]):
+        if s.legal[row, c.backup_acquisition[m]] != 0:
+            return c.backup_acquisition[m]
+    for k in range(len(c.order)):
+        if s.legal[row, c.order[k]] != 0:
+            return c.order[k]
+    return -1
