@@ -53,7 +53,7 @@ class ComparedSet:
     size : {"small", "large"}, which claims it belongs to
     rows : int or None, how many random rows of it are used; None for all
     first_class : labels of the first of two classes; without any, the classes are those of the data set
-    cegb : bool, whether CEGB is run; the choice of its settings takes long where there are many classes and rows
+    cegb : bool, whether CEGB is run; its settings take long to choose where there are many columns and classes
     """
 
     source: Source
@@ -63,7 +63,7 @@ class ComparedSet:
     cegb: bool = True
 
     def load(self, data_dir: DataFolder) -> Dataset:
-        """The data set of one cell; a missing category is a category of its own, with the code -1."""
+        """The data set as all methods get it; a missing category is a category of its own, with the code -1."""
         data = self.source.load(data_dir)
         data = subsample(binary(data, self.first_class) if self.first_class else data, self.rows)
         return data.replace(X=np.nan_to_num(data.X, nan=-1.0)) if np.isnan(data.X).any() else data
@@ -94,10 +94,10 @@ COMPARED_SETS = (
     ComparedSet(Source("spambase", "spambase")),
     ComparedSet(Source("wine_quality_red", "red wine quality")),
     ComparedSet(Source("thyroid_ann", "thyroid"), LARGE),
-    ComparedSet(Source("letter", "letter"), LARGE, cegb=False),
+    ComparedSet(Source("letter", "letter"), LARGE),
     ComparedSet(Source("nursery", "nursery"), LARGE),
     ComparedSet(Source("phishing", "phishing"), LARGE),
-    ComparedSet(Source("usps", "usps"), LARGE, cegb=False),
+    ComparedSet(Source("usps", "usps"), LARGE),
     ComparedSet(Source("adult", "adult"), LARGE),
     ComparedSet(Source("isolet_1560", "isolet"), LARGE, cegb=False),
     ComparedSet(Source("mnist", "mnist"), LARGE, rows=10_000, cegb=False),
@@ -226,13 +226,13 @@ def about_large_sets() -> str:
     large = compared_sets(True, LARGE)
     samples = [f"{c.rows:,} random rows of {c.source.title}" for c in large if c.rows]
     prices, no_cegb = FEATURE_PRICES[LARGE], [c.source.title for c in large if not c.cegb]
+    titles, lams = ", ".join(c.source.title for c in large), ", ".join(f"{p:g}" for p in prices)
     return (
-        f"On {len(large)} large data sets ({', '.join(c.source.title for c in large)}), which have over 7,000 rows or "
-        f"over 600 features, there are {PEER_SPLITS[True][LARGE]} splits, and lam is "
-        f"{', '.join(f'{p:g}' for p in prices)}; RCPI and MaskablePPO are not run there, nor is CEGB on "
-        f"{', '.join(no_cegb)}, because it would take too long. Only {' and '.join(samples)} are used; the classes of "
-        f"{KDD} are normal connections and attacks. Official test parts are not used. Wherever a category is one "
-        "column, its levels are integer codes, and a missing value in such a column is one more level. "
+        f"On {len(large)} large data sets ({titles}), which have over 7,000 rows or over 600 features, there are "
+        f"{PEER_SPLITS[True][LARGE]} splits, and lam is {lams}; RCPI and MaskablePPO are not run there, nor is CEGB on "
+        f"{' and '.join(no_cegb)}, because they would take too long. Only {' and '.join(samples)} are used; the "
+        f"classes of {KDD} are normal connections and attacks. Official test parts are not used. Wherever a category "
+        "is one column, its levels are integer codes, and a missing value in such a column is one more level. "
     )
 
 

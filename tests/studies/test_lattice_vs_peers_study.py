@@ -139,7 +139,7 @@ def test_large_sets_have_their_own_prices_and_peers(monkeypatch):
     assert {tuple(p.task.arguments["prices"]) for p in cells} == {(0.0001, 0.003, 0.03)}
     methods = pd.DataFrame([p.row for p in cells]).groupby("dataset")["method"].agg(set)
     always = {METHOD_TITLES[m] for m in LARGE_PEERS} | {LATTICE_TITLE, "lattice, single fits"}
-    assert methods["letter"] == always
+    assert methods["isolet"] == always
     assert methods["adult"] == always | {METHOD_TITLES[CEGB_METHOD]}
 
 
