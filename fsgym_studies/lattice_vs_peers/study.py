@@ -240,7 +240,7 @@ STUDY = Study(
     "lattice-vs-peers",
     "The lattice agent compared with its peers",
     DWSM_REFERENCE + PEER_REFERENCES,
-    (5.5, 60.0),
+    (9.0, 220.0),
     tuple(c.source.name for c in compared_sets(True)),
     plan,
     conclude,
