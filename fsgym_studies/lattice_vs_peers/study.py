@@ -19,7 +19,7 @@ from fsgym_studies.lattice_vs_peers.cell import (
     CART_METHOD,
     CEGB_METHOD,
     FOREST_METHOD,
-    FOREST_TREES,
+    FOREST_SIZE,
     LATTICE_METHOD,
     PPO_METHOD,
     PRICED_CELL,
@@ -40,7 +40,7 @@ from fsgym_studies.lattice_vs_peers.tables import (
 )
 
 OLD_BREAST_CANCER = "breast cancer of 1992"
-KDD = "kddcup99"
+KDDCUP = "kddcup99"
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ COMPARED_SETS = (
     ComparedSet(Source("adult", "adult"), LARGE),
     ComparedSet(Source("isolet_1560", "isolet"), LARGE, cegb=False),
     ComparedSet(Source("mnist", "mnist"), LARGE, rows=10_000, cegb=False),
-    ComparedSet(Source("kddcup99_10percent", KDD), LARGE, rows=50_000, first_class=("normal",)),
+    ComparedSet(Source("kddcup99_10percent", KDDCUP), LARGE, rows=50_000, first_class=("normal",)),
 )
 QUICK_SETS = ("breast cancer", "wine", "digits")  # they come with scikit-learn
 # An error costs 1:
@@ -207,7 +207,7 @@ def protocol(full: bool) -> str:
         "with a price for each acquired value): penalty, and number (up to 80), learning rate and depth of the trees. "
         "Static selection: number of features that mRMR ranks first, and C of a logistic regression on them. Forest: "
         "number of features that a random forest ranks first, up to all of them, and fewest rows in a leaf of the "
-        f"forest on them ({FOREST_TREES} trees). {about_large_sets() if full else ''}A cell "
+        f"forest on them ({FOREST_SIZE} trees). {about_large_sets() if full else ''}A cell "
         "is one method trained on one split at all values of lam. Additional cells fit the lattice separately at each "
         "lam, only to measure the time of a single fit."
     )
@@ -231,8 +231,8 @@ def about_large_sets() -> str:
         f"On {len(large)} large data sets ({titles}), which have over 7,000 rows or over 600 features, there are "
         f"{PEER_SPLITS[True][LARGE]} splits, and lam is {lams}; RCPI and MaskablePPO are not run there, nor is CEGB on "
         f"{' and '.join(no_cegb)}, because they would take too long. Only {' and '.join(samples)} are used; the "
-        f"classes of {KDD} are normal connections and attacks. Official test parts are not used. Wherever a category "
-        "is one column, its levels are integer codes, and a missing value in such a column is one more level. "
+        f"classes of {KDDCUP} are normal connections and attacks. Official test parts are not used. Wherever a "
+        "category is one column, its levels are integer codes, and a missing value in such a column is one more level. "
     )
 
 

@@ -49,7 +49,7 @@ def one_informative_feature(n=90, d=4, seed=0):
 )
 def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
     """At price .01 the informative feature is acquired; at price .6 nothing is."""
-    monkeypatch.setattr(lattice_cell, "FOREST_TREES", 4)
+    monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     cell = lattice_cell.at_prices(one_informative_feature(), method=method, prices=PRICES, part=PART, seed=0)
     assert (cell["n_train"], cell["n_test"]) == (62, 28)
     assert cell["lam"] == PRICES
@@ -98,7 +98,7 @@ def test_the_static_selection_is_logistic_regression_on_the_same_features_for_al
 
 
 def test_the_forest_uses_the_most_important_features_for_all_rows(monkeypatch):
-    monkeypatch.setattr(lattice_cell, "FOREST_TREES", 4)
+    monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     data = one_informative_feature()
     (model,) = lattice_cell.search_forest(data.X, data.y, [0.01], 0)
     assert model.features_used(data.X).all(axis=0).tolist() == [True, False, False, False]
