@@ -47,7 +47,7 @@ class Options:
 def reproduce(name: str, options: Options) -> int:
     """Run a study, write its report and print its claims; returns the exit status of the command."""
     study = find_study(name)
-    require_datasets(study.datasets, study.name, options.data_dir)
+    require_datasets(study.needed_datasets(options.full), study.name, options.data_dir)
     folder = writable_folder(options.out or Path("fsgym-results", study.name))
     plan = study.plan(options.full, options.data_dir)
     run = run_tasks(

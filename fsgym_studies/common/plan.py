@@ -55,6 +55,12 @@ def subsample(data: Dataset, rows: int | None) -> Dataset:
     return data.rows(np.sort(np.random.default_rng(0).choice(data.n_samples, rows, replace=False)))
 
 
+def binary(data: Dataset, positive: Any) -> Dataset:
+    """The data set with two classes, these labels against all others, and without groups of columns."""
+    y = np.isin(data.classes[data.y], list(positive)).astype(np.int64)
+    return data.replace(y=y, classes=None, groups=None)
+
+
 def require_datasets(names: Sequence[str], study: str, data_dir: DataFolder = None) -> None:
     """Raise ValueError if a data set of the study is neither embedded, nor in the data folder, nor at OpenML."""
     known = set(list_datasets(data_dir)["name"])

@@ -113,6 +113,7 @@ class Study:
     plan : callable (full, data_dir) -> list of StudyCell
     conclude : callable (plan, table, full) -> Conclusion; ``table`` comes from ``cells_table``, and figures may be
         missing in it
+    quick_datasets : those of ``datasets`` that the quick study needs; None for all
     """
 
     name: str
@@ -122,3 +123,8 @@ class Study:
     datasets: tuple[str, ...]
     plan: Callable[[bool, str | os.PathLike | None], list[StudyCell]]
     conclude: Callable[[Sequence[StudyCell], pd.DataFrame, bool], Conclusion]
+    quick_datasets: tuple[str, ...] | None = None
+
+    def needed_datasets(self, full: bool) -> tuple[str, ...]:
+        """The data sets that the full or the quick study needs."""
+        return self.datasets if full or self.quick_datasets is None else self.quick_datasets

@@ -11,7 +11,16 @@ import pandas as pd
 
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataFolder, Source, cell_row, random_splits, seed_of, shared_data, subsample
+from fsgym_studies.common.plan import (
+    DataFolder,
+    Source,
+    binary,
+    cell_row,
+    random_splits,
+    seed_of,
+    shared_data,
+    subsample,
+)
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
 from fsgym_studies.gbfs.claims import claims, notes
@@ -96,12 +105,6 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     finer = basic | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
     cells += [*curve_cells(train, finer, [{}], 0, test), *stages_cells(train, test, gbfs)]
     return [*cells, *colon_cells(full, data_dir, basic, kernel), *synthetic_cells(full)]
-
-
-def binary(data: Dataset, positive: Any) -> Dataset:
-    """The data set with two classes, these labels against all others, and without groups of columns."""
-    y = np.isin(data.classes[data.y], list(positive)).astype(np.int64)
-    return data.replace(y=y, classes=None, groups=None)
 
 
 def official_parts(full: bool, data_dir: DataFolder) -> list[tuple[Dataset, Dataset]]:

@@ -19,7 +19,7 @@ from fsgym_studies.common.cell import parts_of
 
 PRICED_CELL, TIMED_CELL = (f"fsgym_studies.lattice_vs_peers.cell:{name}" for name in ("at_prices", "single_fits"))
 LATTICE_METHOD, RCPI_METHOD, PPO_METHOD = "lattice", "rcpi", "maskable_ppo"
-CART_METHOD, CEGB_METHOD, STATIC_METHOD = "cart", "cegb", "static"
+CART_METHOD, CEGB_METHOD, STATIC_METHOD, FOREST_METHOD = "cart", "cegb", "static", "forest"
 PRICED_FIGURES = ("loss", "accuracy", "n_features")  # figures of ``Evaluation`` that a cell has for each price
 INNER_FOLDS = ((1000, 5), (np.inf, 3))  # largest number of training rows, number of inner folds
 # Settings among which the peers choose by inner folds:
@@ -39,7 +39,9 @@ CEGB_TREES = (  # number, learning rate and depth of the trees
     (80, 0.1, 4),
 )
 LOGISTIC_C = (0.1, 1.0, 10.0)  # inverse strength of regularisation
-MAX_FEATURE_COUNTS = 12  # of the static selection: how many numbers of features are tried at most
+FOREST_SIZE = 100  # number of trees
+FOREST_MIN_LEAF = (1, 5)  # fewest rows in a leaf
+MAX_FEATURE_COUNTS = 12  # how many numbers of features the static selection and the forest try at most
 # (X, y, prices, seed) -> a fitted model for each price
 FitAtPrices = Callable[[NDArray, NDArray, Sequence[float], int], list[Any]]
 
@@ -60,9 +62,9 @@ def at_prices(
     Returns
     -------
     dict
-        Lists with a value per price: ``loss`` (prices and errors, mean over the test rows), ``accuracy`` and
-        ``n_features``; ``seconds``, the processor time of the training at all prices, including the choice of
-        settings; n_train and n_test.
+        Lists with a value per price: ``lam``, the prices; ``loss`` (prices and errors, mean over the test rows),
+        ``accuracy`` and ``n_features``; ``seconds``, the processor time of the training at all prices, including the
+        choice of settings; n_train and n_test.
     """
     train, test = parts_of(data, part)
     with ignore_warnings():
@@ -71,7 +73,7 @@ def at_prices(
         seconds = time.process_time() - start
         results = [evaluate(m, test, Rules.for_dataset(test, lam=p)) for m, p in zip(models, prices, strict=True)]
     figures: dict[str, Any] = {name: [float(getattr(r, name)) for r in results] for name in PRICED_FIGURES}
-    return figures | {"seconds": seconds, "n_train": train.n_samples, "n_test": test.n_samples}
+    return figures | {"lam": list(prices), "seconds": seconds, "n_train": train.n_samples, "n_test": test.n_samples}
 
 
 def single_fits(data: Dataset, *, prices: Sequence[float], part: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -149,13 +151,33 @@ def search_static(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) ->
 
     from baselines import MRMRClassifier
 
-    counts = np.unique(np.geomspace(1, X.shape[1], MAX_FEATURE_COUNTS).round().astype(int)).tolist()
     regressions = [
         MRMRClassifier(k, classifier=make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=300)))
-        for k in (0, *counts)
+        for k in feature_counts(X.shape[1])
         for C in LOGISTIC_C
     ]
     return select_by_inner_folds(regressions, X, y, prices, seed)
+
+
+def search_forest(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
+    """A random forest on the most important features, or on all; their number and the rows in a leaf are chosen."""
+    from baselines import ForestSelectionClassifier
+
+    forests = [
+        ForestSelectionClassifier(k, n_estimators=FOREST_SIZE, min_samples_leaf=leaf, random_state=seed)
+        for k in feature_counts(X.shape[1])
+        for leaf in FOREST_MIN_LEAF
+    ]
+    return select_by_inner_folds(forests, X, y, prices, seed)
+
+
+def feature_counts(n_features: int) -> list[int]:
+    """The numbers of features that are tried: 0, and at most ``MAX_FEATURE_COUNTS`` from one to all.
+
+    >>> feature_counts(4), len(feature_counts(1000))
+    ([0, 1, 2, 3, 4], 13)
+    """
+    return [0, *np.unique(np.geomspace(1, n_features, MAX_FEATURE_COUNTS).round().astype(int)).tolist()]
 
 
 def select_by_inner_folds(
@@ -187,5 +209,6 @@ FIT_AT_PRICES: dict[str, FitAtPrices] = {
     CART_METHOD: search_cart,
     CEGB_METHOD: search_cegb,
     STATIC_METHOD: search_static,
+    FOREST_METHOD: search_forest,
     PPO_METHOD: fit_at_each_price(PPO_METHOD),
 }

@@ -1,20 +1,25 @@
-"""Our own study: the loss of the lattice agent and of its peers at five prices on fourteen data sets."""
+"""Our own study: the loss of the lattice agent and of its peers at several prices, on small and large data sets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
+from fsgym.dataset import Dataset
 from fsgym.extras import require
 from fsgym.methods import find_method
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataFolder, Source, random_splits, seed_of
+from fsgym_studies.common.plan import DataFolder, Source, binary, random_splits, seed_of, subsample
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.study import DWSM_REFERENCE
 from fsgym_studies.lattice_vs_peers.cell import (
     CART_METHOD,
     CEGB_METHOD,
+    FOREST_METHOD,
+    FOREST_SIZE,
     LATTICE_METHOD,
     PPO_METHOD,
     PRICED_CELL,
@@ -22,9 +27,11 @@ from fsgym_studies.lattice_vs_peers.cell import (
     STATIC_METHOD,
     TIMED_CELL,
 )
-from fsgym_studies.lattice_vs_peers.claims import claims, notes
+from fsgym_studies.lattice_vs_peers.claims import LARGE_PEERS, claims, notes
 from fsgym_studies.lattice_vs_peers.tables import (
+    LARGE,
     METHOD_TITLES,
+    SMALL,
     best_peer_table,
     difference_table,
     loss_picture,
@@ -33,27 +40,75 @@ from fsgym_studies.lattice_vs_peers.tables import (
 )
 
 OLD_BREAST_CANCER = "breast cancer of 1992"
+KDDCUP = "kddcup99"
+
+
+@dataclass(frozen=True)
+class ComparedSet:
+    """A data set of the study.
+
+    Attributes
+    ----------
+    source : Source
+    size : {"small", "large"}, which claims it belongs to
+    rows : int or None, how many random rows of it are used; None for all
+    first_class : labels of the first of two classes; without any, the classes are those of the data set
+    cegb : bool, whether CEGB is run; its settings take long to choose where there are many columns and classes
+    """
+
+    source: Source
+    size: str = SMALL
+    rows: int | None = None
+    first_class: tuple[str, ...] = ()
+    cegb: bool = True
+
+    def load(self, data_dir: DataFolder) -> Dataset:
+        """The data set as all methods get it; a missing category is a category of its own, with the code -1."""
+        data = self.source.load(data_dir)
+        data = subsample(binary(data, self.first_class) if self.first_class else data, self.rows)
+        return data.replace(X=np.nan_to_num(data.X, nan=-1.0)) if np.isnan(data.X).any() else data
+
+    def methods(self, deep: bool) -> tuple[str, ...]:
+        """The methods that are run on it; MaskablePPO only if ``deep``."""
+        cegb = (CEGB_METHOD,) if self.cegb else ()
+        if self.size == LARGE:
+            return (*LARGE_PEERS, *cegb, LATTICE_METHOD)
+        ppo = (PPO_METHOD,) if deep else ()
+        return (RCPI_METHOD, CART_METHOD, *cegb, STATIC_METHOD, FOREST_METHOD, *ppo, LATTICE_METHOD)
+
+
 COMPARED_SETS = (
-    Source("breast_cancer", "breast cancer"),
-    Source("wine", "wine"),
-    Source("heart_statlog", "heart"),
-    Source("pima_diabetes", "diabetes"),
-    Source("ionosphere", "ionosphere"),
-    Source("sonar", "sonar"),
-    Source("breast_cancer_wisconsin_683", OLD_BREAST_CANCER, drop=("id",)),
-    Source("australian", "australian"),
-    Source("german_credit_numeric", "german credit"),
-    Source("vehicle", "vehicle"),
-    Source("vowel", "vowel"),
-    Source("segment", "segment"),
-    Source("digits", "digits"),
-    Source("spambase", "spambase"),
+    ComparedSet(Source("breast_cancer", "breast cancer")),
+    ComparedSet(Source("wine", "wine")),
+    ComparedSet(Source("heart_statlog", "heart")),
+    ComparedSet(Source("pima_diabetes", "diabetes")),
+    ComparedSet(Source("ionosphere", "ionosphere")),
+    ComparedSet(Source("sonar", "sonar")),
+    ComparedSet(Source("breast_cancer_wisconsin_683", OLD_BREAST_CANCER, drop=("id",))),
+    ComparedSet(Source("australian", "australian")),
+    ComparedSet(Source("german_credit_numeric", "german credit")),
+    ComparedSet(Source("vehicle", "vehicle")),
+    ComparedSet(Source("vowel", "vowel")),
+    ComparedSet(Source("segment", "segment")),
+    ComparedSet(Source("digits", "digits")),
+    ComparedSet(Source("spambase", "spambase")),
+    ComparedSet(Source("wine_quality_red", "red wine quality")),
+    ComparedSet(Source("thyroid_ann", "thyroid"), LARGE),
+    ComparedSet(Source("letter", "letter"), LARGE),
+    ComparedSet(Source("nursery", "nursery"), LARGE),
+    ComparedSet(Source("phishing", "phishing"), LARGE),
+    ComparedSet(Source("usps", "usps"), LARGE),
+    ComparedSet(Source("adult", "adult"), LARGE),
+    ComparedSet(Source("isolet_1560", "isolet"), LARGE, cegb=False),
+    ComparedSet(Source("mnist", "mnist"), LARGE, rows=10_000, cegb=False),
+    ComparedSet(Source("kddcup99_10percent", KDDCUP), LARGE, rows=50_000, first_class=("normal",)),
 )
-QUICK_SETS = ("breast cancer", "wine", "heart", "diabetes")
-FEATURE_PRICES = (0.001, 0.003, 0.01, 0.03, 0.1)  # an error costs 1
+QUICK_SETS = ("breast cancer", "wine", "digits")  # they come with scikit-learn
+# An error costs 1:
+FEATURE_PRICES = {SMALL: (0.001, 0.003, 0.01, 0.03, 0.1), LARGE: (0.0001, 0.003, 0.03)}
 PEER_TRAIN_SHARE = 0.7  # of the rows
 # Quick and full studies:
-PEER_SPLITS = {False: 2, True: 3}
+PEER_SPLITS = {False: {SMALL: 2}, True: {SMALL: 3, LARGE: 2}}
 DEEP_SPLITS = {False: 1, True: 3}  # the first splits, on which the deep agent is trained
 DEEP_SETS = {False: ("wine",), True: ("breast cancer", "wine", "heart", "diabetes", "ionosphere", "sonar")}
 PEER_REFERENCES = """
@@ -89,17 +144,16 @@ def unavailable_methods() -> dict[str, str]:
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     unavailable = unavailable_methods()
     cells = []
-    for source in COMPARED_SETS:
-        if not full and source.title not in QUICK_SETS:
-            continue
-        data = source.load(data_dir)
-        for split, part in enumerate(random_splits(PEER_TRAIN_SHARE, PEER_SPLITS[full])):
-            for method in (RCPI_METHOD, CART_METHOD, CEGB_METHOD, STATIC_METHOD, PPO_METHOD, LATTICE_METHOD):
-                deep = source.title in DEEP_SETS[full] and split < DEEP_SPLITS[full]
-                if method in unavailable or (method == PPO_METHOD and not deep):
+    for compared in compared_sets(full):
+        data, title, size = compared.load(data_dir), compared.source.title, compared.size
+        prices = list(FEATURE_PRICES[size])
+        for split, part in enumerate(random_splits(PEER_TRAIN_SHARE, PEER_SPLITS[full][size])):
+            deep = title in DEEP_SETS[full] and split < DEEP_SPLITS[full]
+            for method in compared.methods(deep):
+                if method in unavailable:
                     continue
-                arguments = {"prices": list(FEATURE_PRICES), "part": part, "seed": seed_of(source.title, split, method)}
-                row = {"dataset": source.title, "split": split, "method": METHOD_TITLES[method], "params": "{}"}
+                arguments = {"prices": prices, "part": part, "seed": seed_of(title, split, method)}
+                row = {"dataset": title, "size": size, "split": split, "method": METHOD_TITLES[method], "params": "{}"}
                 cells.append(StudyCell(Task(PRICED_CELL, {**arguments, "method": method}, {"data": data}), row))
                 if method == LATTICE_METHOD and split == 0:
                     row = row | {"method": f"{METHOD_TITLES[method]}, single fits"}
@@ -107,15 +161,22 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     return cells
 
 
+def compared_sets(full: bool, size: str | None = None) -> list[ComparedSet]:
+    """The data sets of the full or the quick study, of one size or of both."""
+    sets = [c for c in COMPARED_SETS if full or c.source.title in QUICK_SETS]
+    return [c for c in sets if size in (None, c.size)]
+
+
 def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
-    losses = losses_by_price(table, FEATURE_PRICES)
+    losses = losses_by_price(table)
     if losses.empty:
-        return Conclusion(protocol(full), claims(losses, table))
-    tables = [best_peer_table(losses), difference_table(losses), training_time_table(table)]
+        return Conclusion(protocol(full), claims(losses, table, full))
+    tables = [kind(losses, size) for size in (SMALL, LARGE) for kind in (best_peer_table, difference_table)]
+    tables = [t for t in [*tables, training_time_table(table)] if len(t.frame)]
     picture = loss_picture(losses)
     return Conclusion(
         protocol(full),
-        claims(losses, table),
+        claims(losses, table, full),
         tables,
         [picture],
         notes(losses, unavailable_methods()),
@@ -124,19 +185,19 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
 
 
 def protocol(full: bool) -> str:
-    sets = "fourteen data sets, listed in the tables below," if full else f"the data sets {', '.join(QUICK_SETS)}"
-    names = (
-        f'"Breast cancer" is the diagnostic Wisconsin data set (30 features); "{OLD_BREAST_CANCER}" is the older one '
-        "(9 features). "
+    counts = PEER_SPLITS[full]
+    prices = {size: ", ".join(f"{p:g}" for p in values) for size, values in FEATURE_PRICES.items()}
+    deep = ", ".join(DEEP_SETS[full])
+    sets = (
+        f"{len(compared_sets(full, SMALL))} small data sets, listed in the tables below,"
         if full
-        else ""
+        else f"the data sets {', '.join(QUICK_SETS)}, which come with scikit-learn,"
     )
-    prices, deep = (", ".join(words) for words in ((f"{p:g}" for p in FEATURE_PRICES), DEEP_SETS[full]))
-    first = "" if DEEP_SPLITS[full] == PEER_SPLITS[full] else f" (in {DEEP_SPLITS[full]} split)"
+    first = "" if DEEP_SPLITS[full] == counts[SMALL] else f" (in {DEEP_SPLITS[full]} split)"
     return (
-        f"The claims below are our own. The comparison uses {sets} and {PEER_SPLITS[full]} random stratified splits of "
-        f"each, with {PEER_TRAIN_SHARE:.0%} of the rows for training. {names}Every feature "
-        f"has the price lam = {prices}; an error costs 1, and "
+        f"The claims below are our own. The comparison uses {sets} and {counts[SMALL]} random stratified splits of "
+        f"each, with {PEER_TRAIN_SHARE:.0%} of the rows for training. {about_sets() if full else ''}Every feature "
+        f"has the price lam = {prices[SMALL]}; an error costs 1, and "
         "the loss is the mean over the test rows of these costs. The lattice agent (agents.LatticeClassifier) "
         "is policy iteration on a lattice of feature subsets, each with a classifier of its own. This "
         "agent, RCPI (Dulac-Arnold et al., 2012) and MaskablePPO have their default settings. MaskablePPO is trained "
@@ -144,9 +205,34 @@ def protocol(full: bool) -> str:
         "lam, by the loss on stratified inner folds of the training part (five for up to 1,000 rows, otherwise three). "
         "CART: strength of cost-complexity pruning, and fewest rows in a leaf. CEGB (cost-efficient gradient boosting "
         "with a price for each acquired value): penalty, and number (up to 80), learning rate and depth of the trees. "
-        "Static selection: number of features that mRMR ranks first, and C of a logistic regression on them. A cell "
+        "Static selection: number of features that mRMR ranks first, and C of a logistic regression on them. Forest: "
+        "number of features that a random forest ranks first, up to all of them, and fewest rows in a leaf of the "
+        f"forest on them ({FOREST_SIZE} trees). {about_large_sets() if full else ''}A cell "
         "is one method trained on one split at all values of lam. Additional cells fit the lattice separately at each "
         "lam, only to measure the time of a single fit."
+    )
+
+
+def about_sets() -> str:
+    """What the titles of the small data sets mean."""
+    return (
+        f'"Breast cancer" is the diagnostic Wisconsin data set (30 features); "{OLD_BREAST_CANCER}" is the older one '
+        "(9 features). "
+    )
+
+
+def about_large_sets() -> str:
+    """How the protocol differs on the large data sets."""
+    large = compared_sets(True, LARGE)
+    samples = [f"{c.rows:,} random rows of {c.source.title}" for c in large if c.rows]
+    prices, no_cegb = FEATURE_PRICES[LARGE], [c.source.title for c in large if not c.cegb]
+    titles, lams = ", ".join(c.source.title for c in large), ", ".join(f"{p:g}" for p in prices)
+    return (
+        f"On {len(large)} large data sets ({titles}), which have over 7,000 rows or over 600 features, there are "
+        f"{PEER_SPLITS[True][LARGE]} splits, and lam is {lams}; RCPI and MaskablePPO are not run there, nor is CEGB on "
+        f"{' and '.join(no_cegb)}, because they would take too long. Only {' and '.join(samples)} are used; the "
+        f"classes of {KDDCUP} are normal connections and attacks. Official test parts are not used. Wherever a "
+        "category is one column, its levels are integer codes, and a missing value in such a column is one more level. "
     )
 
 
@@ -154,8 +240,9 @@ STUDY = Study(
     "lattice-vs-peers",
     "The lattice agent compared with its peers",
     DWSM_REFERENCE + PEER_REFERENCES,
-    (5.5, 60.0),
-    tuple(s.name for s in COMPARED_SETS),
+    (9.0, 220.0),
+    tuple(c.source.name for c in compared_sets(True)),
     plan,
     conclude,
+    tuple(c.source.name for c in compared_sets(False)),
 )

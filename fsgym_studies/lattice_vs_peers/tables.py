@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import (
     CART_METHOD,
     CEGB_METHOD,
+    FOREST_METHOD,
     LATTICE_METHOD,
     PPO_METHOD,
     PRICED_FIGURES,
@@ -30,10 +30,13 @@ METHOD_TITLES = {
     CART_METHOD: "CART",
     CEGB_METHOD: "CEGB",
     STATIC_METHOD: "static selection",
+    FOREST_METHOD: "forest",
     PPO_METHOD: "MaskablePPO",
 }
 LATTICE_TITLE = METHOD_TITLES[LATTICE_METHOD]
 PAIR_KEYS = ["dataset", "lam", "split"]
+SMALL, LARGE = "small", "large"  # values of the column "size"
+SIZE_TITLES = {SMALL: "small data sets", LARGE: "large data sets"}
 SAME_LOSS = 5e-4  # losses that differ by less are shown as equal; half of the last digit in the table
 
 
@@ -63,19 +66,24 @@ class LossDifference(NamedTuple):
         return f"{self.mean:+.4f} ± {format_number(self.error_sets, 4)}"
 
 
-def losses_by_price(table: pd.DataFrame, prices: Sequence[float]) -> pd.DataFrame:
+def losses_by_price(table: pd.DataFrame) -> pd.DataFrame:
     """The figures of each cell at each price.
 
     Returns
     -------
-    DataFrame, columns dataset, split, method, lam and ``PRICED_FIGURES``; failed cells are left out
+    DataFrame, columns dataset, size, split, method, lam and ``PRICED_FIGURES``; failed cells are left out
     """
+    columns = ["dataset", "size", "split", "method", "lam", *PRICED_FIGURES]
     cells = cells_with(table, "loss")
     if cells.empty:
-        return pd.DataFrame(columns=[*PAIR_KEYS, "method", *PRICED_FIGURES])
-    rows = cells[["dataset", "split", "method", *PRICED_FIGURES]].assign(lam=[list(prices)] * len(cells))
-    rows = rows.explode(["lam", *PRICED_FIGURES], ignore_index=True)
+        return pd.DataFrame(columns=columns)
+    rows = cells[columns].explode(["lam", *PRICED_FIGURES], ignore_index=True)
     return rows.astype(dict.fromkeys(["lam", *PRICED_FIGURES], np.float64))
+
+
+def of_size(table: pd.DataFrame, size: str) -> pd.DataFrame:
+    """The rows of a table with the column "size" that belong to the small or to the large data sets."""
+    return table[table["size"] == size]
 
 
 def loss_columns(losses: pd.DataFrame) -> pd.DataFrame:
@@ -130,10 +138,10 @@ def best_peers(losses: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "lam", "ours", "best", "peer"])
 
 
-def best_peer_table(losses: pd.DataFrame) -> Table:
-    """The lattice and the best peer for each data set and price."""
+def best_peer_table(losses: pd.DataFrame, size: str) -> Table:
+    """The lattice and the best peer for each data set of this size, and each price."""
     rows = []
-    for dataset, own in best_peers(losses).groupby("dataset", sort=False):
+    for dataset, own in best_peers(of_size(losses, size)).groupby("dataset", sort=False):
         row = {"data set": str(dataset)}
         for pair in own.itertuples(index=False):
             row[f"{pair.lam:g}"] = f"{pair.ours:.3f} {_sign(pair.ours, pair.best)} {pair.best:.3f} {pair.peer}"
@@ -143,16 +151,17 @@ def best_peer_table(losses: pd.DataFrame) -> Table:
         "the splits. The best peer is the one with the lowest mean loss on the same test rows at that lam. This "
         "choice favours the peers, because nobody could make it without the test rows."
     )
-    return Table("losses", "The lattice and the best peer, by data set and lam", caption, pd.DataFrame(rows))
+    heading = f"The lattice and the best peer, by data set and lam: {SIZE_TITLES[size]}"
+    return Table(f"losses_{size}", heading, caption, pd.DataFrame(rows))
 
 
 def _sign(ours: float, theirs: float) -> str:
     return "=" if abs(ours - theirs) < SAME_LOSS else "<" if ours < theirs else ">"
 
 
-def difference_table(losses: pd.DataFrame) -> Table:
-    """The lattice minus each peer, at each price and over all prices."""
-    rows = []
+def difference_table(losses: pd.DataFrame, size: str) -> Table:
+    """The lattice minus each peer over the data sets of this size, at each price and over all prices."""
+    rows, losses = [], of_size(losses, size)
     for peer in peers(losses):
         for lam in [*sorted(losses["lam"].unique()), None]:
             pair = loss_difference(losses, peer, lam)
@@ -176,15 +185,16 @@ def difference_table(losses: pd.DataFrame) -> Table:
         "errors (s.e.) are computed over these pairs, and over the mean differences of the data sets. Lower on: data "
         "sets on which the lattice has the lower mean loss."
     )
-    return Table("differences", "Paired differences", caption, pd.DataFrame(rows))
+    return Table(f"differences_{size}", f"Paired differences: {SIZE_TITLES[size]}", caption, pd.DataFrame(rows))
 
 
-def fit_times(table: pd.DataFrame) -> pd.DataFrame:
-    """Seconds of single fits of the lattice, with a row for each data set and a column for each price."""
+def fit_times(table: pd.DataFrame, size: str | None = None) -> pd.Series:
+    """Seconds of the single fits of the lattice, by data set (of this size), with an entry for each price."""
     cells = cells_with(table, "fit_seconds")
     if cells.empty:
-        return pd.DataFrame()
-    return pd.DataFrame(cells["fit_seconds"].tolist(), index=cells["dataset"], dtype=np.float64)
+        return pd.Series(dtype=np.float64)
+    cells = cells if size is None else of_size(cells, size)
+    return cells.set_index("dataset")["fit_seconds"].explode().astype(np.float64)
 
 
 def training_time_table(table: pd.DataFrame) -> Table:
@@ -200,8 +210,8 @@ def training_time_table(table: pd.DataFrame) -> Table:
         row = {"data set": str(dataset)}
         if dataset in single.index:
             row |= {
-                "one fit": format_number(single.loc[dataset].mean(), 1),
-                "longest fit": format_number(single.loc[dataset].max(), 1),
+                "one fit": format_number(single.loc[[dataset]].mean(), 1),
+                "longest fit": format_number(single.loc[[dataset]].max(), 1),
             }
         rows.append(row | {f"{m}, all prices": format_number(float(s), 1) for m, s in own.items()})
     caption = (
@@ -215,9 +225,10 @@ def training_time_table(table: pd.DataFrame) -> Table:
 
 
 def loss_picture(losses: pd.DataFrame) -> Picture:
-    """The peers' losses minus that of the lattice by price, and accuracy by features on common data sets."""
+    """The peers' losses minus that of the lattice by price, and accuracy by features, on small data sets."""
     from matplotlib.figure import Figure
 
+    losses = of_size(losses, SMALL)
     names, prices = peers(losses), sorted(losses["lam"].unique())
     line_styles = figures.method_styles([LATTICE_TITLE, *names])
     shared = loss_columns(losses).groupby("dataset").count().gt(0).all(axis=1)
@@ -250,9 +261,9 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
         right.legend(loc="best")
         png = png_of(figure)
     caption = (
-        "Left: mean loss of each peer minus that of the lattice (the opposite sign to the tables), over the data sets "
-        "on which the peer was run; bars: one standard error over data sets; above the line the peer has the higher "
-        f"loss. Right: means over the {own['dataset'].nunique()} data sets on which all methods were run "
+        "Left: mean loss of each peer minus that of the lattice (the opposite sign to the tables), over the small data "
+        "sets on which the peer was run; bars: one standard error over data sets; above the line the peer has the "
+        f"higher loss. Right: means over the {own['dataset'].nunique()} small data sets on which all methods were run "
         f"({', '.join(own['dataset'].unique())}), one point per value of lam; up and to the left is better."
     )
     return Picture("losses", "Loss by price, and accuracy by features", caption, png)

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 import fsgym
 from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, extras
-from fsgym_studies.common.plan import Source
+from fsgym_studies.common.plan import Source, require_datasets
 from fsgym_studies.common.render import replace_section, section, write_section
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell
 from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers
@@ -19,16 +20,19 @@ from fsgym_studies.lattice_vs_peers import tables as lattice_tables
 from fsgym_studies.lattice_vs_peers.cell import (
     CART_METHOD,
     CEGB_METHOD,
+    FOREST_METHOD,
     LATTICE_METHOD,
     PPO_METHOD,
     RCPI_METHOD,
     STATIC_METHOD,
 )
-from fsgym_studies.lattice_vs_peers.tables import LATTICE_TITLE, METHOD_TITLES
+from fsgym_studies.lattice_vs_peers.claims import LARGE_PEERS
+from fsgym_studies.lattice_vs_peers.tables import LARGE, LATTICE_TITLE, METHOD_TITLES, SMALL
 from support.synthetic_results import by_text, stand_in
 
 PART = {"share": 0.7, "seed": 1}
 PRICES = [0.01, 0.6]
+ON_SMALL, ON_LARGE = "On the small data sets,", "On the large data sets,"
 
 
 def one_informative_feature(n=90, d=4, seed=0):
@@ -40,11 +44,15 @@ def one_informative_feature(n=90, d=4, seed=0):
 # --- cells ---
 
 
-@pytest.mark.parametrize("method", [LATTICE_METHOD, RCPI_METHOD, CART_METHOD, CEGB_METHOD, STATIC_METHOD])
-def test_a_cell_has_the_figures_of_every_price(method):
+@pytest.mark.parametrize(
+    "method", [LATTICE_METHOD, RCPI_METHOD, CART_METHOD, CEGB_METHOD, STATIC_METHOD, FOREST_METHOD]
+)
+def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
     """At price .01 the informative feature is acquired; at price .6 nothing is."""
+    monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     cell = lattice_cell.at_prices(one_informative_feature(), method=method, prices=PRICES, part=PART, seed=0)
     assert (cell["n_train"], cell["n_test"]) == (62, 28)
+    assert cell["lam"] == PRICES
     for k, price in enumerate(PRICES):
         assert cell["loss"][k] == pytest.approx(1 - cell["accuracy"][k] + price * cell["n_features"][k])
     assert cell["accuracy"][0] > 0.9
@@ -89,29 +97,84 @@ def test_the_static_selection_is_logistic_regression_on_the_same_features_for_al
     assert isinstance(model.classifier_[-1], LogisticRegression)
 
 
+def test_the_forest_uses_the_most_important_features_for_all_rows(monkeypatch):
+    monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
+    data = one_informative_feature()
+    (model,) = lattice_cell.search_forest(data.X, data.y, [0.01], 0)
+    assert model.features_used(data.X).all(axis=0).tolist() == [True, False, False, False]
+    assert isinstance(model.classifier_, RandomForestClassifier)
+
+
 # --- the plan ---
 
 
+def named_stand_in(source, data_dir=None):
+    """A stand-in whose classes are "attack" and "normal"."""
+    data = stand_in(source)
+    return data.replace(y=np.array(["attack", "normal"])[data.y], classes=None)
+
+
+def planned(monkeypatch, full):
+    monkeypatch.setattr(Source, "load", named_stand_in)
+    return lattice_vs_peers.plan(full, None)
+
+
 def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
-    monkeypatch.setattr(Source, "load", stand_in)
-    full, quick = ({p.task.key for p in lattice_vs_peers.plan(f, None)} for f in (True, False))
+    full, quick = ({p.task.key for p in planned(monkeypatch, f)} for f in (True, False))
     assert quick < full
-    rows = pd.DataFrame([p.row for p in lattice_vs_peers.plan(True, None)])
+    rows = pd.DataFrame([p.row for p in planned(monkeypatch, True)])
     counts = rows.groupby("method")["dataset"].nunique()
-    assert counts[LATTICE_TITLE] == counts[METHOD_TITLES[CART_METHOD]] == len(lattice_vs_peers.COMPARED_SETS) == 14
-    sizes = rows.groupby(["dataset", "method"]).size()
-    assert (sizes[:, LATTICE_TITLE] == 3).all()
-    assert (sizes[:, METHOD_TITLES[PPO_METHOD]] == 3).all()
+    assert counts[LATTICE_TITLE] == counts[METHOD_TITLES[CART_METHOD]] == len(lattice_vs_peers.COMPARED_SETS) == 24
+    sizes = rows.groupby(["size", "dataset", "method"]).size()
+    assert (sizes[SMALL, :, LATTICE_TITLE] == 3).all()
+    assert (sizes[LARGE, :, LATTICE_TITLE] == 2).all()
+    assert (sizes[SMALL, :, METHOD_TITLES[PPO_METHOD]] == 3).all()
+    titles = {s.source.title for s in lattice_vs_peers.COMPARED_SETS}
+    assert set(lattice_vs_peers.DEEP_SETS[False]) < set(lattice_vs_peers.DEEP_SETS[True]) < titles
+    assert set(lattice_vs_peers.QUICK_SETS) < titles
+
+
+def test_large_sets_have_their_own_prices_and_peers(monkeypatch):
+    cells = [p for p in planned(monkeypatch, True) if p.row["size"] == LARGE]
+    assert {tuple(p.task.arguments["prices"]) for p in cells} == {(0.0001, 0.003, 0.03)}
+    methods = pd.DataFrame([p.row for p in cells]).groupby("dataset")["method"].agg(set)
+    always = {METHOD_TITLES[m] for m in LARGE_PEERS} | {LATTICE_TITLE, "lattice, single fits"}
+    assert methods["isolet"] == always
+    assert methods["adult"] == always | {METHOD_TITLES[CEGB_METHOD]}
+
+
+def test_the_quick_study_needs_only_data_sets_that_come_with_sklearn(monkeypatch):
+    monkeypatch.delenv("FSGYM_DATA", raising=False)
+    study = lattice_vs_peers.STUDY
+    assert set(study.needed_datasets(False)) == {"breast_cancer", "wine", "digits"} < set(study.needed_datasets(True))
+    require_datasets(study.needed_datasets(False), study.name)
+    with pytest.raises(ValueError, match="kddcup99_10percent"):
+        require_datasets(study.needed_datasets(True), study.name)
     assert (
-        set(lattice_vs_peers.DEEP_SETS[False])
-        < set(lattice_vs_peers.DEEP_SETS[True])
-        < {s.title for s in lattice_vs_peers.COMPARED_SETS}
+        tuple(
+            c.source.title for c in lattice_vs_peers.COMPARED_SETS if c.source.name in set(study.needed_datasets(False))
+        )
+        == lattice_vs_peers.QUICK_SETS
     )
-    assert set(lattice_vs_peers.QUICK_SETS) < {s.title for s in lattice_vs_peers.COMPARED_SETS}
+
+
+def test_a_large_set_is_sampled_and_complete(monkeypatch):
+    """Two classes instead of all, a sample of the rows, and missing values as the level -1."""
+    X = np.arange(60.0)[:, None].repeat(2, axis=1)
+    X[::2, 1] = np.nan
+    data = Dataset(X, ["smurf", "normal", "neptune"] * 20, name="d")
+    monkeypatch.setattr(Source, "load", lambda source, data_dir: data)
+    compared = lattice_vs_peers.ComparedSet(Source("d", "d"), LARGE, rows=30, first_class=("normal",))
+    part = compared.load(None)
+    assert part.X.shape == (30, 2)
+    rows = part.X[:, 0].astype(int)
+    assert (part.y == (rows % 3 == 1)).all()
+    np.testing.assert_array_equal(part.X[:, 1], np.where(rows % 2 == 0, -1, rows))
+    np.testing.assert_array_equal(compared.load(None).X, part.X)
 
 
 def test_methods_that_are_not_installed_are_left_out_and_named(monkeypatch):
-    monkeypatch.setattr(Source, "load", stand_in)
+    monkeypatch.setattr(Source, "load", named_stand_in)
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     assert {METHOD_TITLES[CEGB_METHOD], METHOD_TITLES[PPO_METHOD]}.isdisjoint(
         p.row["method"] for p in lattice_vs_peers.plan(True, None)
@@ -125,45 +188,90 @@ def test_methods_that_are_not_installed_are_left_out_and_named(monkeypatch):
 # --- claims ---
 
 
-def invented_cells(lead: Any = 0.02, seconds=3.0, methods=tuple(METHOD_TITLES), sets=("one", "two", "three")):
+def invented_cells(
+    lead: Any = 0.02, seconds=3.0, methods=tuple(METHOD_TITLES), sets=("one", "two", "three"), size=SMALL
+):
     """Cells of all methods, in which the lattice loses ``lead`` less than the best peer.
 
     ``lead`` is a number, or has one per data set. Peers are .01 apart, and another one is best on each data set.
     """
-    rows = []
+    rows, lams = [], list(lattice_vs_peers.FEATURE_PRICES[size])
+    n = len(lams)
     for i, dataset in enumerate(sets):
         for split in range(2):
             for k, method in enumerate(methods):
-                own = -np.broadcast_to(lead, len(sets))[i] if method == LATTICE_METHOD else 0.01 * ((k + i) % 5)
-                loss = [0.2 + own + 0.1 * p + 0.01 * split for p in range(5)]
-                figures = {"loss": loss, "accuracy": [0.8] * 5, "n_features": [5.0, 4.0, 3.0, 2.0, 1.0], "seconds": 2.0}
-                rows.append({"dataset": dataset, "split": split, "method": METHOD_TITLES[method], **figures})
-        rows.append({"dataset": dataset, "split": 0, "method": "lattice, single fits", "fit_seconds": [seconds] * 5})
-    return pd.DataFrame(rows).assign(error=None, params="{}")
+                own = (
+                    -np.broadcast_to(lead, len(sets))[i]
+                    if method == LATTICE_METHOD
+                    else 0.01 * ((k + i) % (len(methods) - 1))
+                )
+                loss = [0.2 + own + 0.1 * p + 0.01 * split for p in range(n)]
+                figures = {"loss": loss, "accuracy": [0.8] * n, "n_features": [5.0 - p for p in range(n)], "lam": lams}
+                row = {"dataset": dataset, "split": split, "method": METHOD_TITLES[method], "seconds": 2.0}
+                rows.append(row | figures)
+        rows.append({"dataset": dataset, "split": 0, "method": "lattice, single fits", "fit_seconds": [seconds] * n})
+    return pd.DataFrame(rows).assign(error=None, params="{}", size=size)
 
 
-def claims_of(table):
-    return lattice_vs_peers.conclude([], table, True).claims
+def large_cells(**options):
+    return invented_cells(
+        methods=(LATTICE_METHOD, *LARGE_PEERS), sets=("four", "five"), size=LARGE, **{"seconds": 30.0, **options}
+    )
+
+
+def claims_of(table, full=False):
+    return lattice_vs_peers.claims(lattice_tables.losses_by_price(table), table, full)
 
 
 def test_claims_that_are_reproduced():
     claims = claims_of(invented_cells())
-    assert len(claims) == 5 + 1 + 2
+    assert len(claims) == 6 + 1 + 2
     assert all(c.reproduced for c in claims)
-    cart = by_text(claims, "The lattice has a lower mean loss than CART at every lam", "over 3 data sets")
-    losses = lattice_tables.losses_by_price(invented_cells(), lattice_vs_peers.FEATURE_PRICES)
+    cart = by_text(claims, f"{ON_SMALL} the lattice has a lower mean loss than CART at every lam", "over 3 data sets")
+    losses = lattice_tables.losses_by_price(invented_cells())
     pair = lattice_tables.loss_difference(losses, "CART", 0.01)
     assert pair is not None
     assert f"0.01: {pair.text}" in cart.ours
-    best = by_text(claims, "For at least 65%")
+    best = by_text(claims, f"{ON_SMALL} for at least 65%")
     assert best.ours.startswith("lower for 15 of 15 (100%), equal for 0, higher for 0; mean difference -0.02")
 
 
 def test_claims_that_are_not_reproduced():
     claims = claims_of(invented_cells(lead=-0.05, seconds=10.5))
     assert not any(c.reproduced for c in claims)
-    assert by_text(claims, "For at least 65%").ours.startswith("lower for 0 of 15 (0%)")
-    assert by_text(claims, "No fit of the lattice takes more than 10").ours == "longest of 15 fits: 10.5"
+    assert by_text(claims, f"{ON_SMALL} for at least 65%").ours.startswith("lower for 0 of 15 (0%)")
+    assert by_text(claims, f"{ON_SMALL} no fit of the lattice takes more than 10").ours == "longest of 15 fits: 10.5"
+
+
+def test_large_sets_have_claims_of_their_own():
+    """A collapse on the large data sets changes no claim about the small ones, and no large set, no claim."""
+    both = pd.concat([invented_cells(), large_cells()], ignore_index=True)
+    claims = claims_of(both, full=True)
+    assert len(claims) == 9 + 3 + 3
+    assert all(c.reproduced for c in claims)
+    assert by_text(claims, "On each of the large data sets").ours == "lower for 6 of 6"
+    assert by_text(claims, f"{ON_LARGE} for at least 50%").ours.startswith("lower for 6 of 6")
+    assert by_text(claims, f"{ON_LARGE} no fit").ours == "longest of 6 fits: 30.0"
+    collapsed = pd.concat([invented_cells(), large_cells(lead=(0.02, -0.5), seconds=61.0)], ignore_index=True)
+    claims = claims_of(collapsed, full=True)
+    wrong = [c.text for c in claims if not c.reproduced]
+    assert [c.text for c in claims if "large" not in c.text] == [c.text for c in claims_of(invented_cells())]
+    assert len(wrong) == 3 + 1 + 1
+    assert all("large" in text for text in wrong)
+    each = by_text(claims, "On each of the large data sets").ours
+    assert each.startswith("lower for 3 of 6; not for five at ")
+    assert "four at" not in each
+    assert all(c.reproduced is None for c in claims_of(invented_cells(), full=True) if "large" in c.text)
+
+
+def test_large_sets_have_tables_of_their_own():
+    both = pd.concat([invented_cells(), large_cells()], ignore_index=True)
+    frames = {t.stem: t.frame for t in lattice_vs_peers.conclude([], both, True).tables}
+    assert list(frames["losses_large"]["data set"]) == ["four", "five"]
+    assert list(frames["losses_large"])[1:] == ["0.0001", "0.003", "0.03"]
+    assert list(frames["losses_small"]["data set"]) == ["one", "two", "three"]
+    assert set(frames["differences_large"]["peer"]) == {METHOD_TITLES[m] for m in LARGE_PEERS}
+    assert len(frames["seconds"]) == 5
 
 
 @pytest.mark.parametrize(
@@ -172,7 +280,7 @@ def test_claims_that_are_not_reproduced():
 def test_the_best_peer_is_chosen_for_each_data_set_and_price(lead, reproduced):
     """Two of three data sets are 67 %, above the required 65 %; an equal loss does not count as less."""
     claims = claims_of(invented_cells(lead=lead))
-    assert by_text(claims, "For at least 65%").reproduced is reproduced
+    assert by_text(claims, f"{ON_SMALL} for at least 65%").reproduced is reproduced
 
 
 def test_pairs_are_complete():
@@ -181,7 +289,7 @@ def test_pairs_are_complete():
     deep = METHOD_TITLES[PPO_METHOD]
     table = table[~((table["method"] == deep) & (table["dataset"] == "two"))]
     table = table[~((table["method"] == deep) & (table["dataset"] == "one") & (table["split"] == 1))]
-    losses = lattice_tables.losses_by_price(table, lattice_vs_peers.FEATURE_PRICES)
+    losses = lattice_tables.losses_by_price(table)
     pair = lattice_tables.loss_difference(losses, deep, 0.1)
     assert pair is not None
     assert (pair.sets, pair.pairs) == (2, 3)
@@ -195,7 +303,7 @@ def test_pairs_are_complete():
 
 
 def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
-    losses = lattice_tables.losses_by_price(invented_cells(lead=(0.0, 0.02, 0.04)), lattice_vs_peers.FEATURE_PRICES)
+    losses = lattice_tables.losses_by_price(invented_cells(lead=(0.0, 0.02, 0.04)))
     pair = lattice_tables.loss_difference(losses, "CART")
     assert pair is not None
     table = lattice_tables.loss_columns(losses)
@@ -208,9 +316,12 @@ def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
 
 def test_where_a_peer_is_ahead_is_named():
     table = invented_cells(lead=(0.02, 0.02, -0.01))
-    notes = lattice_vs_peers.conclude([], table, True).notes
-    assert any("lower mean loss than the lattice" in n and "three at 0.001" in n and "one at" not in n for n in notes)
-    frame = next(t for t in lattice_vs_peers.conclude([], table, True).tables if t.stem == "losses").frame
+    quick = lattice_vs_peers.conclude([], table, False)
+    assert any(
+        "lower mean loss than the lattice" in n and "three at 0.001" in n and "one at" not in n for n in quick.notes
+    )
+    assert [t.stem for t in quick.tables] == ["losses_small", "differences_small", "seconds"]
+    frame = quick.tables[0].frame
     assert frame.set_index("data set").loc["three", "0.001"].startswith("0.215 > 0.205")
     assert frame.set_index("data set").loc["one", "0.1"].startswith("0.585 < 0.6")
 
