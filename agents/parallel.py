@@ -1,4 +1,4 @@
-"""How the agents run independent tasks: one after the other, or in threads."""
+"""How the agents run independent tasks: one after the other, in threads, or on the workers of joblib's context."""
 
 from __future__ import annotations
 
@@ -19,14 +19,23 @@ def run_serially(function: Callable, arguments: list[tuple]) -> list[Any]:
 
 
 @contextmanager
-def task_runner(n_jobs: int | None) -> Iterator[TaskRunner]:
-    """A runner of tasks in ``n_jobs`` threads, each with linear algebra in one thread, so that results do not depend
-    on ``n_jobs``.
+def task_runner(n_jobs: int | None, shared_memory: bool = True) -> Iterator[TaskRunner]:
+    """A runner of ``n_jobs`` tasks at a time, each with linear algebra in one thread, so that results do not depend on
+    ``n_jobs``.
+
+    The tasks run in threads. Tasks that need no shared memory run on the workers of another backend, such as Dask, in
+    the context of ``joblib.parallel_config``.
     """
-    n_threads = effective_n_jobs(n_jobs)
+    n_tasks = effective_n_jobs(n_jobs)
     with one_blas_thread():
-        if n_threads == 1:
+        if n_tasks == 1:
             yield run_serially
             return
-        with Parallel(n_threads, require="sharedmem") as parallel:
-            yield lambda function, arguments: list(parallel(delayed(function)(*a) for a in arguments))
+        options = {"require": "sharedmem"} if shared_memory else {"prefer": "threads"}
+        with Parallel(n_jobs, **options) as parallel:
+            yield lambda function, arguments: list(parallel(delayed(_call)(function, *a) for a in arguments))
+
+
+def _call(function: Callable, *arguments: Any) -> Any:
+    with one_blas_thread():
+        return function(*arguments)

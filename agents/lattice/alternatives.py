@@ -20,10 +20,11 @@ def add_alternatives(policy: SweepPolicy, unknown: float) -> None:
     The choices at the new subsets are made as in a sweep; those at the others stay as they are.
     """
     lattice = policy.lattice
-    extra = const.ALTERNATIVES_SHARE * lattice.limits.n_operations
+    part = next(share for limit, share in const.ALTERNATIVES_SHARE.items() if len(lattice.data.y) <= limit)
+    extra = part * lattice.limits.n_operations
     start = lattice.spent_operations
     n_subsets = sum(node.cross_fit is not None for node in lattice.nodes.values())
-    n_more = int(np.ceil(const.ALTERNATIVES_SHARE * lattice.limits.n_subsets))
+    n_more = int(np.ceil(part * lattice.limits.n_subsets))
     lattice.limits = lattice.limits._replace(n_subsets=n_subsets + n_more)
     passed = [z for z in policy.reachable() if lattice.nodes[z].cross_fit is None]
     lattice.add_subsets(passed, _share(lattice, start + const.FIRST_WITHOUT_SHARE * extra))

@@ -251,7 +251,7 @@ class LatticeClassifier(BaseAgentClassifier):
         weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
         data = prepare_data(weighted_rows, generator_of(self.random_state), weight)
         classifiers: dict[Subset, CrossFit] = {}
-        with task_runner(self.n_jobs) as run:
+        with task_runner(self.n_jobs, shared_memory=False) as run:
 
             def learn_at(rules: Rules) -> TrainingResult:
                 rules.check_largest_loss(MAX_LOSS)

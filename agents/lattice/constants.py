@@ -108,8 +108,8 @@ FOREST_COLUMN_NS = 7  # of a tree, row, level and column among which a node choo
 # Nanoseconds by the cost model, of all subsets. By hand: a fit at one price should take at most ten seconds on a slow
 # core. 3e9 was too little for the some 100 subsets that benchmarks/context.py needs at its lowest price.
 MAX_OPERATIONS = 6_000_000_000
-ROWS_OF_MAX_OPERATIONS = 5000  # with more rows, MAX_OPERATIONS grows in proportion
-MAX_ROWS_OF_OPERATIONS = 20_000  # up to so many
+ROWS_OF_MAX_OPERATIONS = 2500  # with more rows, MAX_OPERATIONS grows in proportion
+MAX_ROWS_OF_OPERATIONS = 10_000  # up to so many
 # The boosted trees, then the logistic regression are left out where MAX_OPERATIONS would not last for so many subsets
 # of so many features.
 LEAST_SUBSETS, TYPICAL_FEATURES, TYPICAL_BINS = 60, 8, 24
@@ -246,7 +246,7 @@ MIN_ADAPTIVE_BACKUP_ROWS = 40  # masked rows from which a back-up may depend on 
 MAX_BACKUPS, MAX_FIRST_BACKUPS = 8, 64  # back-up moves of a subset, and of the empty one; by hand
 # Of the limits on operations and subsets, on top of them, for subsets without one feature. By hand: with a fifth of the
 # answers unknown, vehicle has .728 and .705 correct with .6, .713 and .689 with .3.
-ALTERNATIVES_SHARE = 0.5
+ALTERNATIVES_SHARE = {5000: 0.5, np.inf: 0.2}
 N_WITHOUT = 6  # acquisitions on most paths for which subsets without them are added; by hand
 N_FIRST_WITHOUT = 24  # single acquisitions that are added, so that a row with few obtainable ones still acquires
 FIRST_WITHOUT_SHARE = 0.4  # of the operations for alternatives, for single acquisitions; by hand
@@ -262,3 +262,5 @@ START_SUBSETS_SHARE, MIN_START_SUBSETS = 1.0, 16
 # Share of the rows that make a move from which it is held, at a subset that the policy cannot reach and from which no
 # masked row makes it; by hand, for model files.
 MIN_CHILD_SHARE = 0.02
+# Trees of the forests of subsets that only rows with unobtainable or known values reach, as a share; by hand, for time
+SHARE_OF_TREES_OF_BACKUPS = 1 / 3

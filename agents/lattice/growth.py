@@ -132,6 +132,7 @@ def _add_tree_paths(lattice: Lattice, order: list[int]) -> None:
         path = path if j in path else (*path, j)
         paths[path] = None
         queue += [(int(tree.children_left[v]), path), (int(tree.children_right[v]), path)]
+    lattice.fit_ahead(extended((), path) for path in list(paths)[:n_paths])
     for path in list(paths)[:n_paths]:
         lattice.add_sequence(path)
 
@@ -147,15 +148,17 @@ def add_smaller_subsets(lattice: Lattice, policy: SweepPolicy) -> None:
     ends = {
         z: float(data.weighted(policy.arrivals[z] & (policy.choices[z].next_child < 0)).sum()) for z in policy.arrivals
     }
-    n_added = 0
+    orders: dict[Subset, Subset] = {}
     for z in sorted(ends, key=lambda q: (-ends[q], q)):
-        for j in z if ends[z] and len(z) > 1 else ():
+        for j in z if ends[z] and len(z) > 1 and len(orders) < const.MAX_SMALLER_SUBSETS else ():
             order = lattice.acquisition_order(tuple(k for k in z if k != j))
             node = lattice.nodes.get(extended((), order or ()))
-            missing = node is None or node.cross_fit is None
-            if order is not None and missing and n_added < const.MAX_SMALLER_SUBSETS:
-                lattice.add_union((), order)
-                n_added += 1
+            if order is not None and (node is None or node.cross_fit is None):
+                orders.setdefault(extended((), order), order)
+    chosen = list(orders.items())[: const.MAX_SMALLER_SUBSETS]
+    lattice.fit_ahead(z for z, _ in chosen)
+    for _, order in chosen:
+        lattice.add_union((), order)
 
 
 def add_children(lattice: Lattice, policy: SweepPolicy) -> None:
@@ -166,13 +169,18 @@ def add_children(lattice: Lattice, policy: SweepPolicy) -> None:
             saving = policy.possible_saving(node)
             losses.append((float(saving.sum()), z, saving))
     losses.sort(key=lambda v: (-v[0], v[1]))
+    additions = []
     for total, z, saving in losses[: const.N_GROWTH_SUBSETS]:
         if total > 0:
             order = rank_next(lattice, lattice.nodes[z], saving)
             new = [j for j in order if extended(z, (j,)) not in policy.arrivals]
-            lattice.add_acquisitions(z, new[: const.N_GROWTH_CHILDREN])
-            if len(order) > 1:
-                lattice.add_union(z, order[: const.N_GROWTH_AT_ONCE])
+            additions.append((z, new[: const.N_GROWTH_CHILDREN], order[: const.N_GROWTH_AT_ONCE]))
+    ahead = [[*lattice.ends(z, new), extended(z, together)] for z, new, together in additions]
+    lattice.fit_ahead(q for ends in ahead for q in ends)
+    for z, new, together in additions:
+        lattice.add_acquisitions(z, new)
+        if len(together) > 1:
+            lattice.add_union(z, together)
 
 
 def rank_next(lattice: Lattice, node: Node, weight: NDArray[np.float64]) -> list[int]:

@@ -14,6 +14,7 @@ from agents.lattice.constants import (
     N_FINAL_SWEEPS,
     N_GROWTH_ROUNDS,
     REGRESSION_BASE_WEIGHT,
+    SHARE_OF_TREES_OF_BACKUPS,
 )
 from agents.lattice.growth import add_children, add_initial_subsets, add_smaller_subsets
 from agents.lattice.held import continuation_of, held_subsets
@@ -116,7 +117,8 @@ def _sweep_figures(lattice: Lattice, policy: SweepPolicy) -> dict[str, float]:
 def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) -> LatticePolicy:
     """Fit classifiers and regressions of the subsets that are held to all rows; their targets stay cross-fitted.
 
-    Of a large table, all rows serve the classifiers that the policy itself can reach, and the sample the others.
+    The classifiers that only rows with unobtainable or known values reach have smaller forests and, of a large table,
+    learn from the sample only.
 
     Parameters
     ----------
@@ -131,8 +133,9 @@ def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) ->
     unblended = CrossFit(np.empty(0, np.float32), ONLY_LOGISTIC, 1.0)  # for subsets that are passed through: any fits
     tasks, reached = [], [set(policy.reachable()) for policy in policies]
     for policy, z, _, _ in held.values():
-        rows = data.all_rows if data.all_rows is not None and z in reached[policies.index(policy)] else data
-        tasks.append((rows, policy.lattice.features(z), policy.lattice.nodes[z].cross_fit or unblended))
+        often = z in reached[policies.index(policy)]
+        rows, share = (data.all_rows or data, 1.0) if often else (data, SHARE_OF_TREES_OF_BACKUPS)
+        tasks.append((rows, policy.lattice.features(z), policy.lattice.nodes[z].cross_fit or unblended, share))
     classifiers = run(fit_classifier, tasks)
     decisions = []
     for policy, z, places, _ in held.values():

@@ -119,13 +119,34 @@ class Lattice:
                 break
             self.spent_operations += cost
             accepted.append(z)
-        new = [z for z in accepted if extended(z, self.base) not in self.classifiers]
-        for z, fitted in zip(new, self.run(cross_fit, [(self.data, self.features(z)) for z in new])):
-            self.classifiers[extended(z, self.base)] = fitted
+        self._fit(accepted)
         for z in accepted:
             fitted = self.classifiers[extended(z, self.base)]
             self.nodes[z] = Node(z, self.features(z), fitted, self._answer_costs(fitted.proba))
         return [self.nodes[z] for z in accepted]
+
+    def fit_ahead(self, subsets: Iterable[Subset], share: float = 1.0) -> None:
+        """Fit classifiers that are about to be added, in one batch of parallel tasks, as far as the limits allow."""
+        n_subsets = sum(v.cross_fit is not None for v in self.nodes.values())
+        spent, wanted = self.spent_operations, []
+        for z in dict.fromkeys(subsets):
+            if z in self.nodes and self.nodes[z].cross_fit is not None:
+                continue
+            spent += self.operations(z)
+            if spent > share * self.limits.n_operations or n_subsets + len(wanted) >= self.limits.n_subsets:
+                break
+            wanted.append(z)
+        self._fit(wanted)
+
+    def _fit(self, subsets: list[Subset]) -> None:
+        new = [z for z in subsets if extended(z, self.base) not in self.classifiers]
+        for z, fitted in zip(new, self.run(cross_fit, [(self.data, self.features(z)) for z in new])):
+            self.classifiers[extended(z, self.base)] = fitted
+
+    def ends(self, z: Subset, acquisitions: Iterable[int]) -> list[Subset]:
+        """The subsets that the ways from z to the acquisitions lead to."""
+        paths = (self.moves.path(z, j) for j in acquisitions)
+        return [extended(z, path[0]) for path in paths if path is not None]
 
     def add_acquisitions(self, z: Subset, acquisitions: Iterable[int], share: float = 1.0) -> list[Node]:
         """Fit classifiers at z + j for each acquisition j, and add the subsets passed through on the way to it."""

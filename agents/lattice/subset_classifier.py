@@ -113,8 +113,13 @@ def _cross_fitted_models(data: TrainingData, features: NDArray[np.int64], weight
     return models
 
 
-def fit_classifier(data: TrainingData, features: NDArray[np.int64], cross_fitted: CrossFit) -> SubsetClassifier:
-    """Fit the classifier of a subset to all rows, with the blend and temperature of its cross-fit."""
+def fit_classifier(
+    data: TrainingData, features: NDArray[np.int64], cross_fitted: CrossFit, share_of_trees: float = 1.0
+) -> SubsetClassifier:
+    """Fit the classifier of a subset to all rows, with the blend and temperature of its cross-fit.
+
+    ``share_of_trees`` is that of a forest.
+    """
     no_trees = SmallForest(np.zeros((0, 1), np.int32), np.zeros((0, 1), np.uint8), np.zeros((0, 2)))
     start_score, blend = np.zeros(data.n_outputs), cross_fitted.blend
     if not len(features):
@@ -130,7 +135,8 @@ def fit_classifier(data: TrainingData, features: NDArray[np.int64], cross_fitted
         H, varies = _logistic_columns(data, features, rows)
         coefficients[np.append(True, varies)] = fit_logistic(H, data.onehot[rows], weight[rows][None])[0]
     if blend[2]:
-        forest = _forest(data, np.ascontiguousarray(data.codes[features]), data.bags, weight, 0)
+        bags = data.bags[: int(np.ceil(share_of_trees * len(data.bags)))]
+        forest = _forest(data, np.ascontiguousarray(data.codes[features]), bags, weight, 0)
     return SubsetClassifier(features, coefficients, start_score, boosted, forest, blend, cross_fitted.temperature)
 
 

@@ -74,6 +74,10 @@ class TrainingData:
         ):
             object.__setattr__(self, name, value)
 
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays, so that a distributed backend of joblib sends them to each worker only once."""
+        return sum(v.nbytes for v in vars(self).values() if isinstance(v, np.ndarray))
+
     @property
     def n_outputs(self) -> int:
         """Scores that the boosted trees predict: 1 for two classes, otherwise one per class."""

@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedGroupKFold
 
 from agents import LatticeClassifier
-from agents.lattice.learn import prepare_data
+from agents.lattice.training_data import prepare_data
 from fsgym import Dataset
 from support.majority import MajorityClassifier
 from support.refusals import refused

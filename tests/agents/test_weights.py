@@ -12,8 +12,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from agents import RCPI, DatumWiseClassifier, LatticeClassifier, SB3Classifier
 from agents.lattice import screening
-from agents.lattice.learn import learn, prepare_data
+from agents.lattice.learn import learn
 from agents.lattice.logistic import fit_logistic
+from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
 from agents.rcpi.sampling import sample_states
 from agents.weights import row_weights, training_rows

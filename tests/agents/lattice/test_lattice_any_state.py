@@ -7,7 +7,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from agents import LatticeClassifier, LatticePolicy, load_classifier, model_file
-from agents.lattice.learn import learn, prepare_data, refit
+from agents.lattice.learn import learn, refit
+from agents.lattice.training_data import prepare_data
 from agents.parallel import run_serially
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, exact
 from support.model_files import assert_same_trajectories
@@ -72,8 +73,9 @@ def test_rows_whose_first_answer_is_unknown_acquire_something_else(fitted):
 
 def test_a_fifth_of_the_answers_unknown_costs_little_accuracy(fitted):
     model, _, X, y = fitted
-    masked = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
-    assert accuracy(model.policy_, masked, y) > accuracy(model.policy_, X, y) - 0.05
+    masks = (np.random.default_rng(seed).random(X.shape) < 0.2 for seed in range(5))
+    found = [accuracy(model.policy_, np.where(mask, np.nan, X), y) for mask in masks]
+    assert np.mean(found) > accuracy(model.policy_, X, y) - 0.05
 
 
 def test_one_known_answer_is_acquired_and_without_any_the_answer_is_the_largest_class(fitted):
