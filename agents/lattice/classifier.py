@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
 from agents.lattice.base_subset import acquisitions_of_columns, learn_after_base, with_known
-from agents.lattice.constants import DEFAULT_UNKNOWN
+from agents.lattice.constants import DEFAULT_KAPPA, DEFAULT_UNKNOWN
 from agents.lattice.learn import TrainingResult, learn, limit_warning, refit
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
@@ -57,7 +57,8 @@ class LatticeClassifier(BaseAgentClassifier):
         that is tried makes all features together cost a thousandth of an error; if its policy stays below the target,
         that policy is the result. The search takes as long as a ``path`` of about ten to fourteen values.
     kappa : float, default 0.3
-        A row-dependent decision replaces a fixed one only if it is better by more than this many standard errors.
+        A row-dependent decision replaces a fixed one only if it is better by more than this many standard errors of
+        their paired difference. Acquiring anything at all must pay by one standard error.
     beta : float from 0 to 1, optional
         Weight of the expected error cost in the training loss; the realised error cost has the weight ``1 - beta``. By
         default 1 for up to 600 rows, since the realised errors of few rows are noisy, and 0.5 for more. The expected
@@ -143,7 +144,7 @@ class LatticeClassifier(BaseAgentClassifier):
         *,
         target_cost: float | None = None,
         target_features: float | None = None,
-        kappa: float = 0.3,
+        kappa: float = DEFAULT_KAPPA,
         beta: float | None = None,
         effort: float = 1.0,
         unknown: float = DEFAULT_UNKNOWN,

@@ -95,10 +95,14 @@ def learn(
 
 
 def _limit(lattice: Lattice, history: list[dict[str, float]]) -> str | None:
-    """The limit that ended the growth while the loss was still falling, None without one."""
+    """The limit that ended the growth while the loss was still falling, None without one.
+
+    That of the number of subsets does not count on few rows, where it only keeps the luckiest from being chosen.
+    """
+    refused = [limit for limit in lattice.refused_by if limit == "operations" or not lattice.data.is_small]
     losses = [figures["training_loss"] for figures in history[:N_GROWTH_ROUNDS]]
     falling = losses[-1] < (1 - FALL_OF_LIMITED_GROWTH) * losses[0]
-    return lattice.refused_by[-1] if lattice.refused_by and (falling or lattice.cut_chain) else None
+    return refused[-1] if refused and (falling or lattice.cut_chain) else None
 
 
 def limit_warning(result: TrainingResult, effort: float) -> str:

@@ -16,6 +16,7 @@ from agents.lattice.constants import (
     ABSENT_WEIGHT,
     ARRIVED_WEIGHT,
     DEFAULT_KAPPA,
+    FIRST_KAPPA,
     GO_ON_SHARE,
     MAX_CHILDREN,
     REGRESSION_BASE_WEIGHT,
@@ -85,7 +86,10 @@ class SweepPolicy:
         self.arrivals = self._simulate()
 
     def _choose(self, node: Node, arrived: NDArray[np.bool_]) -> Choice:
-        """The mode and children of lowest weighted loss, where adaptive modes have ``kappa`` standard errors more."""
+        """The mode and children of lowest weighted loss, where adaptive modes have ``kappa`` standard errors more.
+
+        At the empty subset, going on must pay by a standard error: it was chosen among the most subsets.
+        """
         n, answer_cost = len(arrived), node.answer_cost
         weight = self.lattice.data.weighted(np.where(arrived, ARRIVED_WEIGHT, ABSENT_WEIGHT))
         candidates = self.lattice.children(node.subset)
@@ -102,6 +106,8 @@ class SweepPolicy:
         if answer_cost is None:
             return go_on
         loss_of_stopping, loss_of_going_on = weight @ answer_cost, weight @ returns[:, 0]
+        first_kappa = 0.0 if node.subset else FIRST_KAPPA
+        loss_of_going_on += first_kappa * weighted_standard_error(returns[:, 0] - answer_cost, weight)
         fixed = Choice(STOP, [], np.full(n, -1, np.int8), answer_cost, None)
         if loss_of_going_on < loss_of_stopping:
             fixed = go_on
@@ -116,6 +122,7 @@ class SweepPolicy:
             next_child = np.where(predicted[np.arange(n), next_child] < 0, next_child, -1)
             value = np.where(next_child >= 0, returns[np.arange(n), next_child], answer_cost)
             loss = weight @ value + self.kappa * weighted_standard_error(value - fixed.value, weight)
+            loss += first_kappa * weighted_standard_error(value - answer_cost, weight)
             if loss < lowest_loss - TIE_TOLERANCE:
                 predictions = advantage[:, :m].astype(np.float32), of_all[:, :m].astype(np.float32)
                 best = Choice(ADAPTIVE, children[:m], next_child.astype(np.int8), value, *predictions)
@@ -192,4 +199,4 @@ def weighted_standard_error(difference: NDArray[np.float64], weight: NDArray[np.
     total = weight.sum()
     mean = weight @ difference / total
     variance = weight @ (difference - mean) ** 2 / total
-    return float(np.sqrt(variance / total * (weight * weight).sum()))
+    return float(np.sqrt(variance * (weight * weight).sum()))

@@ -218,7 +218,7 @@ def _cuts(data: TrainingData) -> list[NDArray[np.float64]] | None:
     tree = DecisionTreeClassifier(
         max_leaf_nodes=const.THRESHOLD_LEAVES, min_samples_leaf=const.CART_MIN_LEAF_ROWS, random_state=data.seed
     )
-    tree = tree.fit(data.X, data.y, sample_weight=data.weight).tree_
+    tree = tree.fit(np.array(data.X), data.y, sample_weight=data.weight).tree_  # a copy may be written to
     most = const.COARSE_BINS // 2
     return [np.unique(tree.threshold[tree.feature == i])[:most] for i in range(data.X.shape[1])]
 
