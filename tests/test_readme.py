@@ -52,7 +52,7 @@ NOT_RUN = {
     "fsgym compare digits": "takes minutes",
     "fsgym compare adult": "needs a cluster",
     "fsgym reproduce dwsm-cost": "takes minutes",
-    "fsgym reproduce lattice-vs-peers": "takes hours",
+    "fsgym reproduce lattice-vs-peers": "takes minutes",
     "fsgym predict model.safetensors new.csv": "new.csv is the reader's own file",
 }
 # What the tests add to a command that would take longer, by its beginning.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 MOST_CODES = 256  # of a column
 
 
-class Forest(NamedTuple):
+class BaggedTrees(NamedTuple):
     """Trees in concatenated arrays. The forest's shares are the means of those of its trees.
 
     Attributes
@@ -49,9 +49,9 @@ class ForestGrowth(NamedTuple):
     max_nodes: int
 
 
-def empty_forest() -> Forest:
+def empty_forest() -> BaggedTrees:
     """A forest without trees."""
-    return Forest(
+    return BaggedTrees(
         np.zeros(0, np.int64),
         np.zeros(0, np.int32),
         np.zeros(0, np.uint8),
@@ -64,7 +64,7 @@ def empty_forest() -> Forest:
 
 def grow_forest(
     codes: NDArray[np.uint8], y: NDArray[np.int64], weights: list[NDArray[np.float64]], growth: ForestGrowth, seed: int
-) -> Forest:
+) -> BaggedTrees:
     """Grow one tree for each of ``weights``, splits by the Gini impurity.
 
     Parameters
@@ -77,18 +77,18 @@ def grow_forest(
     """
     n_classes = int(y.max()) + 1
     rng = np.random.default_rng(seed)
-    trees = [_grow_tree(codes, y, w, n_classes, *growth, rng) for w in weights]
-    return join_forests([Forest(np.zeros(1, np.int64), *tree) for tree in trees])
+    trees = [_grow_tree(codes, y, w, n_classes, growth, rng) for w in weights]
+    return join_forests([BaggedTrees(np.zeros(1, np.int64), *nodes, *leaves) for nodes, leaves in trees])
 
 
-def join_forests(forests: list[Forest]) -> Forest:
+def join_forests(forests: list[BaggedTrees]) -> BaggedTrees:
     """The forest of all trees, with nodes and leaves renumbered."""
     n_nodes = np.cumsum([0, *(len(f.place) for f in forests)])
     n_leaves = np.cumsum([0, *(len(f.leaf_first) - 1 for f in forests)])
     n_entries = np.cumsum([0, *(len(f.leaf_class) for f in forests)])
     parts = [empty_forest(), *forests]
     child = [np.where(f.child >= 0, f.child + a, f.child - b) for f, a, b in zip(forests, n_nodes, n_leaves)]
-    return Forest(
+    return BaggedTrees(
         np.concatenate([f.root + a for f, a in zip(forests, n_nodes)] or [parts[0].root]),
         np.concatenate([f.place for f in parts]),
         np.concatenate([f.cut for f in parts]),
@@ -99,78 +99,102 @@ def join_forests(forests: list[Forest]) -> Forest:
     )
 
 
-def add_shares(forest: Forest, codes: NDArray[np.uint8], rows: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+def add_shares(
+    forest: BaggedTrees, codes: NDArray[np.uint8], rows: NDArray[np.int64], shares: NDArray[np.float64]
+) -> None:
     """Add the mean shares of the trees for some rows to ``shares``, float64 (n_samples, n_classes)."""
-    _add_shares(*forest, codes, rows, shares)
+    _add_shares(forest, codes, rows, shares)
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _add_shares(root, place, cut, child, leaf_first, leaf_class, leaf_share, codes, rows, shares):
-    for t in range(len(root)):
+def _add_shares(forest, codes, rows, shares):
+    n_trees, child = len(forest.root), forest.child
+    for t in range(n_trees):
         for r in range(len(rows)):
-            i, v = rows[r], root[t]
+            i, v = rows[r], forest.root[t]
             while child[v] >= 0:
-                v = child[v] + (codes[place[v], i] > cut[v])
+                v = child[v] + (codes[forest.place[v], i] > forest.cut[v])
             leaf = -1 - child[v]
-            for e in range(leaf_first[leaf], leaf_first[leaf + 1]):
-                shares[i, leaf_class[e]] += leaf_share[e] / len(root)
+            for e in range(forest.leaf_first[leaf], forest.leaf_first[leaf + 1]):
+                shares[i, forest.leaf_class[e]] += forest.leaf_share[e] / n_trees
+
+
+class _Scratch(NamedTuple):
+    """Memory for the search of a cut.
+
+    Attributes
+    ----------
+    columns : int64 (n_columns,), in any order
+    start : int32 (257,), places of codes
+    total, left : float64 (n_classes,), weights of the classes in a node and on the left of a cut
+    """
+
+    columns: NDArray[np.int64]
+    start: NDArray[np.int32]
+    total: NDArray[np.float64]
+    left: NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
-def _grow_tree(codes, y, weight, n_classes, n_tried, min_leaf, max_nodes, rng):
+def _grow_tree(codes, y, weight, n_classes, growth, rng):
     order, n = _rows_with_weight(weight)
     buffer = np.empty(n, np.int32)
-    max_nodes = min(max_nodes, max(2 * n - 1, 1))
+    max_nodes = min(growth.max_nodes, max(2 * n - 1, 1))
     place, cut = np.zeros(max_nodes, np.int32), np.zeros(max_nodes, np.uint8)
     child, first, last = np.empty(max_nodes, np.int32), np.empty(max_nodes, np.int32), np.empty(max_nodes, np.int32)
     leaf_first, leaf_class = np.zeros(max_nodes // 2 + 2, np.int64), np.empty(n + 1, np.int32)
     leaf_share = np.empty(n + 1, np.float32)
-    columns, start = np.arange(len(codes)), np.empty(MOST_CODES + 1, np.int32)
-    total, left = np.empty(n_classes), np.empty(n_classes)
+    scratch = _Scratch(
+        np.arange(len(codes)), np.empty(MOST_CODES + 1, np.int32), np.empty(n_classes), np.empty(n_classes)
+    )
     first[0], last[0], n_nodes, n_leaves, n_entries, v = 0, n, 1, 0, 0, 0
     while v < n_nodes:
         begin, end = first[v], last[v]
-        mass, squares = _sum_classes(y, weight, order, begin, end, total)
-        best, best_column = squares / max(mass, 1e-300) * (1.0 + 1e-12), -1
-        n_left = len(columns)
-        if mass < 2 * min_leaf or n_nodes + 2 > max_nodes or end - begin < 2:
-            n_left = 0
-        n_varying = 0
-        while n_left > 0 and n_varying < n_tried:
-            k = np.int64(rng.random() * n_left)
-            n_left -= 1
-            column = columns[k]
-            columns[k], columns[n_left] = columns[n_left], column
-            if not _sort_by_code(codes[column], order, buffer, begin, end, start):
-                continue
-            n_varying += 1
-            gain, where = _best_cut(codes[column], y, weight, buffer, begin, end, total, left, min_leaf)
-            if gain > best:
-                best, best_column = gain, column
-                cut[v] = where
-        if best_column < 0:
+        rows = order[begin:end]
+        mass = _sum_classes(y, weight, rows, scratch.total)
+        column, where = -1, 0
+        if mass >= 2 * growth.min_leaf and n_nodes + 2 <= max_nodes and len(rows) > 1:
+            column, where = _choose_cut(codes, y, weight, rows, buffer[begin:end], scratch, growth, rng)
+        if column < 0:
             child[v] = -1 - n_leaves
             for k in range(n_classes):
-                if total[k] > 0:
-                    leaf_class[n_entries], leaf_share[n_entries] = k, total[k] / mass
+                if scratch.total[k] > 0:
+                    leaf_class[n_entries], leaf_share[n_entries] = k, scratch.total[k] / mass
                     n_entries += 1
             n_leaves += 1
             leaf_first[n_leaves] = n_entries
         else:
-            middle = _divide_rows(codes[best_column], cut[v], order, buffer, begin, end)
-            place[v], child[v] = best_column, n_nodes
+            middle = begin + _divide_rows(codes[column], where, rows, buffer)
+            place[v], cut[v], child[v] = column, where, n_nodes
             first[n_nodes], last[n_nodes] = begin, middle
             first[n_nodes + 1], last[n_nodes + 1] = middle, end
             n_nodes += 2
         v += 1
-    return (
-        place[:n_nodes].copy(),
-        cut[:n_nodes].copy(),
-        child[:n_nodes].copy(),
-        leaf_first[: n_leaves + 1].copy(),
-        leaf_class[:n_entries].copy(),
-        leaf_share[:n_entries].copy(),
-    )
+    nodes = place[:n_nodes].copy(), cut[:n_nodes].copy(), child[:n_nodes].copy()
+    return nodes, (leaf_first[: n_leaves + 1].copy(), leaf_class[:n_entries].copy(), leaf_share[:n_entries].copy())
+
+
+@njit(cache=True, nogil=True)
+def _choose_cut(codes, y, weight, rows, buffer, scratch, growth, rng):
+    """The best cut of the rows among some columns, as column and code; column -1 where none is better than no cut."""
+    mass, squares = 0.0, 0.0
+    for k in range(len(scratch.total)):
+        mass += scratch.total[k]
+        squares += scratch.total[k] * scratch.total[k]
+    best, best_column, best_code = squares / mass * (1.0 + 1e-12), -1, 0
+    columns, n_left, n_varying = scratch.columns, len(scratch.columns), 0
+    while n_left > 0 and n_varying < growth.n_tried:
+        k = np.int64(rng.random() * n_left)
+        n_left -= 1
+        column = columns[k]
+        columns[k], columns[n_left] = columns[n_left], column
+        if not _sort_by_code(codes[column], rows, buffer, scratch.start):
+            continue
+        n_varying += 1
+        gain, code = _best_cut(codes[column], y, weight, buffer, scratch, growth.min_leaf)
+        if gain > best:
+            best, best_column, best_code = gain, column, code
+    return best_column, best_code
 
 
 @njit(cache=True, nogil=True)
@@ -184,51 +208,53 @@ def _rows_with_weight(weight):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _sum_classes(y, weight, order, begin, end, total):
-    """Write the weights of the classes; return their sum and the sum of their squares."""
+def _sum_classes(y, weight, rows, total):
+    """Write the weights of the classes; return their sum."""
     total[:] = 0.0
-    for r in range(begin, end):
-        total[y[order[r]]] += weight[order[r]]
-    mass, squares = 0.0, 0.0
-    for k in range(len(total)):
-        mass += total[k]
-        squares += total[k] * total[k]
-    return mass, squares
+    mass = 0.0
+    for r in range(len(rows)):
+        total[y[rows[r]]] += weight[rows[r]]
+        mass += weight[rows[r]]
+    return mass
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _sort_by_code(codes, order, buffer, begin, end, start):
+def _sort_by_code(codes, rows, buffer, start):
     """Write the rows of a node to ``buffer`` in the order of their codes; False where all have the same code."""
     lowest, highest = MOST_CODES, -1
-    for r in range(begin, end):
-        code = np.int64(codes[order[r]])
+    for r in range(len(rows)):
+        code = np.int64(codes[rows[r]])
         lowest, highest = min(lowest, code), max(highest, code)
     if lowest >= highest:
         return False
     for code in range(lowest, highest + 2):
         start[code] = 0
-    for r in range(begin, end):
-        start[codes[order[r]] + 1] += 1
-    start[lowest] = begin
+    for r in range(len(rows)):
+        start[codes[rows[r]] + 1] += 1
+    start[lowest] = 0
     for code in range(lowest + 1, highest + 1):
         start[code] += start[code - 1]
-    for r in range(begin, end):
-        i = order[r]
+    for r in range(len(rows)):
+        i = rows[r]
         buffer[start[codes[i]]] = i
         start[codes[i]] += 1
     return True
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _best_cut(codes, y, weight, rows, begin, end, total, left, min_leaf):
-    """The largest sum over both sides of squared class weights by weight, and its cut; -1 where no cut is allowed."""
+def _best_cut(codes, y, weight, rows, scratch, min_leaf):
+    """The largest sum over both sides of squared class weights by weight, and its cut; -1 where no cut is allowed.
+
+    The rows are in the order of their codes.
+    """
+    total, left = scratch.total, scratch.left
     left[:] = 0.0
     mass_left, squares_left, mass_right, squares_right = 0.0, 0.0, 0.0, 0.0
     for k in range(len(total)):
         mass_right += total[k]
         squares_right += total[k] * total[k]
     best, where = -1.0, 0
-    for r in range(begin, end - 1):
+    for r in range(len(rows) - 1):
         i = rows[r]
         k, w = y[i], weight[i]
         squares_left += w * (2 * left[k] + w)
@@ -244,17 +270,17 @@ def _best_cut(codes, y, weight, rows, begin, end, total, left, min_leaf):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _divide_rows(codes, cut, order, buffer, begin, end):
-    """Move the rows that go left before those that go right, both in their old order; return the first right index."""
-    left, right = begin, 0
-    for r in range(begin, end):
-        i = order[r]
+def _divide_rows(codes, cut, rows, buffer):
+    """Move the rows that go left before those that go right, both in their old order; return how many go left."""
+    n_left, n_right = 0, 0
+    for r in range(len(rows)):
+        i = rows[r]
         if codes[i] > cut:
-            buffer[right] = i
-            right += 1
+            buffer[n_right] = i
+            n_right += 1
         else:
-            order[left] = i
-            left += 1
-    for r in range(right):
-        order[left + r] = buffer[r]
-    return left
+            rows[n_left] = i
+            n_left += 1
+    for r in range(n_right):
+        rows[n_left + r] = buffer[r]
+    return n_left

@@ -52,7 +52,7 @@ def choose_ingredients(n_samples: int, n_features: int, n_classes: int, n_folds:
     return chosen
 
 
-class Limits(NamedTuple):
+class LatticeLimits(NamedTuple):
     """The limits of a lattice.
 
     Attributes
@@ -65,11 +65,13 @@ class Limits(NamedTuple):
     n_operations: int
 
 
-def limits_of(n_samples: int, effort: float = 1.0) -> Limits:
+def limits_of(n_samples: int, effort: float = 1.0) -> LatticeLimits:
     """The limits for a training set of this size; ``effort`` multiplies them."""
     rows = min(max(n_samples, const.ROWS_OF_MAX_OPERATIONS), const.MAX_ROWS_OF_OPERATIONS)
     n_subsets = next(limit for most_rows, limit in const.MAX_SUBSETS.items() if n_samples <= most_rows)
-    return Limits(int(effort * n_subsets), int(effort * const.MAX_OPERATIONS * rows / const.ROWS_OF_MAX_OPERATIONS))
+    return LatticeLimits(
+        int(effort * n_subsets), int(effort * const.MAX_OPERATIONS * rows / const.ROWS_OF_MAX_OPERATIONS)
+    )
 
 
 class SubsetSize(NamedTuple):

@@ -53,7 +53,7 @@ class Lattice:
     Attributes
     ----------
     nodes : dict subset -> Node
-    limits : Limits
+    limits : LatticeLimits
     refused_by : list of str
         The limit that each refused subset would have exceeded, "subsets" or "operations", in their order.
     cut_chain : bool, whether a limit ended the forward selection while its loss was still falling

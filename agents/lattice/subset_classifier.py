@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from agents.lattice import constants as const
-from agents.lattice.forest import Forest, ForestGrowth, add_shares, empty_forest, grow_forest
+from agents.lattice.forest import BaggedTrees, ForestGrowth, add_shares, empty_forest, grow_forest
 from agents.lattice.limits import n_tried_columns
 from agents.lattice.logistic import fit_logistic
 from agents.lattice.training_data import TrainingData
@@ -26,7 +26,7 @@ class SubsetClassifier(NamedTuple):
     coefficients : float64 (1 + 4 n_subset_features, n_classes), 0 for constant columns
     start_score : float64 (n_outputs,), to which the boosted trees add
     boosted : SmallForest, split on places in ``features``
-    forest : Forest, split on places in ``features``
+    forest : BaggedTrees, split on places in ``features``
     blend : float64 (3,), weights of the boosted trees, the logistic regression and the forest, with sum 1
     temperature : float
     """
@@ -35,7 +35,7 @@ class SubsetClassifier(NamedTuple):
     coefficients: NDArray[np.float64]
     start_score: NDArray[np.float64]
     boosted: SmallForest
-    forest: Forest
+    forest: BaggedTrees
     blend: NDArray[np.float64]
     temperature: float
 
@@ -151,7 +151,9 @@ def smoothed(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return (shares + const.SHARE_SMOOTHING / shares.shape[1]) / (1.0 + const.SHARE_SMOOTHING)
 
 
-def _forest(data: TrainingData, codes: NDArray[np.uint8], bags: NDArray[np.uint8], weight: NDArray, k: int) -> Forest:
+def _forest(
+    data: TrainingData, codes: NDArray[np.uint8], bags: NDArray[np.uint8], weight: NDArray, k: int
+) -> BaggedTrees:
     growth = ForestGrowth(n_tried_columns(len(codes)), const.FOREST_MIN_LEAF, const.MAX_FOREST_NODES)
     return grow_forest(codes, data.y, [bag * weight for bag in bags], growth, data.seed + k * len(data.bags))
 

@@ -147,7 +147,7 @@ def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.
     most_rows = (
         const.MAX_SAMPLE_ROWS if n_classes == 2 else max(const.MAX_SAMPLE_ENTRIES // n_classes, const.MIN_SAMPLE_ROWS)
     )
-    fold = None if dataset.n_samples > most_rows else _folds(dataset, rng)
+    fold = None if dataset.n_samples > most_rows else _assign_folds(dataset, rng)
     seed = int(rng.integers(2**31))
     column_of = None if dataset.columns.is_plain else dataset.columns.column_of
     if fold is not None:
@@ -155,7 +155,7 @@ def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.
     rows = _sample_stratified(dataset, most_rows, rng)
     part = dataset.rows(rows)
     part_weight = None if weight is None else weight[rows] / weight[rows].mean()
-    sample = TrainingData(part.X, part.y, n_classes, _folds(part, rng), seed, part_weight, column_of)
+    sample = TrainingData(part.X, part.y, n_classes, _assign_folds(part, rng), seed, part_weight, column_of)
     whole = TrainingData(
         dataset.X,
         dataset.y,
@@ -171,7 +171,7 @@ def prepare_data(dataset: Dataset, rng: np.random.Generator, weight: NDArray[np.
     return sample
 
 
-def _folds(dataset: Dataset, rng: np.random.Generator) -> NDArray[np.int64]:
+def _assign_folds(dataset: Dataset, rng: np.random.Generator) -> NDArray[np.int64]:
     n, n_classes = dataset.n_samples, dataset.n_classes
     size = n * (1 if n_classes == 2 else n_classes)
     n_folds = min(n, next(folds for limit, folds in const.N_FOLDS.items() if size <= limit))

@@ -40,7 +40,7 @@ CEGB_TREES = (  # number, learning rate and depth of the trees
 )
 LOGISTIC_C = (0.1, 1.0, 10.0)  # inverse strength of regularisation
 FOREST_SIZE = 100  # number of trees
-FOREST_MIN_LEAF = (1, 5)  # fewest rows in a leaf
+FOREST_LEAF_ROWS = (1, 5)  # fewest rows in a leaf
 MAX_FEATURE_COUNTS = 12  # how many numbers of features the static selection and the forest try at most
 # (X, y, prices, seed) -> a fitted model for each price
 FitAtPrices = Callable[[NDArray, NDArray, Sequence[float], int], list[Any]]
@@ -166,7 +166,7 @@ def search_forest(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) ->
     forests = [
         ForestSelectionClassifier(k, n_estimators=FOREST_SIZE, min_samples_leaf=leaf, random_state=seed)
         for k in feature_counts(X.shape[1])
-        for leaf in FOREST_MIN_LEAF
+        for leaf in FOREST_LEAF_ROWS
     ]
     return select_by_inner_folds(forests, X, y, prices, seed)
 

@@ -166,7 +166,7 @@ def test_no_answer_while_the_policy_scores_a_legal_acquisition_higher(agent, var
         np.testing.assert_array_equal(again[~moved], at_end[~moved])
 
 
-def test_the_next_best_acquisition_replaces_one_that_cannot_be_made():
+def test_the_next_best_acquisition_replaces_one_that_is_not_possible():
     X, y = table()
     model = fitted("linear", "base")
     first = model.trajectories(X).order[0, 0]
