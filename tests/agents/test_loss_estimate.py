@@ -21,7 +21,9 @@ def table():
 
 @pytest.fixture(scope="module")
 def model():
-    return LatticeClassifier(lam=1.0, costs=[0.0, 0.5, 12.0, 0.0], error_costs=RULES["error_costs"], random_state=0)
+    return LatticeClassifier(
+        unknown=0, lam=1.0, costs=[0.0, 0.5, 12.0, 0.0], error_costs=RULES["error_costs"], random_state=0
+    )
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +82,7 @@ def test_probabilities_of_several_test_sets_are_averaged_and_repetitions_do_not_
     rng = np.random.default_rng(0)
     y = np.arange(90) % 3
     X = y[:, None] + rng.normal(size=(90, 2))
-    model = LatticeClassifier(lam=0.02, random_state=0)
+    model = LatticeClassifier(unknown=0, lam=0.02, random_state=0)
     folds = [RepeatedStratifiedKFold(n_splits=2, n_repeats=n, random_state=0) for n in (1, 2)]
     once, twice = (model.estimate_loss(X, y, cv) for cv in folds)
     np.testing.assert_allclose(twice.probabilities.sum(axis=1), 1)
@@ -96,7 +98,7 @@ def test_probabilities_of_several_test_sets_are_averaged_and_repetitions_do_not_
 def test_a_class_without_test_rows_in_a_fold_and_one_without_any_rows():
     X, y = np.arange(24.0)[:, None], np.array([0, 1] * 12)
     data = Dataset(X, y, classes=[0, 1, 2])
-    estimate = LatticeClassifier(lam=0.1, random_state=0).estimate_loss(data, cv=2)
+    estimate = LatticeClassifier(unknown=0, lam=0.1, random_state=0).estimate_loss(data, cv=2)
     assert estimate.probabilities.shape == (24, 3)
     assert np.isnan(estimate.figures()["auc"])
     assert estimate.classes.tolist() == [0, 1, 2]

@@ -22,7 +22,7 @@ from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules, evaluate
 from fsgym.weights import cumulative_shares
 
 AGENTS: dict[str, Any] = {
-    "lattice": LatticeClassifier(lam=0.02, random_state=0),
+    "lattice": LatticeClassifier(unknown=0, lam=0.02, random_state=0),
     "rcpi": DatumWiseClassifier(lam=0.02, n_iterations=3, random_state=0),
     "deep": SB3Classifier(
         lam=0.02,

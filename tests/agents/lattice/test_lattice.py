@@ -22,7 +22,7 @@ from support.rcpi_twin import VARIANTS, problem
 @pytest.fixture(scope="module")
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
-    return LatticeClassifier(lam=0.02, random_state=0).fit(X[:250], y[:250]), X, y
+    return LatticeClassifier(unknown=0, lam=0.02, random_state=0).fit(X[:250], y[:250]), X, y
 
 
 def context_task(n_rows, seed=0, n_blocks=4, wide=2):
@@ -36,7 +36,7 @@ def context_task(n_rows, seed=0, n_blocks=4, wide=2):
 
 def test_the_context_is_acquired_first_and_then_its_block():
     X, y = context_task(1200)
-    model = LatticeClassifier(lam=0.02, random_state=0).fit(X[:600], y[:600])
+    model = LatticeClassifier(unknown=0, lam=0.02, random_state=0).fit(X[:600], y[:600])
     rcpi = DatumWiseClassifier(lam=0.02, n_iterations=5, random_state=0).fit(X[:600], y[:600])
     test = Dataset(X[600:], y[600:])
     result = evaluate(model, test, model.rules_)
@@ -107,7 +107,7 @@ def test_model_files_do_not_depend_on_the_number_of_threads(tmp_path):
     X, y = load_wine(return_X_y=True)
     X, y = X[::2, -6:], y[::2]
     for name, n_jobs in (("one", 1), ("two", 2), ("again", None)):
-        LatticeClassifier(lam=0.05, n_jobs=n_jobs, random_state=3).fit(X, y).save(tmp_path / name)
+        LatticeClassifier(unknown=0, lam=0.05, n_jobs=n_jobs, random_state=3).fit(X, y).save(tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes() == (tmp_path / "again").read_bytes()
 
 
@@ -145,7 +145,7 @@ def test_missing_values_are_unavailable_and_cost_nothing(cancer):
     _, X, y = cancer
     X = X[:200].copy()
     X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
-    model = LatticeClassifier(lam=0.02, random_state=0).fit(X, y[:200])
+    model = LatticeClassifier(unknown=0, lam=0.02, random_state=0).fit(X, y[:200])
     used = model.features_used(X)
     assert used.any()
     assert not (used & np.isnan(X)).any()
@@ -159,7 +159,7 @@ def test_the_mean_probability_of_the_answer_is_the_accuracy():
     X, y = load_breast_cancer(return_X_y=True)
     rows = np.random.default_rng(1).permutation(len(y))
     train, test = rows[:285], rows[285:]
-    model = LatticeClassifier(lam=0.05, random_state=0).fit(X[train], y[train])
+    model = LatticeClassifier(unknown=0, lam=0.05, random_state=0).fit(X[train], y[train])
     P = model.predict_proba(X[test])
     np.testing.assert_array_equal(model.classes_[P.argmax(axis=1)], model.predict(X[test]))
     assert abs(P.max(axis=1).mean() - model.score(X[test], y[test])) < 0.05
@@ -259,7 +259,7 @@ def test_extreme_values_can_be_learnt(X):
     y = np.array([0, 1, 2, 0, 1, 2, 0, 1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = LatticeClassifier(lam=0.0, random_state=0).fit(X, y)
+        model = LatticeClassifier(unknown=0, lam=0.0, random_state=0).fit(X, y)
         assert set(model.predict(X)) <= {0, 1, 2}
         assert np.isfinite(model.predict_proba(np.nan_to_num(X))).all()
 

@@ -105,7 +105,7 @@ def cancer():
 def test_new_rows_use_about_as_many_features_as_the_target(cancer):
     X, y, X_test, _ = cancer
     X, X_test = X[:, :10], X_test[:, :10]
-    model = LatticeClassifier(lam=None, target_features=1.5, random_state=0).fit(X, y)
+    model = LatticeClassifier(unknown=0, lam=None, target_features=1.5, random_state=0).fit(X, y)
     assert 1.3 < model.history_[-1]["features"] <= 1.5
     assert abs(model.features_used(X_test).sum(axis=1).mean() - 1.5) < 0.3
     assert model.lam_ == model.rules_.lam > 0
@@ -135,7 +135,7 @@ def test_the_estimate_comes_from_refits_in_each_fold():
     X, y = load_wine(return_X_y=True)
     X = X[:, [0, 6, 9]]
     names = np.array(["red", "rose", "white"])[y]
-    model = LatticeClassifier(lam=0.05, random_state=0)
+    model = LatticeClassifier(unknown=0, lam=0.05, random_state=0)
     estimate = model.estimate_loss(X, names, cv=StratifiedKFold(3))
     losses = np.empty(len(y))
     for a, b in StratifiedKFold(3).split(X, y):
@@ -170,7 +170,7 @@ def test_other_agents_estimate_their_loss_as_well():
 def test_the_training_loss_is_optimistic_and_the_estimate_is_not():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 6)), np.arange(80) % 2  # labels are independent of the features
-    model = LatticeClassifier(lam=0.001, random_state=0)
+    model = LatticeClassifier(unknown=0, lam=0.001, random_state=0)
     estimate = model.estimate_loss(X, y, cv=3)
     assert estimate.loss > 0.5 - 2 * estimate.standard_error
     assert model.fit(X, y).history_[-1]["training_loss"] < 0.4
@@ -190,7 +190,7 @@ def test_probabilities_are_calibrated_and_the_measure_detects_others():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 3400)
     X = (rng.normal(size=(3400, 6)) + 0.5 * (2 * y[:, None] - 1)).astype(np.float32)
-    model = LatticeClassifier(lam=0.01, random_state=0).fit(X[:400], y[:400])
+    model = LatticeClassifier(unknown=0, lam=0.01, random_state=0).fit(X[:400], y[:400])
     P, y_test = model.predict_proba(X[400:]), y[400:]
     assert calibration_error(P, y_test) < 0.035
     for power in (0.5, 2.0):  # underconfident, overconfident

@@ -57,7 +57,7 @@ def test_every_split_keeps_patients_in_one_part(visits):
 
 def test_agents_keep_groups_together_inside_their_training(visits):
     data = Dataset(visits[["code"]], visits["target"], feature_names=["code"], name="visits")
-    method = {"m": LatticeClassifier(lam=0.1)}
+    method = {"m": LatticeClassifier(unknown=0, lam=0.1)}
     by_row = compare(data, method, splits=1, train_share=0.7, references=False)
     grouped = compare(data, method, splits=1, train_share=0.7, row_groups=visits["pid"], references=False)
     # The patients of the test part are new. Only folds that keep the known ones together show that memory is useless.
@@ -68,11 +68,13 @@ def test_agents_keep_groups_together_inside_their_training(visits):
     )
     parts, seed = protocol.parts(0), protocol.seed_of(0, "m")
     train = Dataset(parts.train.X, data.classes[parts.train.y], row_groups=parts.train.row_groups)
-    model = LatticeClassifier(lam=0.1, random_state=seed).fit(train)
+    model = LatticeClassifier(unknown=0, lam=0.1, random_state=seed).fit(train)
     assert evaluate(model, parts.test, rules=protocol.rules).n_features == grouped["n_features"].item()
 
 
-@pytest.mark.parametrize("method", [LatticeClassifier(lam=0.01), [LatticeClassifier(lam=v) for v in (0.01, 0.1)]])
+@pytest.mark.parametrize(
+    "method", [LatticeClassifier(unknown=0, lam=0.01), [LatticeClassifier(unknown=0, lam=v) for v in (0.01, 0.1)]]
+)
 def test_without_row_groups_agents_are_fitted_on_arrays(method, monkeypatch):
     seen = []
     fit_all = LatticeClassifier._fit_all

@@ -56,7 +56,7 @@ def test_a_trained_policy_is_shown_the_values_of_its_environment_and_its_trainin
 def test_no_row_of_another_part_counts_as_seen():
     whole = fsgym.load_dataset("breast_cancer")
     train_part, test = whole.split(0.5, 7)
-    model = LatticeClassifier(lam=0.05, random_state=0).fit(train_part)
+    model = LatticeClassifier(unknown=0, lam=0.05, random_state=0).fit(train_part)
     with pytest.warns(UserWarning, match="trained on"):
         seen = fsgym.compare(whole, {"model": FrozenEstimator(model)}, splits=1, references=False)["seen"]
     assert 0.4 < seen[0] < 0.6

@@ -215,7 +215,7 @@ def test_the_main_picture_has_features_or_money_and_reference_lines():
 
 
 def test_flags_are_visible_in_table_and_legend(tmp_path):
-    policy = FrozenEstimator(LatticeClassifier(lam=0.01, random_state=0).fit(nasty_data()))
+    policy = FrozenEstimator(LatticeClassifier(unknown=0, lam=0.01, random_state=0).fit(nasty_data()))
     with pytest.warns(UserWarning, match="trained on"):
         results = compare(nasty_data(), {"own": policy, "cart": "cart"}, splits=1, lam=0.01, out=tmp_path)
     _, text = read(tmp_path / "report.html")
@@ -251,7 +251,7 @@ def test_columns_units_levels_and_class_labels_are_shown(tmp_path):
     data = load_dataset(ward_table(), target="y")
     data = data.replace(columns=data.columns.with_units({"crp": "mg/l"}))
     errors = {"acs": {"acs": 0, "none": 40}, "none": {"acs": 1000, "none": 0}}
-    methods = {"lattice": LatticeClassifier(lam=0.01, error_costs=errors), "cart": "cart"}
+    methods = {"lattice": LatticeClassifier(unknown=0, lam=0.01, error_costs=errors), "cart": "cart"}
     results = compare(data, methods, splits=1, out=tmp_path, error_costs=errors)
     _, text = read(tmp_path / "report.html")
     assert "4 features, 2 classes" in text  # not six: the ward is one
