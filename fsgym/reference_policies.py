@@ -115,7 +115,7 @@ def bayes_error(generator: SyntheticData, n_samples: int = 100_000, random_state
 
 
 def _reference_of_logits(generator: Syn, lam: float) -> Reference:
-    """Acquire x11, then follow the optimum for the logit that it selects; or answer at once, where that is better."""
+    """Acquire x11, then follow the optimum for the logit that it selects; or acquire nothing, where that is better."""
     after = np.mean([logit.optimum(lam) for logit in generator.logits], axis=0)
     loss, spent = lam + float(after[0]), 1 + float(after[1])
     nothing = np.zeros(generator.n_features, dtype=bool)

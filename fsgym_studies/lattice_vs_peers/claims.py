@@ -114,28 +114,22 @@ def best_peer_claim(losses: pd.DataFrame, size: str) -> Claim:
 
 def mean_fit_time_claim(table: pd.DataFrame) -> Claim:
     """Mean processor time of a fit at one price on the small data sets."""
+    text = f"{on_sets(SMALL)} a fit of the lattice takes at most {MEAN_FIT_SECONDS:g} processor seconds on average"
     seconds = fit_times(table, SMALL)
-    known = len(seconds) > 0
-    mean = float(seconds.mean()) if known else 0.0
-    return Claim(
-        f"{on_sets(SMALL)} a fit of the lattice takes at most {MEAN_FIT_SECONDS:g} processor seconds on average",
-        "",
-        f"mean of {len(seconds)} fits: {mean:.1f}" if known else DASH,
-        mean <= MEAN_FIT_SECONDS if known else None,
-    )
+    return _time_claim(text, "mean", seconds, seconds.mean(), MEAN_FIT_SECONDS)
 
 
 def longest_fit_claim(table: pd.DataFrame, size: str) -> Claim:
     """Largest processor time of a fit at one price."""
     seconds, most = fit_times(table, size), MAX_FIT_SECONDS[size]
-    known = len(seconds) > 0
-    longest = float(seconds.max()) if known else 0.0
-    return Claim(
-        f"{on_sets(size)} no fit of the lattice takes more than {most:g} processor seconds",
-        "",
-        f"longest of {len(seconds)} fits: {longest:.1f}" if known else DASH,
-        longest <= most if known else None,
-    )
+    text = f"{on_sets(size)} no fit of the lattice takes more than {most:g} processor seconds"
+    return _time_claim(text, "longest", seconds, seconds.max(), most)
+
+
+def _time_claim(text: str, figure: str, seconds: pd.Series, value: float, most: float) -> Claim:
+    if not len(seconds):
+        return Claim(text, "", DASH, None)
+    return Claim(text, "", f"{figure} of {len(seconds)} fits: {value:.1f}", bool(value <= most))
 
 
 def notes(losses: pd.DataFrame, unavailable: Mapping[str, str]) -> list[str]:

@@ -31,7 +31,7 @@ def accuracy(policy, X, y):
 
 
 def roll_out(policy, X, known):
-    """Answers, what each row paid for, and whether it answered at once, when ``known`` cost nothing."""
+    """Answers, what each row paid for, and whether it acquired nothing, when ``known`` cost nothing."""
     n, J = X.shape
     taken, paid, answers = known.copy(), np.zeros((n, J), bool), np.full(n, -1)
     at_once = np.zeros(n, bool)
