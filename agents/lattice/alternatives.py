@@ -9,6 +9,7 @@ from agents.lattice import constants as const
 from agents.lattice import screening
 from agents.lattice.backups import BackupPolicy
 from agents.lattice.growth import rank_next, selection_loss
+from agents.lattice.learn import learn
 from agents.lattice.moves import Subset, extended
 from agents.lattice.nodes import Lattice
 from agents.lattice.sweep import SweepPolicy
@@ -17,9 +18,14 @@ from agents.lattice.sweep import SweepPolicy
 def add_alternatives(policy: SweepPolicy, unknown: float) -> None:
     """Add subsets without the acquisitions that most rows make, within a share of the limits of their own.
 
-    The choices at the new subsets are made as in a sweep; those at the others stay as they are.
+    The choices at the new subsets are made as in a sweep; those at the others stay as they are. All rows begin with the
+    same acquisition, so that a policy without it, learned from the start, decides at all subsets without it but the
+    empty one.
     """
     lattice = policy.lattice
+    first = [j for j, _, _ in policy.choices[()].children[:1]]
+    if first:
+        policy.adopt(_learn_without(policy, first))
     part = next(share for limit, share in const.ALTERNATIVES_SHARE.items() if len(lattice.data.y) <= limit)
     extra = part * lattice.limits.n_operations
     start = lattice.spent_operations
@@ -29,7 +35,7 @@ def add_alternatives(policy: SweepPolicy, unknown: float) -> None:
     passed = [z for z in policy.reachable() if lattice.nodes[z].cross_fit is None]
     lattice.add_subsets(passed, _share(lattice, start + const.FIRST_WITHOUT_SHARE * extra))
     _add_singles(lattice, _share(lattice, start + const.FIRST_WITHOUT_SHARE * extra))
-    most_used = most_used_acquisitions(policy)[: const.N_WITHOUT]
+    most_used = [(j, z) for j, z in most_used_acquisitions(policy) if j not in first][: const.N_WITHOUT]
     for k, (j, z) in enumerate(most_used):
         rest = start + extra - lattice.spent_operations
         limit = lattice.spent_operations + const.WITHOUT_SHARE * rest / (len(most_used) - k)
@@ -38,6 +44,21 @@ def add_alternatives(policy: SweepPolicy, unknown: float) -> None:
     for _ in range(const.N_MASKED_GROWTH_ROUNDS):
         _add_children_of_masked(BackupPolicy(policy, unknown), _share(lattice, start + extra))
         policy.choose_at_new_subsets()
+
+
+def _learn_without(policy: SweepPolicy, forbidden: list[int]) -> SweepPolicy:
+    lattice = policy.lattice
+    return learn(
+        lattice.data,
+        lattice.rules,
+        lattice.run,
+        kappa=policy.kappa,
+        beta=lattice.beta,
+        classifiers=lattice.classifiers,
+        base=lattice.base,
+        forbidden=tuple(forbidden),
+        effort=const.WITHOUT_FIRST_EFFORT * lattice.effort,
+    ).policy
 
 
 def _add_children_of_masked(backups: BackupPolicy, share: float) -> None:
@@ -76,7 +97,8 @@ def most_used_acquisitions(policy: SweepPolicy) -> list[tuple[int, Subset]]:
     """The acquisitions of most rows, each with the subset at which most rows make it."""
     share: dict[int, float] = {}
     best: dict[int, tuple[float, Subset]] = {}
-    for z, choice in policy.choices.items():
+    for z in policy.reachable():
+        choice = policy.choices[z]
         for k, (j, _, _) in enumerate(choice.children):
             going = float(policy.lattice.data.weighted(policy.arrivals[z] & (choice.next_child == k)).sum())
             if going > 0:

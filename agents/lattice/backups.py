@@ -72,7 +72,8 @@ def mask_rows(policy: SweepPolicy, unknown: float) -> MaskedRows:
 def _on_path(policy: SweepPolicy) -> NDArray[np.bool_]:
     """The acquisitions that each training row makes, bool (n_samples, J)."""
     on_path = np.zeros(policy.lattice.obtainable.shape, bool)
-    for z, choice in policy.choices.items():
+    for z in policy.reachable():
+        choice = policy.choices[z]
         for k, (j, _, _) in enumerate(choice.children):
             on_path[:, j] |= policy.arrivals[z] & (choice.next_child == k)
     return on_path

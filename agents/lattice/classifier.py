@@ -11,9 +11,10 @@ from sklearn.base import clone
 from agents.base import BaseAgentClassifier
 from agents.lattice.base_subset import acquisitions_of_columns, learn_after_base, with_known
 from agents.lattice.constants import DEFAULT_KAPPA, DEFAULT_UNKNOWN
-from agents.lattice.learn import TrainingResult, learn, limit_warning, refit
+from agents.lattice.learn import TrainingResult, learn, limit_warning
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
+from agents.lattice.refit import refit
 from agents.lattice.subset_classifier import CrossFit
 from agents.lattice.target import UsageTarget, check_target, find_price
 from agents.lattice.training_data import prepare_data

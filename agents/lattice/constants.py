@@ -249,6 +249,8 @@ MAX_BACKUPS, MAX_FIRST_BACKUPS = 8, 64  # back-up moves of a subset, and of the 
 # Of the limits on operations and subsets, on top of them, for subsets without one feature. By hand: with a fifth of the
 # answers unknown, vehicle has .728 and .705 correct with .6, .713 and .689 with .3.
 ALTERNATIVES_SHARE = {5000: 0.5, np.inf: 0.2}
+# Of the effort, for a policy that never makes the acquisition with which most rows begin
+WITHOUT_FIRST_EFFORT = 0.5
 N_WITHOUT = 6  # acquisitions on most paths for which subsets without them are added; by hand
 N_FIRST_WITHOUT = 24  # single acquisitions that are added, so that a row with few obtainable ones still acquires
 FIRST_WITHOUT_SHARE = 0.4  # of the operations for alternatives, for single acquisitions; by hand

@@ -24,15 +24,15 @@ def add_initial_subsets(lattice: Lattice) -> None:
     empty, J = lattice.nodes[()], rules.n_acquisitions
     large = len(data.y) * data.n_outputs > const.LARGE_PROBLEM
     statistic = screening.score_statistics(data, rules, _proba(empty), data.weighted(np.ones(len(data.y))))
-    order = screening.rank_acquisitions(statistic, rules.costs, np.ones(J, bool))
+    order = screening.rank_acquisitions(statistic, rules.costs, lattice.moves.allowed)
     n_singles = const.N_SINGLES_LARGE if large else const.N_SINGLES
     _add_chain(lattice, const.CHAIN_CANDIDATES_LARGE if large else const.CHAIN_CANDIDATES)
     lattice.add_acquisitions((), order[: J if J <= const.MAX_ALL_SINGLES else n_singles])
     _add_interactions(lattice)
     _add_contexts(lattice)
     _add_tree_paths(lattice, order)
-    if rules.lam * rules.costs.sum() < data.mean(empty.answer_cost):  # type: ignore[union-attr]
-        lattice.add_union((), [*max(lattice.nodes, key=len), *order])
+    if not data.is_small and rules.lam * rules.costs.sum() < data.mean(empty.answer_cost):  # type: ignore[arg-type]
+        lattice.add_union((), list(dict.fromkeys([*max(lattice.nodes, key=len), *order])))
 
 
 def _add_interactions(lattice: Lattice) -> None:

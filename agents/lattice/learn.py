@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from agents.lattice.constants import (
     DEFAULT_KAPPA,
     EXPECTED_COST_SHARE,
     FALL_OF_LIMITED_GROWTH,
     N_FINAL_SWEEPS,
     N_GROWTH_ROUNDS,
-    REGRESSION_BASE_WEIGHT,
-    SHARE_OF_TREES_OF_BACKUPS,
 )
 from agents.lattice.growth import add_children, add_initial_subsets, add_smaller_subsets
-from agents.lattice.held import continuation_of, held_subsets
-from agents.lattice.moves import Subset, extended
+from agents.lattice.moves import Subset
 from agents.lattice.nodes import Lattice
-from agents.lattice.plan import SubsetRules, make_plan
-from agents.lattice.policy import LatticePolicy
-from agents.lattice.state_features import state_features
-from agents.lattice.subset_classifier import ONLY_LOGISTIC, CrossFit, fit_classifier
-from agents.lattice.sweep import ADAPTIVE, STOP, SweepPolicy
+from agents.lattice.subset_classifier import CrossFit
+from agents.lattice.sweep import SweepPolicy
 from agents.lattice.training_data import TrainingData
 from agents.parallel import TaskRunner
 from fsgym.rules import Rules
@@ -62,6 +53,7 @@ def learn(
     beta: float | None = None,
     classifiers: dict[Subset, CrossFit] | None = None,
     base: Subset = (),
+    forbidden: Subset = (),
     effort: float = 1.0,
 ) -> TrainingResult:
     """Alternate sweeps, which improve and evaluate the policy, with growth of the lattice where it loses most.
@@ -76,11 +68,12 @@ def learn(
         Classifiers that are already cross-fitted; new ones are added. They depend neither on prices nor error costs.
     base : tuple of int
         Acquisitions that each row makes first, all at a price of 0.
+    forbidden : tuple of int, acquisitions that no row makes
     effort : float, factor of the limits of the lattice
     """
     if beta is None:
         beta = next(share for limit, share in EXPECTED_COST_SHARE.items() if data.effective_size <= limit)
-    lattice = Lattice(data, rules, beta, run, classifiers, base, effort)
+    lattice = Lattice(data, rules, beta, run, classifiers, base, forbidden, effort)
     add_initial_subsets(lattice)
     policy, history = SweepPolicy(lattice, None, kappa), []
     for _ in range(N_GROWTH_ROUNDS):
@@ -116,44 +109,3 @@ def limit_warning(result: TrainingResult, effort: float) -> str:
 def _sweep_figures(lattice: Lattice, policy: SweepPolicy) -> dict[str, float]:
     sizes = {"subsets": len(lattice.nodes), "visited": len(policy.reachable()), "training_loss": policy.loss}
     return sizes | policy.usage()
-
-
-def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) -> LatticePolicy:
-    """Fit classifiers and regressions of the subsets that are held to all rows; their targets stay cross-fitted.
-
-    The classifiers that only rows with unobtainable or known values reach have smaller forests and, of a large table,
-    learn from the sample only.
-
-    Parameters
-    ----------
-    policies : list of SweepPolicy
-        The policy, and one without a base for rows that cannot obtain all of the base of the first.
-    run : TaskRunner
-    unknown : float, as in ``LatticeClassifier``
-    """
-    held = held_subsets(policies, unknown)
-    data, rules = policies[0].lattice.data, policies[0].lattice.rules
-    place = {z: v for v, z in enumerate(held)}
-    unblended = CrossFit(np.empty(0, np.float32), ONLY_LOGISTIC, 1.0)  # for subsets that are passed through: any fits
-    tasks, reached = [], [set(policy.reachable()) for policy in policies]
-    for policy, z, _, _ in held.values():
-        often = z in reached[policies.index(policy)]
-        rows, share = (data.all_rows or data, 1.0) if often else (data, SHARE_OF_TREES_OF_BACKUPS)
-        tasks.append((rows, policy.lattice.features(z), policy.lattice.nodes[z].cross_fit or unblended, share))
-    classifiers = run(fit_classifier, tasks)
-    decisions = []
-    for policy, z, places, _ in held.values():
-        choice, lattice = policy.choices[z], policy.lattice
-        children, mode = [choice.children[k] for k in places], choice.mode if places else STOP
-        theta: NDArray = np.zeros(0)
-        if mode == ADAPTIVE:
-            obtainable = lattice.obtainable[:, [j for j, _, _ in children]]
-            weight = data.weighted(policy.arrivals[z] + REGRESSION_BASE_WEIGHT)
-            features = state_features(lattice, lattice.nodes[z])
-            theta = features.fit(choice.advantage[:, places], weight, obtainable)  # type: ignore[index]
-        moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in children]
-        decisions.append(SubsetRules(mode, moves, theta))
-    taken = np.zeros((len(held), rules.n_acquisitions), bool)
-    for z, v in place.items():
-        taken[v, list(z)] = True
-    return LatticePolicy(taken, make_plan(data.basis, classifiers, decisions), continuation_of(held), rules)

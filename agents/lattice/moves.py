@@ -15,11 +15,14 @@ class Moves:
     """Legal acquisitions at subsets and their prices, as the rules define them.
 
     Where prices depend on the order of acquisition, a subset counts as acquired in the greedily cheapest order, as in
-    ``agents.policy.legal_and_prices``. The acquisitions of ``base`` are made before those of any subset.
+    ``agents.policy.legal_and_prices``. The acquisitions of ``base`` are made before those of any subset, and those in
+    ``forbidden`` by no row.
     """
 
-    def __init__(self, rules: Rules, base: Subset = ()) -> None:
+    def __init__(self, rules: Rules, base: Subset = (), forbidden: Subset = ()) -> None:
         self.rules, self.base = rules, base
+        self.allowed = np.ones(rules.n_acquisitions, bool)
+        self.allowed[list(forbidden)] = False
         self._cache: dict[Subset, tuple[NDArray[np.bool_], NDArray[np.float64]]] = {}
 
     @property
@@ -33,7 +36,7 @@ class Moves:
             taken = np.zeros((1, self.rules.n_acquisitions), bool)
             taken[0, [*self.base, *z]] = True
             legal, prices = legal_and_prices(taken, self.rules)
-            self._cache[z] = legal[0, : self.rules.n_acquisitions], prices[0]
+            self._cache[z] = legal[0, : self.rules.n_acquisitions] & self.allowed, prices[0]
         legal, prices = self._cache[z]
         return legal, self.rules.lam * prices
 

@@ -48,6 +48,7 @@ class Lattice:
         Classifiers that are already cross-fitted; new ones are added to it.
     base : tuple of int
         Acquisitions that each row makes first. Subsets are without them, their classifiers use their features.
+    forbidden : tuple of int, acquisitions that no subset has
     effort : float, factor of the limits
 
     Attributes
@@ -67,14 +68,15 @@ class Lattice:
         run: Callable,
         classifiers: dict[Subset, CrossFit] | None = None,
         base: Subset = (),
+        forbidden: Subset = (),
         effort: float = 1.0,
     ) -> None:
         self.data, self.rules, self.beta, self.run, self.base = data, rules, beta, run, base
-        self.moves = Moves(rules, base)
+        self.moves = Moves(rules, base, forbidden)
         self.classifiers = {} if classifiers is None else classifiers
         self.nodes: dict[Subset, Node] = {}
         self.spent_operations = 0
-        self.limits = limits_of(len(data.y), effort)
+        self.effort, self.limits = effort, limits_of(len(data.y), effort)
         self.refused_by: list[str] = []
         self.cut_chain = False
         self._by_size: dict[Subset, int] = {}

@@ -136,6 +136,16 @@ class SweepPolicy:
             self.choices[z] = self._choose(self.lattice.nodes[z], absent)
             self.arrivals[z] = absent
 
+    def adopt(self, other: SweepPolicy) -> None:
+        """Take over the subsets and choices of another policy where no row of this one can arrive."""
+        reachable = set(self.reachable())
+        for z, choice in other.choices.items():
+            if z not in reachable:
+                node = self.lattice.nodes.get(z)
+                if node is None or node.cross_fit is None:
+                    self.lattice.nodes[z] = other.lattice.nodes[z]
+                self.choices[z], self.arrivals[z] = choice, other.arrivals[z]
+
     def _simulate(self) -> dict[Subset, NDArray[np.bool_]]:
         """The rows that arrive at each subset when all follow the choices from the empty subset on."""
         arrivals = {z: np.zeros(len(self.lattice.data.y), bool) for z in self.lattice.nodes}
