@@ -48,6 +48,7 @@ def add_alternatives(policy: SweepPolicy, unknown: float) -> None:
 
 def _learn_without(policy: SweepPolicy, forbidden: list[int]) -> SweepPolicy:
     lattice = policy.lattice
+    share = next(part for limit, part in const.WITHOUT_FIRST_EFFORT.items() if len(lattice.data.y) <= limit)
     return learn(
         lattice.data,
         lattice.rules,
@@ -57,7 +58,7 @@ def _learn_without(policy: SweepPolicy, forbidden: list[int]) -> SweepPolicy:
         classifiers=lattice.classifiers,
         base=lattice.base,
         forbidden=tuple(forbidden),
-        effort=const.WITHOUT_FIRST_EFFORT * lattice.effort,
+        effort=share * lattice.effort,
     ).policy
 
 

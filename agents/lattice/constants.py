@@ -59,24 +59,35 @@ class TreeSettings(NamedTuple):
 
 
 # By hand, for the training time: with two classes, 40 trees of half the rows had the same mean test loss as 80 trees of
-# all rows; with more classes, 30 rounds had the same as 40. A lower rate on small data sets avoids fitting noise.
-TREES_MULTICLASS = TreeSettings(rounds=30, depth=4, rate=0.3, parts=3)
-# With two classes by number of rows, up to and including the key
-TREES_BINARY = {
-    1000: TreeSettings(rounds=40, depth=3, rate=0.12, parts=2),
-    np.inf: TreeSettings(rounds=40, depth=3, rate=0.2, parts=2),
-}
+# all rows; with more classes, 30 rounds had the same as 40. A lower rate avoids fitting noise.
+SMALL_TREES_BINARY = TreeSettings(rounds=40, depth=3, rate=0.12, parts=2)
+SMALL_TREES_MULTICLASS = TreeSettings(rounds=30, depth=4, rate=0.3, parts=3)
+# For more than MAX_ROWS_SMALL rows
+LARGE_TREES = TreeSettings(rounds=60, depth=6, rate=0.2, parts=3)
+SHORT_TREES = TreeSettings(rounds=30, depth=4, rate=0.3, parts=3)
+TREE_DEPTHS = {trees.depth for trees in (SMALL_TREES_BINARY, SMALL_TREES_MULTICLASS, LARGE_TREES, SHORT_TREES)}
+# What is averaged for more than MAX_ROWS_SMALL rows: boosted trees or none, whether there is logistic regression, and
+# the trees of a forest that leave each part of the folds out. The first with which MAX_OPERATIONS lasts for
+# LEAST_SUBSETS of TYPICAL_FEATURES features. Boosted trees do most: without them, nursery at .003 loses .021, not .013.
+LARGE_MODELS = (
+    (LARGE_TREES, False, 16),
+    (LARGE_TREES, False, 6),
+    (SHORT_TREES, True, 16),
+    (SHORT_TREES, False, 6),
+    (None, True, 16),
+    (None, False, 16),
+)
+LEAST_SUBSETS, TYPICAL_FEATURES, TYPICAL_BINS = 50, 8, 24
 
-FOREST_TREES_OF_PART = 16  # trees of a forest that leave each part of the folds out
 MAX_FOREST_PARTS = 5  # parts to which the folds are united
 FOREST_MIN_LEAF = 2.0  # least weight of the rows of a leaf of a forest
 FOREST_COLUMNS_DIVISOR = 3  # each node of a forest chooses among a third of the columns
 MAX_FOREST_COLUMNS = 16  # but at most among so many
 MAX_FOREST_NODES = 4095  # of a tree; about twelve levels
-MAX_BAG_ROWS = 50_000  # rows of each tree of a forest, in expectation
+MAX_BAG_ROWS = 30_000  # rows of each tree of a forest, in expectation
 SHARE_SMOOTHING = 0.01  # weight of equal probabilities beside the shares of a forest, which may be 0
 
-MAX_ROWS_SMALL = 1000  # rows up to which no model of the average is left out; by hand
+MAX_ROWS_SMALL = 1000  # rows up to which there is no forest, and no other model is left out; by hand
 LOGISTIC_ITERATIONS = 30  # of Nesterov's method; the objective is then within 1e-3 of its optimum in the tests
 RIDGE_BINARY = 1.0  # on the difference of the coefficients of two classes; by hand
 RIDGE_MULTICLASS = 0.3  # on each coefficient of three and more classes; by hand, lowered from 1
@@ -109,10 +120,7 @@ FOREST_COLUMN_NS = 7  # of a tree, row, level and column among which a node choo
 # core. 3e9 was too little for the some 100 subsets that benchmarks/context.py needs at its lowest price.
 MAX_OPERATIONS = 6_000_000_000
 ROWS_OF_MAX_OPERATIONS = 2500  # with more rows, MAX_OPERATIONS grows in proportion
-MAX_ROWS_OF_OPERATIONS = 10_000  # up to so many
-# The boosted trees, then the logistic regression are left out where MAX_OPERATIONS would not last for so many subsets
-# of so many features.
-LEAST_SUBSETS, TYPICAL_FEATURES, TYPICAL_BINS = 60, 8, 24
+MAX_ROWS_OF_OPERATIONS = 8000  # up to so many
 # Rows of the sample that decides on the policy: with two classes; entries of its tables of probabilities with more
 # classes, and the least number of rows
 MAX_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES, MIN_SAMPLE_ROWS = 50_000, 150_000, 20_000
@@ -132,7 +140,7 @@ FULL_MODEL_DIVISOR = 10  # the full-feature classifier may take 1/10 of MAX_OPER
 
 # Folds of the cross-fitting by rows times outputs, up to and including the key. Ablation: always 3 folds +.0007
 # (.0028) on the small data sets.
-N_FOLDS = {1000: 10, 3000: 5, np.inf: 3}
+N_FOLDS = {1000: 10, 8000: 5, np.inf: 3}
 # Default of ``beta`` by number of rows, up to and including the key. Ablation: .5 instead of 1 +.0034 (.0036), 0
 # instead of 1 +.0098 (.0033) on the small data sets.
 EXPECTED_COST_SHARE = {600: 1.0, np.inf: 0.5}
@@ -248,9 +256,9 @@ MIN_ADAPTIVE_BACKUP_ROWS = 40  # masked rows from which a back-up may depend on 
 MAX_BACKUPS, MAX_FIRST_BACKUPS = 8, 64  # back-up moves of a subset, and of the empty one; by hand
 # Of the limits on operations and subsets, on top of them, for subsets without one feature. By hand: with a fifth of the
 # answers unknown, vehicle has .728 and .705 correct with .6, .713 and .689 with .3.
-ALTERNATIVES_SHARE = {5000: 0.5, np.inf: 0.2}
+ALTERNATIVES_SHARE = {5000: 0.25, np.inf: 0.1}
 # Of the effort, for a policy that never makes the acquisition with which most rows begin
-WITHOUT_FIRST_EFFORT = 0.5
+WITHOUT_FIRST_EFFORT = {5000: 0.4, np.inf: 0.25}
 N_WITHOUT = 6  # acquisitions on most paths for which subsets without them are added; by hand
 N_FIRST_WITHOUT = 24  # single acquisitions that are added, so that a row with few obtainable ones still acquires
 FIRST_WITHOUT_SHARE = 0.4  # of the operations for alternatives, for single acquisitions; by hand
@@ -266,5 +274,7 @@ START_SUBSETS_SHARE, MIN_START_SUBSETS = 1.0, 16
 # Share of the rows that make a move from which it is held, at a subset that the policy cannot reach and from which no
 # masked row makes it; by hand, for model files.
 MIN_CHILD_SHARE = 0.02
-# Trees of the forests of subsets that only rows with unobtainable or known values reach, as a share; by hand, for time
+# Trees of a final forest as a share, by number of rows, up to and including the key; and that of subsets that only rows
+# with unobtainable or known values reach. By hand, for time; out of fold a third or a fifth of the trees predict.
+SHARE_OF_FINAL_TREES = {5000: 1.0, np.inf: 0.5}
 SHARE_OF_TREES_OF_BACKUPS = 1 / 3

@@ -114,6 +114,8 @@ def _add_tree_paths(lattice: Lattice, order: list[int]) -> None:
     data = lattice.data
     acquisition = acquisition_of_features(lattice.rules)
     features = np.flatnonzero(np.isin(acquisition, order[: const.CART_MAX_FEATURES]))
+    if not len(features):
+        return
     n_leaves, n_paths = next(v for limit, v in const.CART_LEAVES_AND_PATHS.items() if len(data.y) <= limit)
     cart = DecisionTreeClassifier(
         criterion="entropy",

@@ -90,9 +90,11 @@ def learn(
 def _limit(lattice: Lattice, history: list[dict[str, float]]) -> str | None:
     """The limit that ended the growth while the loss was still falling, None without one.
 
-    That of the number of subsets does not count on few rows, where it only keeps the luckiest from being chosen.
+    That of the number of subsets does not count on few rows, where it only keeps the luckiest from being chosen, unless
+    ``effort`` lowers it.
     """
-    refused = [limit for limit in lattice.refused_by if limit == "operations" or not lattice.data.is_small]
+    all_count = lattice.effort < 1 or not lattice.data.is_small
+    refused = [limit for limit in lattice.refused_by if all_count or limit == "operations"]
     losses = [figures["training_loss"] for figures in history[:N_GROWTH_ROUNDS]]
     falling = losses[-1] < (1 - FALL_OF_LIMITED_GROWTH) * losses[0]
     return refused[-1] if refused and (falling or lattice.cut_chain) else None

@@ -28,26 +28,18 @@ class Ingredients(NamedTuple):
     n_parts: int
 
 
-def tree_settings(n_samples: int, n_classes: int) -> const.TreeSettings:
-    """The settings of the boosted trees for a training set of this size."""
-    if n_classes > 2:
-        return const.TREES_MULTICLASS
-    return next(trees for limit, trees in const.TREES_BINARY.items() if n_samples <= limit)
-
-
 def choose_ingredients(n_samples: int, n_features: int, n_classes: int, n_folds: int) -> Ingredients:
-    """All three models, or without boosted trees and logistic regression where too few subsets could be tried."""
+    """The models for a training set of this size: on more than 1000 rows the first of some that are cheap enough."""
     n_parts = min(n_folds, const.MAX_FOREST_PARTS)
-    n_forest_trees = n_parts * const.FOREST_TREES_OF_PART if n_samples > const.MAX_ROWS_SMALL else 0
-    chosen = Ingredients(tree_settings(n_samples, n_classes), True, True, n_forest_trees, n_parts)
-    for boosted, logistic in ((True, True), (False, True), (False, False)):
-        if not logistic and not n_forest_trees:
-            break
-        chosen = chosen._replace(boosted=boosted, logistic=logistic)
-        k = min(n_features, const.TYPICAL_FEATURES)
-        typical = SubsetSize(k, k * const.COLUMNS_PER_FEATURE, k * const.TYPICAL_BINS, np.inf)
-        cost = operations(n_samples, n_classes, n_folds, typical, chosen)
-        if cost * const.LEAST_SUBSETS <= limits_of(n_samples).n_operations:
+    if n_samples <= const.MAX_ROWS_SMALL:
+        trees = const.SMALL_TREES_BINARY if n_classes == 2 else const.SMALL_TREES_MULTICLASS
+        return Ingredients(trees, True, True, 0, n_parts)
+    k = min(n_features, const.TYPICAL_FEATURES)
+    typical = SubsetSize(k, k * const.COLUMNS_PER_FEATURE, k * const.TYPICAL_BINS, np.inf)
+    limit = limits_of(n_samples).n_operations / const.LEAST_SUBSETS
+    for trees, logistic, trees_of_part in const.LARGE_MODELS:
+        chosen = Ingredients(trees or const.SHORT_TREES, trees is not None, logistic, trees_of_part * n_parts, n_parts)
+        if operations(n_samples, n_classes, n_folds, typical, chosen) <= limit:
             break
     return chosen
 
@@ -70,7 +62,7 @@ def limits_of(n_samples: int, effort: float = 1.0) -> LatticeLimits:
     rows = min(max(n_samples, const.ROWS_OF_MAX_OPERATIONS), const.MAX_ROWS_OF_OPERATIONS)
     n_subsets = next(limit for most_rows, limit in const.MAX_SUBSETS.items() if n_samples <= most_rows)
     return LatticeLimits(
-        int(effort * n_subsets), int(effort * const.MAX_OPERATIONS * rows / const.ROWS_OF_MAX_OPERATIONS)
+        max(int(effort * n_subsets), 1), int(effort * const.MAX_OPERATIONS * rows / const.ROWS_OF_MAX_OPERATIONS)
     )
 
 

@@ -12,8 +12,7 @@ from agents.lattice.constants import (
     COLUMNS_PER_FEATURE,
     MAX_PLAN_NUMBER,
     MIN_TEMPERATURE,
-    TREES_BINARY,
-    TREES_MULTICLASS,
+    TREE_DEPTHS,
 )
 from agents.lattice.forest import join_forests
 from agents.lattice.inference import Plan
@@ -23,10 +22,7 @@ from agents.lattice.sweep import ADAPTIVE, STOP
 from fsgym.rules import Rules
 from fsgym.trees.boosting import MOST_BINS
 
-N_TREE_SPLITS = {
-    1,
-    *(2**trees.depth - 1 for trees in (*TREES_BINARY.values(), TREES_MULTICLASS)),
-}  # of each tree; 1 without trees
+N_TREE_SPLITS = {1, *(2**depth - 1 for depth in TREE_DEPTHS)}  # of each tree; 1 without trees
 INTEGER_ARRAYS = {
     "n_bins",
     "feature",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.lattice.constants import REGRESSION_BASE_WEIGHT, SHARE_OF_TREES_OF_BACKUPS
+from agents.lattice import constants as const
 from agents.lattice.held import continuation_of, held_subsets
 from agents.lattice.moves import extended
 from agents.lattice.plan import SubsetRules, make_plan
@@ -33,10 +33,11 @@ def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) ->
     data, rules = policies[0].lattice.data, policies[0].lattice.rules
     place = {z: v for v, z in enumerate(held)}
     unblended = CrossFit(np.empty(0, np.float32), ONLY_LOGISTIC, 1.0)  # for subsets that are passed through: any fits
+    full_share = next(share for limit, share in const.SHARE_OF_FINAL_TREES.items() if len(data.y) <= limit)
     tasks, reached = [], [set(policy.reachable()) for policy in policies]
     for policy, z, _, _ in held.values():
         often = z in reached[policies.index(policy)]
-        rows, share = (data.all_rows or data, 1.0) if often else (data, SHARE_OF_TREES_OF_BACKUPS)
+        rows, share = (data.all_rows or data, full_share) if often else (data, const.SHARE_OF_TREES_OF_BACKUPS)
         tasks.append((rows, policy.lattice.features(z), policy.lattice.nodes[z].cross_fit or unblended, share))
     classifiers = run(fit_classifier, tasks)
     decisions = []
@@ -46,7 +47,7 @@ def refit(policies: list[SweepPolicy], run: TaskRunner, unknown: float = 0.0) ->
         theta: NDArray = np.zeros(0)
         if mode == ADAPTIVE:
             obtainable = lattice.obtainable[:, [j for j, _, _ in children]]
-            weight = data.weighted(policy.arrivals[z] + REGRESSION_BASE_WEIGHT)
+            weight = data.weighted(policy.arrivals[z] + const.REGRESSION_BASE_WEIGHT)
             features = state_features(lattice, lattice.nodes[z])
             theta = features.fit(choice.advantage[:, places], weight, obtainable)  # type: ignore[index]
         moves = [(j, place[extended(q, lattice.base)]) for j, q, _ in children]

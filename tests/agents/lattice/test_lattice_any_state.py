@@ -102,26 +102,49 @@ def test_actions_in_the_states_of_the_policy_are_its_moves_whatever_is_unknown(f
     assert live.illegal == 0
 
 
-def test_back_up_moves_come_close_to_the_optimum_without_the_feature():
-    """Naive Bayes: without its first feature, the optimum is that of the joint distribution of the others."""
-    n = 6
-    joint = exact.naive_bayes(n)
+@pytest.fixture(scope="module")
+def binary_task():
+    """Naive Bayes with six binary features: the distribution, training data and rules."""
+    joint = exact.naive_bayes(6)
     X, y = exact.sample(joint, 1500, 0)
-    rules = Rules(n, 2, lam=0.02)
-    data = prepare_data(Dataset(X, y), np.random.default_rng(0))
-    policy = refit(learn(data, rules, run_serially).policies, run_serially, 0.1)
-    rows = exact.all_rows(n)
-    first = int(policy.trajectories(rows).order[0, 0])
-    others = [i for i in range(n) if i != first]
-    reduced = joint.sum(axis=first)
-    best = exact.optimum(reduced, Rules(n - 1, 2, lam=0.02))
+    return joint, prepare_data(Dataset(X, y), np.random.default_rng(0)), Rules(6, 2, lam=0.02)
+
+
+def loss_without(policy, joint, hidden):
+    """Expected loss where feature ``hidden`` is unknown, and that of the best policy for the others."""
+    n = joint.ndim - 1
+    reduced = joint.sum(axis=hidden)
     masked = np.full((2 ** (n - 1), n), np.nan, np.float32)
-    masked[:, others] = exact.all_rows(n - 1)
+    masked[:, [i for i in range(n) if i != hidden]] = exact.all_rows(n - 1)
     done = policy.trajectories(masked)
     shares = reduced.reshape(-1, 2)
     errors = shares.sum(axis=1) - shares[np.arange(len(masked)), done.answers]
     loss = errors.sum() + shares.sum(axis=1) @ (0.02 * done.lengths)
-    assert best - 1e-9 <= loss <= best + 0.015
+    return loss, exact.optimum(reduced, Rules(n - 1, 2, lam=0.02))
+
+
+def test_back_up_moves_come_close_to_the_optimum_without_the_feature(binary_task):
+    joint, data, rules = binary_task
+    policy = refit(learn(data, rules, run_serially).policies, run_serially, 0.1)
+    order = policy.trajectories(exact.all_rows(6)).order
+    loss, best = loss_without(policy, joint, int(order[0, 0]))
+    assert best - 1e-9 <= loss <= best + 0.005
+    for j in np.unique(order[order >= 0]).tolist():
+        loss, best = loss_without(policy, joint, j)
+        assert best - 1e-9 <= loss <= best + 0.035
+
+
+def test_a_policy_learnt_without_an_acquisition_never_makes_it(binary_task):
+    _, data, rules = binary_task
+    policy = learn(data, rules, run_serially, forbidden=(2,)).policy
+    assert len(policy.lattice.nodes) > 10
+    assert not any(2 in z for z in policy.lattice.nodes)
+
+
+def test_a_policy_for_rows_without_the_first_answer_is_learnt_also_where_nothing_else_can_be_acquired():
+    X, y = load_wine(return_X_y=True)
+    model = LatticeClassifier(LAM, random_state=0).fit(X[:, :1], y)
+    assert (model.policy_.trajectories(np.full((3, 1), np.nan)).lengths == 0).all()
 
 
 # Values known in advance

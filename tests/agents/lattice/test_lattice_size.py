@@ -172,6 +172,8 @@ def test_a_limit_that_stops_growth_while_the_loss_falls_is_reported(monkeypatch)
         model = LatticeClassifier(lam=0.001, random_state=0).fit(X, y)
     assert model.limited_by_ == "subsets"
     assert LatticeClassifier(lam=0.001, effort=60, random_state=0).fit(X, y).limited_by_ is None
+    with pytest.warns(UserWarning, match="limit of"):
+        assert LatticeClassifier(lam=0.001, effort=1e-6, random_state=0).fit(X[:300], y[:300]).limited_by_ is not None
     monkeypatch.setattr(const, "MAX_SUBSETS", {np.inf: 100})
     monkeypatch.setattr(const, "MAX_OPERATIONS", 10**7)
     with pytest.warns(UserWarning, match="limit of operations"):
