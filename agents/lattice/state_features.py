@@ -94,7 +94,9 @@ def n_value_features(n_features: int) -> int:
 
 def n_cells(n_bins: NDArray[np.int64]) -> int:
     """Number of combinations of the bins of a subset's features; 0 where they are too many, or for no features."""
-    total = int(np.prod(n_bins.astype(np.float64))) if len(n_bins) else 0
+    if not len(n_bins) or np.log(n_bins).sum() > np.log(MAX_CELLS + 1):  # the product may be beyond the largest float
+        return 0
+    total = int(np.prod(n_bins))
     return total if total <= MAX_CELLS else 0
 
 

@@ -14,6 +14,7 @@ from agents.lattice.basis import bins_of, columns_of, fit_basis
 from agents.lattice.logistic import fit_logistic
 from agents.lattice.moves import Moves, extended
 from agents.lattice.nodes import Lattice
+from agents.lattice.state_features import n_cells
 from agents.lattice.subset_classifier import cross_fit, fit_classifier
 from agents.lattice.sweep import SweepPolicy
 from agents.lattice.training_data import TrainingData, prepare_data, stratified_folds
@@ -285,3 +286,10 @@ def test_compiled_inference_agrees_with_the_classifiers_of_the_subsets():
         P = classifier.blend[0] * softmax(scores, axis=-1) + classifier.blend[1] * logistic
         expected = softmax(np.log(P) / classifier.temperature, axis=-1)
         np.testing.assert_allclose(proba[rows], expected[rows], atol=1e-9)
+
+
+def test_cells_of_values_are_counted_up_to_a_limit():
+    assert n_cells(np.array([2, 3, 4])) == 24
+    assert n_cells(np.array([8, 9])) == 0
+    assert n_cells(np.full(300, 255)) == 0  # the product is beyond the largest float
+    assert n_cells(np.array([], np.int64)) == 0

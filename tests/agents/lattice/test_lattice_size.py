@@ -102,7 +102,7 @@ def test_compiled_inference_with_forests_agrees_with_the_classifiers_of_the_subs
     policy = model.policy_
     data = prepare_data(Dataset(X, y), np.random.default_rng(0))
     checked = 0
-    for v in range(len(policy.taken)):
+    for v in range(0, len(policy.taken), 4):
         features, plan = np.flatnonzero(policy.taken[v]), policy.plan
         if not len(features) or not plan.blend[v, 2]:
             continue
@@ -166,18 +166,19 @@ def test_limits_grow_with_rows_and_effort():
 
 def test_a_limit_that_stops_growth_while_the_loss_falls_is_reported(monkeypatch):
     X, y = task(1100, n_classes=2)
-    assert LatticeClassifier(lam=0.001, random_state=0).fit(X, y).limited_by_ is None
+    plain = LatticeClassifier(lam=0.001, unknown=0, random_state=0)
+    assert plain.fit(X, y).limited_by_ is None
     monkeypatch.setattr(const, "MAX_SUBSETS", {np.inf: 2})
     with pytest.warns(UserWarning, match=r"limit of subsets while its loss was still falling: .*effort=4"):
-        model = LatticeClassifier(lam=0.001, random_state=0).fit(X, y)
-    assert model.limited_by_ == "subsets"
-    assert LatticeClassifier(lam=0.001, effort=60, random_state=0).fit(X, y).limited_by_ is None
+        plain.fit(X, y)
+    assert plain.limited_by_ == "subsets"
+    assert LatticeClassifier(lam=0.001, effort=60, unknown=0, random_state=0).fit(X, y).limited_by_ is None
     with pytest.warns(UserWarning, match="limit of"):
         assert LatticeClassifier(lam=0.001, effort=1e-6, random_state=0).fit(X[:300], y[:300]).limited_by_ is not None
     monkeypatch.setattr(const, "MAX_SUBSETS", {np.inf: 100})
     monkeypatch.setattr(const, "MAX_OPERATIONS", 10**7)
     with pytest.warns(UserWarning, match="limit of operations"):
-        assert LatticeClassifier(lam=0.001, random_state=0).fit(X, y).limited_by_ == "operations"
+        assert plain.fit(X, y).limited_by_ == "operations"
 
 
 @pytest.mark.parametrize(

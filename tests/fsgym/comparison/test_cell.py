@@ -15,7 +15,7 @@ FIGURES = ["accuracy", "n_features", "loss", "validation_loss", "error", "warnin
 
 
 def test_a_path_gives_the_figures_of_separate_fits(tmp_path):
-    wine = fsgym.load_dataset("wine").rows(range(0, 178, 2))
+    wine = fsgym.load_dataset("wine").rows(range(0, 178, 3))
     together = fsgym.compare(wine, "lattice", splits=1, lam=[0.02, 0.2], out=tmp_path, references=False)
     assert together["params"].tolist() == ['{"lam": 0.02}', '{"lam": 0.2}']
     for lam in (0.02, 0.2):
