@@ -38,7 +38,7 @@ class LatticeClassifier(BaseAgentClassifier):
     starts from the policy that answers without acquiring anything and improves it by rollouts. Unlike RCPI, it
     considers a limited number of subsets of the features, which it selects on the training data. Each of them has its
     own classifier, an average of models that use exactly these features: boosted trees, a logistic regression on hinge
-    functions ``max(0, x - t)`` and, for more than 1,000 rows, a forest. The boosted trees, then the regression are left
+    functions ``max(0, x - t)`` and, for more than 1,000 rows, a forest; the regression, then the boosted trees are left
     out where they would take too long, and a sample of large tables decides on the subsets. Training uses out-of-fold
     probabilities of the training rows. One backward sweep over the subsets gives the same result as rolling out every
     training row from every subset to the end of its episode. At each subset, a regression on the class probabilities
