@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from fsgym.threads import one_blas_thread
 
+MAX_SENT_BYTES = 20_000_000  # of the arguments of a task; larger ones are sent once to a worker
 TaskRunner = Callable[[Callable, list[tuple]], list[Any]]  # (function, argument tuples) -> results in the same order
 
 
@@ -32,8 +34,28 @@ def task_runner(n_jobs: int | None, shared_memory: bool = True) -> Iterator[Task
             yield run_serially
             return
         options = {"require": "sharedmem"} if shared_memory else {"prefer": "threads"}
-        with Parallel(n_jobs, **options) as parallel:
-            yield lambda function, arguments: list(parallel(delayed(_call)(function, *a) for a in arguments))
+        with Parallel(n_jobs, batch_size=1, **options) as parallel:  # joblib's own batches leave workers idle
+
+            def run(function: Callable, arguments: list[tuple]) -> list[Any]:
+                if not arguments:
+                    return []
+                return list(parallel(_delayed(function, a) for a in arguments))
+
+            yield run
+
+
+def _delayed(function: Callable, arguments: tuple) -> tuple:
+    """A task for joblib. Dask keeps large arguments on one worker, where further tasks with them then wait for it.
+
+    Moderate ones are therefore sent with each task, in a tuple, which Dask does not keep.
+    """
+    if sum(map(sys.getsizeof, arguments)) <= MAX_SENT_BYTES:
+        return delayed(_call_with)(function, arguments)
+    return delayed(_call)(function, *arguments)
+
+
+def _call_with(function: Callable, arguments: tuple) -> Any:
+    return _call(function, *arguments)
 
 
 def _call(function: Callable, *arguments: Any) -> Any:

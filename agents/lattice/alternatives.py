@@ -9,7 +9,7 @@ from agents.lattice import constants as const
 from agents.lattice import screening
 from agents.lattice.backups import BackupPolicy
 from agents.lattice.growth import rank_next, selection_loss
-from agents.lattice.learn import learn
+from agents.lattice.learn import LearningSettings, learn
 from agents.lattice.moves import Subset, extended
 from agents.lattice.nodes import Lattice
 from agents.lattice.sweep import SweepPolicy
@@ -53,12 +53,10 @@ def _learn_without(policy: SweepPolicy, forbidden: list[int]) -> SweepPolicy:
         lattice.data,
         lattice.rules,
         lattice.run,
-        kappa=policy.kappa,
-        beta=lattice.beta,
+        settings=LearningSettings(policy.kappa, lattice.beta, share * lattice.effort),
         classifiers=lattice.classifiers,
         base=lattice.base,
         forbidden=tuple(forbidden),
-        effort=share * lattice.effort,
     ).policy
 
 

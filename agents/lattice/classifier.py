@@ -11,11 +11,10 @@ from sklearn.base import clone
 from agents.base import BaseAgentClassifier
 from agents.lattice.base_subset import acquisitions_of_columns, learn_after_base, with_known
 from agents.lattice.constants import DEFAULT_KAPPA, DEFAULT_UNKNOWN
-from agents.lattice.learn import TrainingResult, learn, limit_warning
+from agents.lattice.learn import LearningSettings, TrainingResult, learn, limit_warning
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
 from agents.lattice.refit import refit
-from agents.lattice.subset_classifier import CrossFit
 from agents.lattice.target import UsageTarget, check_target, find_price
 from agents.lattice.training_data import prepare_data
 from agents.limits import MAX_LOSS
@@ -253,16 +252,14 @@ class LatticeClassifier(BaseAgentClassifier):
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
         data = prepare_data(weighted_rows, generator_of(self.random_state), weight)
-        classifiers: dict[Subset, CrossFit] = {}
+        settings, classifiers = LearningSettings(kappa, beta, effort), {}
         with task_runner(self.n_jobs, shared_memory=False) as run:
 
             def learn_at(rules: Rules) -> TrainingResult:
                 rules.check_largest_loss(MAX_LOSS)
 
                 def learn_from(base: Subset) -> TrainingResult:
-                    return learn(
-                        data, rules, run, kappa=kappa, beta=beta, classifiers=classifiers, base=base, effort=effort
-                    )
+                    return learn(data, rules, run, settings=settings, classifiers=classifiers, base=base)
 
                 return learn_after_base(learn_from, data, rules, known, free_first)
 

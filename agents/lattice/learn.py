@@ -44,17 +44,26 @@ class TrainingResult(NamedTuple):
         return [self.policy] if self.without_base is None else [self.policy, self.without_base]
 
 
+class LearningSettings(NamedTuple):
+    """``kappa``, ``beta`` and ``effort`` as in ``LatticeClassifier``."""
+
+    kappa: float = DEFAULT_KAPPA
+    beta: float | None = None
+    effort: float = 1.0
+
+
+DEFAULT_SETTINGS = LearningSettings()
+
+
 def learn(
     data: TrainingData,
     rules: Rules,
     run: TaskRunner,
     *,
-    kappa: float = DEFAULT_KAPPA,
-    beta: float | None = None,
+    settings: LearningSettings = DEFAULT_SETTINGS,
     classifiers: dict[Subset, CrossFit] | None = None,
     base: Subset = (),
     forbidden: Subset = (),
-    effort: float = 1.0,
 ) -> TrainingResult:
     """Alternate sweeps, which improve and evaluate the policy, with growth of the lattice where it loses most.
 
@@ -63,14 +72,14 @@ def learn(
     data : TrainingData
     rules : Rules
     run : TaskRunner
-    kappa, beta : float, as in ``LatticeClassifier``
+    settings : LearningSettings
     classifiers : dict subset -> CrossFit, optional
         Classifiers that are already cross-fitted; new ones are added. They depend neither on prices nor error costs.
     base : tuple of int
         Acquisitions that each row makes first, all at a price of 0.
     forbidden : tuple of int, acquisitions that no row makes
-    effort : float, factor of the limits of the lattice
     """
+    kappa, beta, effort = settings
     if beta is None:
         beta = next(share for limit, share in EXPECTED_COST_SHARE.items() if data.effective_size <= limit)
     lattice = Lattice(data, rules, beta, run, classifiers, base, forbidden, effort)

@@ -142,6 +142,7 @@ class Lattice:
 
     def _fit(self, subsets: list[Subset]) -> None:
         new = [z for z in subsets if extended(z, self.base) not in self.classifiers]
+        new.sort(key=lambda z: -self.operations(z))  # the longest first, so that no worker is left with it at the end
         for z, fitted in zip(new, self.run(cross_fit, [(self.data, self.features(z)) for z in new])):
             self.classifiers[extended(z, self.base)] = fitted
 

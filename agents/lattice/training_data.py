@@ -76,7 +76,8 @@ class TrainingData:
 
     def __sizeof__(self) -> int:
         """Bytes of the arrays, so that a distributed backend of joblib sends them to each worker only once."""
-        return sum(v.nbytes for v in vars(self).values() if isinstance(v, np.ndarray))
+        own = sum(v.nbytes for v in vars(self).values() if isinstance(v, np.ndarray))
+        return own + (0 if self.all_rows is None else self.all_rows.__sizeof__())
 
     @property
     def n_outputs(self) -> int:
