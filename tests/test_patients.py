@@ -27,7 +27,7 @@ from support.refusals import one_sentence, refused
 
 CHEAPER: dict[str, Any] = RULES | {"lam": 0.05}
 CLASSIFIERS: dict[str, Any] = {
-    "lattice": LatticeClassifier(budget=4, random_state=0, **RULES),
+    "lattice": LatticeClassifier(budget=4, unknown=0, random_state=0, **RULES),
     "rcpi": DatumWiseClassifier(n_iterations=5, random_state=0, **CHEAPER),
 }
 

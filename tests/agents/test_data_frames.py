@@ -105,7 +105,7 @@ def test_columns_without_values_are_harmless(table, model):
 def test_names_of_numbers_count_as_names():
     X, y = one_decides(80, 12)
     table = pd.DataFrame(X, columns=[f"x{i}" for i in range(12)])
-    for estimator in (quick(), LatticeClassifier(random_state=0, budget=1)):
+    for estimator in (quick(), LatticeClassifier(random_state=0, unknown=0, budget=1)):
         model = clone(estimator).fit(table, y)
         assert list(model.feature_names_in_) == list(table.columns)
         mixed = table[table.columns[::-1]]
@@ -114,7 +114,7 @@ def test_names_of_numbers_count_as_names():
         np.testing.assert_array_equal(again.predict(table), model.predict(table))
         np.testing.assert_array_equal(again.features_used(table)[:, ::-1], model.features_used(table))
         np.testing.assert_array_equal(clone(estimator).fit(X, y).predict(X), model.predict(table))
-    for copy in LatticeClassifier(random_state=0, budget=1).path(mixed, y, lams=[0.01, 0.1]):
+    for copy in LatticeClassifier(random_state=0, unknown=0, budget=1).path(mixed, y, lams=[0.01, 0.1]):
         np.testing.assert_array_equal(copy.predict(table), copy.predict(mixed))
         assert list(copy.feature_names_in_) == list(mixed.columns)
 

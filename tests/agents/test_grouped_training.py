@@ -20,7 +20,7 @@ def patients(n_patients=40, n_visits=4, seed=0):
 
 def test_the_loss_of_unseen_groups_is_that_of_chance():
     X, y, patient = patients(24, 5)
-    model = LatticeClassifier(lam=0.001, random_state=0)
+    model = LatticeClassifier(lam=0.001, unknown=0, random_state=0)
     assert model.estimate_loss(X, y, cv=3).error < 0.3
     estimate = model.estimate_loss(X, y, cv=3, groups=patient)
     assert estimate.error > 0.35

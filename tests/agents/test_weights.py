@@ -147,7 +147,7 @@ def test_the_number_of_threads_changes_no_weighted_result(name, tmp_path):
 def test_each_model_of_a_path_is_the_one_fitted_alone_with_the_same_weights(tmp_path):
     X, y = overlapping()
     weight = np.random.default_rng(4).uniform(0, 2, 160)
-    model = LatticeClassifier(class_weight={1: 2}, random_state=0)
+    model = LatticeClassifier(class_weight={1: 2}, unknown=0, random_state=0)
     for one in model.path(X, y, [0.01, 0.1], sample_weight=weight):
         alone = clone(model).set_params(lam=one.lam).fit(X, y, weight)
         assert model_bytes(one, tmp_path) == model_bytes(alone, tmp_path)
@@ -191,7 +191,9 @@ def test_the_figures_of_training_are_weighted_means():
 def test_a_target_limits_the_weighted_mean():
     X, y = two_steps(300)
     weight = np.where(np.abs(X[:, 0]) < 0.5, 10.0, 1.0)  # the rows that need two features
-    plain, weighted = (LatticeClassifier(target_features=1.45, random_state=0).fit(X, y, w) for w in (None, weight))
+    plain, weighted = (
+        LatticeClassifier(target_features=1.45, unknown=0, random_state=0).fit(X, y, w) for w in (None, weight)
+    )
     for model in (plain, weighted):
         assert 0.9 < model.history_[-1]["features"] <= 1.45
     used = [np.average(m.features_used(X).sum(axis=1), weights=weight) for m in (plain, weighted)]

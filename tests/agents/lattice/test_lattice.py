@@ -114,7 +114,7 @@ def test_model_files_do_not_depend_on_the_number_of_threads(tmp_path):
 def test_a_path_gives_the_same_models_as_separate_fits(tmp_path):
     X, y = load_wine(return_X_y=True)
     X = X[:, -6:]
-    model = LatticeClassifier(budget=3, random_state=0)
+    model = LatticeClassifier(budget=3, unknown=0, random_state=0)
     models = model.path(X, y, [0.1, 0.02])
     assert not hasattr(model, "policy_")
     for lam, one in zip((0.1, 0.02), models):
@@ -131,7 +131,7 @@ def test_a_path_gives_the_same_models_as_separate_fits(tmp_path):
 def test_the_default_path_has_the_prices_of_a_comparison():
     X, y = load_wine(return_X_y=True)
     X = X[::2, -3:]
-    model = LatticeClassifier(costs=[10.0, 10.0, 10.0], random_state=0)
+    model = LatticeClassifier(costs=[10.0, 10.0, 10.0], unknown=0, random_state=0)
     models = model.path(X, y[::2])
     assert not hasattr(model, "n_features_in_")
     assert [m.lam for m in models] == pytest.approx([v / 10 for v in PAPER_PRICES])
@@ -272,7 +272,7 @@ def test_an_unfitted_classifier_raises_not_fitted(tmp_path):
 
 
 @parametrize_with_checks(  # without options: in test_methods
-    [LatticeClassifier(budget=2, random_state=0)], expected_failed_checks=expected_failed_checks
+    [LatticeClassifier(budget=2, unknown=0, random_state=0)], expected_failed_checks=expected_failed_checks
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

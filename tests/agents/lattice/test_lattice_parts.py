@@ -259,7 +259,7 @@ def test_probabilities_of_a_row_do_not_depend_on_its_label():
 
 def test_compiled_inference_agrees_with_the_classifiers_of_the_subsets():
     X, y = load_wine(return_X_y=True)
-    model = LatticeClassifier(lam=0.03, random_state=0).fit(X, y)
+    model = LatticeClassifier(lam=0.03, unknown=0, random_state=0).fit(X, y)
     policy, done = model.policy_, model.trajectories(X)
     proba = model.predict_proba(X)
     np.testing.assert_allclose(proba.sum(axis=1), 1)

@@ -102,7 +102,7 @@ def test_compiled_inference_with_forests_agrees_with_the_classifiers_of_the_subs
     policy = model.policy_
     data = prepare_data(Dataset(X, y), np.random.default_rng(0))
     checked = 0
-    for v in range(0, len(policy.taken), 4):
+    for v in range(0, len(policy.taken), 9):
         features, plan = np.flatnonzero(policy.taken[v]), policy.plan
         if not len(features) or not plan.blend[v, 2]:
             continue

@@ -14,6 +14,7 @@ from agents import LatticeClassifier
 FIGURES = ["accuracy", "n_features", "loss", "validation_loss", "error", "warning"]
 
 
+@pytest.mark.slow  # tests/agents/lattice/test_lattice.py compares a path with separate fits
 def test_a_path_gives_the_figures_of_separate_fits(tmp_path):
     wine = fsgym.load_dataset("wine").rows(range(0, 178, 3))
     together = fsgym.compare(wine, "lattice", splits=1, lam=[0.02, 0.2], out=tmp_path, references=False)

@@ -22,7 +22,7 @@ def fitted():
     X = rng.normal(size=(240, 4)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=240) > 0).astype(int)
     data = Dataset(X, y)
-    model = LatticeClassifier(lam=0.02, costs=[0.0, 1.0, 1.0, 1.0], random_state=0).fit(X[:120], y[:120])
+    model = LatticeClassifier(lam=0.02, costs=[0.0, 1.0, 1.0, 1.0], unknown=0, random_state=0).fit(X[:120], y[:120])
     return model, evaluate(model, data.rows(np.arange(120, 240)), rules=model.rules_)
 
 
