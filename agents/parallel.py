@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 
 from fsgym.threads import one_blas_thread
 
 MAX_SENT_BYTES = 20_000_000  # of the arguments of a task; larger ones are sent once to a worker
+GROUPS_PER_WORKER = 4  # in which tasks are sent to workers of another process, with what they share only once
 TaskRunner = Callable[[Callable, list[tuple]], list[Any]]  # (function, argument tuples) -> results in the same order
 
 
@@ -34,30 +36,41 @@ def task_runner(n_jobs: int | None, shared_memory: bool = True) -> Iterator[Task
             yield run_serially
             return
         options = {"require": "sharedmem"} if shared_memory else {"prefer": "threads"}
+        backend = get_active_backend(**options)[0]
+        in_threads = getattr(backend, "supports_sharedmem", False)  # Dask's has no such attribute
         with Parallel(n_jobs, batch_size=1, **options) as parallel:  # joblib's own batches leave workers idle
 
             def run(function: Callable, arguments: list[tuple]) -> list[Any]:
-                if not arguments:
-                    return []
-                return list(parallel(_delayed(function, a) for a in arguments))
+                if len(arguments) < 2:  # not worth sending
+                    return run_serially(function, arguments)
+                n_groups = len(arguments) if in_threads else min(len(arguments), GROUPS_PER_WORKER * n_tasks)
+                results: list[Any] = [None] * len(arguments)
+                sent = parallel(_delayed(function, arguments[k::n_groups]) for k in range(n_groups))
+                for k, of_group in enumerate(sent):
+                    results[k::n_groups] = of_group
+                return results
 
             yield run
 
 
-def _delayed(function: Callable, arguments: tuple) -> tuple:
-    """A task for joblib. Dask keeps large arguments on one worker, where further tasks with them then wait for it.
+def _delayed(function: Callable, group: list[tuple]) -> tuple:
+    """A task for joblib, which calls ``function`` with each tuple of a group.
 
-    Moderate ones are therefore sent with each task, in a tuple, which Dask does not keep.
+    Dask keeps large arguments on one worker, where further tasks with them then wait for it. Moderate ones are
+    therefore sent with each group, in a list, which Dask does not keep.
     """
-    if sum(map(sys.getsizeof, arguments)) <= MAX_SENT_BYTES:
-        return delayed(_call_with)(function, arguments)
-    return delayed(_call)(function, *arguments)
+    shared = {id(value): value for arguments in group for value in arguments}
+    if sum(map(sys.getsizeof, shared.values())) <= MAX_SENT_BYTES:
+        return delayed(_call_with)(function, group)
+    values = list(shared.values())
+    place = {key: k for k, key in enumerate(shared)}
+    return delayed(_call)(function, [[place[id(value)] for value in arguments] for arguments in group], *values)
 
 
-def _call_with(function: Callable, arguments: tuple) -> Any:
-    return _call(function, *arguments)
+def _call(function: Callable, places: list[list[int]], *values: Any) -> list[Any]:
+    return _call_with(function, [tuple(values[k] for k in of_task) for of_task in places])
 
 
-def _call(function: Callable, *arguments: Any) -> Any:
+def _call_with(function: Callable, group: list[tuple]) -> list[Any]:
     with one_blas_thread():
-        return function(*arguments)
+        return run_serially(function, group)

@@ -74,6 +74,7 @@ def logged(folder):
     return set(seen.Tags()["scalars"])
 
 
+@pytest.mark.slow  # test_train_deep and tests/fsgym/comparison train and compare the same methods
 def test_compare_agents(tmp_path):
     path = tmp_path / "agents.png"
     results = main_of("compare_agents.py")("wine", prices=(0.01, 0.1), splits=1, steps=2048, path=str(path))

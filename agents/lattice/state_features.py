@@ -72,8 +72,12 @@ class StateFeatures(NamedTuple):
 
     def _ridge(self, advantage, weight, fold) -> NDArray[np.float64]:
         parts = [slice(None)] if fold is None else [fold == k for k in range(fold.max() + 1)]
-        grams = np.stack([(self.design[r].T * weight[r]) @ self.design[r] for r in parts])
-        sides = np.stack([(self.design[r].T * weight[r]) @ advantage[r] for r in parts])
+        root = np.sqrt(weight)[:, None]
+        of_parts = []
+        for rows in parts:
+            scaled = self.design[rows] * root[rows]
+            of_parts.append((scaled.T @ scaled, scaled.T @ (advantage[rows] * root[rows])))
+        grams, sides = (np.stack(part) for part in zip(*of_parts))
         if fold is not None:
             grams, sides = grams.sum(axis=0) - grams, sides.sum(axis=0) - sides
         grams[:, np.arange(len(self.penalty)), np.arange(len(self.penalty))] += self.penalty
@@ -140,7 +144,7 @@ def write_value_features(columns, n_features, out, place):
     return place
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"reassoc", "contract"})
 def write_belief_features(proba, error_costs, out):
     """Write the intercept and the belief features of class probabilities (n_classes,); return the next place.
 

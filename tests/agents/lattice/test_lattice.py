@@ -52,7 +52,8 @@ def test_the_context_is_acquired_first_and_then_its_block():
 def test_values_that_are_not_acquired_have_no_effect_and_no_action_is_illegal(variant, missing):
     dataset, _ = problem(variant, missing, n=36)
     X, y = dataset.X, dataset.y
-    model = LatticeClassifier(random_state=0).set_params(**{"lam": 0.01, **VARIANTS[variant]}).fit(X, y)
+    options = {"lam": 0.01, **VARIANTS[variant]}
+    model = LatticeClassifier(random_state=0, unknown=0.1 * missing).set_params(**options).fit(X, y)
     done = model.trajectories(X)
     not_acquired = ~done.acquired & ~np.isnan(X)
     rng = np.random.default_rng(1)
