@@ -48,6 +48,10 @@ class LearntPolicy(NamedTuple):
     n_features: float
     cost: float
 
+    def usage(self) -> dict[str, float]:
+        """The means that a target limits, by name."""
+        return {"features": self.n_features, "cost": self.cost}
+
 
 def training_folds(dataset: Dataset, rng: np.random.Generator) -> NDArray[np.int64]:
     """A fold for each row, int64 (n_samples,); rows of one group (``row_groups``) are in the same fold."""

@@ -146,7 +146,7 @@ def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator) 
     unavailable = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
     X = dataset.X.copy()
     for j, group in enumerate(rules.groups):
-        X[np.ix_(unavailable[:, j], list(group))] = np.nan
+        X[np.ix_(np.flatnonzero(unavailable[:, j]), np.array(group))] = np.nan
     return dataset.replace(X=X)
 
 
