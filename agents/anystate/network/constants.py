@@ -12,6 +12,7 @@ SECOND_CHOICE = 1e-6  # of the relevance counts for an acquisition that correlat
 
 # All networks
 HIDDEN_UNITS = (128, 128)  # trial: 256 units, 3 layers or LayerNorm do not help
+MAX_ABS_PARAMETER = 1e6  # in model files; float32 cannot overflow below it
 
 # Class probabilities
 BATCH_ROWS = 256  # rows of a step; trial
@@ -19,6 +20,7 @@ N_PREDICTOR_STEPS = 1000  # steps of each predictor
 PREDICTOR_RATE = 5e-3  # highest learning rate; trial: better than 2e-3
 FINE_TUNING_STEPS = 300
 FINE_TUNING_RATE = 2.5e-3
+FINE_TUNED_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the way from the parameters before; by hand
 ANSWER_STEPS = 400  # steps of the net for all rows, from that of the first fold
 ANSWER_RATE = 3.5e-3
 WEIGHT_DECAY = 1e-4

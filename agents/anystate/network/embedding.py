@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
+from fsgym.rules import Rules
 
 
 class Embedding(NamedTuple):
@@ -35,6 +36,10 @@ class Embedding(NamedTuple):
         """Inputs of a network: blocks of m numbers, and the mask."""
         return (2 + len(self.knots)) * len(self.features)
 
+    def mask_of(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The known features, float32 (n, m), in the inputs of a network."""
+        return inputs[:, self.n_inputs - len(self.features) : self.n_inputs]
+
     def blocks(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """The numbers of each value, float32 (n, n_blocks, m); 0 where it is NaN; ``values`` is (n, n_features)."""
         out = np.empty((len(values), 1 + len(self.knots), len(self.features)), np.float32)
@@ -48,6 +53,28 @@ class Embedding(NamedTuple):
         np.clip(out, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT, out=out)
         out[np.isnan(out)] = 0
         return out
+
+
+def check_embedding(candidates: NDArray[np.int64], embedding: Embedding, rules: Rules) -> None:
+    """ValueError unless the candidates are acquisitions, and the embedding is valid and has exactly their features."""
+    if candidates.dtype != np.int64 or candidates.ndim != 1 or not len(candidates):
+        raise ValueError("the candidates must be int64 of shape (n,), at least one")
+    if not ((candidates[:-1] < candidates[1:]).all() and 0 <= candidates[0] and candidates[-1] < rules.n_acquisitions):
+        raise ValueError(f"the candidates must be ascending, and acquisitions 0 to {rules.n_acquisitions - 1}")
+    features = sorted(i for j in candidates for i in rules.groups[j])
+    if embedding.features.dtype != np.int64 or embedding.features.tolist() != features:
+        raise ValueError("the embedding must have the features of the candidates")
+    n_knots = len(embedding.knots) if embedding.knots.ndim == 2 else -1
+    shapes = {"center": (len(features),), "scale": (len(features),)}
+    for name, array in embedding._asdict().items():
+        if name == "features":
+            continue
+        shape = shapes.get(name, (n_knots, len(features)))
+        dtype = np.float64 if name in shapes else np.float32
+        if array.shape != shape or array.dtype != dtype or not np.isfinite(array).all():
+            raise ValueError(f"{name} of the embedding must be finite {dtype.__name__} of shape {shape}")
+    if not (embedding.scale > 0).all() or not (embedding.spread > 0).all():
+        raise ValueError("scale and spread of the embedding must be above 0")
 
 
 def fit_embedding(X: NDArray[np.float32], features: NDArray[np.int64]) -> Embedding:

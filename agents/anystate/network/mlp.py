@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.checks import brief
+
 ADAM_BETAS, ADAM_EPSILON = (0.9, 0.999), 1e-8  # the defaults of Kingma and Ba (2015)
 START_DIVISOR, END_DIVISOR = 25.0, 1e4  # of the one-cycle rate: maximum / start, start / end; PyTorch's defaults
+MAX_HIDDEN_LAYERS, MAX_LAYER_UNITS = 4, 4096  # in model files; by hand
 
 
 class MLP:
@@ -151,6 +154,15 @@ def one_cycle(step: int, n_steps: int, highest: float, warm_up: float) -> float:
     else:
         low, share = end, (step - peak) / max(n_steps - 1 - peak, 1)
     return low + (highest - low) * (1 + np.cos(np.pi * share)) / 2
+
+
+def check_hidden_sizes(sizes: Any) -> tuple[int, ...]:
+    """The sizes of hidden layers as a tuple; ValueError unless they are a list of 1 to 4 numbers, 1 to 4096."""
+    if not isinstance(sizes, list) or not 1 <= len(sizes) <= MAX_HIDDEN_LAYERS:
+        raise ValueError(f"a network must have 1 to {MAX_HIDDEN_LAYERS} hidden layers, got {brief(sizes)}")
+    if not all(type(size) is int and 1 <= size <= MAX_LAYER_UNITS for size in sizes):
+        raise ValueError(f"hidden layers must have 1 to {MAX_LAYER_UNITS} units, got {brief(sizes)}")
+    return tuple(sizes)
 
 
 def softmax_inplace(scores: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedded_rows import EmbeddedRows, Probabilities, embed_rows, random_masks
@@ -29,7 +30,7 @@ class VisitedStates(NamedTuple):
     rows: NDArray[np.int64]
     taken: NDArray[np.bool_]
 
-    def of(self, mask: NDArray[np.bool_]) -> VisitedStates:
+    def of(self, mask: NDArray) -> VisitedStates:
         return VisitedStates(self.rows[mask], self.taken[mask])
 
 
@@ -63,9 +64,13 @@ class FittedPredictors:
             schedule = Schedule(const.FINE_TUNING_STEPS, const.FINE_TUNING_RATE)
             states = visited.of(fold[visited.rows] != k)
             networks.append(_train(network.copy(), self.rows, np.flatnonzero(fold != k), schedule, rng, states))
-        some = rng.permutation(len(visited.rows))[: const.MAX_TEMPERATURE_STATES]
-        some_states = VisitedStates(visited.rows[some], visited.taken[some])
-        return FittedPredictors(self.rows, tuple(networks), _fit_temperature(networks, self.rows, some_states))
+        some = visited.of(rng.permutation(len(visited.rows))[: const.MAX_TEMPERATURE_STATES])
+        choices = []
+        for share in const.FINE_TUNED_SHARES:
+            blend = tuple(_between(old, new, share) for old, new in zip(self.networks, networks))
+            choices.append((*_fit_temperature(blend, self.rows, some)[::-1], blend))
+        _, temperature, blend = min(choices, key=lambda choice: choice[0])
+        return FittedPredictors(self.rows, blend, temperature)
 
 
 def fit_predictors(
@@ -99,7 +104,7 @@ def fit_predictors(
         rng = np.random.default_rng([seed, 2])
         some = rng.integers(dataset.n_samples, size=const.MAX_TEMPERATURE_STATES)
         states = VisitedStates(some, random_masks(len(some), len(rows.candidates), rng))
-        return FittedPredictors(rows, tuple(networks), _fit_temperature(networks, rows, states))
+        return FittedPredictors(rows, tuple(networks), _fit_temperature(networks, rows, states)[0])
 
 
 def _train(
@@ -127,6 +132,14 @@ def _train(
     return network
 
 
+def _between(old: MLP, new: MLP, share: float) -> MLP:
+    """A network with parameters between those of two. Half-way ones are often better than both.
+
+    Wortsman et al. Robust fine-tuning of zero-shot models. CVPR, 2022.
+    """
+    return MLP(old.sizes, old.parameters + np.float32(share) * (new.parameters - old.parameters))
+
+
 def _scores_out_of_fold(
     networks: Sequence[MLP], rows: EmbeddedRows, some: NDArray[np.int64], inputs: NDArray[np.float32]
 ) -> NDArray[np.float32]:
@@ -138,15 +151,15 @@ def _scores_out_of_fold(
     return scores
 
 
-def _fit_temperature(networks: Sequence[MLP], rows: EmbeddedRows, states: VisitedStates) -> float:
-    """The temperature of the smallest out-of-fold log loss on some states; 1 where there are none."""
+def _fit_temperature(networks: Sequence[MLP], rows: EmbeddedRows, states: VisitedStates) -> tuple[float, float]:
+    """The temperature of the smallest out-of-fold log loss on some states, and that loss; (1, 0) without states."""
     if not len(states.rows):
-        return 1.0
+        return 1.0, 0.0
     scores = _scores_out_of_fold(networks, rows, states.rows, rows.inputs(*states)).astype(np.float64)
-    y, weight = rows.dataset.y[states.rows], rows.weight[states.rows]
-    losses = []
+    true, weight = np.arange(len(scores)), rows.weight[states.rows] / rows.weight[states.rows].sum()
+    y, losses = rows.dataset.y[states.rows], []
     for temperature in const.TEMPERATURES:
         scaled = scores / temperature
-        scaled -= scaled.max(axis=1, keepdims=True)
-        losses.append(weight @ (np.log(np.exp(scaled).sum(axis=1)) - scaled[np.arange(len(y)), y]))
-    return const.TEMPERATURES[int(np.argmin(losses))]
+        losses.append(float(weight @ (logsumexp(scaled, axis=1) - scaled[true, y])))
+    best = int(np.argmin(losses))
+    return const.TEMPERATURES[best], losses[best]
