@@ -1,0 +1,340 @@
+"""The networks of the any-state agent: training, legal acquisitions, probabilities, files."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss
+
+from agents.anystate.network import constants as const
+from agents.anystate.network.embedding import fit_embedding, network_inputs, screen_acquisitions
+from agents.anystate.network.learn import learn_ranking
+from agents.anystate.network.mlp import MLP, AdamW, one_cycle, softmax_inplace
+from agents.anystate.network.model import NetworkModel
+from agents.anystate.network.predictors import fit_predictors
+from agents.anystate.network.task import CandidateTask, regrets
+from agents.anystate.state_model import States
+from agents.lattice.training_data import stratified_folds
+from agents.policy import acquisition_of_features, legal_and_prices
+from fsgym import Dataset
+from fsgym.datasets import Cube, CubeNM
+from fsgym.rules import Rules
+
+SMALL = {
+    "HIDDEN_UNITS": (32, 32),
+    "N_PREDICTOR_STEPS": 300,
+    "FINE_TUNING_STEPS": 20,
+    "N_RANKING_STEPS": 60,
+    "N_CHAIN_STATES": 32,
+    "N_RECENT_STEPS": 20,
+    "MAX_TEMPERATURE_STATES": 1000,
+}
+
+
+@pytest.fixture
+def small(monkeypatch):
+    for name, value in SMALL.items():
+        monkeypatch.setattr(const, name, value)
+
+
+@pytest.fixture(scope="module")
+def learnt():
+    """Predictors and models on a task with missing values, groups and error costs, trained once."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SMALL.items():
+            patch.setattr(const, name, value)
+        return learn_small(seed=5)
+
+
+def learn_small(seed):
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=600)
+    X = (np.eye(3)[y] @ [[0, 0, 2, 0, 0], [2, 0, 0, 0, 0], [0, 2, 0, 0, 0]] + rng.standard_normal((600, 5))) * 10
+    X[rng.random(X.shape) < 0.1] = np.nan
+    dataset = Dataset(X, y)
+    rules = Rules(5, 3, lam=0.02, groups=[[0, 3], [1], [2], [4]], costs=[1, 2, 1, 1], error_costs=SKEWED)
+    fitted = fit_predictors(dataset, rules.groups, stratified_folds(y, 2, rng), None, seed)
+    return fitted, *learn_ranking(fitted, rules, seed), dataset
+
+
+SKEWED = [[0, 1, 4], [1, 0, 1], [2, 1, 0]]
+
+
+def states_of(rules, taken, X):
+    """States with the acquisitions ``taken`` of the rows ``X``."""
+    available = rules.acquisitions_of(~np.isnan(X))
+    legal, prices = legal_and_prices(taken & available, rules)
+    acquired = taken[:, acquisition_of_features(rules)] & ~np.isnan(X)
+    return States(acquired, X, legal[:, : rules.n_acquisitions] & available, prices * rules.lam)
+
+
+def test_gradient_is_that_of_finite_differences():
+    rng = np.random.default_rng(0)
+    network = MLP.random((5, 7, 6, 3), rng)
+    inputs, target = rng.standard_normal((9, 5), dtype=np.float32), rng.standard_normal((9, 3), dtype=np.float32)
+    layers = network.forward(inputs)
+    gradient = network.gradient(layers, layers[-1] - target)
+
+    def loss(parameters):  # in float64, written out
+        values, first = inputs.astype(float), 0
+        for n_in, n_out in ((5, 7), (7, 6), (6, 3)):
+            weights = parameters[first : first + n_in * n_out].reshape(n_in, n_out)
+            first += n_in * n_out + n_out
+            values = values @ weights + parameters[first - n_out : first]
+            if n_out != 3:
+                values = np.where(values > 0, values, 0)
+        return ((values - target) ** 2).sum() / 2
+
+    center, step = network.parameters.astype(float), 1e-6
+    differences = [loss(center + step * unit) - loss(center - step * unit) for unit in np.eye(len(center))]
+    np.testing.assert_allclose(gradient, np.array(differences) / (2 * step), atol=1e-4)
+
+
+def test_steps_of_adamw_are_those_of_the_formula():
+    rng = np.random.default_rng(0)
+    network = MLP.random((3, 2), rng)
+    expected, first, second = network.parameters.astype(float), 0.0, 0.0
+    optimizer = AdamW(network, weight_decay=0.1)
+    for step, rate in enumerate((0.01, 0.02, 0.005), 1):
+        gradient = rng.standard_normal(len(expected), dtype=np.float32)
+        optimizer.step(gradient, rate)
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient.astype(float) ** 2
+        move = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        expected = (1 - rate * 0.1) * expected - rate * move
+    np.testing.assert_allclose(network.parameters, expected, rtol=1e-5)
+
+
+def test_learning_rate_rises_to_the_highest_and_falls():
+    rates = [one_cycle(step, 101, 0.5, 0.1) for step in range(101)]
+    assert rates[10] == pytest.approx(0.5)
+    assert rates[0] == pytest.approx(0.02)
+    assert rates[-1] == pytest.approx(0.02 / 1e4)
+    assert (np.diff(rates[:11]) > 0).all()
+    assert (np.diff(rates[10:]) < 0).all()
+
+
+def test_embedding_is_standardised_and_0_where_not_known():
+    X = np.random.default_rng(0).normal(50, 7, (400, 3)).astype(np.float32)
+    X[:40, 1] = np.nan
+    embedding = fit_embedding(X, np.array([0, 1, 2]))
+    blocks = embedding.blocks(X)
+    assert blocks.shape == (400, 4, 3)
+    seen = ~np.isnan(X[:, 1])
+    np.testing.assert_allclose(blocks[seen, :, 1].mean(axis=0), 0, atol=0.01)  # clipped
+    np.testing.assert_allclose(blocks[seen, :, 1].std(axis=0), 1, atol=0.02)
+    assert not blocks[~seen, :, 1].any()
+    known = np.array([[True, False, True]] * 400)
+    inputs = network_inputs(blocks, known)
+    assert inputs.shape == (400, embedding.n_inputs)
+    assert not inputs.reshape(400, 5, 3)[:, :, 1].any()
+    assert (inputs.reshape(400, 5, 3)[:, 4] == known).all()
+    extreme = embedding.blocks(np.array([[3e38, -3e38, np.inf]], np.float32))
+    assert np.abs(extreme).max() <= const.MAX_ABS_INPUT
+
+
+def test_screening_chooses_the_acquisitions_that_say_something(monkeypatch):
+    monkeypatch.setattr(const, "MAX_ACQUISITIONS", 3)
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=500)
+    X = rng.standard_normal((500, 8)).astype(np.float32)
+    X[:, 2] += 3 * y
+    X[:, 3] = X[:, 2] + 0.01 * X[:, 3]  # says the same
+    X[:, 6] += 2 * y
+    X[y == 1, 7] = np.nan  # which values are missing says something
+    assert screen_acquisitions(X, y, tuple((i,) for i in range(8))).tolist() in ([2, 6, 7], [3, 6, 7])
+
+
+def test_predictor_is_near_the_exact_posterior(small):
+    data = Cube().sample(3000, 101)
+    fold = stratified_folds(data.y, 2, np.random.default_rng(0))
+    groups = tuple((i,) for i in range(20))
+    fitted = fit_predictors(data, groups, fold, None, 0)
+    rows, taken = np.arange(1500), np.random.default_rng(1).random((1500, 20)) < 0.5
+    predicted = fitted.probabilities(rows, taken)
+    exact = Cube().posterior(data.X[rows], taken)
+    shares = np.bincount(data.y) / len(data.y)
+    loss, best, prior = (
+        log_loss(data.y[rows], p, labels=range(8)) for p in (predicted, exact, np.tile(shares, (1500, 1)))
+    )
+    assert loss < best + 0.25 * (prior - best)
+
+
+def test_values_that_are_not_acquired_have_no_effect(learnt):
+    _, _, final, dataset = learnt
+    X = np.ascontiguousarray(dataset.X[:50])
+    taken = np.random.default_rng(0).random((50, 4)) < 0.5
+    states = states_of(final.rules, taken, X)
+    for hidden in (np.nan, 1e30):
+        others = final.estimate(states._replace(values=np.where(states.acquired, X, np.float32(hidden))))
+        for mine, other in zip(final.estimate(states), others):
+            np.testing.assert_array_equal(mine, other)
+    np.testing.assert_allclose(
+        final.probabilities(states.acquired, X), final.estimate(states).probabilities, atol=1e-6
+    )
+
+
+def test_estimates_are_finite_and_prefer_legal_acquisitions_only(learnt):
+    _, folds, final, dataset = learnt
+    X = np.ascontiguousarray(dataset.X[:80])
+    for taken in (np.zeros((80, 4), bool), np.ones((80, 4), bool), np.random.default_rng(0).random((80, 4)) < 0.5):
+        states = states_of(final.rules, taken, X)
+        for model in (*folds, final):
+            estimates = model.estimate(states)
+            np.testing.assert_allclose(estimates.probabilities.sum(axis=1), 1, atol=1e-5)
+            assert (np.isfinite(estimates.preference) == states.legal).all()
+            assert (estimates.preference[~states.legal] == -np.inf).all()
+            assert np.isfinite(estimates.inputs).all()
+            assert [v.dtype for v in estimates] == [np.float64] * 3
+
+
+def test_informative_acquisitions_are_preferred(learnt):
+    _, _, final, dataset = learnt
+    X = np.ascontiguousarray(dataset.X[~np.isnan(dataset.X).any(axis=1)])
+    preference = final.estimate(states_of(final.rules, np.zeros((len(X), 4), bool), X)).preference
+    assert (preference.argmax(axis=1) != 3).all()  # the last one is noise
+    assert (preference[:, 3] < preference[:, 0]).all()
+
+
+def test_models_of_folds_have_the_predictor_that_did_not_see_the_fold(learnt):
+    fitted, folds, final, _ = learnt
+    assert [len(model.predictors) for model in (*folds, final)] == [1, 1, 3]
+    assert len(fitted.networks) == 3
+    for k, model in enumerate(folds):
+        np.testing.assert_array_equal(model.predictors[0].parameters, final.predictors[k].parameters)
+
+
+def test_one_seed_gives_the_same_bytes(learnt, small):
+    again = learn_small(seed=5)
+    other = learn_small(seed=6)
+    for name, array in learnt[2].to_arrays()[0].items():
+        np.testing.assert_array_equal(array, again[2].to_arrays()[0][name])
+    assert (other[2].ranking.parameters != again[2].ranking.parameters).any()
+
+
+def test_model_is_the_same_after_arrays_and_back(learnt):
+    _, _, final, dataset = learnt
+    again = NetworkModel.from_arrays(*final.to_arrays(), final.rules)
+    states = states_of(final.rules, np.random.default_rng(0).random((30, 4)) < 0.5, np.ascontiguousarray(dataset.X[:30]))
+    for mine, other in zip(final.estimate(states), again.estimate(states)):
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("candidates", lambda a: a[::-1].copy()),
+        ("candidates", lambda a: a + 1),
+        ("candidates", lambda a: a.astype(np.int32)),
+        ("candidates", lambda a: a[:0]),
+        ("shares", lambda a: -a),
+        ("shares", lambda a: a * np.nan),
+        ("shares", lambda a: a[:1]),
+        ("ranking", lambda a: a[:-1]),
+        ("ranking", lambda a: a.astype(np.float64)),
+        ("ranking", lambda a: a * np.float32(1e9)),
+        ("predictors", lambda a: a[:, 1:]),
+        ("predictors", lambda a: a * np.float32(np.nan)),
+        ("predictors", lambda a: a[0]),
+        ("embedding.features", lambda a: a[:-1]),
+        ("embedding.scale", lambda a: 0 * a),
+        ("embedding.center", lambda a: a * np.inf),
+        ("embedding.knots", lambda a: a[0]),
+        ("embedding.knots", lambda a: a[:1]),
+        ("embedding.spread", lambda a: -a),
+        ("embedding.shift", lambda a: a.astype(np.float64)),
+    ],
+)
+def test_damaged_arrays_are_refused(learnt, name, damage):
+    arrays, header = learnt[2].to_arrays()
+    with np.errstate(invalid="ignore"):
+        arrays[name] = damage(arrays[name])
+    with pytest.raises(ValueError, match=r"must|needs|has"):
+        NetworkModel.from_arrays(arrays, header, learnt[2].rules)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"temperature": float("nan")},
+        {"temperature": "1"},
+        {"has_extra": True},
+        {"hidden": [[10**9], [32, 32]]},
+        {"hidden": [[], [32]]},
+        {"hidden": [[True, 32], [32, 32]]},
+        {"hidden": [[32, 32]]},
+        {"hidden": 7},
+    ],
+)
+def test_damaged_headers_are_refused(learnt, damage):
+    arrays, header = learnt[2].to_arrays()
+    with pytest.raises((ValueError, TypeError)):
+        NetworkModel.from_arrays(arrays, header | damage, learnt[2].rules)
+
+
+def test_regrets_do_not_depend_on_costs_that_no_answer_avoids():
+    rules, shifted = (Rules(2, 3, error_costs=np.array(SKEWED) + shift) for shift in (0, [[-1, 0, 5]]))
+    np.testing.assert_array_equal(regrets(rules), regrets(shifted))
+    task = CandidateTask(rules, np.array([0, 1]))
+    assert task.errors(np.eye(3, dtype=np.float32)).tolist() == [0, 0, 0]
+    assert task.errors(np.array([[0.5, 0.5, 0]], np.float32))[0] == pytest.approx(0.5 / 4)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"budget": 2},
+        {"budget_cost": 3.0},
+        {"prerequisites": {"x1": ["x0"], "x3": ["x1"]}},
+        {"related": [("x0", "x1"), ("x2", "x3")], "unrelated_costs": 3.0},
+        {"related": [("x0", "x1"), ("x2", "x3")], "unrelated_costs": "forbid"},
+    ],
+)
+def test_legal_candidates_and_prices_are_those_of_the_rules(options):
+    rules = Rules(5, 2, costs=[1, 2, 1, 1, 2], lam=0.1, names=[f"x{i}" for i in range(5)], **options)
+    task = CandidateTask(rules, np.array([0, 1, 3, 4]))
+    rng = np.random.default_rng(0)
+    taken, available = rng.random((40, 4)) < 0.4, rng.random((40, 4)) < 0.8
+    legal, prices = task.legal_and_prices(taken, available)
+    everything = np.zeros((40, 5), bool)
+    everything[:, [0, 1, 3, 4]] = taken & available
+    expected, unscaled = legal_and_prices(everything, rules)
+    np.testing.assert_array_equal(legal, expected[:, [0, 1, 3, 4]] & available)
+    np.testing.assert_allclose(prices, 0.1 * unscaled[:, [0, 1, 3, 4]], rtol=1e-6)
+    reachable = task.reachable(rng.random((40, 4)) < 0.8, rng)
+    if rules.budget is not None:
+        assert reachable.sum(axis=1).max() < rules.budget
+    if rules.prerequisites is not None:
+        assert not (reachable[:, 1] & ~reachable[:, 0]).any()
+        assert not (reachable[:, 2] & ~reachable[:, 1]).any()
+
+
+def test_networks_learn_under_rules_of_every_kind(small):
+    data = CubeNM(n_contexts=2).sample(300, 102)
+    fold = stratified_folds(data.y, 2, np.random.default_rng(0))
+    n = len(data.groups)
+    needs = np.zeros((n, n), bool)
+    needs[1:, 0] = True
+    rules = Rules.for_dataset(data, lam=0.01, prerequisites=needs, budget=4)
+    fitted = fit_predictors(data, rules.groups, fold, np.random.default_rng(1).random(300) * 2, 0)
+    _, final = learn_ranking(fitted, rules, 0)
+    estimates = final.estimate(states_of(rules, np.zeros((10, n), bool), np.ascontiguousarray(data.X[:10])))
+    assert (estimates.preference.argmax(axis=1) == 0).all()  # only the context is legal
+
+
+def test_another_model_may_be_an_input(small):
+    data = Cube().sample(500, 103)
+    fold = stratified_folds(data.y, 2, np.random.default_rng(0))
+    groups = tuple((i,) for i in range(20))
+
+    def exact(acquired, values):
+        return Cube().posterior(values, acquired)
+
+    plain = fit_predictors(data, groups, fold, None, 0)
+    better = fit_predictors(data, groups, fold, None, 0, extra=[exact, exact])
+    rows, taken = np.arange(500), np.random.default_rng(1).random((500, 20)) < 0.5
+    losses = [log_loss(data.y, fitted.probabilities(rows, taken), labels=range(8)) for fitted in (plain, better)]
+    assert losses[1] < losses[0] - 0.1
+
+
+def test_softmax_of_large_scores_is_finite():
+    p = softmax_inplace(np.array([[1e30, 0], [-1e30, 0], [3, 3]], np.float32))
+    np.testing.assert_array_equal(p, [[1, 0], [0, 1], [0.5, 0.5]])
