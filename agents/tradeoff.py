@@ -29,12 +29,14 @@ class TrainingTask(NamedTuple):
     ----------
     dataset : Dataset, the rows with a weight above 0
     weight : float64 (n_samples,) with mean 1, or None for equal weights
+    groups : tuple of tuple of int, the features that each acquisition reveals
     known : tuple of int, acquisitions that are always known
     rng : numpy Generator
     """
 
     dataset: Dataset
     weight: NDArray[np.float64] | None
+    groups: tuple[tuple[int, ...], ...]
     known: Acquisitions
     rng: np.random.Generator
 
@@ -144,9 +146,8 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(arrangement.dataset(given), self.class_weight, sample_weight)
-        task = TrainingTask(
-            weighted_rows, weight, tuple(np.flatnonzero(known).tolist()), generator_of(self.random_state)
-        )
+        groups, known = arrangement.rules(rules_of_models[0]).groups, tuple(np.flatnonzero(known).tolist())
+        task = TrainingTask(weighted_rows, weight, groups, known, generator_of(self.random_state))
         with self._learner(task) as learner:
 
             def learn_at(lam: float) -> Priced:

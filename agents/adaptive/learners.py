@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from agents.anystate import AnyStateNetworkClassifier
 from agents.lattice import LatticeClassifier
 from agents.tradeoff import BaseTradeoffClassifier
 
-LEARNERS: dict[str, type[BaseTradeoffClassifier]] = {"lattice": LatticeClassifier}
+LEARNERS: dict[str, type[BaseTradeoffClassifier]] = {
+    "lattice": LatticeClassifier,
+    "network": AnyStateNetworkClassifier,
+}

@@ -17,7 +17,7 @@ from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
 
-class VisitedStates(NamedTuple):
+class RolloutStates(NamedTuple):
     """The states of some rows along their order of preference, step by step.
 
     Attributes
@@ -53,7 +53,7 @@ def roll_out(
     rules: Rules,
     rows: NDArray[np.int64],
     rng: np.random.Generator | None = None,
-) -> VisitedStates:
+) -> RolloutStates:
     """Follow the preferences of each row's model from the empty state until nothing that is left can pay.
 
     Parameters
@@ -72,7 +72,7 @@ def roll_out(
         of_fold = rows[fold[rows] == k]
         if len(of_fold):
             parts.append(_roll_out_with(model, dataset, rules, of_fold, rng))
-    visited = VisitedStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    visited = RolloutStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
     by_row = np.argsort(visited.row, kind="stable")
     again = np.diff(visited.row[by_row]) == 0
     visited.following[by_row[:-1][again]] = by_row[1:][again]
@@ -99,7 +99,7 @@ def _write_prices(t, state, which, prices):
 
 def _roll_out_with(
     model: StateModel, dataset: Dataset, rules: Rules, rows: NDArray[np.int64], rng: np.random.Generator | None
-) -> VisitedStates:
+) -> RolloutStates:
     """Roll rows out with one model; every state counts as the first and the last of its row."""
     episodes = Episodes(dataset, rules, len(rows))
     episodes.begin(np.arange(len(rows)), rows)
@@ -122,7 +122,7 @@ def _roll_out_with(
         most_saved = error_cost[here, answer] - rules.error_costs.min()
         goes_on = legal.any(axis=1) & (most_saved > np.where(legal, prices, np.inf).min(axis=1))
         steps.append(
-            VisitedStates(
+            RolloutStates(
                 rows[active],
                 np.full(len(active), -1),
                 np.ones(len(active), bool),
@@ -137,7 +137,7 @@ def _roll_out_with(
         )
         actions[active] = np.where(goes_on, preferred, J + answer)
         episodes.step(actions, reward, ended, outcomes)
-    return VisitedStates(*(np.concatenate(arrays) for arrays in zip(*steps, strict=True)))
+    return RolloutStates(*(np.concatenate(arrays) for arrays in zip(*steps, strict=True)))
 
 
 def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator) -> Dataset:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate import constants as const
-from agents.anystate.rollouts import VisitedStates
+from agents.anystate.rollouts import RolloutStates
 from fsgym.rules import Rules
 
 
@@ -91,8 +91,8 @@ class LearntStop(NamedTuple):
 
 
 def learn_stop(
-    visited: VisitedStates,
-    starts: VisitedStates | None,
+    visited: RolloutStates,
+    starts: RolloutStates | None,
     y: NDArray[np.int64],
     fold: NDArray[np.int64],
     weight: NDArray[np.float64],
@@ -102,8 +102,8 @@ def learn_stop(
 
     Parameters
     ----------
-    visited : VisitedStates, from the empty state
-    starts : VisitedStates, optional, from random states; they only add to the regression
+    visited : RolloutStates, from the empty state
+    starts : RolloutStates, optional, from random states; they only add to the regression
     y, fold : int64 (n_samples,)
     weight : float64 (n_samples,)
     rules : Rules
@@ -147,7 +147,7 @@ def learn_stop(
     return LearntStop(basis._replace(theta=theta), losses, last)
 
 
-def values_of(visited: VisitedStates, stop: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+def values_of(visited: RolloutStates, stop: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[np.float64]:
     """The loss from each state on, float64 (n_states,), where ``stop`` says which states are answered."""
     values, goes_on = cost.copy(), ~stop & (visited.following >= 0)
     for step in reversed(_steps_of(visited)):
@@ -156,7 +156,7 @@ def values_of(visited: VisitedStates, stop: NDArray[np.bool_], cost: NDArray[np.
     return values
 
 
-def reached_states(visited: VisitedStates, stop: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def reached_states(visited: RolloutStates, stop: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The states that the rows reach, bool (n_states,)."""
     reached, goes_on = visited.first.copy(), ~stop & (visited.following >= 0)
     for step in _steps_of(visited):
@@ -165,7 +165,7 @@ def reached_states(visited: VisitedStates, stop: NDArray[np.bool_]) -> NDArray[n
     return reached
 
 
-def _steps_of(visited: VisitedStates) -> list[NDArray[np.int64]]:
+def _steps_of(visited: RolloutStates) -> list[NDArray[np.int64]]:
     """The states of each step, from the first."""
     steps = [np.flatnonzero(visited.first)]
     while len(steps[-1]):
@@ -182,7 +182,7 @@ def _basis_of(numbers: NDArray[np.float64]) -> StopRule:
     return StopRule(centre, scale, np.ascontiguousarray(knots), np.zeros(1 + numbers.shape[1] * (1 + knots.shape[1])))
 
 
-def _best_threshold(visited: VisitedStates, cost: NDArray[np.float64], row_weight: NDArray[np.float64]) -> float:
+def _best_threshold(visited: RolloutStates, cost: NDArray[np.float64], row_weight: NDArray[np.float64]) -> float:
     """The level of the expected error cost at which stopping has the lowest loss."""
     levels = np.unique(np.quantile(visited.expected_cost, np.linspace(0, 1, const.THRESHOLDS)))
     first = visited.first

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.mlp import MLP
+from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.predictors import FittedPredictors
 from agents.anystate.network.ranking import train_ranking
 from agents.anystate.network.task import CandidateTask

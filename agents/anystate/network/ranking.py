@@ -82,7 +82,9 @@ class RankingLearner:
         sizes = (rows.n_inputs + task.rules.n_classes + 1, *const.HIDDEN_UNITS, n_candidates + 1)
         self.network = MLP.random(sizes, rng, const.LAST_LAYER_SCALE)
         self.averaged, self.optimizer = self.network.copy(), AdamW(self.network)
-        self._episodes = VisitedStates(self._draw(const.N_CHAIN_STATES), np.zeros((const.N_CHAIN_STATES, n_candidates), bool))
+        self._episodes = VisitedStates(
+            self._draw(const.N_CHAIN_STATES), np.zeros((const.N_CHAIN_STATES, n_candidates), bool)
+        )
         self.visited: list[VisitedStates] = []
 
     def situation(self, rows: NDArray[np.int64], taken: NDArray[np.bool_]) -> Situation:
