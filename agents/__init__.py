@@ -1,7 +1,7 @@
 """Agents: policies that acquire features one by one, and classifiers around them."""
 
 from agents.adaptive import AdaptiveClassifier, ChosenPolicy, LearnerReport
-from agents.anystate import AnyStateNetworkClassifier, AnyStateNetworkPolicy
+from agents.anystate import AnyStateNetworkClassifier, AnyStateNetworkPolicy, MixtureClassifier, MixturePolicy
 from agents.base import BaseAgentClassifier
 from agents.deep import NetworkPolicy, SB3Classifier
 from agents.lattice import LatticeClassifier, LatticePolicy
@@ -21,6 +21,8 @@ __all__ = [
     "LatticePolicy",
     "LearnerReport",
     "LinearPolicy",
+    "MixtureClassifier",
+    "MixturePolicy",
     "NetworkPolicy",
     "Policy",
     "SB3Classifier",

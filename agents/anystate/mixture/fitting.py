@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import TrainingDesign, fit_mixture
 from agents.anystate.mixture.tuning import Exponents, Mixture, draw_known, fit_exponents, tune
-from agents.anystate.mixture.variables import Variables, fit_variables
+from agents.anystate.mixture.variables import fit_variables
 from fsgym.dataset import Dataset
 from fsgym.threads import one_blas_thread
 
