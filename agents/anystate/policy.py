@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from agents.anystate.state_model import StateModel, States
 from agents.anystate.stopping import StopRule, check_stop_rule, state_numbers, stop_rule_from
 from agents.policy import Policy, legal_and_prices
 from fsgym.rules import Rules
+from fsgym.trajectories import Trajectories
 
 MODEL, STOP = "model.", "stop."  # prefixes of the arrays in model files
 
@@ -89,6 +90,10 @@ class AnyStatePolicy(Policy):
         of_model = {name.removeprefix(MODEL): v for name, v in arrays.items() if name.startswith(MODEL)}
         of_stop = {name.removeprefix(STOP): v for name, v in arrays.items() if name.startswith(STOP)}
         return cls(cls.model_class.from_arrays(of_model, header, rules), stop_rule_from(of_stop), rules)
+
+    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        done = super()._trajectories(X, rules)
+        return replace(done, probabilities=self.state_probabilities(done.acquired, X))
 
     def _states(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> States:
         J, rules = self.rules.n_acquisitions, self.rules
