@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import TrainingDesign, fit_mixture
-from agents.anystate.mixture.tuning import Exponents, Mixture, draw_known, fit_exponents, tune
-from agents.anystate.mixture.variables import Variables, fit_variables
+from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
+from agents.anystate.mixture.variables import fit_variables
 from fsgym.dataset import Dataset
 from fsgym.threads import one_blas_thread
 
@@ -21,16 +21,16 @@ class FittedMixtures:
 
     Attributes
     ----------
-    of_fold : list of Mixture, each fitted without the rows of one fold
-    final : Mixture, fitted to all rows
+    of_fold : list of ClassMixture, each fitted without the rows of one fold
+    final : ClassMixture, fitted to all rows
     n_components : int, of each class
     steps : int, of the gradient
     log_loss : dict, of the candidates by name, over random subsets of rows that their components were not fitted to
     points : dict, what ``agents.anystate.mixture.model`` derives from them for the groups of some rules
     """
 
-    of_fold: list[Mixture]
-    final: Mixture
+    of_fold: list[ClassMixture]
+    final: ClassMixture
     n_components: int
     steps: int
     log_loss: dict[str, float]
@@ -66,7 +66,7 @@ class _Fit:
         self.fold, self.n_folds = fold[rows], int(fold.max()) + 1
         self.choosing = list(range(self.n_folds if len(rows) <= const.MOST_ROWS_OF_ALL_FOLDS else 1))
         self.checked = [self._checked_rows(f) for f in self.choosing]
-        self.fitted: dict[tuple[int, int], Mixture] = {}
+        self.fitted: dict[tuple[int, ...], ClassMixture] = {}
 
     def _sample(self, dataset: Dataset) -> NDArray[np.int64]:
         n = dataset.n_samples
@@ -100,7 +100,7 @@ class _Fit:
     def _rows_without(self, f: int) -> TrainingDesign:
         return self.data if f < 0 else self.data.rows(self.fold != f)
 
-    def _densities(self, f: int, k: int) -> Mixture:
+    def _densities(self, f: int, k: int) -> ClassMixture:
         """The mixture without fold f, of all rows for -1, before its probabilities are tuned."""
         if (f, k) not in self.fitted:
             densities = fit_mixture(self.variables, self._rows_without(f), k, self.seed)
@@ -113,7 +113,7 @@ class _Fit:
         n_rows = np.isin(self.fold, self.choosing).sum()
         return fit_exponents(parts, min(int(n_rows), const.CHECKED_ROWS))
 
-    def _tuned(self, f: int, k: int, exponents: Exponents, steps: int) -> Mixture:
+    def _tuned(self, f: int, k: int, exponents: Exponents, steps: int) -> ClassMixture:
         if steps and (f, k, steps) in self.fitted:
             return self.fitted[f, k, steps]
         mixture = exponents.applied(self.variables, self._densities(f, k).densities)
