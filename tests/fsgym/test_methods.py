@@ -26,7 +26,8 @@ from support.patients import GROUPS, features_and_labels, patients
 # Parameters that cost time only, of whichever method has them; and what trains a method in a moment.
 QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
 FAST: dict[str, dict[str, Any]] = {
-    "adaptive": {"learner": "mixture"},  # all of them: tests/agents/test_adaptive.py
+    "mixture": {"n_components": 1, "n_steps": 0},
+    "adaptive": {"learner": "lattice"},  # the choice: tests/agents/test_adaptive.py
     "maskable_ppo": {
         "total_timesteps": 1024, "num_envs": 64,
         "options": {"n_steps": 4, "batch_size": 256, "n_epochs": 5, "learning_rate": 2e-2, "ent_coef": 0.0},

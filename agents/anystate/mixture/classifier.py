@@ -12,6 +12,7 @@ from agents.anystate.mixture.fitting import fit_mixtures
 from agents.anystate.mixture.model import MixtureModel, model_of
 from agents.anystate.policy import AnyStatePolicy
 from agents.tradeoff import TrainingTask
+from fsgym.checks import brief, is_integer
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
@@ -37,6 +38,10 @@ class MixtureClassifier(BaseAnyStateClassifier):
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``. Ignored
         if a target is given.
+    n_components : int, optional
+        Components of each class; by default 1, 2, 4 or 8, chosen on held-out rows.
+    n_steps : int, optional
+        Gradient steps that tune the probabilities; by default 0, 150 or 600, chosen on held-out rows.
     target_cost, target_features : float, optional
         Instead of ``lam``: the upper limit of the mean cost of a row's acquisitions, or of the number of features used
         per row, as in ``LatticeClassifier``.
@@ -83,6 +88,8 @@ class MixtureClassifier(BaseAnyStateClassifier):
         self,
         lam: float = 0.01,
         *,
+        n_components: int | None = None,
+        n_steps: int | None = None,
         target_cost: float | None = None,
         target_features: float | None = None,
         known: Any = None,
@@ -92,6 +99,8 @@ class MixtureClassifier(BaseAnyStateClassifier):
         **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
         self._set_rule_options(lam=lam, **rule_options)
+        self.n_components = n_components
+        self.n_steps = n_steps
         self.target_cost = target_cost
         self.target_features = target_features
         self.known = known
@@ -100,7 +109,10 @@ class MixtureClassifier(BaseAnyStateClassifier):
         self.random_state = random_state
 
     def _candidates(self, task: TrainingTask, fold: NDArray, seed: int) -> Candidates:
-        fitted = fit_mixtures(task.dataset, fold, task.weight, seed)
+        for name, value, least in (("n_components", self.n_components, 1), ("n_steps", self.n_steps, 0)):
+            if value is not None and (not is_integer(value) or value < least):
+                raise ValueError(f"{name} must be None or a whole number from {least}, got {brief(value)}")
+        fitted = fit_mixtures(task.dataset, fold, task.weight, seed, self.n_components, self.n_steps)
 
         def candidates(rules: Rules) -> list[CrossFittedModels]:
             return [CrossFittedModels(*model_of(fitted, rules))]

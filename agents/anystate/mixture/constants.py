@@ -7,7 +7,7 @@ ionosphere, by the log-loss of the class over random subsets or by the loss of w
 
 # Variables (variables.py)
 
-MOST_LEVELS = 12  # distinct values up to which a feature is a category; by hand
+MOST_CATEGORY_LEVELS = 12  # distinct values up to which a feature is a category; by hand
 COLUMNS_OF_NUMBER = 3  # sufficient statistics of a number: z, its square and 1
 MAX_ABS_Z = 6.0  # standard deviations at which numbers are clipped; by hand, against outliers
 CLIP_QUANTILES = (0.02, 0.98)  # of a number, for its mean and standard deviation; by hand
@@ -29,6 +29,9 @@ START_STEPS = 8  # EM steps before the best start is chosen; by hand
 MOST_STEPS = 60  # EM steps; by hand
 TOLERANCE = 1e-5  # gain of the mean log-likelihood at which EM stops, in nats per row
 COMMON_STEPS = 20  # EM steps of the components of all classes; by hand
+WHOLE_ROWS = (1e-9, 1e-9)  # the same of the whole, which is not shrunk, against division by 0
+WHOLE_COUNT = 0.5  # rows added to each level of the whole
+MIN_DISTANCE = 1e-12  # of a row from the nearest start, in nats
 START_ROWS = 3.0  # rows that a row counts as, around which a component starts; by hand
 MIN_CLASS_ROWS = 0.5  # rows that a class without rows counts as
 
@@ -70,7 +73,7 @@ CLUSTER_STEPS = 8  # of k-means
 # Preference of acquisitions (kernels.py, model.py)
 
 COMPONENT_WEIGHT = 0.1  # weight of the information about the component beside the expected reduction of the error cost
-MIN_PRICE_SHARE = 0.01  # of the mean legal price: cheaper acquisitions count as so expensive; by hand
+SMALLEST_PRICE_SHARE = 0.01  # of the mean legal price: cheaper acquisitions count as so expensive; by hand
 NEGLIGIBLE = 1e-3  # components with less of the posterior are left out of expectations
 N_INPUTS = 11  # of the regression on returns
 MIN_COST = 1e-3  # expected error costs are at least so large where something is divided by them
@@ -80,3 +83,4 @@ MIN_COST = 1e-3  # expected error costs are at least so large where something is
 MOST_COEFFICIENT = 1e12
 MOST_COUNT_POWER = 20.0
 MOST_WEIGHT = 1e6
+MASS_TOLERANCE = 1e-6  # of sums of probabilities that must be 1

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import TrainingDesign, fit_mixture
-from agents.anystate.mixture.tuning import Exponents, Mixture, draw_known, fit_exponents, tune
+from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
 from agents.anystate.mixture.variables import fit_variables
 from fsgym.dataset import Dataset
 from fsgym.threads import one_blas_thread
@@ -21,16 +21,16 @@ class FittedMixtures:
 
     Attributes
     ----------
-    of_fold : list of Mixture, each fitted without the rows of one fold
-    final : Mixture, fitted to all rows
+    of_fold : list of ClassMixture, each fitted without the rows of one fold
+    final : ClassMixture, fitted to all rows
     n_components : int, of each class
     steps : int, of the gradient
     log_loss : dict, of the candidates by name, over random subsets of rows that their components were not fitted to
     points : dict, what ``agents.anystate.mixture.model`` derives from them for the groups of some rules
     """
 
-    of_fold: list[Mixture]
-    final: Mixture
+    of_fold: list[ClassMixture]
+    final: ClassMixture
     n_components: int
     steps: int
     log_loss: dict[str, float]
@@ -38,7 +38,12 @@ class FittedMixtures:
 
 
 def fit_mixtures(
-    dataset: Dataset, fold: NDArray[np.int64], weight: NDArray[np.float64] | None = None, seed: int = 0
+    dataset: Dataset,
+    fold: NDArray[np.int64],
+    weight: NDArray[np.float64] | None = None,
+    seed: int = 0,
+    n_components: int | None = None,
+    n_steps: int | None = None,
 ) -> FittedMixtures:
     """Fit a mixture for each fold and one for all rows; all have the same variables and numbers of components.
 
@@ -48,9 +53,15 @@ def fit_mixtures(
     fold : int64 (n_samples,), 0, 1, ... for each row; at least two
     weight : float64 (n_samples,), optional
     seed : int; one seed gives the same mixtures
+    n_components : int, optional, of each class; by default chosen on held-out rows
+    n_steps : int, optional, of the gradient; by default chosen on held-out rows
     """
     with one_blas_thread():
-        return _Fit(dataset, fold, weight, seed).run()
+        fit = _Fit(dataset, fold, weight, seed)
+        return fit.run(
+            const.N_COMPONENTS if n_components is None else (n_components,),
+            const.TUNING_STEPS if n_steps is None else (n_steps,),
+        )
 
 
 class _Fit:
@@ -66,7 +77,7 @@ class _Fit:
         self.fold, self.n_folds = fold[rows], int(fold.max()) + 1
         self.choosing = list(range(self.n_folds if len(rows) <= const.MOST_ROWS_OF_ALL_FOLDS else 1))
         self.checked = [self._checked_rows(f) for f in self.choosing]
-        self.fitted: dict[tuple[int, int], Mixture] = {}
+        self.fitted: dict[tuple[int, ...], ClassMixture] = {}
 
     def _sample(self, dataset: Dataset) -> NDArray[np.int64]:
         n = dataset.n_samples
@@ -81,18 +92,19 @@ class _Fit:
         rows = np.tile(rows, int(np.clip(most // max(len(rows), 1), 1, const.MOST_SUBSETS)))
         return self.data.rows(rows), draw_known(len(rows), len(self.variables.center), self.rng)
 
-    def run(self) -> FittedMixtures:
+    def run(self, numbers: tuple[int, ...], steps_to_try: tuple[int, ...]) -> FittedMixtures:
+        """Choose among numbers of components, then among numbers of gradient steps, and fit the mixtures."""
         log_loss: dict[str, float] = {}
         exponents, losses = {}, {}
         counts = np.bincount(self.data.y, minlength=self.data.n_classes)
         most = max(counts[counts > 0].min() / const.MIN_ROWS_OF_COMPONENT, 1)
-        for k in [k for k in const.N_COMPONENTS if k <= most]:
+        for k in [k for k in numbers if k <= most or k == numbers[0]]:
             exponents[k] = self._exponents(k)
             losses[k] = self._losses(k, exponents[k], 0)
             log_loss[f"{k} components"] = self._mean(losses[k])
         k = self._best(losses)
-        tuned = {s: losses[k] if s == 0 else self._losses(k, exponents[k], s) for s in const.TUNING_STEPS}
-        log_loss |= {f"{k} components, {s} steps": self._mean(tuned[s]) for s in const.TUNING_STEPS[1:]}
+        tuned = {s: losses[k] if s == 0 else self._losses(k, exponents[k], s) for s in steps_to_try}
+        log_loss |= {f"{k} components, {s} steps": self._mean(tuned[s]) for s in steps_to_try}
         steps = self._best(tuned)
         models = [self._tuned(f, k, exponents[k], steps) for f in [*range(self.n_folds), -1]]
         return FittedMixtures(models[:-1], models[-1], k, steps, log_loss)
@@ -100,7 +112,7 @@ class _Fit:
     def _rows_without(self, f: int) -> TrainingDesign:
         return self.data if f < 0 else self.data.rows(self.fold != f)
 
-    def _densities(self, f: int, k: int) -> Mixture:
+    def _densities(self, f: int, k: int) -> ClassMixture:
         """The mixture without fold f, of all rows for -1, before its probabilities are tuned."""
         if (f, k) not in self.fitted:
             densities = fit_mixture(self.variables, self._rows_without(f), k, self.seed)
@@ -113,7 +125,7 @@ class _Fit:
         n_rows = np.isin(self.fold, self.choosing).sum()
         return fit_exponents(parts, min(int(n_rows), const.CHECKED_ROWS))
 
-    def _tuned(self, f: int, k: int, exponents: Exponents, steps: int) -> Mixture:
+    def _tuned(self, f: int, k: int, exponents: Exponents, steps: int) -> ClassMixture:
         if steps and (f, k, steps) in self.fitted:
             return self.fitted[f, k, steps]
         mixture = exponents.applied(self.variables, self._densities(f, k).densities)

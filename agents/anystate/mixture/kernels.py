@@ -16,7 +16,7 @@ from agents.anystate.mixture.variables import code_of
 
 
 class CompiledMixture(NamedTuple):
-    """A mixture and its points as arrays; see ``Mixture``, ``Variables``, ``Points`` and ``Rules``."""
+    """A mixture and its points as arrays; see ``ClassMixture``, ``Variables``, ``Points`` and ``Rules``."""
 
     variables: tuple
     first_column: NDArray[np.int64]
@@ -191,10 +191,10 @@ def _same_start(acquired, legal, prices, i):
     for f in range(acquired.shape[1]):
         if acquired[i, f] or acquired[i - 1, f]:
             return False
+    same = True
     for j in range(legal.shape[1]):
-        if legal[i, j] != legal[i - 1, j] or prices[i, j] != prices[i - 1, j]:
-            return False
-    return True
+        same &= legal[i, j] == legal[i - 1, j] and prices[i, j] == prices[i - 1, j]
+    return same
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -218,7 +218,8 @@ def write_estimates(t, b, states, proba, preference, inputs):
                 b.gains[j, 0] = max(cost - b.gains[j, 0], 0.0)
                 gain = t.weights[0] * b.gains[j, 0] + t.weights[1] * b.gains[j, 1] + t.weights[2] * b.gains[j, 2]
                 preference[i, j] = gain / max(prices[i, j], lowest)
-        _write_inputs(t, b, n_known, cost, proba[i], legal[i], prices[i], preference[i], inputs[i])
+        inputs[i, 9] = np.sqrt(n_known) / 3.0
+        _write_inputs(b, cost, proba[i], legal[i], prices[i], preference[i], inputs[i])
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -229,14 +230,15 @@ def _least_price(legal, prices):
         if legal[j]:
             total += prices[j]
             n_legal += 1
-    return const.MIN_PRICE_SHARE * total / n_legal if total > 0.0 else 1.0
+    return const.SMALLEST_PRICE_SHARE * total / n_legal if total > 0.0 else 1.0
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_inputs(t, b, n_known, cost, proba, legal, prices, preference, inputs):
-    """Numbers that help to predict what going on is worth; all are 0 where nothing is legal."""
+def _write_inputs(b, cost, proba, legal, prices, preference, inputs):
+    """Numbers that help to predict what going on is worth; 0 where nothing is legal. Number 9 is set before."""
     for h in range(len(inputs)):
-        inputs[h] = 0.0
+        if h != 9:
+            inputs[h] = 0.0
     best, second, most, net = -1, -1, 0.0, -np.inf
     for j in range(len(legal)):
         if not legal[j]:
@@ -258,7 +260,6 @@ def _write_inputs(t, b, n_known, cost, proba, legal, prices, preference, inputs)
     inputs[6] = entropy_of(b.joint) - inputs[5]
     inputs[7] = b.gains[best, 2]
     inputs[8] = prices[best] / (cost + const.MIN_COST)
-    inputs[9] = np.sqrt(n_known) / 3.0
     if second >= 0 and preference[second] > 0.0:
         inputs[10] = np.log(preference[best] / preference[second])
     for h in range(len(inputs)):

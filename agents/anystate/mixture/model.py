@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from agents.anystate.mixture.kernels import (
     write_probabilities,
 )
 from agents.anystate.mixture.points import Points, mean_and_sd, points_from_tables, points_of
-from agents.anystate.mixture.tuning import Mixture
+from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
 from agents.anystate.state_model import StateEstimates, StateModel, States
 from fsgym.dataset import Dataset
@@ -38,13 +39,13 @@ class MixtureModel(StateModel):
 
     Attributes
     ----------
-    mixture : Mixture
+    mixture : ClassMixture
     points : Points, of the groups of the rules
     rules : Rules
     weights : tuple of three floats, of the error cost, the entropy of the class, that of class and component
     """
 
-    mixture: Mixture
+    mixture: ClassMixture
     points: Points
     rules: Rules
     weights: tuple[float, float, float] = (1.0, 0.0, const.COMPONENT_WEIGHT)
@@ -118,7 +119,7 @@ class MixtureModel(StateModel):
             center = joint @ mean
             spread = np.sqrt(joint @ (sd**2 + (mean - center) ** 2))
             z = np.array([center, spread])
-            return feature, np.empty(0), z * variables.scale[v] + [variables.center[v], 0.0]
+            return feature, np.empty(0), z * variables.scale[v] + np.array([variables.center[v], 0.0])
         share = np.exp(densities.theta[slice(*variables.first_column[v : v + 2])]) @ joint
         members = variables.feature[slice(*variables.first_feature[v : v + 2])]
         if len(members) == 1:
@@ -155,7 +156,7 @@ class MixtureModel(StateModel):
         numbers = variables.first_column[:-1][variables.n_levels == 0]
         if not (densities.theta[numbers + 1] < 0).all():
             raise ValueError("the variances of densities must be positive")
-        mixture = Mixture(
+        mixture = ClassMixture(
             variables,
             densities,
             _checked(arrays, "theta", np.float64, shape),
@@ -193,7 +194,10 @@ def _checked_points(arrays: Mapping[str, NDArray], n_acquisitions: int, n_compon
         raise ValueError("first_point must begin a matrix of each acquisition")
     if not ((mass > 0) & (mass <= 1)).all():
         raise ValueError("mass must be positive and at most 1")
-    return points_from_tables([mass[a:b].reshape(n_components, -1) for a, b in zip(first[:-1], first[1:])])
+    tables = [mass[a:b].reshape(n_components, -1) for a, b in pairwise(first)]
+    if not all(np.allclose(t.sum(axis=1), 1.0, atol=const.MASS_TOLERANCE) for t in tables):
+        raise ValueError("the mass of the points must sum to 1 in each component")
+    return points_from_tables(tables)
 
 
 def _finite(value: Any, low: float, high: float) -> float:

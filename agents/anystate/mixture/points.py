@@ -54,15 +54,19 @@ def points_of(
             tables.append(np.exp(densities.theta[part]).T)
         else:
             tables.append(_intervals(*mean_and_sd(variables, densities, members[0])))
-    return points_from_tables(tables)
+    return points_from_tables([_normalised(t) for t in tables])
 
 
 def points_from_tables(tables: list[NDArray[np.float64]]) -> Points:
-    """Points from matrices (G, T) of positive numbers, of which each row is divided by its sum."""
-    mass = [np.maximum(t / t.sum(axis=1, keepdims=True), const.MIN_MASS) for t in tables]
-    entropy = np.stack([-(t * np.log(t)).sum(axis=1) for t in mass])
-    first = np.concatenate([[0], np.cumsum([t.size for t in mass])]).astype(np.int64)
-    return Points(first, np.concatenate([t.ravel() for t in mass]), entropy)
+    """Points from distributions over the points of each acquisition, positive matrices (G, T) whose rows sum to 1."""
+    entropy = np.stack([-(t * np.log(t)).sum(axis=1) for t in tables])
+    first = np.concatenate([[0], np.cumsum([t.size for t in tables])]).astype(np.int64)
+    return Points(first, np.concatenate([t.ravel() for t in tables]), entropy)
+
+
+def _normalised(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    table = np.maximum(table / table.sum(axis=1, keepdims=True), const.MIN_MASS)
+    return table / table.sum(axis=1, keepdims=True)
 
 
 def mean_and_sd(
@@ -94,7 +98,7 @@ def _cells(
     component = np.repeat(np.arange(n_components), repeats)
     codes = np.full((len(component), len(variables.center)), np.nan)
     for v in members:
-        codes[:, v] = _sample(variables, densities, v, component, rng)
+        codes[:, v] = _draw_codes(variables, densities, v, component, rng)
     log_density = variables.design(codes) @ densities.theta
     density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
     posterior = density / density.sum(axis=1, keepdims=True)
@@ -104,7 +108,7 @@ def _cells(
     return table + const.MIN_MASS
 
 
-def _sample(
+def _draw_codes(
     variables: Variables,
     densities: MixtureParameters,
     v: int,

@@ -22,7 +22,7 @@ from agents.anystate.mixture.variables import Variables
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class ClassMixture:
     """A fitted mixture.
 
     Attributes
@@ -53,14 +53,14 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Exponents:
-    """Exponents of the densities: ``of_variable``, float64 (V,), and ``count_power`` as in ``Mixture``."""
+    """Exponents of the densities: ``of_variable``, float64 (V,), and ``count_power`` as in ``ClassMixture``."""
 
     of_variable: NDArray[np.float64]
     count_power: float
 
-    def applied(self, variables: Variables, densities: MixtureParameters) -> Mixture:
+    def applied(self, variables: Variables, densities: MixtureParameters) -> ClassMixture:
         of_column = np.repeat(self.of_variable, np.diff(variables.first_column))
-        return Mixture(
+        return ClassMixture(
             variables, densities, densities.theta * of_column[:, None], densities.log_share, self.count_power
         )
 
@@ -90,7 +90,7 @@ def _losses(
     return -np.log(p_own), p - own / p_own[:, None]
 
 
-def fit_exponents(parts: list[tuple[Mixture, TrainingDesign, NDArray[np.bool_]]], n_rows: int) -> Exponents:
+def fit_exponents(parts: list[tuple[ClassMixture, TrainingDesign, NDArray[np.bool_]]], n_rows: int) -> Exponents:
     """The exponents of least penalised log-loss.
 
     Parameters
@@ -107,7 +107,7 @@ def fit_exponents(parts: list[tuple[Mixture, TrainingDesign, NDArray[np.bool_]]]
     def objective(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         common, own, power = x[0], x[1:-1], x[-1]
         exponent = np.repeat(np.exp(common + own), np.diff(variables.first_column))[:, None]
-        value, slope, slope_power = penalty * (own @ own), np.zeros(n_variables), 0.0
+        value, slope, slope_power = penalty * float(own @ own), np.zeros(n_variables), 0.0
         for mixture, data, known in parts:
             columns = masked(variables, data.design, known, power)
             theta = mixture.densities.theta * exponent
@@ -115,7 +115,7 @@ def fit_exponents(parts: list[tuple[Mixture, TrainingDesign, NDArray[np.bool_]]]
             losses, derivative = _losses(evidence + mixture.densities.log_share, mixture.class_of, data.y)
             weight = data.weight / total
             derivative *= weight[:, None]
-            value += weight @ losses
+            value += float(weight @ losses)
             slope += np.add.reduceat(((columns.T @ derivative) * theta).sum(axis=1), first)
             slope_power += (derivative * evidence).sum(axis=1) @ np.log1p(known.sum(axis=1))
         return value, np.concatenate([[slope.sum()], slope + 2 * penalty * own, [slope_power]])
@@ -125,7 +125,7 @@ def fit_exponents(parts: list[tuple[Mixture, TrainingDesign, NDArray[np.bool_]]]
     return Exponents(np.exp(x[0] + x[1:-1]), float(x[-1]))
 
 
-def tune(mixture: Mixture, data: TrainingDesign, steps: int, seed: int) -> Mixture:
+def tune(mixture: ClassMixture, data: TrainingDesign, steps: int, seed: int) -> ClassMixture:
     """Minimise the log-loss over random subsets by a number of Adam steps (Kingma, Ba, 2015)."""
     if steps == 0:
         return mixture

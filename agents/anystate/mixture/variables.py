@@ -142,7 +142,7 @@ def fit_variables(dataset: Dataset, weight: NDArray[np.float64] | None) -> Varia
         distinct = np.unique(x[finite])
         if len(members) > 1:
             levels.append(np.arange(len(members), dtype=np.float64))
-        elif len(distinct) <= const.MOST_LEVELS:
+        elif len(distinct) <= const.MOST_CATEGORY_LEVELS:
             levels.append(distinct if len(distinct) else np.zeros(1))
         else:
             levels.append(np.zeros(0))
