@@ -47,3 +47,20 @@ SHARE_CHAIN_ROWS = 0.6  # of the rows of a step of fine-tuning that come from ep
 N_RECENT_STEPS = 150  # steps whose states the fine-tuning uses
 SMALLEST_ERROR = 1e-3  # largest error costs; against division by 0
 OUTSIDE_PREFERENCE = 1e6  # largest error costs; minus the preference of acquisitions that the networks do not use
+
+# Ranking: exact returns
+N_VALUE_ROUNDS, N_CONTRAST_ROUNDS = 1, 5  # measured: with values only at first, and many short rounds, best
+N_RECENT_ROUNDS = 3  # rounds whose returns are used
+N_TRIED_STATES = 6000  # states of a round
+MAX_EVALUATIONS = 150_000  # states evaluated in the rollouts of a round; limits the time of long episodes
+BLOCK_STATES = 1024  # states whose rollouts are made together; by hand
+MAX_EVALUATION_ROWS = 6000  # rows on which a round's policy is evaluated
+N_EPISODES, MAX_PASSES = 2000, 10  # episodes begun together, and how often at most, to find the states of a round
+MAX_LENGTH = 20  # acquisitions of an episode; trial
+SHARE_EMPTY_STATES = 0.25  # of the episodes whose empty state is used
+SHARE_STOPS = 0.7  # of the episodes end where answering looks best
+SHARE_BEST, SHARE_GOOD = 0.8, 0.5  # of the moves follow the ranking; of the others, go to one that looks good
+ROLLOUT_DISCOUNT = 0.9  # of what comes after the first acquisition, for differences between acquisitions
+N_ROLLOUT_STEPS = 200  # steps of a round
+ROLLOUT_RATE, LAST_ROLLOUT_RATE_SHARE = 3e-4, 0.05  # measured: 1e-3 harms the ranking
+ROLLOUT_AVERAGING_RATE = 0.02

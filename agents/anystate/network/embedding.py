@@ -59,7 +59,7 @@ def check_embedding(candidates: NDArray[np.int64], embedding: Embedding, rules: 
     """ValueError unless the candidates are acquisitions, and the embedding is valid and has exactly their features."""
     if candidates.dtype != np.int64 or candidates.ndim != 1 or not len(candidates):
         raise ValueError("the candidates must be int64 of shape (n,), at least one")
-    if not ((candidates[:-1] < candidates[1:]).all() and 0 <= candidates[0] and candidates[-1] < rules.n_acquisitions):
+    if not ((candidates[:-1] < candidates[1:]).all() and candidates[0] >= 0 and candidates[-1] < rules.n_acquisitions):
         raise ValueError(f"the candidates must be ascending, and acquisitions 0 to {rules.n_acquisitions - 1}")
     features = sorted(i for j in candidates for i in rules.groups[j])
     if embedding.features.dtype != np.int64 or embedding.features.tolist() != features:

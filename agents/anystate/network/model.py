@@ -19,6 +19,7 @@ from agents.anystate.network.task import CandidateTask
 from agents.anystate.state_model import StateEstimates, StateModel, States
 from fsgym.rules import Rules
 
+
 @dataclass(frozen=True, eq=False)
 class NetworkModel(StateModel):
     """Predictors, whose probabilities are averaged, and a ranking network.
@@ -54,7 +55,9 @@ class NetworkModel(StateModel):
     def __post_init__(self) -> None:
         for network in (*self.predictors, self.ranking):
             if not (np.abs(network.parameters) <= const.MAX_ABS_PARAMETER).all():  # False for NaN
-                raise ValueError(f"parameters of networks must be at most {const.MAX_ABS_PARAMETER:g} in absolute value")
+                raise ValueError(
+                    f"parameters of networks must be at most {const.MAX_ABS_PARAMETER:g} in absolute value"
+                )
         shares = self.shares
         if shares.dtype != np.float64 or not (shares >= 0).all() or not abs(shares.sum() - 1) < 1e-6:
             raise ValueError("the shares of the predictors must be float64, at least 0, with sum 1")
@@ -125,9 +128,7 @@ class NetworkModel(StateModel):
         predictors = [MLP((n_inputs, *for_predictors, n_classes), row) for row in parameters]
         sizes = (n_inputs + n_classes + 1, *for_ranking, len(arrays["candidates"]) + 1)
         ranking = MLP(sizes, arrays["ranking"])
-        return cls(
-            arrays["candidates"], embedding, predictors, shares, header["temperature"], ranking, rules, extra
-        )
+        return cls(arrays["candidates"], embedding, predictors, shares, header["temperature"], ranking, rules, extra)
 
 
 def stop_inputs(

@@ -30,8 +30,9 @@ class VisitedStates(NamedTuple):
     rows: NDArray[np.int64]
     taken: NDArray[np.bool_]
 
-    def of(self, mask: NDArray) -> VisitedStates:
-        return VisitedStates(self.rows[mask], self.taken[mask])
+    def of(self, some: NDArray | slice) -> VisitedStates:
+        """Some of the states."""
+        return VisitedStates(self.rows[some], self.taken[some])
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,10 @@ class CandidateTask:
         """The least expected regret of an answer, float32 (n,), for class probabilities (n, n_classes)."""
         return (probabilities @ self._scaled_regrets).min(axis=1)
 
+    def realised_errors(self, probabilities: NDArray[np.float32], y: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The regret of the answers to rows of known class, float32 (n,)."""
+        return self._scaled_regrets[y, (probabilities @ self._scaled_regrets).argmin(axis=1)]
+
     @cached_property
     def _scaled_regrets(self) -> NDArray[np.float32]:
         return (regrets(self.rules).T / self.unit).astype(np.float32)
@@ -42,6 +46,12 @@ class CandidateTask:
     def prices(self) -> NDArray[np.float32]:
         """Prices of the candidates, float32 (n_candidates,), where no acquisition changes them."""
         return (self.rules.lam * self.rules.costs[self.candidates] / self.unit).astype(np.float32)
+
+    @cached_property
+    def smallest_price(self) -> float:
+        """The smallest price that a candidate can have; where the expected error is below, nothing is worth it."""
+        costs = np.minimum(self.rules.costs, self.rules.unrelated_costs)[self.candidates]
+        return float(self.rules.lam * costs.min() / self.unit)
 
     def legal_and_prices(
         self, taken: NDArray[np.bool_], available: NDArray[np.bool_]
