@@ -26,7 +26,7 @@ ANSWER_RATE = 3.5e-3
 WEIGHT_DECAY = 1e-4
 WARM_UP = 0.1  # share of the steps
 MAX_ACQUISITIONS_UNIFORM_SHARE = 20  # acquisitions; trial: with more of them, small subsets are drawn more often
-TEMPERATURES = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)
+SCORE_TEMPERATURES = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)
 MAX_TEMPERATURE_STATES = 10_000  # states on which the temperature is chosen; by hand
 MAX_ABS_EXTRA = 10.0  # nats below the largest log probability; by hand
 
@@ -45,7 +45,7 @@ SHARE_GREEDY = 0.7  # of the moves of an episode
 SHARE_RESTARTS = 0.8  # of the episodes where answering looks best
 SHARE_CHAIN_ROWS = 0.6  # of the rows of a step of fine-tuning that come from episodes
 N_RECENT_STEPS = 150  # steps whose states the fine-tuning uses
-SMALLEST_ERROR = 1e-3  # largest error costs; against division by 0
+SMALLEST_DIVISOR = 1e-3  # largest error costs; against division by 0
 OUTSIDE_PREFERENCE = 1e6  # largest error costs; minus the preference of acquisitions that the networks do not use
 
 # Ranking: exact returns

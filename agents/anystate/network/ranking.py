@@ -42,6 +42,10 @@ class Situation(NamedTuple):
     legal: NDArray[np.bool_]
     prices: NDArray[np.float32]
 
+    def of(self, some: NDArray[np.int64]) -> Situation:
+        """Some of the states."""
+        return Situation(*(array[some] for array in self))  # type: ignore[arg-type]
+
 
 class Outlook(NamedTuple):
     """What the ranking network says about n states.
@@ -88,6 +92,12 @@ def acquisitions_to_try(
     return np.column_stack(columns), np.column_stack(counted)
 
 
+def noisy(advantages: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Advantages with noise, whose best candidates look good."""
+    noise = rng.standard_normal(advantages.shape, dtype=np.float32)
+    return (advantages + const.EXPLORATION_SD * noise).astype(np.float32)
+
+
 class RankingLearner:
     """Learns a ranking network from states of the training rows, whose class probabilities are out of fold.
 
@@ -126,8 +136,11 @@ class RankingLearner:
         )
         layers = self.network.forward(here.inputs)
         now = outlook(layers[-1], here.error, here.legal, here.prices)
-        noise = const.EXPLORATION_SD * self.rng.standard_normal(here.legal.shape, dtype=np.float32)
-        keys = (now.advantages, now.advantages + noise, *self.rng.random((2, *here.legal.shape), dtype=np.float32))
+        keys = (
+            now.advantages,
+            noisy(now.advantages, self.rng),
+            *self.rng.random((2, *here.legal.shape), dtype=np.float32),
+        )
         tried, counted = acquisitions_to_try(keys, here.legal)
         returns, undiscounted = self._returns(here, tried, discount)
         slope = self.slope(here, layers[-1], (tried, counted), returns, undiscounted[:, 0])

@@ -7,6 +7,7 @@ the differences between acquisitions as well (policy iteration; Longstaff and Sc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from agents.anystate.network.ranking import (
     Situation,
     acquisitions_to_try,
     join_states,
+    noisy,
     outlook,
 )
 
@@ -30,7 +32,7 @@ class TriedStates(NamedTuple):
 
     Attributes
     ----------
-    rows, taken : as in ``VisitedStates``
+    here : Situation
     tried : int64 (n, n_tried), the acquisition that the ranking prefers first
     counted : bool (n, n_tried), False where there was no further legal acquisition
     returns : float32 (n, n_tried), prices and expected error at the end, less the expected error of answering now;
@@ -38,12 +40,21 @@ class TriedStates(NamedTuple):
     best_return : float32 (n,), that of the first acquisition tried, without discount
     """
 
-    rows: NDArray[np.int64]
-    taken: NDArray[np.bool_]
+    here: Situation
     tried: NDArray[np.int64]
     counted: NDArray[np.bool_]
     returns: NDArray[np.float32]
     best_return: NDArray[np.float32]
+
+
+def _join_tried(parts: Sequence[TriedStates]) -> TriedStates:
+    return TriedStates(
+        Situation(*(np.concatenate(arrays) for arrays in zip(*(part.here for part in parts)))),
+        np.concatenate([part.tried for part in parts]),
+        np.concatenate([part.counted for part in parts]),
+        np.concatenate([part.returns for part in parts]),
+        np.concatenate([part.best_return for part in parts]),
+    )
 
 
 def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> None:
@@ -58,8 +69,8 @@ def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> None:
     for k in range(const.N_VALUE_ROUNDS + const.N_CONTRAST_ROUNDS):
         tried = _try_acquisitions(learner, _collect_states(learner, rng), rng)
         recent = [*recent, tried][-const.N_RECENT_ROUNDS :]
-        states = TriedStates(*(np.concatenate(arrays) for arrays in zip(*recent)))
-        if not len(states.rows):
+        states = _join_tried(recent)
+        if not len(states.tried):
             break
         _train_on_returns(learner, states, rng, contrasts=k >= const.N_VALUE_ROUNDS)
         if k >= const.N_VALUE_ROUNDS - 1:
@@ -106,7 +117,7 @@ def _collect_states(learner: RankingLearner, rng: np.random.Generator) -> Visite
             parts.append(VisitedStates(rows, taken).of(drawn))
             n_found += int(drawn.sum())
             leaves = (now.value >= 0) & (rng.random(len(rows)) < const.SHARE_STOPS)
-            chosen = _explore(now, here.legal, rng)
+            chosen = _exploring_moves(now, here.legal, rng)
             on = useful & ~leaves
             rows, taken = rows[on], taken[on]
             taken[np.arange(len(rows)), chosen[on]] = True
@@ -118,10 +129,9 @@ def _collect_states(learner: RankingLearner, rng: np.random.Generator) -> Visite
     return states.of(rng.permutation(len(states.rows))[: const.N_TRIED_STATES])
 
 
-def _explore(now: Outlook, legal: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
+def _exploring_moves(now: Outlook, legal: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
     """The best acquisition of each state, or sometimes one that looks good or any, int64 (n,)."""
-    noise = const.EXPLORATION_SD * rng.standard_normal(legal.shape, dtype=np.float32)
-    good = (now.advantages + noise).argmin(axis=1)
+    good = noisy(now.advantages, rng).argmin(axis=1)
     other = np.where(legal, rng.random(legal.shape, dtype=np.float32), np.float32(np.inf)).argmin(axis=1)
     other = np.where(rng.random(len(good)) < const.SHARE_GOOD, good, other)
     return np.where(rng.random(len(good)) < const.SHARE_BEST, now.best, other)
@@ -136,16 +146,15 @@ def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.ra
     for first in range(0, max(len(states.rows), 1), const.BLOCK_STATES):
         here = learner.situation(*states.of(slice(first, first + const.BLOCK_STATES)))
         advantages = _outlook_of(learner, here).advantages
-        noise = const.EXPLORATION_SD * rng.standard_normal(advantages.shape, dtype=np.float32)
         anything = rng.random(advantages.shape, dtype=np.float32)
-        tried, counted = acquisitions_to_try((advantages, advantages, advantages + noise, anything), here.legal)
+        tried, counted = acquisitions_to_try((advantages, advantages, noisy(advantages, rng), anything), here.legal)
         at_once, later, n_states = follow_rollouts(learner, here, tried)
-        returns = at_once + np.float32(const.ROLLOUT_DISCOUNT) * later
-        parts.append(TriedStates(here.rows, here.taken, tried, counted, returns, at_once[:, 0] + later[:, 0]))
+        returns = (at_once + const.ROLLOUT_DISCOUNT * later).astype(np.float32)
+        parts.append(TriedStates(here, tried, counted, returns, at_once[:, 0] + later[:, 0]))
         n_evaluated += n_states
         if n_evaluated > const.MAX_EVALUATIONS:
             break
-    return TriedStates(*(np.concatenate(arrays) for arrays in zip(*parts)))
+    return _join_tried(parts)
 
 
 def follow_rollouts(
@@ -185,11 +194,11 @@ def _train_on_returns(
     learner.network.parameters[:] = learner.averaged.parameters
     optimizer, n_steps = AdamW(learner.network), const.N_ROLLOUT_STEPS
     for step in range(n_steps):
-        chosen = rng.integers(len(states.rows), size=const.BATCH_ROWS)
-        some = TriedStates(*(array[chosen] for array in states))
-        here = learner.situation(some.rows, some.taken)
+        some = rng.integers(len(states.tried), size=const.BATCH_ROWS)
+        here = states.here.of(some)
         layers = learner.network.forward(here.inputs)
-        slope = learner.slope(here, layers[-1], (some.tried, some.counted), some.returns, some.best_return)
+        tries, best_return = (states.tried[some], states.counted[some]), states.best_return[some]
+        slope = learner.slope(here, layers[-1], tries, states.returns[some], best_return)
         rate = const.ROLLOUT_RATE * (1 - (1 - const.LAST_ROLLOUT_RATE_SHARE) * step / n_steps)
         gradient = learner.network.gradient(layers, slope)
         optimizer.step(gradient if contrasts else learner.network.of_last_output(gradient), rate)
