@@ -45,6 +45,7 @@ SHARE_GREEDY = 0.7  # of the moves of an episode
 SHARE_RESTARTS = 0.8  # of the episodes where answering looks best
 SHARE_CHAIN_ROWS = 0.6  # of the rows of a step of fine-tuning that come from episodes
 N_RECENT_STEPS = 150  # steps whose states the fine-tuning uses
+MAX_PRICE = 1e6  # largest error costs; nothing is worth more, and float32 could overflow
 SMALLEST_DIVISOR = 1e-3  # largest error costs; against division by 0
 OUTSIDE_PREFERENCE = 1e6  # largest error costs; minus the preference of acquisitions that the networks do not use
 

@@ -76,7 +76,7 @@ class NetworkModel(StateModel):
         two best advantages, see ``agents.anystate.network.ranking``.
         """
         task, legal = self.task, states.legal[:, self.candidates]
-        prices = (states.prices[:, self.candidates] / task.unit).astype(np.float32)
+        prices = task.scaled_prices(states.prices)
         inputs = self._inputs(states.acquired, states.values)
         p = self._probabilities_of(inputs)
         error = task.errors(p)

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.anystate.network import constants as const
 from agents.policy import legal_and_prices
 from fsgym.rules import Rules
 
@@ -45,7 +46,14 @@ class CandidateTask:
     @cached_property
     def prices(self) -> NDArray[np.float32]:
         """Prices of the candidates, float32 (n_candidates,), where no acquisition changes them."""
-        return (self.rules.lam * self.rules.costs[self.candidates] / self.unit).astype(np.float32)
+        return self.scaled_prices(self.rules.lam * self.rules.costs)
+
+    def scaled_prices(self, prices: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Prices of the candidates in the unit of the task, float32 (..., n_candidates), from all prices.
+
+        ``prices`` are in the unit of error costs. Those that are far too high count as ``MAX_PRICE``.
+        """
+        return np.minimum(prices[..., self.candidates] / self.unit, const.MAX_PRICE).astype(np.float32)
 
     @cached_property
     def smallest_price(self) -> float:
@@ -69,8 +77,7 @@ class CandidateTask:
         everything = np.zeros((len(taken), self.rules.n_acquisitions), bool)
         everything[:, self.candidates] = taken
         legal, prices = legal_and_prices(everything, self.rules)
-        scaled = prices[:, self.candidates] * (self.rules.lam / self.unit)
-        return legal[:, self.candidates] & available, scaled.astype(np.float32)
+        return legal[:, self.candidates] & available, self.scaled_prices(self.rules.lam * prices)
 
     def reachable(self, taken: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
         """``taken`` without the acquisitions that a budget or a prerequisite excludes in most orders."""

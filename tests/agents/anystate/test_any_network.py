@@ -376,6 +376,33 @@ def test_networks_learn_under_rules_of_every_kind(small):
     assert (estimates.preference.argmax(axis=1) == 0).all()  # only the context is legal
 
 
+@pytest.mark.parametrize("options", [{"budget": 0}, {"lam": 0.0}, {"lam": 1e30}, {"missing": "error"}])
+def test_networks_learn_where_nothing_or_everything_is_worth_its_price(small, monkeypatch, options):
+    monkeypatch.setattr(const, "N_RANKING_STEPS", 10)
+    monkeypatch.setattr(const, "N_PREDICTOR_STEPS", 10)
+    data = Cube().sample(30, 104)
+    rules = Rules.for_dataset(data, **options)
+    fitted = fit_predictors(data, rules.groups, np.arange(30) % 2, None, 0)
+    _, final = learn_ranking(fitted, rules, 0)
+    estimates = final.estimate(states_of(rules, np.zeros((5, 20), bool), np.ascontiguousarray(data.X[:5])))
+    assert np.isfinite(estimates.inputs).all()
+    assert (np.isfinite(estimates.preference) == (rules.budget is None)).all()
+
+
+def test_acquisitions_that_were_screened_out_come_last(small, monkeypatch):
+    monkeypatch.setattr(const, "MAX_ACQUISITIONS", 6)
+    monkeypatch.setattr(const, "N_RANKING_STEPS", 10)
+    data = Cube().sample(300, 104)
+    rules = Rules.for_dataset(data)
+    fitted = fit_predictors(data, rules.groups, np.arange(300) % 2, None, 0)
+    _, final = learn_ranking(fitted, rules, 0)
+    assert len(final.candidates) == 6
+    outside = np.setdiff1d(np.arange(20), final.candidates)
+    estimates = final.estimate(states_of(rules, np.zeros((5, 20), bool), np.ascontiguousarray(data.X[:5])))
+    assert np.isfinite(estimates.preference).all()
+    assert estimates.preference[:, outside].max() < estimates.preference[:, final.candidates].min()
+
+
 def test_another_model_may_be_an_input(small):
     data = Cube().sample(500, 103)
     fold = stratified_folds(data.y, 2, np.random.default_rng(0))
