@@ -16,7 +16,7 @@ MAX_ABS_PARAMETER = 1e6  # in model files; float32 cannot overflow below it
 
 # Class probabilities
 BATCH_ROWS = 256  # rows of a step; trial
-N_PREDICTOR_STEPS = 1000  # steps of each predictor
+N_PREDICTOR_STEPS = 2000  # steps of each predictor; measured: much better than 1000 on blocks that a context selects
 PREDICTOR_RATE = 5e-3  # highest learning rate; trial: better than 2e-3
 FINE_TUNING_STEPS = 300
 FINE_TUNING_RATE = 2.5e-3
@@ -26,7 +26,7 @@ ANSWER_RATE = 3.5e-3
 WEIGHT_DECAY = 1e-4
 WARM_UP = 0.1  # share of the steps
 MAX_ACQUISITIONS_UNIFORM_SHARE = 20  # acquisitions; trial: with more of them, small subsets are drawn more often
-TEMPERATURES = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)
+SCORE_TEMPERATURES = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)
 MAX_TEMPERATURE_STATES = 10_000  # states on which the temperature is chosen; by hand
 MAX_ABS_EXTRA = 10.0  # nats below the largest log probability; by hand
 
@@ -45,5 +45,23 @@ SHARE_GREEDY = 0.7  # of the moves of an episode
 SHARE_RESTARTS = 0.8  # of the episodes where answering looks best
 SHARE_CHAIN_ROWS = 0.6  # of the rows of a step of fine-tuning that come from episodes
 N_RECENT_STEPS = 150  # steps whose states the fine-tuning uses
-SMALLEST_ERROR = 1e-3  # largest error costs; against division by 0
+MAX_PRICE = 1e6  # largest error costs; nothing is worth more, and float32 could overflow
+SMALLEST_DIVISOR = 1e-3  # largest error costs; against division by 0
 OUTSIDE_PREFERENCE = 1e6  # largest error costs; minus the preference of acquisitions that the networks do not use
+
+# Ranking: exact returns
+N_VALUE_ROUNDS, N_CONTRAST_ROUNDS = 1, 5  # measured: with values only at first, and many short rounds, best
+N_RECENT_ROUNDS = 3  # rounds whose returns are used
+N_TRIED_STATES = 6000  # states of a round
+MAX_EVALUATIONS = 150_000  # states evaluated in the rollouts of a round; limits the time of long episodes
+BLOCK_STATES = 1024  # states whose rollouts are made together; by hand
+MAX_EVALUATION_ROWS = 6000  # rows on which a round's policy is evaluated
+N_EPISODES, MAX_PASSES = 2000, 10  # episodes begun together, and how often at most, to find the states of a round
+MAX_LENGTH = 20  # acquisitions of an episode; trial
+SHARE_EMPTY_STATES = 0.25  # of the episodes whose empty state is used
+SHARE_STOPS = 0.7  # of the episodes end where answering looks best
+SHARE_BEST, SHARE_GOOD = 0.8, 0.5  # of the moves follow the ranking; of the others, go to one that looks good
+ROLLOUT_DISCOUNT = 0.9  # of what comes after the first acquisition, for differences between acquisitions
+N_ROLLOUT_STEPS = 200  # steps of a round
+ROLLOUT_RATE, LAST_ROLLOUT_RATE_SHARE = 3e-4, 0.05  # measured: 1e-3 harms the ranking
+ROLLOUT_AVERAGING_RATE = 0.02

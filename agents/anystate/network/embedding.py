@@ -45,11 +45,11 @@ class Embedding(NamedTuple):
         out = np.empty((len(values), 1 + len(self.knots), len(self.features)), np.float32)
         with np.errstate(over="ignore", invalid="ignore"):
             z = (values[:, self.features] - self.center) / self.scale
-        out[:, 0] = np.clip(z, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT)
-        for k, knot in enumerate(self.knots):
-            np.maximum(out[:, 0] - knot, 0, out=out[:, k + 1])
-            out[:, k + 1] -= self.shift[k]
-            out[:, k + 1] /= self.spread[k]
+            out[:, 0] = np.clip(z, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT)
+            for k, knot in enumerate(self.knots):
+                np.maximum(out[:, 0] - knot, 0, out=out[:, k + 1])
+                out[:, k + 1] -= self.shift[k]
+                out[:, k + 1] /= self.spread[k]
         np.clip(out, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT, out=out)
         out[np.isnan(out)] = 0
         return out

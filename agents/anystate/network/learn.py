@@ -8,6 +8,7 @@ from agents.anystate.network.mlp import MLP
 from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.predictors import FittedPredictors
 from agents.anystate.network.ranking import train_ranking
+from agents.anystate.network.rollouts import refine_ranking
 from agents.anystate.network.task import CandidateTask
 from fsgym.rules import Rules
 from fsgym.threads import one_blas_thread
@@ -20,7 +21,9 @@ def learn_ranking(fitted: FittedPredictors, rules: Rules, seed: int) -> tuple[li
     """
     task = CandidateTask(rules, fitted.rows.candidates)
     with one_blas_thread():
-        ranking, predictors, _ = train_ranking(fitted, task, seed)
+        learner = train_ranking(fitted, task, seed)
+        refine_ranking(learner, np.random.default_rng([seed, 5]))
+    ranking, predictors = learner.averaged, learner.predictors
     *nets, answer = predictors.networks
 
     def model(networks: list[MLP], shares: list[float]) -> NetworkModel:

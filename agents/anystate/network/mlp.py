@@ -92,6 +92,13 @@ class MLP:
                 slope *= layers[k] > 0
         return gradient
 
+    def of_last_output(self, gradient: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The gradient with 0 for all parameters except the weights and the bias of the last output."""
+        only = np.zeros_like(gradient)
+        for part, whole in zip(self._split(only)[-1], self._split(gradient)[-1]):
+            part[..., -1] = whole[..., -1]
+        return only
+
     def _split(self, vector: NDArray[np.float32]) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """Views of the weights and the biases of each layer."""
         layers, first = [], 0

@@ -61,7 +61,7 @@ class NetworkModel(StateModel):
         shares = self.shares
         if shares.dtype != np.float64 or not (shares >= 0).all() or not abs(shares.sum() - 1) < 1e-6:
             raise ValueError("the shares of the predictors must be float64, at least 0, with sum 1")
-        lowest, highest = min(const.TEMPERATURES), max(const.TEMPERATURES)
+        lowest, highest = min(const.SCORE_TEMPERATURES), max(const.SCORE_TEMPERATURES)
         if type(self.temperature) is not float or not lowest <= self.temperature <= highest:
             raise ValueError(f"the temperature must be a number from {lowest} to {highest}, got {self.temperature}")
 
@@ -76,7 +76,7 @@ class NetworkModel(StateModel):
         two best advantages, see ``agents.anystate.network.ranking``.
         """
         task, legal = self.task, states.legal[:, self.candidates]
-        prices = (states.prices[:, self.candidates] / task.unit).astype(np.float32)
+        prices = task.scaled_prices(states.prices)
         inputs = self._inputs(states.acquired, states.values)
         p = self._probabilities_of(inputs)
         error = task.errors(p)
@@ -143,6 +143,6 @@ def stop_inputs(
     if filled.shape[1] > 1:
         two = np.partition(filled, 1, axis=1)
         gap = two[:, 1] - two[:, 0]
-    floor = error + const.SMALLEST_ERROR
+    floor = error + const.SMALLEST_DIVISOR
     value = np.where(np.isfinite(now.value), now.value, 0)
     return np.column_stack([np.log(floor), reduction / floor, value / floor, share, gap]).astype(np.float64)

@@ -17,7 +17,7 @@ from fsgym.dataset import Dataset
 from fsgym.threads import one_blas_thread
 
 
-class Schedule(NamedTuple):
+class TrainingSteps(NamedTuple):
     """The steps of a training, and its highest learning rate."""
 
     n_steps: int
@@ -30,8 +30,9 @@ class VisitedStates(NamedTuple):
     rows: NDArray[np.int64]
     taken: NDArray[np.bool_]
 
-    def of(self, mask: NDArray) -> VisitedStates:
-        return VisitedStates(self.rows[mask], self.taken[mask])
+    def of(self, some: NDArray | slice) -> VisitedStates:
+        """Some of the states."""
+        return VisitedStates(self.rows[some], self.taken[some])
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class FittedPredictors:
         """Predictors that were also trained on states of episodes, each on those of the rows that it may see."""
         fold, networks = self.rows.fold, []
         for k, network in enumerate(self.networks):
-            schedule = Schedule(const.FINE_TUNING_STEPS, const.FINE_TUNING_RATE)
+            schedule = TrainingSteps(const.FINE_TUNING_STEPS, const.FINE_TUNING_RATE)
             states = visited.of(fold[visited.rows] != k)
             networks.append(_train(network.copy(), self.rows, np.flatnonzero(fold != k), schedule, rng, states))
         some = visited.of(rng.permutation(len(visited.rows))[: const.MAX_TEMPERATURE_STATES])
@@ -95,7 +96,7 @@ def fit_predictors(
     """
     rows = embed_rows(dataset, groups, fold, weight, extra)
     sizes = (rows.n_inputs, *const.HIDDEN_UNITS, dataset.n_classes)
-    schedule = Schedule(const.N_PREDICTOR_STEPS, const.PREDICTOR_RATE)
+    schedule = TrainingSteps(const.N_PREDICTOR_STEPS, const.PREDICTOR_RATE)
     with one_blas_thread():
         networks = []
         for k, rng in enumerate(np.random.default_rng([seed, 1]).spawn(rows.n_folds + 1)):
@@ -111,7 +112,7 @@ def _train(
     network: MLP,
     rows: EmbeddedRows,
     own: NDArray[np.int64],
-    schedule: Schedule,
+    schedule: TrainingSteps,
     rng: np.random.Generator,
     visited: VisitedStates | None = None,
 ) -> MLP:
@@ -137,7 +138,8 @@ def _between(old: MLP, new: MLP, share: float) -> MLP:
 
     Wortsman et al. Robust fine-tuning of zero-shot models. CVPR, 2022.
     """
-    return MLP(old.sizes, old.parameters + np.float32(share) * (new.parameters - old.parameters))
+    parameters = old.parameters + np.float32(share) * (new.parameters - old.parameters)
+    return MLP(old.sizes, parameters.astype(np.float32))
 
 
 def _scores_out_of_fold(
@@ -158,8 +160,8 @@ def _fit_temperature(networks: Sequence[MLP], rows: EmbeddedRows, states: Visite
     scores = _scores_out_of_fold(networks, rows, states.rows, rows.inputs(*states)).astype(np.float64)
     true, weight = np.arange(len(scores)), rows.weight[states.rows] / rows.weight[states.rows].sum()
     y, losses = rows.dataset.y[states.rows], []
-    for temperature in const.TEMPERATURES:
+    for temperature in const.SCORE_TEMPERATURES:
         scaled = scores / temperature
         losses.append(float(weight @ (logsumexp(scaled, axis=1) - scaled[true, y])))
     best = int(np.argmin(losses))
-    return const.TEMPERATURES[best], losses[best]
+    return const.SCORE_TEMPERATURES[best], losses[best]

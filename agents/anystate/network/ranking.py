@@ -7,6 +7,7 @@ differences between acquisitions of one state are learnt, and U = pi_j* - e clip
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ class Situation(NamedTuple):
     rows : int64 (n,)
     taken : bool (n, b)
     inputs : float32 (n, n_inputs) of the ranking network
+    probabilities : float32 (n, n_classes), out of fold
     error : float32 (n,), expected error of answering
     legal : bool (n, b)
     prices : float32 (n, b)
@@ -35,9 +37,14 @@ class Situation(NamedTuple):
     rows: NDArray[np.int64]
     taken: NDArray[np.bool_]
     inputs: NDArray[np.float32]
+    probabilities: NDArray[np.float32]
     error: NDArray[np.float32]
     legal: NDArray[np.bool_]
     prices: NDArray[np.float32]
+
+    def of(self, some: NDArray[np.int64]) -> Situation:
+        """Some of the states."""
+        return Situation(*(array[some] for array in self))  # type: ignore[arg-type]
 
 
 class Outlook(NamedTuple):
@@ -66,6 +73,31 @@ def outlook(
     return Outlook(advantages, best, value)
 
 
+def acquisitions_to_try(
+    keys: Sequence[NDArray[np.float32]], legal: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A different legal candidate for each of several keys, the one where the key, float32 (n, b), is smallest.
+
+    Returns
+    -------
+    tried : int64 (n, n_keys)
+    counted : bool (n, n_keys), False where no further candidate is legal
+    """
+    n = np.arange(len(legal))
+    left, columns, counted = legal.copy(), [], []
+    for key in keys:
+        counted.append(left.any(axis=1))
+        columns.append(np.where(left, key, np.float32(np.inf)).argmin(axis=1))
+        left[n, columns[-1]] = False
+    return np.column_stack(columns), np.column_stack(counted)
+
+
+def noisy(advantages: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Advantages with noise, whose best candidates look good."""
+    noise = rng.standard_normal(advantages.shape, dtype=np.float32)
+    return (advantages + const.EXPLORATION_SD * noise).astype(np.float32)
+
+
 class RankingLearner:
     """Learns a ranking network from states of the training rows, whose class probabilities are out of fold.
 
@@ -92,7 +124,8 @@ class RankingLearner:
         probabilities = self.predictors.probabilities_of(rows, inputs)
         error = self.task.errors(probabilities)
         legal, prices = self.task.legal_and_prices(taken, self.predictors.rows.available[rows])
-        return Situation(rows, taken, np.hstack([inputs, probabilities, error[:, None]]), error, legal, prices)
+        wide = np.hstack([inputs, probabilities, error[:, None]])
+        return Situation(rows, taken, wide, probabilities, error, legal, prices)
 
     def step(self, rate: float, discount: float) -> None:
         """One step of Adam on states of episodes and on random ones; the episodes go on."""
@@ -103,33 +136,25 @@ class RankingLearner:
         )
         layers = self.network.forward(here.inputs)
         now = outlook(layers[-1], here.error, here.legal, here.prices)
-        tried, counted = self._acquisitions_to_try(now, here.legal)
+        keys = (
+            now.advantages,
+            noisy(now.advantages, self.rng),
+            *self.rng.random((2, *here.legal.shape), dtype=np.float32),
+        )
+        tried, counted = acquisitions_to_try(keys, here.legal)
         returns, undiscounted = self._returns(here, tried, discount)
-        slope = self._slope(here, layers[-1], (tried, counted), returns, undiscounted[:, 0])
+        slope = self.slope(here, layers[-1], (tried, counted), returns, undiscounted[:, 0])
         self.optimizer.step(self.network.gradient(layers, slope), rate)
-        share = max(const.AVERAGING_RATE, 1 / self.optimizer.n_steps)
-        self.averaged.parameters += np.float32(share) * (self.network.parameters - self.averaged.parameters)
+        self.average(max(const.AVERAGING_RATE, 1 / self.optimizer.n_steps))
         self.visited.append(self._episodes)
         self._continue_episodes(now, tried, counted)
 
+    def average(self, share: float) -> None:
+        """Move the averaged parameters this share of the way to the present ones."""
+        self.averaged.parameters += np.float32(share) * (self.network.parameters - self.averaged.parameters)
+
     def _draw(self, n: int) -> NDArray[np.int64]:
         return self.rng.integers(len(self.predictors.rows.fold), size=n)
-
-    def _acquisitions_to_try(
-        self, now: Outlook, legal: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The best one, one that looks good, and random ones, int64 (n, N_TARGETS), and which of them are legal."""
-        n = np.arange(len(legal))
-        left, columns = legal.copy(), []
-        noise = const.EXPLORATION_SD * self.rng.standard_normal(legal.shape, dtype=np.float32)
-        for keys in (now.advantages, now.advantages + noise, *self.rng.random((2, *legal.shape), dtype=np.float32)):
-            columns.append(np.where(left, keys, np.float32(np.inf)).argmin(axis=1))
-            left[n, columns[-1]] = False
-        tried = np.column_stack(columns)
-        counted = legal[n[:, None], tried]
-        for k in range(1, tried.shape[1]):  # where fewer are legal, one comes twice
-            counted[:, k] &= (tried[:, :k] != tried[:, k : k + 1]).all(axis=1)
-        return tried, counted
 
     def _returns(
         self, here: Situation, tried: NDArray[np.int64], discount: float
@@ -145,7 +170,7 @@ class RankingLearner:
         going_on = np.minimum(later.value, 0).reshape(n, n_tried)
         return at_once + np.float32(discount) * going_on, at_once + going_on
 
-    def _slope(
+    def slope(
         self,
         here: Situation,
         scores: NDArray[np.float32],
@@ -186,10 +211,8 @@ def ranking_rate(step: int) -> float:
     return const.RANKING_RATE * rise * fall
 
 
-def train_ranking(
-    predictors: FittedPredictors, task: CandidateTask, seed: int
-) -> tuple[MLP, FittedPredictors, VisitedStates]:
-    """A ranking network, the predictors fine-tuned on the states of its episodes, and its last episodes' states."""
+def train_ranking(predictors: FittedPredictors, task: CandidateTask, seed: int) -> RankingLearner:
+    """A learner after all steps; its predictors are fine-tuned on the states of its episodes after half of them."""
     learner = RankingLearner(predictors, task, np.random.default_rng([seed, 3]))
     half = const.N_RANKING_STEPS // 2
     for step in range(const.N_RANKING_STEPS):
@@ -197,8 +220,8 @@ def train_ranking(
         if step == half - 1:
             visited = join_states(learner.visited[-const.N_RECENT_STEPS :])
             learner.predictors = predictors.fine_tuned(visited, np.random.default_rng([seed, 4]))
-    return learner.averaged, learner.predictors, join_states(learner.visited[-const.N_RECENT_STEPS :])
+    return learner
 
 
-def join_states(parts: list[VisitedStates]) -> VisitedStates:
+def join_states(parts: Sequence[VisitedStates]) -> VisitedStates:
     return VisitedStates(np.concatenate([p.rows for p in parts]), np.concatenate([p.taken for p in parts]))

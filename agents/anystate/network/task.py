@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.anystate.network import constants as const
 from agents.policy import legal_and_prices
 from fsgym.rules import Rules
 
@@ -34,6 +35,10 @@ class CandidateTask:
         """The least expected regret of an answer, float32 (n,), for class probabilities (n, n_classes)."""
         return (probabilities @ self._scaled_regrets).min(axis=1)
 
+    def realised_errors(self, probabilities: NDArray[np.float32], y: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The regret of the answers to rows of known class, float32 (n,)."""
+        return self._scaled_regrets[y, (probabilities @ self._scaled_regrets).argmin(axis=1)]
+
     @cached_property
     def _scaled_regrets(self) -> NDArray[np.float32]:
         return (regrets(self.rules).T / self.unit).astype(np.float32)
@@ -41,7 +46,20 @@ class CandidateTask:
     @cached_property
     def prices(self) -> NDArray[np.float32]:
         """Prices of the candidates, float32 (n_candidates,), where no acquisition changes them."""
-        return (self.rules.lam * self.rules.costs[self.candidates] / self.unit).astype(np.float32)
+        return self.scaled_prices(self.rules.lam * self.rules.costs)
+
+    def scaled_prices(self, prices: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Prices of the candidates in the unit of the task, float32 (..., n_candidates), from all prices.
+
+        ``prices`` are in the unit of error costs. Those that are far too high count as ``MAX_PRICE``.
+        """
+        return np.minimum(prices[..., self.candidates] / self.unit, const.MAX_PRICE).astype(np.float32)
+
+    @cached_property
+    def smallest_price(self) -> float:
+        """The smallest price that a candidate can have; where the expected error is below, nothing is worth it."""
+        costs = np.minimum(self.rules.costs, self.rules.unrelated_costs)[self.candidates]
+        return float(self.rules.lam * costs.min() / self.unit)
 
     def legal_and_prices(
         self, taken: NDArray[np.bool_], available: NDArray[np.bool_]
@@ -59,8 +77,7 @@ class CandidateTask:
         everything = np.zeros((len(taken), self.rules.n_acquisitions), bool)
         everything[:, self.candidates] = taken
         legal, prices = legal_and_prices(everything, self.rules)
-        scaled = prices[:, self.candidates] * (self.rules.lam / self.unit)
-        return legal[:, self.candidates] & available, scaled.astype(np.float32)
+        return legal[:, self.candidates] & available, self.scaled_prices(self.rules.lam * prices)
 
     def reachable(self, taken: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
         """``taken`` without the acquisitions that a budget or a prerequisite excludes in most orders."""

@@ -10,6 +10,8 @@ from agents.anystate.network.learn import learn_ranking
 from agents.anystate.network.mlp import MLP, AdamW, one_cycle, softmax_inplace
 from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.predictors import fit_predictors
+from agents.anystate.network.ranking import RankingLearner, acquisitions_to_try, outlook
+from agents.anystate.network.rollouts import follow_rollouts
 from agents.anystate.network.task import CandidateTask, regrets
 from agents.anystate.state_model import States
 from agents.lattice.training_data import stratified_folds
@@ -26,6 +28,10 @@ SMALL = {
     "N_CHAIN_STATES": 32,
     "N_RECENT_STEPS": 20,
     "MAX_TEMPERATURE_STATES": 1000,
+    "N_TRIED_STATES": 200,
+    "N_EPISODES": 100,
+    "N_CONTRAST_ROUNDS": 1,
+    "N_ROLLOUT_STEPS": 20,
 }
 
 
@@ -166,9 +172,7 @@ def test_values_that_are_not_acquired_have_no_effect(learnt):
         others = final.estimate(states._replace(values=np.where(states.acquired, X, np.float32(hidden))))
         for mine, other in zip(final.estimate(states), others):
             np.testing.assert_array_equal(mine, other)
-    np.testing.assert_allclose(
-        final.probabilities(states.acquired, X), final.estimate(states).probabilities, atol=1e-6
-    )
+    np.testing.assert_allclose(final.probabilities(states.acquired, X), final.estimate(states).probabilities, atol=1e-6)
 
 
 def test_estimates_are_finite_and_prefer_legal_acquisitions_only(learnt):
@@ -185,12 +189,14 @@ def test_estimates_are_finite_and_prefer_legal_acquisitions_only(learnt):
             assert [v.dtype for v in estimates] == [np.float64] * 3
 
 
-def test_informative_acquisitions_are_preferred(learnt):
+def test_acquisitions_without_information_come_last(learnt):
     _, _, final, dataset = learnt
     X = np.ascontiguousarray(dataset.X[~np.isnan(dataset.X).any(axis=1)])
-    preference = final.estimate(states_of(final.rules, np.zeros((len(X), 4), bool), X)).preference
-    assert (preference.argmax(axis=1) != 3).all()  # the last one is noise
-    assert (preference[:, 3] < preference[:, 0]).all()
+    first = final.estimate(states_of(final.rules, np.zeros((len(X), 4), bool), X)).preference.argmax(axis=1)
+    assert np.mean(first == 3) == 0  # x4 is noise
+    second = np.arange(4) == first[:, None]
+    second = final.estimate(states_of(final.rules, second, X)).preference.argmax(axis=1)
+    assert np.mean(second == 3) < 0.1
 
 
 def test_models_of_folds_have_the_predictor_that_did_not_see_the_fold(learnt):
@@ -212,7 +218,9 @@ def test_one_seed_gives_the_same_bytes(learnt, small):
 def test_model_is_the_same_after_arrays_and_back(learnt):
     _, _, final, dataset = learnt
     again = NetworkModel.from_arrays(*final.to_arrays(), final.rules)
-    states = states_of(final.rules, np.random.default_rng(0).random((30, 4)) < 0.5, np.ascontiguousarray(dataset.X[:30]))
+    states = states_of(
+        final.rules, np.random.default_rng(0).random((30, 4)) < 0.5, np.ascontiguousarray(dataset.X[:30])
+    )
     for mine, other in zip(final.estimate(states), again.estimate(states)):
         np.testing.assert_array_equal(mine, other)
 
@@ -269,6 +277,54 @@ def test_damaged_headers_are_refused(learnt, damage):
         NetworkModel.from_arrays(arrays, header | damage, learnt[2].rules)
 
 
+def test_rollouts_return_prices_and_errors_of_episodes(learnt, small):
+    fitted, _, _, _ = learnt
+    task = CandidateTask(learnt[2].rules, fitted.rows.candidates)
+    learner = RankingLearner(fitted, task, np.random.default_rng(0))
+    rows, taken = np.arange(40), np.random.default_rng(1).random((40, 4)) < 0.3
+    here = learner.situation(rows, taken)
+    tried, counted = acquisitions_to_try(np.random.default_rng(2).random((2, 40, 4), dtype=np.float32), here.legal)
+    at_once, later, _ = follow_rollouts(learner, here, tried)
+    for i in range(40):
+        for k in range(2):
+            if not counted[i, k]:
+                continue
+            now, loss, j = here.taken[i : i + 1].copy(), 0.0, tried[i, k]
+            price = here.prices[i, j]
+            while True:
+                loss += price
+                now[0, j] = True
+                state = learner.situation(rows[i : i + 1], now)
+                ahead = outlook(learner.averaged(state.inputs), state.error, state.legal, state.prices)
+                if ahead.value[0] >= 0 or state.error[0] <= task.smallest_price:
+                    break
+                j, price = ahead.best[0], state.prices[0, ahead.best[0]]
+            expected = loss + state.error[0] - here.error[i]
+            assert at_once[i, k] + later[i, k] == pytest.approx(expected, abs=1e-4)
+
+
+def test_last_output_alone_can_be_trained():
+    network = MLP.random((4, 6, 3), np.random.default_rng(0))
+    layers = network.forward(np.random.default_rng(1).standard_normal((8, 4), dtype=np.float32))
+    before = layers[-1].copy()
+    gradient = network.of_last_output(network.gradient(layers, np.ones((8, 3), np.float32)))
+    AdamW(network).step(gradient, 0.1)
+    after = network(layers[0])
+    np.testing.assert_array_equal(after[:, :2], before[:, :2])
+    assert (after[:, 2] < before[:, 2]).all()
+
+
+def test_acquisitions_to_try_are_legal_and_different():
+    rng = np.random.default_rng(0)
+    legal = rng.random((50, 5)) < 0.5
+    tried, counted = acquisitions_to_try(rng.random((4, 50, 5), dtype=np.float32), legal)
+    np.testing.assert_array_equal(counted.sum(axis=1), np.minimum(legal.sum(axis=1), 4))
+    for row in range(50):
+        chosen = tried[row, counted[row]]
+        assert legal[row, chosen].all()
+        assert len(set(chosen.tolist())) == len(chosen)
+
+
 def test_regrets_do_not_depend_on_costs_that_no_answer_avoids():
     rules, shifted = (Rules(2, 3, error_costs=np.array(SKEWED) + shift) for shift in (0, [[-1, 0, 5]]))
     np.testing.assert_array_equal(regrets(rules), regrets(shifted))
@@ -318,6 +374,33 @@ def test_networks_learn_under_rules_of_every_kind(small):
     _, final = learn_ranking(fitted, rules, 0)
     estimates = final.estimate(states_of(rules, np.zeros((10, n), bool), np.ascontiguousarray(data.X[:10])))
     assert (estimates.preference.argmax(axis=1) == 0).all()  # only the context is legal
+
+
+@pytest.mark.parametrize("options", [{"budget": 0}, {"lam": 0.0}, {"lam": 1e30}, {"missing": "error"}])
+def test_networks_learn_where_nothing_or_everything_is_worth_its_price(small, monkeypatch, options):
+    monkeypatch.setattr(const, "N_RANKING_STEPS", 10)
+    monkeypatch.setattr(const, "N_PREDICTOR_STEPS", 10)
+    data = Cube().sample(30, 104)
+    rules = Rules.for_dataset(data, **options)
+    fitted = fit_predictors(data, rules.groups, np.arange(30) % 2, None, 0)
+    _, final = learn_ranking(fitted, rules, 0)
+    estimates = final.estimate(states_of(rules, np.zeros((5, 20), bool), np.ascontiguousarray(data.X[:5])))
+    assert np.isfinite(estimates.inputs).all()
+    assert (np.isfinite(estimates.preference) == (rules.budget is None)).all()
+
+
+def test_acquisitions_that_were_screened_out_come_last(small, monkeypatch):
+    monkeypatch.setattr(const, "MAX_ACQUISITIONS", 6)
+    monkeypatch.setattr(const, "N_RANKING_STEPS", 10)
+    data = Cube().sample(300, 104)
+    rules = Rules.for_dataset(data)
+    fitted = fit_predictors(data, rules.groups, np.arange(300) % 2, None, 0)
+    _, final = learn_ranking(fitted, rules, 0)
+    assert len(final.candidates) == 6
+    outside = np.setdiff1d(np.arange(20), final.candidates)
+    estimates = final.estimate(states_of(rules, np.zeros((5, 20), bool), np.ascontiguousarray(data.X[:5])))
+    assert np.isfinite(estimates.preference).all()
+    assert estimates.preference[:, outside].max() < estimates.preference[:, final.candidates].min()
 
 
 def test_another_model_may_be_an_input(small):
