@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -160,7 +161,7 @@ def one_cycle(step: int, n_steps: int, highest: float, warm_up: float) -> float:
         low, share = start, 1 - step / peak
     else:
         low, share = end, (step - peak) / max(n_steps - 1 - peak, 1)
-    return low + (highest - low) * (1 + np.cos(np.pi * share)) / 2
+    return low + (highest - low) * (1 + math.cos(math.pi * share)) / 2
 
 
 def check_hidden_sizes(sizes: Any) -> tuple[int, ...]:

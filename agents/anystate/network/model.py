@@ -66,7 +66,7 @@ class NetworkModel(StateModel):
             raise ValueError(f"the temperature must be a number from {lowest} to {highest}, got {self.temperature}")
 
     def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        return self._probabilities_of(self._inputs(acquired, values)).astype(np.float64)
+        return _normalised(self._probabilities_of(self._inputs(acquired, values)))
 
     def estimate(self, states: States) -> StateEstimates:
         """See ``StateModel.estimate``; the preference is the advantage over answering, in units of error costs.
@@ -85,7 +85,7 @@ class NetworkModel(StateModel):
         preference = np.where(states.legal, -const.OUTSIDE_PREFERENCE, -np.inf)
         preference[:, self.candidates] = -now.advantages.astype(np.float64)
         numbers = stop_inputs(now, error, prices, self.embedding.mask_of(inputs).mean(axis=1))
-        return StateEstimates(p.astype(np.float64), preference * task.unit, numbers)
+        return StateEstimates(_normalised(p), preference * task.unit, numbers)
 
     @cached_property
     def task(self) -> CandidateTask:
@@ -129,6 +129,12 @@ class NetworkModel(StateModel):
         sizes = (n_inputs + n_classes + 1, *for_ranking, len(arrays["candidates"]) + 1)
         ranking = MLP(sizes, arrays["ranking"])
         return cls(arrays["candidates"], embedding, predictors, shares, header["temperature"], ranking, rules, extra)
+
+
+def _normalised(probabilities: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Probabilities as float64, whose sum is 1 to the last bits."""
+    p = probabilities.astype(np.float64)
+    return p / p.sum(axis=1, keepdims=True)
 
 
 def stop_inputs(

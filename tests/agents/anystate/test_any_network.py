@@ -13,7 +13,7 @@ from agents.anystate.network.predictors import fit_predictors
 from agents.anystate.network.ranking import RankingLearner, acquisitions_to_try, outlook
 from agents.anystate.network.rollouts import follow_rollouts
 from agents.anystate.network.task import CandidateTask, regrets
-from agents.anystate.state_model import States
+from agents.anystate.state_model import StateModel, States
 from agents.lattice.training_data import stratified_folds
 from agents.policy import acquisition_of_features, legal_and_prices
 from fsgym import Dataset
@@ -182,7 +182,7 @@ def test_estimates_are_finite_and_prefer_legal_acquisitions_only(learnt):
         states = states_of(final.rules, taken, X)
         for model in (*folds, final):
             estimates = model.estimate(states)
-            np.testing.assert_allclose(estimates.probabilities.sum(axis=1), 1, atol=1e-5)
+            np.testing.assert_allclose(estimates.probabilities.sum(axis=1), 1, atol=1e-12)
             assert (np.isfinite(estimates.preference) == states.legal).all()
             assert (estimates.preference[~states.legal] == -np.inf).all()
             assert np.isfinite(estimates.inputs).all()
@@ -408,14 +408,42 @@ def test_another_model_may_be_an_input(small):
     fold = stratified_folds(data.y, 2, np.random.default_rng(0))
     groups = tuple((i,) for i in range(20))
 
-    def exact(acquired, values):
-        return Cube().posterior(values, acquired)
-
     plain = fit_predictors(data, groups, fold, None, 0)
-    better = fit_predictors(data, groups, fold, None, 0, extra=[exact, exact])
+    exact = ExactModel()
+    better = fit_predictors(data, groups, fold, None, 0, extra=[exact.probabilities] * 2)
     rows, taken = np.arange(500), np.random.default_rng(1).random((500, 20)) < 0.5
     losses = [log_loss(data.y, fitted.probabilities(rows, taken), labels=range(8)) for fitted in (plain, better)]
     assert losses[1] < losses[0] - 0.1
+    rules = Rules.for_dataset(data)
+    _, final = learn_ranking(better, rules, 0, extra=[exact] * 3)
+    with pytest.raises(ValueError, match="final one"):
+        learn_ranking(better, rules, 0)
+    X = np.ascontiguousarray(data.X)
+    assert log_loss(data.y, final.probabilities(taken, X), labels=range(8)) < losses[0] - 0.1
+    arrays, header = final.to_arrays()
+    again = NetworkModel.from_arrays(arrays, header, rules, extra=exact)
+    np.testing.assert_array_equal(again.probabilities(taken, X), final.probabilities(taken, X))
+    with pytest.raises(ValueError, match="other model"):
+        NetworkModel.from_arrays(arrays, header, rules)
+
+
+class ExactModel(StateModel):
+    """The generator's own probabilities."""
+
+    kind = "exact"
+
+    def probabilities(self, acquired, values):
+        return Cube().posterior(values, acquired)
+
+    def estimate(self, states):
+        raise NotImplementedError
+
+    def to_arrays(self):
+        raise NotImplementedError
+
+    @classmethod
+    def from_arrays(cls, arrays, header, rules):
+        raise NotImplementedError
 
 
 def test_softmax_of_large_scores_is_finite():
