@@ -63,7 +63,7 @@ class ChoosingLearner:
         self.task, self.trial_learners, self.learners, self.stack = task, trial_learners, learners, stack
         self.seed = int(task.rng.integers(2**31))
         self.parts = _parts_of(task, np.random.default_rng(self.seed))
-        self._made: dict[tuple[str, int], Learner] = {}
+        self._entered: dict[tuple[str, int], Learner] = {}
 
     def learn_at(self, rules: Rules) -> ChosenResult:
         """Try the learners, choose one, and train it on all rows at the prices of these rules."""
@@ -102,15 +102,15 @@ class ChoosingLearner:
 
     def _learner(self, name: str, k: int) -> Learner:
         """The learner of all rows, -1, or of those outside part k."""
-        if (name, k) not in self._made:
+        if (name, k) not in self._entered:
             rng = np.random.default_rng([self.seed, k + 1])
             task, make = self.task._replace(rng=rng), self.learners[name]
             if k >= 0:
                 rows = np.flatnonzero(self.parts != k)
                 weight = None if task.weight is None else task.weight[rows] / task.weight[rows].mean()
                 task, make = task._replace(dataset=task.dataset.rows(rows), weight=weight), self.trial_learners[name]
-            self._made[name, k] = self.stack.enter_context(make(task))
-        return self._made[name, k]
+            self._entered[name, k] = self.stack.enter_context(make(task))
+        return self._entered[name, k]
 
     def _try(self, name: str, k: int, out: NDArray[np.bool_], rules: Rules) -> tuple[NDArray[np.float64], Any]:
         """The loss of each row of a part, and what limited the learner."""

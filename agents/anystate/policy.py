@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.anystate.state_model import StateModel, States
+from agents.anystate.state_model import StateBatch, StateModel
 from agents.anystate.stopping import StopRule, check_stop_rule, state_numbers, stop_rule_from
 from agents.policy import Policy, legal_and_prices
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
-MODEL, STOP = "model.", "stop."  # prefixes of the arrays in model files
+MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,23 +82,23 @@ class AnyStatePolicy(Policy):
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, header = self.model.to_arrays()
-        arrays = {MODEL + name: array for name, array in arrays.items()}
-        return arrays | {STOP + name: array for name, array in self.stop._asdict().items()}, header
+        arrays = {MODEL_PREFIX + name: array for name, array in arrays.items()}
+        return arrays | {STOP_PREFIX + name: array for name, array in self.stop._asdict().items()}, header
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
-        of_model = {name.removeprefix(MODEL): v for name, v in arrays.items() if name.startswith(MODEL)}
-        of_stop = {name.removeprefix(STOP): v for name, v in arrays.items() if name.startswith(STOP)}
+        of_model = {name.removeprefix(MODEL_PREFIX): v for name, v in arrays.items() if name.startswith(MODEL_PREFIX)}
+        of_stop = {name.removeprefix(STOP_PREFIX): v for name, v in arrays.items() if name.startswith(STOP_PREFIX)}
         return cls(cls.model_class.from_arrays(of_model, header, rules), stop_rule_from(of_stop), rules)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         done = super()._trajectories(X, rules)
         return replace(done, probabilities=self.state_probabilities(done.acquired, X))
 
-    def _states(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> States:
+    def _states(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> StateBatch:
         J, rules = self.rules.n_acquisitions, self.rules
         if rules.related is None:
             prices = np.broadcast_to(rules.costs, (len(acquired), J))
         else:
             prices = legal_and_prices(rules.acquisitions_of(acquired), rules)[1]
-        return States(acquired & ~np.isnan(values), values, np.asarray(legal[:, :J], bool), rules.lam * prices)
+        return StateBatch(acquired & ~np.isnan(values), values, np.asarray(legal[:, :J], bool), rules.lam * prices)

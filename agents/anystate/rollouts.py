@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.anystate.constants import MOST_KNOWN, MOST_STEPS, MOST_UNAVAILABLE
-from agents.anystate.state_model import StateModel, States
+from agents.anystate.constants import LONGEST_ROLLOUT, MOST_KNOWN, MOST_UNAVAILABLE
+from agents.anystate.state_model import StateBatch, StateModel
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules, State
@@ -109,14 +109,14 @@ def _roll_out_with(
     actions = np.zeros(len(rows), np.int64)
     reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
     steps = []
-    for _ in range(min(MOST_STEPS, J) + 1):
+    for _ in range(min(LONGEST_ROLLOUT, J) + 1):
         active = np.flatnonzero(episodes.active)
         if not len(active):
             break
         acquired, values = episodes.acquired()[active], episodes.observation[active, n:]
         legal = episodes.state.legal[active, :J] != 0
         prices = rules.lam * present_prices(rules, episodes.state, active)
-        estimates = model.estimate(States(acquired, values, legal, prices))
+        estimates = model.estimate(StateBatch(acquired, values, legal, prices))
         preferred, error_cost = estimates.preference.argmax(axis=1), estimates.probabilities @ rules.error_costs.T
         answer, here = error_cost.argmin(axis=1), np.arange(len(active))
         most_saved = error_cost[here, answer] - rules.error_costs.min()
@@ -163,7 +163,7 @@ def _acquire_at_random(episodes: Episodes, rules: Rules, rng: np.random.Generato
         legal = episodes.state.legal[:, :J] != 0
         chosen = np.where(legal, rng.random(legal.shape), -1.0).argmax(axis=1)
         going = (wanted > step) & legal.any(axis=1) & episodes.active
-        kept = episodes.active.copy()
+        active_before = episodes.active.copy()
         episodes.active[:] = going
         episodes.step(chosen, reward, ended, outcomes)
-        episodes.active[:] = kept
+        episodes.active[:] = active_before

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsgym.rules import Rules
 
 
-class States(NamedTuple):
+class StateBatch(NamedTuple):
     """A batch of n states.
 
     Attributes
@@ -59,10 +59,10 @@ class StateModel(ABC):
 
     @abstractmethod
     def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Class probabilities of n states, float64 (n, n_classes); parameters as in ``States``."""
+        """Class probabilities of n states, float64 (n, n_classes); parameters as in ``StateBatch``."""
 
     @abstractmethod
-    def estimate(self, states: States) -> StateEstimates:
+    def estimate(self, states: StateBatch) -> StateEstimates:
         """Everything about n states; a value that is not acquired has no effect."""
 
     @abstractmethod

@@ -184,7 +184,7 @@ def _basis_of(numbers: NDArray[np.float64]) -> StopRule:
 
 def _best_threshold(visited: RolloutStates, cost: NDArray[np.float64], row_weight: NDArray[np.float64]) -> float:
     """The level of the expected error cost at which stopping has the lowest loss."""
-    levels = np.unique(np.quantile(visited.expected_cost, np.linspace(0, 1, const.THRESHOLDS)))
+    levels = np.unique(np.quantile(visited.expected_cost, np.linspace(0, 1, const.N_THRESHOLDS)))
     first = visited.first
 
     def loss(level: float) -> float:
@@ -194,6 +194,6 @@ def _best_threshold(visited: RolloutStates, cost: NDArray[np.float64], row_weigh
 
 
 def _ridge_solution(gram: Any, side: Any) -> NDArray[np.float64]:
-    penalty = np.full(len(side), const.RIDGE)
+    penalty = np.full(len(side), const.STOP_RIDGE)
     penalty[0] = 1e-9
     return np.linalg.solve(gram + np.diag(penalty), side)

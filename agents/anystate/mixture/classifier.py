@@ -82,6 +82,7 @@ class MixtureClassifier(BaseAnyStateClassifier):
     """
 
     policy_class = MixturePolicy
+    length_parameter = "n_steps"
 
     @takes_rule_options
     def __init__(

@@ -24,7 +24,7 @@ from agents.anystate.mixture.kernels import (
 from agents.anystate.mixture.points import Points, mean_and_sd, points_from_tables, points_of
 from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
-from agents.anystate.state_model import StateEstimates, StateModel, States
+from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 
@@ -73,7 +73,7 @@ class MixtureModel(StateModel):
         write_probabilities(self._compiled, state_buffers(self._compiled), *_contiguous(acquired, values), proba)
         return proba
 
-    def estimate(self, states: States) -> StateEstimates:
+    def estimate(self, states: StateBatch) -> StateEstimates:
         n, n_acquisitions = states.legal.shape
         arrays = (
             *_contiguous(states.acquired, states.values),

@@ -16,7 +16,7 @@ from agents.anystate.network.embedding import Embedding, check_embedding, networ
 from agents.anystate.network.mlp import MLP, check_hidden_sizes, softmax_inplace
 from agents.anystate.network.ranking import Outlook, outlook
 from agents.anystate.network.task import CandidateTask
-from agents.anystate.state_model import StateEstimates, StateModel, States
+from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from fsgym.rules import Rules
 
 
@@ -68,7 +68,7 @@ class NetworkModel(StateModel):
     def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         return _normalised(self._probabilities_of(self._inputs(acquired, values)))
 
-    def estimate(self, states: States) -> StateEstimates:
+    def estimate(self, states: StateBatch) -> StateEstimates:
         """See ``StateModel.estimate``; the preference is the advantage over answering, in units of error costs.
 
         The ``inputs`` are the columns log(e + .001), (expected reduction of the error by the best acquisition) /

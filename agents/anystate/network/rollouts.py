@@ -140,7 +140,7 @@ def _exploring_moves(now: Outlook, legal: NDArray[np.bool_], rng: np.random.Gene
 def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.random.Generator) -> TriedStates:
     """The best acquisitions of each state and a random one, each followed to the end of the episode.
 
-    States are left out when the rollouts have evaluated ``MAX_EVALUATIONS`` states.
+    StateBatch are left out when the rollouts have evaluated ``MAX_EVALUATIONS`` states.
     """
     parts, n_evaluated = [], 0
     for first in range(0, max(len(states.rows), 1), const.BLOCK_STATES):

@@ -13,7 +13,7 @@ from agents.anystate.network.predictors import fit_predictors
 from agents.anystate.network.ranking import RankingLearner, acquisitions_to_try, outlook
 from agents.anystate.network.rollouts import follow_rollouts
 from agents.anystate.network.task import CandidateTask, regrets
-from agents.anystate.state_model import StateModel, States
+from agents.anystate.state_model import StateBatch, StateModel
 from agents.lattice.training_data import stratified_folds
 from agents.policy import acquisition_of_features, legal_and_prices
 from fsgym import Dataset
@@ -69,7 +69,7 @@ def states_of(rules, taken, X):
     available = rules.acquisitions_of(~np.isnan(X))
     legal, prices = legal_and_prices(taken & available, rules)
     acquired = taken[:, acquisition_of_features(rules)] & ~np.isnan(X)
-    return States(acquired, X, legal[:, : rules.n_acquisitions] & available, prices * rules.lam)
+    return StateBatch(acquired, X, legal[:, : rules.n_acquisitions] & available, prices * rules.lam)
 
 
 def test_gradient_is_that_of_finite_differences():

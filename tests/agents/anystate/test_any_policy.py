@@ -8,7 +8,7 @@ import pytest
 from agents.anystate.learn import CrossFittedModels, learn_policy, training_folds
 from agents.anystate.policy import AnyStatePolicy
 from agents.anystate.rollouts import roll_out
-from agents.anystate.state_model import StateEstimates, StateModel, States
+from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stopping import learn_stop, reached_states, values_of
 from fsgym import Dataset, Rules, exact
 
@@ -40,7 +40,7 @@ class TableModel(StateModel):
         """The same for equal states, which are many."""
         keys = np.concatenate([np.where(states.acquired, 1 + states.values, 0), states.legal, states.prices], axis=1)
         _, index, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        each = self.estimate_each(States(*(array[index] for array in states)))
+        each = self.estimate_each(StateBatch(*(array[index] for array in states)))
         return StateEstimates(*(array[inverse.ravel()] for array in each))
 
     def estimate_each(self, states):

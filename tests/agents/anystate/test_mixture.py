@@ -14,7 +14,7 @@ from agents.anystate.mixture.model import MixtureModel, cross_fit_mixture, model
 from agents.anystate.mixture.points import points_of
 from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
 from agents.anystate.mixture.variables import Variables, fit_variables
-from agents.anystate.state_model import States
+from agents.anystate.state_model import StateBatch
 from agents.lattice.training_data import stratified_folds
 from agents.model_file import DAMAGE_ERRORS
 from fsgym import Dataset, Rules
@@ -59,7 +59,7 @@ def states_of(rules, X, acquired):
     groups = [list(g) for g in rules.groups]
     legal = np.stack([~acquired[:, g].all(axis=1) for g in groups], axis=1)
     prices = np.tile(rules.lam * rules.costs, (len(X), 1))
-    return States(acquired, X, legal, prices)
+    return StateBatch(acquired, X, legal, prices)
 
 
 def test_posteriors_of_the_cube_are_those_of_its_generator_on_any_subset():
@@ -301,7 +301,9 @@ def test_each_state_is_estimated_on_its_own(small):
     together = model.estimate(states)
     for i in range(30):
         row = [i]
-        alone = model.estimate(States(states.acquired[row], states.values[row], states.legal[row], states.prices[row]))
+        alone = model.estimate(
+            StateBatch(states.acquired[row], states.values[row], states.legal[row], states.prices[row])
+        )
         assert all(np.array_equal(a[0], b[i]) for a, b in zip(alone, together))
 
 
