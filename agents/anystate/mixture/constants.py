@@ -41,6 +41,7 @@ FEW_VARIABLES = 20  # up to so many, subsets of all sizes are drawn alike, other
 MIN_PROBABILITY = 1e-12  # of the true class, before the logarithm
 EXPONENT_PENALTY = 2.0  # of the squared logarithm of an exponent, in nats; by hand
 EXPONENT_STEPS = 40  # of L-BFGS
+EXPONENT_STEPS_OF_CHOICE = 10  # the same, to choose the number of components
 # Gradient steps to choose from. Measured, log-loss over random subsets with 0 and 800 steps at rate .01: vehicle .822
 # and .726, segment .539 and .467, ionosphere .251 and .229; heart .483 and .542, cube_nm .904 and .929.
 TUNING_STEPS = (0, 150, 600)

@@ -83,18 +83,22 @@ class _Fit:
 
     def run(self) -> FittedMixtures:
         log_loss: dict[str, float] = {}
-        exponents, losses = {}, {}
+        losses: dict[int, NDArray[np.float64]] = {}
         counts = np.bincount(self.data.y, minlength=self.data.n_classes)
         most = max(counts[counts > 0].min() / const.MIN_ROWS_OF_COMPONENT, 1)
         for k in [k for k in const.N_COMPONENTS if k <= most]:
-            exponents[k] = self._exponents(k)
-            losses[k] = self._losses(k, exponents[k], 0)
+            losses[k] = self._losses(k, self._exponents(k, const.EXPONENT_STEPS_OF_CHOICE), 0)
             log_loss[f"{k} components"] = self._mean(losses[k])
         k = self._best(losses)
-        tuned = {s: losses[k] if s == 0 else self._losses(k, exponents[k], s) for s in const.TUNING_STEPS}
-        log_loss |= {f"{k} components, {s} steps": self._mean(tuned[s]) for s in const.TUNING_STEPS[1:]}
+        exponents = self._exponents(k, const.EXPONENT_STEPS)
+        tuned: dict[int, NDArray[np.float64]] = {}
+        for steps in const.TUNING_STEPS:
+            tuned[steps] = self._losses(k, exponents, steps)
+            log_loss[f"{k} components, {steps} steps"] = self._mean(tuned[steps])
+            if steps and self._best(tuned) != steps:
+                break
         steps = self._best(tuned)
-        models = [self._tuned(f, k, exponents[k], steps) for f in [*range(self.n_folds), -1]]
+        models = [self._tuned(f, k, exponents, steps) for f in [*range(self.n_folds), -1]]
         return FittedMixtures(models[:-1], models[-1], k, steps, log_loss)
 
     def _rows_without(self, f: int) -> TrainingDesign:
@@ -108,10 +112,10 @@ class _Fit:
             self.fitted[f, k] = same.applied(self.variables, densities)
         return self.fitted[f, k]
 
-    def _exponents(self, k: int) -> Exponents:
+    def _exponents(self, k: int, steps: int) -> Exponents:
         parts = [(self._densities(f, k), *checked) for f, checked in zip(self.choosing, self.checked)]
         n_rows = np.isin(self.fold, self.choosing).sum()
-        return fit_exponents(parts, min(int(n_rows), const.CHECKED_ROWS))
+        return fit_exponents(parts, min(int(n_rows), const.CHECKED_ROWS), steps)
 
     def _tuned(self, f: int, k: int, exponents: Exponents, steps: int) -> ClassMixture:
         if steps and (f, k, steps) in self.fitted:

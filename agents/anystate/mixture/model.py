@@ -65,6 +65,7 @@ class MixtureModel(StateModel):
             self.points.mass,
             self.points.entropy,
             np.ascontiguousarray(self.rules.error_costs),
+            _unit_cost(self.rules.error_costs),
             np.array(self.weights, np.float64),
         )
 
@@ -170,6 +171,12 @@ class MixtureModel(StateModel):
         return cls(mixture, points, rules, (weights[0], weights[1], weights[2]))
 
 
+def _unit_cost(error_costs: NDArray[np.float64]) -> float:
+    """The cost of each error where all cost the same and correct answers nothing; otherwise 0."""
+    unit = float(error_costs.max())
+    return unit if np.array_equal(error_costs, unit * (1.0 - np.eye(len(error_costs)))) else 0.0
+
+
 def _contiguous(
     acquired: NDArray[np.bool_], values: NDArray[np.float32]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
@@ -188,14 +195,14 @@ def _checked(arrays: Mapping[str, NDArray], name: str, dtype: Any, shape: tuple[
 
 def _checked_points(arrays: Mapping[str, NDArray], n_acquisitions: int, n_components: int) -> Points:
     first = _checked(arrays, "first_point", np.int64, (n_acquisitions + 1,))
-    mass = _checked(arrays, "mass", np.float64, (-1,))
+    mass = _checked(arrays, "mass", np.float32, (-1,))
     sizes = np.diff(first)
     if first[0] != 0 or first[-1] != len(mass) or (sizes < n_components).any() or (sizes % n_components).any():
         raise ValueError("first_point must begin a matrix of each acquisition")
     if not ((mass > 0) & (mass <= 1)).all():
         raise ValueError("mass must be positive and at most 1")
     tables = [mass[a:b].reshape(n_components, -1) for a, b in pairwise(first)]
-    if not all(np.allclose(t.sum(axis=1), 1.0, atol=const.MASS_TOLERANCE) for t in tables):
+    if not all(np.allclose(t.sum(axis=1, dtype=np.float64), 1.0, atol=const.MASS_TOLERANCE) for t in tables):
         raise ValueError("the mass of the points must sum to 1 in each component")
     return points_from_tables(tables)
 

@@ -25,13 +25,13 @@ class Points:
     Attributes
     ----------
     first : int64 (J + 1,), where the table of each acquisition begins in ``mass``
-    mass : float64 (n,)
+    mass : float32 (n,)
         The table of an acquisition with T points is a matrix (G, T): the probability of each point in each component.
     entropy : float64 (J, G), of the distributions, in nats
     """
 
     first: NDArray[np.int64]
-    mass: NDArray[np.float64]
+    mass: NDArray[np.float32]
     entropy: NDArray[np.float64]
 
     def table(self, j: int) -> NDArray[np.float64]:
@@ -59,7 +59,8 @@ def points_of(
 
 def points_from_tables(tables: list[NDArray[np.float64]]) -> Points:
     """Points from distributions over the points of each acquisition, positive matrices (G, T) whose rows sum to 1."""
-    entropy = np.stack([-(t * np.log(t)).sum(axis=1) for t in tables])
+    tables = [t.astype(np.float32) for t in tables]
+    entropy = np.stack([-(t * np.log(t, dtype=np.float64)).sum(axis=1) for t in tables])
     first = np.concatenate([[0], np.cumsum([t.size for t in tables])]).astype(np.int64)
     return Points(first, np.concatenate([t.ravel() for t in tables]), entropy)
 

@@ -90,14 +90,17 @@ def _losses(
     return -np.log(p_own), p - own / p_own[:, None]
 
 
-def fit_exponents(parts: list[tuple[ClassMixture, TrainingDesign, NDArray[np.bool_]]], n_rows: int) -> Exponents:
+def fit_exponents(
+    parts: list[tuple[ClassMixture, TrainingDesign, NDArray[np.bool_]]], n_rows: int, steps: int = const.EXPONENT_STEPS
+) -> Exponents:
     """The exponents of least penalised log-loss.
 
     Parameters
     ----------
     parts : list of (mixture, data, known)
         Mixtures with the rows, not used in fitting them, and the known variables of these, bool (n, V).
-    n_rows : int, number of different rows, to which the penalty is proportional
+    n_rows : int, number of different rows: the more, the less is the penalty
+    steps : int, most steps of L-BFGS
     """
     variables = parts[0][0].variables
     n_variables, first = len(variables.center), variables.first_column[:-1]
@@ -121,7 +124,7 @@ def fit_exponents(parts: list[tuple[ClassMixture, TrainingDesign, NDArray[np.boo
         return value, np.concatenate([[slope.sum()], slope + 2 * penalty * own, [slope_power]])
 
     start = np.zeros(n_variables + 2)
-    x = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": const.EXPONENT_STEPS}).x
+    x = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": steps}).x
     return Exponents(np.exp(x[0] + x[1:-1]), float(x[-1]))
 
 
