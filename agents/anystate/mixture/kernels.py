@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.variables import code_of
 
-
 # Of floating-point numbers with 64 bits
 MANTISSA_BITS, BIAS = np.uint64(52), 1023.0 - 0.5  # 0.5: log(sqrt(2)) is half of log(2)
 MANTISSA, ONE = np.uint64(2**52 - 1), np.uint64(1023 << 52)

@@ -58,7 +58,7 @@ class MixtureModel(StateModel):
             mixture.variables.arrays,
             mixture.variables.first_column,
             np.ascontiguousarray(mixture.theta),
-            mixture.log_share,
+            mixture.densities.log_share,
             mixture.class_of,
             float(mixture.count_power),
             self.points.first,
@@ -132,10 +132,9 @@ class MixtureModel(StateModel):
         mixture = self.mixture
         arrays = mixture.variables.to_arrays() | {
             "densities": mixture.densities.theta,
-            "density_log_share": mixture.densities.log_share,
             "class_of": mixture.class_of,
             "theta": mixture.theta,
-            "log_share": mixture.log_share,
+            "log_share": mixture.densities.log_share,
             "first_point": self.points.first,
             "mass": self.points.mass,
         }
@@ -151,7 +150,7 @@ class MixtureModel(StateModel):
         shape = int(variables.first_column[-1]), n
         densities = MixtureParameters(
             _checked(arrays, "densities", np.float64, shape),
-            _checked(arrays, "density_log_share", np.float64, (n,)),
+            _checked(arrays, "log_share", np.float64, (n,)),
             class_of,
         )
         numbers = variables.first_column[:-1][variables.n_levels == 0]
@@ -161,7 +160,6 @@ class MixtureModel(StateModel):
             variables,
             densities,
             _checked(arrays, "theta", np.float64, shape),
-            _checked(arrays, "log_share", np.float64, (n,)),
             _finite(header["count_power"], -const.MOST_COUNT_POWER, const.MOST_COUNT_POWER),
         )
         weights = [_finite(w, 0.0, const.MOST_WEIGHT) for w in header["weights"]]
@@ -219,7 +217,7 @@ def model_of(
     """The models of the folds and the final one under some rules; the points are shared by rules of equal groups."""
     if rules.groups not in fitted.points:
         mixtures = [*fitted.of_fold, fitted.final]
-        fitted.points[rules.groups] = [points_of(m.variables, m.densities, rules.groups, 0) for m in mixtures]
+        fitted.points[rules.groups] = [points_of(m, rules.groups, 0) for m in mixtures]
     found = fitted.points[rules.groups]
     given = () if weights is None else (weights,)
     models = [MixtureModel(m, p, rules, *given) for m, p in zip([*fitted.of_fold, fitted.final], found)]
