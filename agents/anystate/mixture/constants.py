@@ -8,6 +8,7 @@ ionosphere, by the log-loss of the class over random subsets or by the loss of w
 # Variables (variables.py)
 
 MOST_CATEGORY_LEVELS = 12  # distinct values up to which a feature is a category; by hand
+ROWS_OF_LEVEL = 5.0  # least mean number of rows with each of them; by hand
 COLUMNS_OF_NUMBER = 3  # sufficient statistics of a number: z, its square and 1
 MAX_ABS_Z = 6.0  # standard deviations at which numbers are clipped; by hand, against outliers
 CLIP_QUANTILES = (0.02, 0.98)  # of a number, for its mean and standard deviation; by hand

@@ -199,8 +199,8 @@ def _checked_points(arrays: Mapping[str, NDArray], n_acquisitions: int, n_compon
         raise ValueError("first_point must begin a matrix of each acquisition")
     if not ((mass > 0) & (mass <= 1)).all():
         raise ValueError("mass must be positive and at most 1")
-    tables = [mass[a:b].reshape(n_components, -1) for a, b in pairwise(first)]
-    if not all(np.allclose(t.sum(axis=1, dtype=np.float64), 1.0, atol=const.MASS_TOLERANCE) for t in tables):
+    tables = [mass[a:b].reshape(n_components, -1).astype(np.float64) for a, b in pairwise(first)]
+    if not all(np.allclose(t.sum(axis=1), 1.0, atol=const.MASS_TOLERANCE) for t in tables):
         raise ValueError("the mass of the points must sum to 1 in each component")
     return points_from_tables(tables)
 

@@ -49,7 +49,7 @@ def points_of(mixture: ClassMixture, groups: tuple[tuple[int, ...], ...], seed: 
         if len(members) > 1:
             cell, table = _cells(mixture, members, np.random.default_rng([seed, j]))
         elif mixture.variables.n_levels[members[0]]:
-            cell, table = _levels(mixture, members[0])
+            cell, table = _points_of_levels(mixture, members[0])
         else:
             cell, table = _intervals(mixture, members[0])
         cells = np.zeros((len(table), cell.max() + 1))
@@ -75,10 +75,11 @@ def _tuned(mixture: ClassMixture, mass: NDArray[np.float64], evidence: NDArray[n
 
 def points_from_tables(tables: list[NDArray[np.float64]]) -> Points:
     """Points from distributions over the points of each acquisition, positive matrices (G, T) whose rows sum to 1."""
-    tables = [t.astype(np.float32) for t in tables]
-    entropy = np.stack([-(t * np.log(t, dtype=np.float64)).sum(axis=1) for t in tables])
+    mass = np.concatenate([t.ravel() for t in tables]).astype(np.float32)
+    exact = [t.astype(np.float32).astype(np.float64) for t in tables]  # the same as from a file
+    entropy = np.stack([-(t * np.log(t)).sum(axis=1) for t in exact])
     first = np.concatenate([[0], np.cumsum([t.size for t in tables])]).astype(np.int64)
-    return Points(first, np.concatenate([t.ravel() for t in tables]), entropy)
+    return Points(first, mass, entropy)
 
 
 def _normalised(table: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,7 +96,7 @@ def mean_and_sd(
     return densities.theta[first] * variance, np.sqrt(variance)
 
 
-def _levels(mixture: ClassMixture, v: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _points_of_levels(mixture: ClassMixture, v: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Numbers of the levels of a category, int64 (n,), and their probabilities, float64 (G, n)."""
     part = slice(*mixture.variables.first_column[v : v + 2])
     mass = np.exp(mixture.densities.theta[part]).T
