@@ -95,18 +95,22 @@ class _Fit:
     def run(self, numbers: tuple[int, ...], steps_to_try: tuple[int, ...]) -> FittedMixtures:
         """Choose among numbers of components, then among numbers of gradient steps, and fit the mixtures."""
         log_loss: dict[str, float] = {}
-        exponents, losses = {}, {}
+        losses: dict[int, NDArray[np.float64]] = {}
         counts = np.bincount(self.data.y, minlength=self.data.n_classes)
         most = max(counts[counts > 0].min() / const.MIN_ROWS_OF_COMPONENT, 1)
         for k in [k for k in numbers if k <= most or k == numbers[0]]:
-            exponents[k] = self._exponents(k)
-            losses[k] = self._losses(k, exponents[k], 0)
+            losses[k] = self._losses(k, self._exponents(k, const.EXPONENT_STEPS_OF_CHOICE), 0)
             log_loss[f"{k} components"] = self._mean(losses[k])
         k = self._best(losses)
-        tuned = {s: losses[k] if s == 0 else self._losses(k, exponents[k], s) for s in steps_to_try}
-        log_loss |= {f"{k} components, {s} steps": self._mean(tuned[s]) for s in steps_to_try}
+        exponents = self._exponents(k, const.EXPONENT_STEPS)
+        tuned: dict[int, NDArray[np.float64]] = {}
+        for steps in steps_to_try:
+            tuned[steps] = self._losses(k, exponents, steps)
+            log_loss[f"{k} components, {steps} steps"] = self._mean(tuned[steps])
+            if steps and self._best(tuned) != steps:
+                break
         steps = self._best(tuned)
-        models = [self._tuned(f, k, exponents[k], steps) for f in [*range(self.n_folds), -1]]
+        models = [self._tuned(f, k, exponents, steps) for f in [*range(self.n_folds), -1]]
         return FittedMixtures(models[:-1], models[-1], k, steps, log_loss)
 
     def _rows_without(self, f: int) -> TrainingDesign:
@@ -120,10 +124,10 @@ class _Fit:
             self.fitted[f, k] = same.applied(self.variables, densities)
         return self.fitted[f, k]
 
-    def _exponents(self, k: int) -> Exponents:
+    def _exponents(self, k: int, steps: int) -> Exponents:
         parts = [(self._densities(f, k), *checked) for f, checked in zip(self.choosing, self.checked)]
         n_rows = np.isin(self.fold, self.choosing).sum()
-        return fit_exponents(parts, min(int(n_rows), const.CHECKED_ROWS))
+        return fit_exponents(parts, min(int(n_rows), const.CHECKED_ROWS), steps)
 
     def _tuned(self, f: int, k: int, exponents: Exponents, steps: int) -> ClassMixture:
         if steps and (f, k, steps) in self.fitted:

@@ -14,6 +14,11 @@ from numpy.typing import NDArray
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.variables import code_of
 
+# Of floating-point numbers with 64 bits
+MANTISSA_BITS, BIAS = np.uint64(52), 1023.0 - 0.5  # 0.5: log(sqrt(2)) is half of log(2)
+MANTISSA, ONE = np.uint64(2**52 - 1), np.uint64(1023 << 52)
+SQRT_2, LOG_2 = np.sqrt(2.0), np.log(2.0)
+
 
 class CompiledMixture(NamedTuple):
     """A mixture and its points as arrays; see ``ClassMixture``, ``Variables``, ``Points`` and ``Rules``."""
@@ -25,9 +30,10 @@ class CompiledMixture(NamedTuple):
     class_of: NDArray[np.int64]
     count_power: float
     first: NDArray[np.int64]
-    mass: NDArray[np.float64]
+    mass: NDArray[np.float32]
     entropy: NDArray[np.float64]
     error_costs: NDArray[np.float64]
+    unit_cost: float  # of each error where all errors cost the same and correct answers nothing; otherwise 0
     weights: NDArray[np.float64]  # of the error cost, the entropy of the class, that of class and component
 
 
@@ -39,6 +45,10 @@ class StateBuffers(NamedTuple):
     by_class: NDArray[np.float64]  # (n_classes, most points)
     totals: NDArray[np.float64]  # (most points,)
     least: NDArray[np.float64]  # (most points,)
+    costs: NDArray[np.float64]  # (most points,)
+    copy: NDArray[np.float64]  # (most points,)
+    bits: NDArray[np.uint64]  # the memory of ``copy``
+    classes: NDArray[np.int64]  # (n_classes,) of the rows of by_class
     gains: NDArray[np.float64]  # (J, 3) of the error cost, of both entropies
 
 
@@ -46,12 +56,17 @@ def state_buffers(t: CompiledMixture) -> StateBuffers:
     """Memory for the states of a mixture."""
     n_components, n_classes = len(t.log_share), len(t.error_costs)
     most = int(np.diff(t.first).max()) // n_components
+    copy = np.empty(most)
     return StateBuffers(
         np.empty(n_components),
         np.empty(n_components, np.int64),
         np.empty((n_classes, most)),
         np.empty(most),
         np.empty(most),
+        np.empty(most),
+        copy,
+        copy.view(np.uint64),
+        np.empty(n_classes, np.int64),
         np.zeros((len(t.first) - 1, 3)),
     )
 
@@ -121,7 +136,7 @@ def entropy_of(p):
     return total
 
 
-@njit(cache=True, nogil=True, _nrt=False)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _write_active(b):
     """List the components that are not negligible and let their probabilities sum to 1; return their number."""
     n_active, total = 0, 0.0
@@ -135,51 +150,97 @@ def _write_active(b):
     return n_active
 
 
-@njit(cache=True, nogil=True, _nrt=False, fastmath={"contract", "reassoc", "nsz"})
-def _write_gains(t, b, j, n_active, n_classes):
-    """The expected reductions by acquisition j: of error cost (its remainder), of both entropies."""
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"})
+def _write_gains(t, b, j, n_active):
+    """The remaining error cost after acquisition j, and the information about the class, and class and component."""
     n_points = (t.first[j + 1] - t.first[j]) // len(b.joint)
-    for p in range(n_points):
-        b.totals[p] = 0.0
-        b.least[p] = np.inf
-        for k in range(n_classes):
-            b.by_class[k, p] = 0.0
-    within = 0.0
+    totals, mass, within, n_rows, before = b.totals, t.mass, 0.0, 0, -1
     for i in range(n_active):
         g = b.active[i]
-        share, k, start = b.joint[g], t.class_of[g], t.first[j] + g * n_points
+        share, start = b.joint[g], t.first[j] + g * n_points
         within += share * t.entropy[j, g]
-        for p in range(n_points):
-            b.by_class[k, p] += share * t.mass[start + p]
-    for k in range(n_classes):
-        for p in range(n_points):
-            b.totals[p] += b.by_class[k, p]
-    remainder, entropy = 0.0, 0.0
-    for a in range(n_classes):
-        for p in range(n_points):
-            cost = 0.0
-            for k in range(n_classes):
-                cost += t.error_costs[a, k] * b.by_class[k, p]
-            b.least[p] = min(b.least[p], cost)
+        if t.class_of[g] != before:
+            before = t.class_of[g]
+            row = b.by_class[n_rows]
+            b.classes[n_rows] = before
+            n_rows += 1
+            for p in range(n_points):
+                row[p] = share * mass[start + p]
+        else:
+            row = b.by_class[n_rows - 1]
+            for p in range(n_points):
+                row[p] += share * mass[start + p]
     for p in range(n_points):
-        remainder += b.least[p]
-        entropy -= b.totals[p] * np.log(b.totals[p])
-    b.gains[j, 0], b.gains[j, 1], b.gains[j, 2] = remainder, 0.0, entropy - within
-    if t.weights[1] > 0.0:
-        b.gains[j, 1] = _class_information(b, n_classes, n_points, entropy)
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _class_information(b, n_classes, n_points, entropy):
-    """Mutual information of the class and the points, whose entropy is given."""
-    for k in range(n_classes):
-        proba = 0.0
+        totals[p] = b.by_class[0, p]
+    for r in range(1, n_rows):
+        row = b.by_class[r]
         for p in range(n_points):
-            if b.by_class[k, p] > 0.0:
-                proba += b.by_class[k, p]
-                entropy += b.by_class[k, p] * np.log(b.by_class[k, p])
-        if proba > 0.0:
-            entropy -= proba * np.log(proba)
+            totals[p] += row[p]
+    entropy = -_sum_x_log_x(totals, b, n_points)
+    b.gains[j, 0] = _remaining_cost(t, b, n_rows, n_points)
+    b.gains[j, 1] = _class_information(b, n_rows, n_points, entropy) if t.weights[1] > 0.0 else 0.0
+    b.gains[j, 2] = entropy - within
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"})
+def _sum_x_log_x(x, b, n):
+    """The sum of x log(x) of positive normal numbers, with an absolute error of log(x) below 1e-9, vectorised.
+
+    The exponents of the floating-point numbers are added to the logarithms of their mantissas m in [1, 2), which are
+    log(sqrt(2)) + 2 artanh((m - sqrt(2)) / (m + sqrt(2))).
+    """
+    copy, bits, exponent, total = b.copy, b.bits, b.costs, 0.0
+    for p in range(n):
+        copy[p] = x[p]
+    for p in range(n):
+        exponent[p] = float(bits[p] >> MANTISSA_BITS) - BIAS
+        bits[p] = (bits[p] & MANTISSA) | ONE
+    for p in range(n):
+        s = (copy[p] - SQRT_2) / (copy[p] + SQRT_2)
+        q = s * s
+        series = 1.0 + q * (1.0 / 3.0 + q * (1.0 / 5.0 + q * (1.0 / 7.0 + q * (1.0 / 9.0))))
+        total += x[p] * (exponent[p] * LOG_2 + 2.0 * s * series)
+    return total
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract", "reassoc", "nsz"})
+def _remaining_cost(t, b, n_rows, n_points):
+    """The expected error cost of the best answers at the points."""
+    least, costs, remainder = b.least, b.costs, 0.0
+    if t.unit_cost > 0.0:
+        for p in range(n_points):
+            least[p] = b.by_class[0, p]
+        for r in range(1, n_rows):
+            row = b.by_class[r]
+            for p in range(n_points):
+                least[p] = row[p] if row[p] > least[p] else least[p]
+        for p in range(n_points):
+            remainder += b.totals[p] - least[p]
+        return t.unit_cost * remainder
+    for p in range(n_points):
+        least[p] = np.inf
+    for a in range(len(t.error_costs)):
+        for p in range(n_points):
+            costs[p] = 0.0
+        for r in range(n_rows):
+            cost, row = t.error_costs[a, b.classes[r]], b.by_class[r]
+            for p in range(n_points):
+                costs[p] += cost * row[p]
+        for p in range(n_points):
+            least[p] = costs[p] if costs[p] < least[p] else least[p]
+    for p in range(n_points):
+        remainder += least[p]
+    return remainder
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _class_information(b, n_rows, n_points, entropy):
+    """Mutual information of the class and the points, whose entropy is given."""
+    for r in range(n_rows):
+        row, proba = b.by_class[r], 0.0
+        for p in range(n_points):
+            proba += row[p]
+        entropy += _sum_x_log_x(row, b, n_points) - proba * np.log(proba)
     return entropy
 
 
@@ -214,7 +275,7 @@ def write_estimates(t, b, states, proba, preference, inputs):
         for j in range(legal.shape[1]):
             preference[i, j] = -np.inf
             if legal[i, j]:
-                _write_gains(t, b, j, n_active, len(t.error_costs))
+                _write_gains(t, b, j, n_active)
                 b.gains[j, 0] = max(cost - b.gains[j, 0], 0.0)
                 gain = t.weights[0] * b.gains[j, 0] + t.weights[1] * b.gains[j, 1] + t.weights[2] * b.gains[j, 2]
                 preference[i, j] = gain / max(prices[i, j], lowest)

@@ -58,13 +58,14 @@ class MixtureModel(StateModel):
             mixture.variables.arrays,
             mixture.variables.first_column,
             np.ascontiguousarray(mixture.theta),
-            mixture.log_share,
+            mixture.densities.log_share,
             mixture.class_of,
             float(mixture.count_power),
             self.points.first,
             self.points.mass,
             self.points.entropy,
             np.ascontiguousarray(self.rules.error_costs),
+            _unit_cost(self.rules.error_costs),
             np.array(self.weights, np.float64),
         )
 
@@ -131,10 +132,9 @@ class MixtureModel(StateModel):
         mixture = self.mixture
         arrays = mixture.variables.to_arrays() | {
             "densities": mixture.densities.theta,
-            "density_log_share": mixture.densities.log_share,
             "class_of": mixture.class_of,
             "theta": mixture.theta,
-            "log_share": mixture.log_share,
+            "log_share": mixture.densities.log_share,
             "first_point": self.points.first,
             "mass": self.points.mass,
         }
@@ -150,7 +150,7 @@ class MixtureModel(StateModel):
         shape = int(variables.first_column[-1]), n
         densities = MixtureParameters(
             _checked(arrays, "densities", np.float64, shape),
-            _checked(arrays, "density_log_share", np.float64, (n,)),
+            _checked(arrays, "log_share", np.float64, (n,)),
             class_of,
         )
         numbers = variables.first_column[:-1][variables.n_levels == 0]
@@ -160,7 +160,6 @@ class MixtureModel(StateModel):
             variables,
             densities,
             _checked(arrays, "theta", np.float64, shape),
-            _checked(arrays, "log_share", np.float64, (n,)),
             _finite(header["count_power"], -const.MOST_COUNT_POWER, const.MOST_COUNT_POWER),
         )
         weights = [_finite(w, 0.0, const.MOST_WEIGHT) for w in header["weights"]]
@@ -168,6 +167,12 @@ class MixtureModel(StateModel):
             raise ValueError("weights must be three numbers")
         points = _checked_points(arrays, rules.n_acquisitions, n)
         return cls(mixture, points, rules, (weights[0], weights[1], weights[2]))
+
+
+def _unit_cost(error_costs: NDArray[np.float64]) -> float:
+    """The cost of each error where all cost the same and correct answers nothing; otherwise 0."""
+    unit = float(error_costs.max())
+    return unit if np.array_equal(error_costs, unit * (1.0 - np.eye(len(error_costs)))) else 0.0
 
 
 def _contiguous(
@@ -188,13 +193,13 @@ def _checked(arrays: Mapping[str, NDArray], name: str, dtype: Any, shape: tuple[
 
 def _checked_points(arrays: Mapping[str, NDArray], n_acquisitions: int, n_components: int) -> Points:
     first = _checked(arrays, "first_point", np.int64, (n_acquisitions + 1,))
-    mass = _checked(arrays, "mass", np.float64, (-1,))
+    mass = _checked(arrays, "mass", np.float32, (-1,))
     sizes = np.diff(first)
     if first[0] != 0 or first[-1] != len(mass) or (sizes < n_components).any() or (sizes % n_components).any():
         raise ValueError("first_point must begin a matrix of each acquisition")
     if not ((mass > 0) & (mass <= 1)).all():
         raise ValueError("mass must be positive and at most 1")
-    tables = [mass[a:b].reshape(n_components, -1) for a, b in pairwise(first)]
+    tables = [mass[a:b].reshape(n_components, -1).astype(np.float64) for a, b in pairwise(first)]
     if not all(np.allclose(t.sum(axis=1), 1.0, atol=const.MASS_TOLERANCE) for t in tables):
         raise ValueError("the mass of the points must sum to 1 in each component")
     return points_from_tables(tables)
@@ -212,7 +217,7 @@ def model_of(
     """The models of the folds and the final one under some rules; the points are shared by rules of equal groups."""
     if rules.groups not in fitted.points:
         mixtures = [*fitted.of_fold, fitted.final]
-        fitted.points[rules.groups] = [points_of(m.variables, m.densities, rules.groups, 0) for m in mixtures]
+        fitted.points[rules.groups] = [points_of(m, rules.groups, 0) for m in mixtures]
     found = fitted.points[rules.groups]
     given = () if weights is None else (weights,)
     models = [MixtureModel(m, p, rules, *given) for m, p in zip([*fitted.of_fold, fitted.final], found)]

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, softmax
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters
+from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
 
 
@@ -25,46 +26,63 @@ class Points:
     Attributes
     ----------
     first : int64 (J + 1,), where the table of each acquisition begins in ``mass``
-    mass : float64 (n,)
+    mass : float32 (n,)
         The table of an acquisition with T points is a matrix (G, T): the probability of each point in each component.
     entropy : float64 (J, G), of the distributions, in nats
     """
 
     first: NDArray[np.int64]
-    mass: NDArray[np.float64]
+    mass: NDArray[np.float32]
     entropy: NDArray[np.float64]
 
-    def table(self, j: int) -> NDArray[np.float64]:
-        """The probabilities of the points of acquisition j, float64 (G, T)."""
-        return self.mass[self.first[j] : self.first[j + 1]].reshape(self.entropy.shape[1], -1)
 
+def points_of(mixture: ClassMixture, groups: tuple[tuple[int, ...], ...], seed: int) -> Points:
+    """The points of the acquisitions that reveal ``groups`` of features; the same seed gives the same points.
 
-def points_of(
-    variables: Variables, densities: MixtureParameters, groups: tuple[tuple[int, ...], ...], seed: int
-) -> Points:
-    """The points of the acquisitions that reveal ``groups`` of features; the same seed gives the same points."""
+    The values are those that the densities expect, with the posterior of class and component that the tuned mixture
+    has after each of them, so that a posterior is expected to change as it will.
+    """
     tables = []
-    variable_of = variables.variable_of
+    variable_of = mixture.variables.variable_of
     for j, group in enumerate(groups):
         members = np.unique(variable_of[list(group)])
         if len(members) > 1:
-            tables.append(_cells(variables, densities, members, np.random.default_rng([seed, j])))
-        elif variables.n_levels[members[0]]:
-            part = slice(*variables.first_column[members[0] : members[0] + 2])
-            tables.append(np.exp(densities.theta[part]).T)
+            cell, table = _cells(mixture, members, np.random.default_rng([seed, j]))
+        elif mixture.variables.n_levels[members[0]]:
+            cell, table = _points_of_levels(mixture, members[0])
         else:
-            tables.append(_intervals(*mean_and_sd(variables, densities, members[0])))
-    return points_from_tables([_normalised(t) for t in tables])
+            cell, table = _intervals(mixture, members[0])
+        cells = np.zeros((len(table), cell.max() + 1))
+        np.add.at(cells.T, cell, table.T)
+        tables.append(_with_sum_one(cells))
+    return points_from_tables(tables)
+
+
+def _tuned(mixture: ClassMixture, mass: NDArray[np.float64], evidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of places in each component from which the posterior of the tuned mixture follows.
+
+    Parameters
+    ----------
+    mixture : ClassMixture
+    mass : float64 (G, n), probabilities of n places in each component by the densities
+    evidence : float64 (G, n), log densities there of the tuned mixture, without the power of the number of variables
+    """
+    power = (1.0 + const.USUAL_KNOWN) ** mixture.count_power
+    posterior = softmax(power * evidence + mixture.densities.log_share[:, None], axis=0)
+    share = np.exp(mixture.densities.log_share)[:, None]
+    return posterior * (share * mass).sum(axis=0) / share
 
 
 def points_from_tables(tables: list[NDArray[np.float64]]) -> Points:
     """Points from distributions over the points of each acquisition, positive matrices (G, T) whose rows sum to 1."""
-    entropy = np.stack([-(t * np.log(t)).sum(axis=1) for t in tables])
+    mass = np.concatenate([t.ravel() for t in tables]).astype(np.float32)
+    exact = [t.astype(np.float32).astype(np.float64) for t in tables]  # the same as from a file
+    entropy = np.stack([-(t * np.log(t)).sum(axis=1) for t in exact])
     first = np.concatenate([[0], np.cumsum([t.size for t in tables])]).astype(np.int64)
-    return Points(first, np.concatenate([t.ravel() for t in tables]), entropy)
+    return Points(first, mass, entropy)
 
 
-def _normalised(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def _with_sum_one(table: NDArray[np.float64]) -> NDArray[np.float64]:
     table = np.maximum(table / table.sum(axis=1, keepdims=True), const.MIN_MASS)
     return table / table.sum(axis=1, keepdims=True)
 
@@ -78,34 +96,45 @@ def mean_and_sd(
     return densities.theta[first] * variance, np.sqrt(variance)
 
 
-def _intervals(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities of intervals, float64 (G, T)."""
+def _points_of_levels(mixture: ClassMixture, v: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Numbers of the levels of a category, int64 (n,), and their probabilities, float64 (G, n)."""
+    part = slice(*mixture.variables.first_column[v : v + 2])
+    mass = np.exp(mixture.densities.theta[part]).T
+    return np.arange(mass.shape[1]), _tuned(mixture, mass, mixture.theta[part].T)
+
+
+def _intervals(mixture: ClassMixture, v: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The interval of each place of a fine grid, int64 (n,), and the probabilities of the places, float64 (G, n)."""
     grid = np.linspace(-const.MAX_ABS_Z, const.MAX_ABS_Z, const.N_GRID)
+    mean, sd = mean_and_sd(mixture.variables, mixture.densities, v)
     below = ndtr((grid - mean[:, None]) / sd[:, None])
-    levels = np.arange(1, const.N_POINTS) / const.N_POINTS
-    cuts = np.interp(levels, below.mean(axis=0), grid)
-    below = ndtr((cuts - mean[:, None]) / sd[:, None])
-    edges = np.zeros((len(mean), 1))
-    return np.diff(np.hstack([edges, below, edges + 1]), axis=1)
+    below[:, 0], below[:, -1] = 0.0, 1.0  # values beyond the ends are clipped
+    middle = (grid[1:] + grid[:-1]) / 2
+    cuts = np.interp(np.arange(1, const.N_POINTS) / const.N_POINTS, below.mean(axis=0), grid)
+    first = mixture.variables.first_column[v]
+    design = np.stack([middle, middle**2, np.ones(len(middle))])
+    evidence = mixture.theta[first : first + const.COLUMNS_OF_NUMBER].T @ design
+    return np.searchsorted(cuts, middle), _tuned(mixture, np.diff(below, axis=1), evidence)
 
 
 def _cells(
-    variables: Variables, densities: MixtureParameters, members: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Probabilities of cells of rows sampled from the components, by importance weights, float64 (G, T)."""
-    n_components = densities.theta.shape[1]
-    repeats = max(1, const.N_SAMPLED // n_components)
-    component = np.repeat(np.arange(n_components), repeats)
+    mixture: ClassMixture, members: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The cell of each of n rows sampled from the components, int64 (n,), and their probabilities, float64 (G, n).
+
+    The probabilities in a component are importance weights: the rows come from all components alike.
+    """
+    variables, densities = mixture.variables, mixture.densities
+    n_components = len(mixture.class_of)
+    component = np.repeat(np.arange(n_components), max(1, const.N_SAMPLED // n_components))
     codes = np.full((len(component), len(variables.center)), np.nan)
     for v in members:
         codes[:, v] = _draw_codes(variables, densities, v, component, rng)
-    log_density = variables.design(codes) @ densities.theta
-    density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
-    posterior = density / density.sum(axis=1, keepdims=True)
-    cell = _cluster(np.sqrt(posterior), const.N_CELLS, rng)
-    table = np.zeros((n_components, cell.max() + 1))
-    np.add.at(table.T, cell, posterior)
-    return table + const.MIN_MASS
+    design = variables.design(codes)
+    mass = softmax(design @ densities.theta, axis=1).T
+    table = _tuned(mixture, mass / mass.sum(axis=1, keepdims=True), (design @ mixture.theta).T)
+    likelihood = table / table.sum(axis=0)
+    return _cluster(np.sqrt(likelihood.T), const.N_CELLS, rng), table
 
 
 def _draw_codes(

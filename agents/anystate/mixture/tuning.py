@@ -30,7 +30,6 @@ class ClassMixture:
     variables : Variables
     densities : MixtureParameters, as fitted: what is expected of values that are not known
     theta : float64 (n_columns, G), as ``densities.theta``, tuned to predict the class
-    log_share : float64 (G,), as ``densities.log_share``, tuned
     count_power : float
         With m known variables the sum of their log densities is multiplied by (1 + m) ** count_power.
     """
@@ -38,7 +37,6 @@ class ClassMixture:
     variables: Variables
     densities: MixtureParameters
     theta: NDArray[np.float64]
-    log_share: NDArray[np.float64]
     count_power: float
 
     @property
@@ -48,7 +46,7 @@ class ClassMixture:
     def log_loss(self, data: TrainingDesign, known: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Log-loss of each row given the known variables, float64 (n,); ``known`` is bool (n, V)."""
         columns = masked(self.variables, data.design, known, self.count_power)
-        return _losses(columns @ self.theta + self.log_share, self.class_of, data.y)[0]
+        return _losses(columns @ self.theta + self.densities.log_share, self.class_of, data.y)[0]
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,7 @@ class Exponents:
 
     def applied(self, variables: Variables, densities: MixtureParameters) -> ClassMixture:
         of_column = np.repeat(self.of_variable, np.diff(variables.first_column))
-        return ClassMixture(
-            variables, densities, densities.theta * of_column[:, None], densities.log_share, self.count_power
-        )
+        return ClassMixture(variables, densities, densities.theta * of_column[:, None], self.count_power)
 
 
 def draw_known(n: int, n_variables: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -90,14 +86,17 @@ def _losses(
     return -np.log(p_own), p - own / p_own[:, None]
 
 
-def fit_exponents(parts: list[tuple[ClassMixture, TrainingDesign, NDArray[np.bool_]]], n_rows: int) -> Exponents:
+def fit_exponents(
+    parts: list[tuple[ClassMixture, TrainingDesign, NDArray[np.bool_]]], n_rows: int, steps: int = const.EXPONENT_STEPS
+) -> Exponents:
     """The exponents of least penalised log-loss.
 
     Parameters
     ----------
     parts : list of (mixture, data, known)
         Mixtures with the rows, not used in fitting them, and the known variables of these, bool (n, V).
-    n_rows : int, number of different rows, to which the penalty is proportional
+    n_rows : int, number of different rows: the more, the less is the penalty
+    steps : int, most steps of L-BFGS
     """
     variables = parts[0][0].variables
     n_variables, first = len(variables.center), variables.first_column[:-1]
@@ -121,7 +120,7 @@ def fit_exponents(parts: list[tuple[ClassMixture, TrainingDesign, NDArray[np.boo
         return value, np.concatenate([[slope.sum()], slope + 2 * penalty * own, [slope_power]])
 
     start = np.zeros(n_variables + 2)
-    x = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": const.EXPONENT_STEPS}).x
+    x = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": steps}).x
     return Exponents(np.exp(x[0] + x[1:-1]), float(x[-1]))
 
 
@@ -129,7 +128,7 @@ def tune(mixture: ClassMixture, data: TrainingDesign, steps: int, seed: int) -> 
     """Minimise the log-loss over random subsets by a number of Adam steps (Kingma, Ba, 2015)."""
     if steps == 0:
         return mixture
-    theta, log_share = mixture.theta.copy(), mixture.log_share.copy()
+    theta, log_share = mixture.theta.copy(), mixture.densities.log_share
     rate = const.TUNING_RATE * (np.abs(theta) + const.TUNING_OFFSET)
     first, second = np.zeros_like(theta), np.zeros_like(theta)
     for t, (rows, known) in enumerate(_batches(mixture.variables, data, steps, seed), 1):
@@ -142,7 +141,7 @@ def tune(mixture: ClassMixture, data: TrainingDesign, steps: int, seed: int) -> 
         schedule = min(1.0, t / const.TUNING_WARM_UP) * (1 - 0.9 * t / steps)
         mean, spread = first / (1 - const.ADAM_DECAY[0] ** t), second / (1 - const.ADAM_DECAY[1] ** t)
         theta -= schedule * rate * mean / (np.sqrt(spread) + const.ADAM_OFFSET)
-    return replace(mixture, theta=theta, log_share=log_share)
+    return replace(mixture, theta=theta)
 
 
 def _batches(

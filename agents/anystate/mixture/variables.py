@@ -135,18 +135,19 @@ def fit_variables(dataset: Dataset, weight: NDArray[np.float64] | None) -> Varia
     outliers are clipped.
     """
     features = _features_of_variables(dataset)
+    coded = {f[0] for c, f in zip(dataset.columns, dataset.columns.features) if c.kind != "number" and len(f)}
     levels, center, scale = [], np.zeros(len(features)), np.ones(len(features))
     for v, members in enumerate(features):
         x = dataset.X[:, members[0]].astype(np.float64)
-        finite = np.isfinite(x)
-        distinct = np.unique(x[finite])
+        x, of_x = x[~np.isnan(x)], None if weight is None else weight[~np.isnan(x)]
+        distinct = np.unique(x)
         if len(members) > 1:
             levels.append(np.arange(len(members), dtype=np.float64))
-        elif len(distinct) <= const.MOST_CATEGORY_LEVELS:
+        elif members[0] in coded or len(distinct) <= min(const.MOST_CATEGORY_LEVELS, len(x) / const.ROWS_OF_LEVEL):
             levels.append(distinct if len(distinct) else np.zeros(1))
         else:
             levels.append(np.zeros(0))
-            center[v], scale[v] = _center_and_scale(x[finite], None if weight is None else weight[finite])
+            center[v], scale[v] = _center_and_scale(x, of_x) if len(x) else (0.0, 1.0)
     return Variables(
         _starts([len(f) for f in features]),
         np.concatenate(features).astype(np.int64),

@@ -36,7 +36,7 @@ class TriedStates(NamedTuple):
     tried : int64 (n, n_tried), the acquisition that the ranking prefers first
     counted : bool (n, n_tried), False where there was no further legal acquisition
     returns : float32 (n, n_tried), prices and expected error at the end, less the expected error of answering now;
-        what comes after the first acquisition is discounted
+        except in the empty state, what comes after the first acquisition is discounted
     best_return : float32 (n,), that of the first acquisition tried, without discount
     """
 
@@ -140,16 +140,22 @@ def _exploring_moves(now: Outlook, legal: NDArray[np.bool_], rng: np.random.Gene
 def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.random.Generator) -> TriedStates:
     """The best acquisitions of each state and a random one, each followed to the end of the episode.
 
+    In the empty state, where all episodes begin, all but the best one are random and nothing is discounted, so that
+    the ranking begins with a feature that only shows what to acquire next where that is best.
+
     StateBatch are left out when the rollouts have evaluated ``MAX_EVALUATIONS`` states.
     """
     parts, n_evaluated = [], 0
     for first in range(0, max(len(states.rows), 1), const.BLOCK_STATES):
         here = learner.situation(*states.of(slice(first, first + const.BLOCK_STATES)))
         advantages = _outlook_of(learner, here).advantages
-        anything = rng.random(advantages.shape, dtype=np.float32)
-        tried, counted = acquisitions_to_try((advantages, advantages, noisy(advantages, rng), anything), here.legal)
+        anything = rng.random((3, *advantages.shape), dtype=np.float32)
+        empty = ~here.taken.any(axis=1, keepdims=True)
+        second = np.where(empty, anything[0], advantages)
+        third = np.where(empty, anything[1], noisy(advantages, rng))
+        tried, counted = acquisitions_to_try((advantages, second, third, anything[2]), here.legal)
         at_once, later, n_states = follow_rollouts(learner, here, tried)
-        returns = (at_once + const.ROLLOUT_DISCOUNT * later).astype(np.float32)
+        returns = (at_once + np.where(empty, 1, const.ROLLOUT_DISCOUNT) * later).astype(np.float32)
         parts.append(TriedStates(here, tried, counted, returns, at_once[:, 0] + later[:, 0]))
         n_evaluated += n_states
         if n_evaluated > const.MAX_EVALUATIONS:
