@@ -1,5 +1,7 @@
 """Agents: policies that acquire features one by one, and classifiers around them."""
 
+from agents.adaptive import AdaptiveClassifier, ChosenPolicy, LearnerReport
+from agents.anystate import AnyStateNetworkClassifier, AnyStateNetworkPolicy, MixtureClassifier, MixturePolicy
 from agents.base import BaseAgentClassifier
 from agents.deep import NetworkPolicy, SB3Classifier
 from agents.lattice import LatticeClassifier, LatticePolicy
@@ -9,11 +11,18 @@ from agents.rcpi import RCPI, DatumWiseClassifier, LinearPolicy
 
 __all__ = [
     "RCPI",
+    "AdaptiveClassifier",
+    "AnyStateNetworkClassifier",
+    "AnyStateNetworkPolicy",
     "BaseAgentClassifier",
+    "ChosenPolicy",
     "DatumWiseClassifier",
     "LatticeClassifier",
     "LatticePolicy",
+    "LearnerReport",
     "LinearPolicy",
+    "MixtureClassifier",
+    "MixturePolicy",
     "NetworkPolicy",
     "Policy",
     "SB3Classifier",

@@ -31,6 +31,7 @@ def test_sklearn_compare(capsys):
     assert set(within["method"]) == {"rcpi", "trees", "constant", "everything"}
 
 
+@pytest.mark.slow  # test_train_deep runs the same training
 def test_maskable_ppo(capsys):
     result = main_of("maskable_ppo.py")(total_timesteps=6000)
     assert "Evaluation(" in capsys.readouterr().out

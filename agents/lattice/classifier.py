@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Unpack
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
-
-from agents.base import BaseAgentClassifier
-from agents.lattice.base_subset import acquisitions_of_columns, learn_after_base, with_known
+from agents.lattice.base_subset import learn_after_base
 from agents.lattice.constants import DEFAULT_KAPPA, DEFAULT_UNKNOWN
 from agents.lattice.learn import LearningSettings, TrainingResult, learn, limit_warning
 from agents.lattice.moves import Subset
 from agents.lattice.policy import LatticePolicy
 from agents.lattice.refit import refit
-from agents.lattice.target import UsageTarget, check_target, find_price
-from agents.lattice.training_data import prepare_data
+from agents.lattice.subset_classifier import CrossFit
+from agents.lattice.training_data import TrainingData, prepare_data
 from agents.limits import MAX_LOSS
 from agents.model_file import Labels
-from agents.parallel import task_runner
-from agents.weights import training_rows
-from fsgym.checks import brief, check_n_jobs, check_number, check_random_state, generator_of
-from fsgym.columns import MissingColumns
-from fsgym.dataset import Dataset
+from agents.parallel import TaskRunner, task_runner
+from agents.tradeoff import BaseTradeoffClassifier, TrainingTask
+from fsgym.checks import check_number
 from fsgym.notices import warn_caller
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_bool
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
-class LatticeClassifier(BaseAgentClassifier):
+class LatticeClassifier(BaseTradeoffClassifier):
     """A classifier that acquires the features of each row one by one and has a separate classifier for each subset.
 
     Policy iteration for the decision process of Dulac-Arnold, Denoyer, Preux and Gallinari (2012). Like their RCPI, it
@@ -135,8 +130,6 @@ class LatticeClassifier(BaseAgentClassifier):
 
     policy_: LatticePolicy
     limited_by_: str | None
-    expected_cost_: float | None
-    expected_n_features_: float | None
 
     @takes_rule_options
     def __init__(
@@ -169,71 +162,8 @@ class LatticeClassifier(BaseAgentClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> LatticeClassifier:
-        """Train on a table ``X`` and labels ``y`` (n_samples,), or on a ``Dataset``.
-
-        ``X`` is an array or DataFrame (n_samples, n_columns), with NaN where a value is unavailable. Text, category and
-        bool columns of a DataFrame are encoded; dates, identifiers and other suspicious columns raise ValueError.
-
-        Training minimises the weighted mean loss. The weight of a row is its ``sample_weight`` (n_samples,), at least
-        0, times that of its class; the weights are divided by their mean, so that a constant factor changes nothing.
-        Rows with weight 0 are left out. All means over training rows are weighted: those of ``history_``, and those
-        that a target limits.
-        """
-        target = check_target(self.target_cost, self.target_features)
-        self._fit_all(X, y, [self], target, sample_weight)
-        return self
-
-    def path(
-        self, X: Any, y: Any = None, lams: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> list[LatticeClassifier]:
-        """Return one fitted copy of this classifier per value in ``lams`` (n_values,).
-
-        None: the values at which ``fsgym.compare`` trains by default. They depend on ``costs`` and ``error_costs``.
-
-        Each copy is identical to one fitted separately with that ``lam`` and the same int ``random_state``. The
-        classifiers of the subsets do not depend on ``lam``, so each of them is fitted only once. This classifier itself
-        is not changed.
-        """
-        prices = np.asarray(self._default_prices(X, y) if lams is None else lams)
-        if prices.ndim != 1 or not len(prices) or prices.dtype.kind not in "iuf":
-            raise ValueError(f"lams must be a list of at least one number, got {brief(lams)}")
-        if check_target(self.target_cost, self.target_features) is not None:
-            raise ValueError("path trains at the values in lams; leave target_cost and target_features out")
-        models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
-        self._fit_all(X, y, models, sample_weight=sample_weight)
-        return models
-
-    def _known(self, dataset: Dataset, rules: Rules) -> Subset:
-        return acquisitions_of_columns(self.known, dataset.columns, rules)
-
-    def _rules(self, dataset: Dataset, **changes: Any) -> Rules:
-        """The rules that the parameters define for the data; known columns cost nothing."""
-        rules = super()._rules(dataset, **changes)
-        return with_known(rules, self._known(dataset, rules))
-
-    def _default_prices(self, X: Any, y: Any) -> tuple[float, ...]:
-        from fsgym.comparison.protocol import prices_of
-
-        sketch = clone(self)
-        return prices_of(None, sketch._rules(sketch._training_data(X, y), lam=0.0), self.error_costs is not None)[0]
-
-    def _fit_all(
-        self,
-        X: Any,
-        y: Any,
-        models: list[LatticeClassifier],
-        target: UsageTarget | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> None:
-        """Fit several models that differ only in ``lam``."""
-        given = models[0]._training_data(X, y)
-        rules_of_models = [self._rules(given, lam=0.0 if target else model.lam) for model in models]
-        for model in models:
-            model._set_names(given, hasattr(models[0], "feature_names_in_"))
-            model._arrange(given, rules_of_models[0])
-        arrangement = models[0].arrangement_
-        dataset = arrangement.dataset(given)
+    @contextmanager
+    def _learner(self, task: TrainingTask) -> Iterator[LatticeLearner]:
         kappa = check_number(self.kappa, "kappa", 0.0)
         beta = None if self.beta is None else check_number(self.beta, "beta", 0.0)
         if beta is not None and beta > 1:
@@ -245,55 +175,43 @@ class LatticeClassifier(BaseAgentClassifier):
         if unknown >= 1:
             raise ValueError(f"unknown must be at least 0 and below 1, got {unknown:g}")
         free_first = check_bool(self.free_first, "free_first")
-        known = tuple(
-            np.flatnonzero(np.isin(arrangement.acquisitions, self._known(given, rules_of_models[0]))).tolist()
-        )
-        check_n_jobs(self.n_jobs)
-        check_random_state(self.random_state)
-        weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
-        data = prepare_data(weighted_rows, generator_of(self.random_state), weight)
-        settings, classifiers = LearningSettings(kappa, beta, effort), {}
+        data = prepare_data(task.dataset, task.rng, task.weight)
         with task_runner(self.n_jobs, shared_memory=False) as run:
-
-            def learn_at(rules: Rules) -> TrainingResult:
-                rules.check_largest_loss(MAX_LOSS)
-
-                def learn_from(base: Subset) -> TrainingResult:
-                    return learn(data, rules, run, settings=settings, classifiers=classifiers, base=base)
-
-                return learn_after_base(learn_from, data, rules, known, free_first)
-
-            for model, rules in zip(models, rules_of_models):
-                if target is None:
-                    result = learn_at(arrangement.rules(rules))
-                else:
-                    result = find_price(
-                        target,
-                        arrangement.rules(rules),
-                        lambda lam: learn_at(arrangement.rules(self._rules(given, lam=lam))),
-                    )
-                model._set_policy(refit(result.policies, run, unknown))
-                model.history_, model.lam_, model.limited_by_ = result.history, model.rules_.lam, result.limited_by
-                if result.limited_by is not None:
-                    warn_caller(limit_warning(result, effort))
-                usage = result.policy.usage()
-                model.expected_cost_, model.expected_n_features_ = usage["cost"], usage["features"]
-
-    def predict_proba(self, X: Any, *, missing_columns: MissingColumns = "error") -> NDArray[np.float64]:
-        """Class probabilities given the values acquired by the end of each episode, float64 (n_samples, n_classes).
-
-        ``predict`` returns the class with the highest one, or with ``error_costs`` the class with the lowest expected
-        cost. With ``class_weight`` or ``sample_weight`` these are the probabilities in the weighted training data.
-        """
-        features = self._features(X, missing_columns)
-        return self.policy_.predict_proba(self.arrangement_.rows(features))
+            yield LatticeLearner(data, LearningSettings(kappa, beta, effort), task.known, free_first, unknown, run)
 
     def _restore(self, policy: LatticePolicy, header: dict[str, Any], labels: Labels) -> None:
         super()._restore(policy, header, labels)
-        self.lam_, self.history_, self.limited_by_ = policy.rules.lam, [], None
-        self.expected_cost_ = labels.expected.get("cost")
-        self.expected_n_features_ = labels.expected.get("n_features")
+        self.history_, self.limited_by_ = [], None
 
-    def _labels(self) -> Labels:
-        expected = {"cost": self.expected_cost_, "n_features": self.expected_n_features_}
-        return super()._labels()._replace(expected={k: v for k, v in expected.items() if v is not None})
+
+class LatticeLearner:
+    """Training at any number of prices, with one set of classifiers; parameters as in ``LatticeClassifier``."""
+
+    def __init__(
+        self,
+        data: TrainingData,
+        settings: LearningSettings,
+        known: Subset,
+        free_first: bool,
+        unknown: float,
+        run: TaskRunner,
+    ) -> None:
+        self.data, self.settings, self.known, self.free_first = data, settings, known, free_first
+        self.unknown, self.run = unknown, run
+        self.classifiers: dict[Subset, CrossFit] = {}
+
+    def learn_at(self, rules: Rules) -> TrainingResult:
+        """Learn the policy at the prices of these rules."""
+        rules.check_largest_loss(MAX_LOSS)
+
+        def learn_from(base: Subset) -> TrainingResult:
+            return learn(self.data, rules, self.run, settings=self.settings, classifiers=self.classifiers, base=base)
+
+        return learn_after_base(learn_from, self.data, rules, self.known, self.free_first)
+
+    def finish(self, model: LatticeClassifier, result: TrainingResult) -> LatticePolicy:
+        """Fit the final classifiers; set ``history_`` and ``limited_by_``, with a warning where there is a limit."""
+        model.history_, model.limited_by_ = result.history, result.limited_by
+        if result.limited_by is not None:
+            warn_caller(limit_warning(result, self.settings.effort))
+        return refit(result.policies, self.run, self.unknown)

@@ -223,17 +223,6 @@ N_GROWTH_CHILDREN = 2  # children that each of them gets; by hand
 # answer.
 N_GROWTH_AT_ONCE = 2
 
-# Search for the lam of a target (target.py)
-
-MAX_PRICES_TRIED = 14  # fits of a search; by hand
-ENOUGH_USE = 0.97  # share of the target from which a policy is accepted without further trials; by hand
-MIN_PRICE_RATIO = 1.05  # the bisection stops when the two values of lam differ by less than this factor; by hand
-BRACKET_FACTOR = 4.0  # between values of lam while only one side of the target is known; by hand
-BEYOND_JUMP_FACTOR = 1.1  # between the values of lam tried above a jump of the usage; by hand
-LOWEST_PRICE_SHARE = 1e-3  # of an error: what all features together cost at the lowest lam; by hand
-INITIAL_COST_SHARE = 0.05  # of an error: what the target costs at the first lam that is tried; by hand
-MIN_TARGET = 1e-300  # a target of 0 counts as this for the first lam
-
 # Model files (plan.py)
 
 # Largest absolute coefficient, score or leaf value that a model file may hold; far above all fitted ones, and sums of

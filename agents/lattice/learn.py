@@ -39,6 +39,10 @@ class TrainingResult(NamedTuple):
     limited_by: str | None
     without_base: SweepPolicy | None = None
 
+    def usage(self) -> dict[str, float]:
+        """As ``SweepPolicy.usage``."""
+        return self.policy.usage()
+
     @property
     def policies(self) -> list[SweepPolicy]:
         return [self.policy] if self.without_base is None else [self.policy, self.without_base]

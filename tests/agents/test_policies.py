@@ -152,7 +152,9 @@ def test_an_external_agent_is_honest_and_evaluated():
 def test_an_external_agent_that_is_not_registered_is_not_loaded_by_its_kind(tmp_path):
     dataset, _ = problem("base", False)
     MajorityClassifier().fit(dataset.X, dataset.y).save(tmp_path / "model")
-    with pytest.raises(ValueError, match=r"a model of kind 'majority', not one of lattice, linear, network; a kind"):
+    with pytest.raises(
+        ValueError, match=r"a model of kind 'majority', not one of lattice, mixture, adaptive, linear, network; a kind"
+    ):
         load_classifier(tmp_path / "model")
     assert MajorityClassifier.load(tmp_path / "model").predict(dataset.X).shape == (40,)
 

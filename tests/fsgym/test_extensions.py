@@ -157,6 +157,7 @@ def test_an_entry_point_is_loaded_only_when_its_name_is_asked_for(distribution):
         find_method("number")
 
 
+@pytest.mark.slow  # the tests above call them in Python
 def test_the_command_line_knows_methods_of_other_distributions(distribution, tmp_path):
     place = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     command = [

@@ -23,9 +23,11 @@ from support.method_tables import TABLES, honest_usage, honest_usage_of_columns
 from support.outside import TopFeatures
 from support.patients import GROUPS, features_and_labels, patients
 
-# Parameters that cost time only, of whichever method has them; and what trains a network in a moment.
+# Parameters that cost time only, of whichever method has them; and what trains a method in a moment.
 QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
-NETWORKS: dict[str, dict[str, Any]] = {
+FAST: dict[str, dict[str, Any]] = {
+    "mixture": {"n_components": 1, "n_steps": 0},
+    "adaptive": {"learner": "lattice"},  # the choice: tests/agents/test_adaptive.py
     "maskable_ppo": {
         "total_timesteps": 1024, "num_envs": 64,
         "options": {"n_steps": 4, "batch_size": 256, "n_epochs": 5, "learning_rate": 2e-2, "ent_coef": 0.0},
@@ -46,7 +48,7 @@ PLAIN = [name for name, method in METHODS.items() if not method.prices]
 def make_estimator(name: str) -> Any:
     model = load_class(METHODS[name])(**METHODS[name].preset)
     known = model.get_params()
-    return model.set_params(**{k: v for k, v in QUICK.items() if k in known}, **NETWORKS.get(name, {}))
+    return model.set_params(**{k: v for k, v in QUICK.items() if k in known}, **FAST.get(name, {}))
 
 
 def settings_of(model: Any, name: str, X, y) -> list[dict[str, Any]]:

@@ -13,9 +13,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from agents import DatumWiseClassifier, LatticeClassifier
 from agents.lattice.learn import learn
-from agents.lattice.target import UsageTarget, check_target, find_price
 from agents.lattice.training_data import TrainingData, stratified_folds
 from agents.parallel import run_serially
+from agents.target import UsageTarget, check_target, find_price
 from fsgym import Dataset, Rules, evaluate, loss_scorer
 from support.rcpi_twin import problem
 
@@ -29,7 +29,7 @@ def staircase(*steps):
     def learn_at(lam):
         tried.append(lam)
         uses = next((u for limit, u in steps if lam <= limit), steps[-1][1])
-        return SimpleNamespace(policy=SimpleNamespace(usage=lambda: {"features": uses, "cost": 2 * uses}), lam=lam)
+        return SimpleNamespace(usage=lambda: {"features": uses, "cost": 2 * uses}, lam=lam)
 
     return learn_at, tried
 
@@ -38,8 +38,8 @@ def staircase(*steps):
 def test_the_largest_mean_that_is_not_above_the_target_is_chosen(target, usage):
     learn_at, tried = staircase((0.004, 6.0), (0.03, 2.5), (1.0, 0.0))
     rules = Rules(6, 2, lam=0.0)
-    assert find_price(UsageTarget("features", target), rules, learn_at).policy.usage()["features"] == usage
-    assert find_price(UsageTarget("cost", 2 * target), rules, learn_at).policy.usage()["cost"] == 2 * usage
+    assert find_price(UsageTarget("features", target), rules, learn_at).usage()["features"] == usage
+    assert find_price(UsageTarget("cost", 2 * target), rules, learn_at).usage()["cost"] == 2 * usage
     assert len(tried) <= 2 * 14
 
 

@@ -138,7 +138,7 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("train", "wine", "-o", path, "--agent", "dqm"), "did you mean 'dqn'"),
         (
             ("train", "wine", "-o", path, "--agent", "cart"),
-            "one of lattice, rcpi, maskable_ppo, dqn, got 'cart'",
+            "one of lattice, mixture, adaptive, rcpi, maskable_ppo, dqn, got 'cart'",
         ),
         (
             ("train", "wine", "-o", path, "--agent", "lattice", "--steps", 9),

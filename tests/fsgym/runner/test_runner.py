@@ -122,6 +122,7 @@ def test_only_the_task_that_kills_its_process_fails(tmp_path):
     assert [r["seed"] for r in run.results if r] == [k for k in range(6) if k != 4]
 
 
+@pytest.mark.slow  # waits for processes to start
 def test_a_worker_whose_memory_grows_is_replaced_also_where_warnings_are_errors():
     code = """
 from fsgym.runner import Task, run_tasks

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from agents.lattice.constants import (
-    BEYOND_JUMP_FACTOR,
-    BRACKET_FACTOR,
-    ENOUGH_USE,
-    INITIAL_COST_SHARE,
-    LOWEST_PRICE_SHARE,
-    MAX_PRICES_TRIED,
-    MIN_PRICE_RATIO,
-    MIN_TARGET,
-)
-from agents.lattice.learn import TrainingResult
 from fsgym.checks import check_number
 from fsgym.rules import Rules
+
+MAX_PRICES_TRIED = 14  # fits of a search; by hand
+ENOUGH_USE = 0.97  # share of the target from which a policy is accepted without further trials; by hand
+MIN_PRICE_RATIO = 1.05  # the bisection stops when the two values of lam differ by less than this factor; by hand
+BRACKET_FACTOR = 4.0  # between values of lam while only one side of the target is known; by hand
+BEYOND_JUMP_FACTOR = 1.1  # between the values of lam tried above a jump of the usage; by hand
+LOWEST_PRICE_SHARE = 1e-3  # of an error: what all features together cost at the lowest lam; by hand
+INITIAL_COST_SHARE = 0.05  # of an error: what the target costs at the first lam that is tried; by hand
+MIN_TARGET = 1e-300  # a target of 0 counts as this for the first lam
+
+
+class Priced(Protocol):
+    """What training at one price results in."""
+
+    def usage(self) -> dict[str, float]:
+        """Means over the training rows, out of fold: "features" used, and their "cost" in the unit of ``costs``."""
+        ...
+
+
+Result = TypeVar("Result", bound=Priced)
 
 
 class UsageTarget(NamedTuple):
@@ -46,7 +55,7 @@ def check_target(target_cost: Any, target_features: Any) -> UsageTarget | None:
     return None
 
 
-def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], TrainingResult]) -> TrainingResult:
+def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], Result]) -> Result:
     """Train at several values of ``lam``, and return the result with the largest mean usage not above the target.
 
     First the target is bracketed by two values, then the bracket is bisected on a logarithmic scale. Mean usage is not
@@ -59,7 +68,7 @@ def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], Tr
     ----------
     target : UsageTarget
     rules : Rules, whose own ``lam`` is not used
-    learn_at : callable, lam -> TrainingResult
+    learn_at : callable, lam -> result
 
     Raises
     ------
@@ -68,13 +77,13 @@ def find_price(target: UsageTarget, rules: Rules, learn_at: Callable[[float], Tr
     """
     low, high = _price_range(rules)
     lam, usage = _initial_price(target, rules, low, high), 0.0
-    best: tuple[float, TrainingResult] | None = None
+    best: tuple[float, Result] | None = None
     below: float | None = None  # the largest lam whose policy is known to exceed the target
     above: float | None = None  # the smallest lam whose policy is known not to exceed it
     n_beyond = 0  # values of lam tried above a jump
     for _ in range(MAX_PRICES_TRIED):
         result = learn_at(lam)
-        usage = result.policy.usage()[target.quantity]
+        usage = result.usage()[target.quantity]
         if usage <= target.limit:
             if not n_beyond:
                 above = lam

@@ -1,0 +1,84 @@
+"""Which learner was chosen, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from fsgym.html import HtmlTable, html_block
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class LearnerTrial(NamedTuple):
+    """How a learner did on rows that were held out of its training.
+
+    Attributes
+    ----------
+    learner : str
+    loss : float, mean of the held-out rows
+    difference, standard_error : float
+        Of the loss and that of the first learner on the same rows; 0 for the first learner.
+    seconds : float, of its training for the trial, on the wall clock
+    """
+
+    learner: str
+    loss: float
+    difference: float
+    standard_error: float
+    seconds: float
+
+
+class LearnerReport(NamedTuple):
+    """The choice among learners.
+
+    Attributes
+    ----------
+    learner : str, the one that was chosen
+    reason : str, a sentence
+    n_held_out : int, rows held out of the trials; 0 without a trial
+    trials : tuple of LearnerTrial
+    seconds : float, of the training on all rows, on the wall clock
+    """
+
+    learner: str
+    reason: str
+    n_held_out: int
+    trials: tuple[LearnerTrial, ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        lines = [self.reason]
+        for trial in self.trials:
+            compared = f", {trial.difference:+.4f} (standard error {trial.standard_error:.4f})"
+            first = trial is self.trials[0]
+            lines.append(f"{trial.learner}: loss {trial.loss:.4f}{'' if first else compared}, {trial.seconds:.1f} s")
+        return "\n".join(lines)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The trials as a table, one line per learner."""
+        import pandas as pd
+
+        return pd.DataFrame(self.trials, columns=list(LearnerTrial._fields))
+
+    def _repr_html_(self) -> str:
+        header = ["learner", "loss", "difference", "standard error", "seconds"]
+        rows = [
+            (t.learner, f"{t.loss:.4f}", f"{t.difference:+.4f}", f"{t.standard_error:.4f}", f"{t.seconds:.1f}")
+            for t in self.trials
+        ]
+        return html_block("LearnerReport", self.reason, HtmlTable(header, iter(rows), len(rows)))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain JSON, for model files."""
+        return {**self._asdict(), "trials": [list(trial) for trial in self.trials]}
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Self:
+        """The report from what ``as_json`` returned; ValueError or another error of damaged files if it is none."""
+        learner, reason, n_held_out, seconds = (entry[k] for k in ("learner", "reason", "n_held_out", "seconds"))
+        if not isinstance(reason, str) or type(n_held_out) is not int or n_held_out < 0:
+            raise ValueError("the report of a model needs a sentence and a number of rows")
+        trials = tuple(LearnerTrial(str(name), *map(float, numbers)) for name, *numbers in entry["trials"])
+        return cls(str(learner), reason, n_held_out, trials, float(seconds))

@@ -1,0 +1,78 @@
+"""The base class of the classifiers with one model for all states."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.learn import CrossFittedModels, LearntPolicy, learn_policy, training_folds
+from agents.anystate.policy import AnyStatePolicy
+from agents.limits import MAX_LOSS
+from agents.model_file import Labels
+from agents.tradeoff import BaseTradeoffClassifier, TrainingTask
+from fsgym.rules import Rules
+from fsgym.threads import one_blas_thread
+
+# At the prices of some rules, the models to choose from
+Candidates = Callable[[Rules], Sequence[CrossFittedModels]]
+
+
+class BaseAnyStateClassifier(BaseTradeoffClassifier):
+    """A classifier around an ``AnyStatePolicy``. A subclass implements ``_candidates``.
+
+    Attributes
+    ----------
+    policy_class : type of AnyStatePolicy, class attribute
+    training_loss_ : float, or None for a loaded classifier
+        Mean loss of the training rows, out of fold.
+    """
+
+    policy_class: ClassVar[type[AnyStatePolicy]]
+
+    policy_: AnyStatePolicy
+    training_loss_: float | None
+
+    @abstractmethod
+    def _candidates(self, task: TrainingTask, fold: NDArray[np.int64], seed: int) -> Candidates:
+        """Fit what does not depend on prices, after a check of the parameters of the subclass."""
+
+    @contextmanager
+    def _learner(self, task: TrainingTask) -> Iterator[AnyStateLearner]:
+        fold, seed = training_folds(task.dataset, task.rng), int(task.rng.integers(2**31))
+        with one_blas_thread():
+            yield AnyStateLearner(task, fold, seed, self._candidates(task, fold, seed), self.policy_class)
+
+    def _restore(self, policy: AnyStatePolicy, header: dict[str, Any], labels: Labels) -> None:
+        super()._restore(policy, header, labels)
+        self.training_loss_ = None
+
+
+class AnyStateLearner:
+    """Training at any number of prices, with models that share what does not depend on prices."""
+
+    def __init__(
+        self,
+        task: TrainingTask,
+        fold: NDArray[np.int64],
+        seed: int,
+        candidates: Candidates,
+        policy_class: type[AnyStatePolicy],
+    ) -> None:
+        self.task, self.fold, self.seed, self.candidates = task, fold, seed, candidates
+        self.policy_class = policy_class
+
+    def learn_at(self, rules: Rules) -> LearntPolicy:
+        """Learn the policy at the prices of these rules."""
+        rules.check_largest_loss(MAX_LOSS)
+        data, weight = self.task.dataset, self.task.weight
+        return learn_policy(self.candidates(rules), data, self.fold, weight, rules, self.seed)
+
+    def finish(self, model: BaseAnyStateClassifier, result: LearntPolicy) -> AnyStatePolicy:
+        """The policy; sets ``training_loss_``."""
+        model.training_loss_ = result.loss
+        return self.policy_class(result.model, result.stop, result.model.rules)

@@ -1,0 +1,95 @@
+"""The policy around cross-fitted models: roll-outs, the stop rule, and the choice among candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.constants import MOST_ROLLED_ROWS, N_FOLDS_BY_ROWS
+from agents.anystate.rollouts import roll_out
+from agents.anystate.state_model import StateModel
+from agents.anystate.stopping import StopRule, learn_stop
+from agents.lattice.training_data import stratified_folds
+from fsgym.dataset import Dataset
+from fsgym.row_groups import grouped_folds
+from fsgym.rules import Rules
+
+
+class CrossFittedModels(NamedTuple):
+    """Models of one kind, fitted without each fold and to all rows.
+
+    Attributes
+    ----------
+    by_fold : list of StateModel, each fitted without its fold
+    final : StateModel, fitted to all rows
+    """
+
+    by_fold: Sequence[StateModel]
+    final: StateModel
+
+
+class LearntPolicy(NamedTuple):
+    """A model with its stop rule, and means over the training rows, out of fold.
+
+    Attributes
+    ----------
+    model : StateModel
+    stop : StopRule
+    loss, n_features, cost : float
+        ``cost`` is in the unit of ``costs``.
+    """
+
+    model: StateModel
+    stop: StopRule
+    loss: float
+    n_features: float
+    cost: float
+
+    def usage(self) -> dict[str, float]:
+        """The means that a target limits, by name."""
+        return {"features": self.n_features, "cost": self.cost}
+
+
+def training_folds(dataset: Dataset, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A fold for each row, int64 (n_samples,); rows of one group (``row_groups``) are in the same fold."""
+    n = dataset.n_samples
+    n_folds = min(n, next(folds for most, folds in N_FOLDS_BY_ROWS.items() if n <= most))
+    if dataset.row_groups is None:
+        return stratified_folds(dataset.y, n_folds, rng)
+    return grouped_folds(dataset.y, dataset.row_groups, n_folds, rng)
+
+
+def learn_policy(
+    candidates: Sequence[CrossFittedModels],
+    dataset: Dataset,
+    fold: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    rules: Rules,
+    seed: int,
+) -> LearntPolicy:
+    """The candidate of lowest realised loss on the training rows, out of fold, with its stop rule.
+
+    Parameters
+    ----------
+    candidates : sequence of CrossFittedModels, at least one
+    dataset : Dataset, the training rows
+    fold : int64 (n_samples,)
+    weight : float64 (n_samples,) with mean 1, or None for equal weights
+    rules : Rules
+    seed : int, for the choice of rows and the random starts
+    """
+    rng = np.random.default_rng(seed)
+    weight = np.ones(dataset.n_samples) if weight is None else weight
+    rows = np.sort(rng.permutation(dataset.n_samples)[:MOST_ROLLED_ROWS])
+    learnt = []
+    for models in candidates:
+        visited = roll_out(models.by_fold, fold, dataset, rules, rows)
+        starts = roll_out(models.by_fold, fold, dataset, rules, rows, np.random.default_rng(seed + 1))
+        stop, losses, last = learn_stop(visited, starts, dataset.y, fold, weight, rules)
+        share = weight[rows] / weight[rows].sum()
+        means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))
+        learnt.append(LearntPolicy(models.final, stop, *means))
+    return min(learnt, key=lambda policy: policy.loss)

@@ -1,0 +1,156 @@
+"""Fit mixtures for the rows of each fold by the other folds, and one for all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.mixture import constants as const
+from agents.anystate.mixture.em import TrainingDesign, fit_mixture
+from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
+from agents.anystate.mixture.variables import fit_variables
+from fsgym.dataset import Dataset
+from fsgym.threads import one_blas_thread
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMixtures:
+    """Mixtures that depend neither on prices nor on groups.
+
+    Attributes
+    ----------
+    of_fold : list of ClassMixture, each fitted without the rows of one fold
+    final : ClassMixture, fitted to all rows
+    n_components : int, of each class
+    steps : int, of the gradient
+    log_loss : dict, of the candidates by name, over random subsets of rows that their components were not fitted to
+    points : dict, what ``agents.anystate.mixture.model`` derives from them for the groups of some rules
+    """
+
+    of_fold: list[ClassMixture]
+    final: ClassMixture
+    n_components: int
+    steps: int
+    log_loss: dict[str, float]
+    points: dict = field(default_factory=dict, repr=False)
+
+
+def fit_mixtures(
+    dataset: Dataset,
+    fold: NDArray[np.int64],
+    weight: NDArray[np.float64] | None = None,
+    seed: int = 0,
+    n_components: int | None = None,
+    n_steps: int | None = None,
+) -> FittedMixtures:
+    """Fit a mixture for each fold and one for all rows; all have the same variables and numbers of components.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    fold : int64 (n_samples,), 0, 1, ... for each row; at least two
+    weight : float64 (n_samples,), optional
+    seed : int; one seed gives the same mixtures
+    n_components : int, optional, of each class; by default chosen on held-out rows
+    n_steps : int, optional, of the gradient; by default chosen on held-out rows
+    """
+    with one_blas_thread():
+        fit = _Fit(dataset, fold, weight, seed)
+        return fit.run(
+            const.N_COMPONENTS if n_components is None else (n_components,),
+            const.TUNING_STEPS if n_steps is None else (n_steps,),
+        )
+
+
+class _Fit:
+    """The rows and the mixtures so far."""
+
+    def __init__(self, dataset: Dataset, fold: NDArray[np.int64], weight: NDArray[np.float64] | None, seed: int):
+        self.seed, self.rng = seed, np.random.default_rng(seed)
+        self.variables = fit_variables(dataset, weight)
+        rows = self._sample(dataset)
+        codes = self.variables.encode(dataset.X[rows])
+        weights = np.ones(len(rows)) if weight is None else weight[rows]
+        self.data = TrainingDesign(self.variables.design(codes), dataset.y[rows], weights, dataset.n_classes)
+        self.fold, self.n_folds = fold[rows], int(fold.max()) + 1
+        self.choosing = list(range(self.n_folds if len(rows) <= const.MOST_ROWS_OF_ALL_FOLDS else 1))
+        self.checked = [self._checked_rows(f) for f in self.choosing]
+        self.fitted: dict[tuple[int, ...], ClassMixture] = {}
+
+    def _sample(self, dataset: Dataset) -> NDArray[np.int64]:
+        n = dataset.n_samples
+        most = min(const.MOST_ROWS, const.MOST_VALUES // self.variables.first_column[-1])
+        return np.arange(n) if n <= most else np.sort(self.rng.choice(n, most, replace=False))
+
+    def _checked_rows(self, f: int) -> tuple[TrainingDesign, NDArray[np.bool_]]:
+        """Rows of a fold, repeated with several random subsets, on which candidates are compared."""
+        rows = np.flatnonzero((self.fold == f) & (self.data.weight > 0))
+        most = const.CHECKED_ROWS // len(self.choosing)
+        rows = self.rng.permutation(rows)[:most]
+        rows = np.tile(rows, int(np.clip(most // max(len(rows), 1), 1, const.MOST_SUBSETS)))
+        return self.data.rows(rows), draw_known(len(rows), len(self.variables.center), self.rng)
+
+    def run(self, numbers: tuple[int, ...], steps_to_try: tuple[int, ...]) -> FittedMixtures:
+        """Choose among numbers of components, then among numbers of gradient steps, and fit the mixtures."""
+        log_loss: dict[str, float] = {}
+        losses: dict[int, NDArray[np.float64]] = {}
+        counts = np.bincount(self.data.y, minlength=self.data.n_classes)
+        most = max(counts[counts > 0].min() / const.MIN_ROWS_OF_COMPONENT, 1)
+        for k in [k for k in numbers if k <= most or k == numbers[0]]:
+            losses[k] = self._losses(k, self._exponents(k, const.EXPONENT_STEPS_OF_CHOICE), 0)
+            log_loss[f"{k} components"] = self._mean(losses[k])
+        k = self._best(losses)
+        exponents = self._exponents(k, const.EXPONENT_STEPS)
+        tuned: dict[int, NDArray[np.float64]] = {}
+        for steps in steps_to_try:
+            tuned[steps] = self._losses(k, exponents, steps)
+            log_loss[f"{k} components, {steps} steps"] = self._mean(tuned[steps])
+            if steps and self._best(tuned) != steps:
+                break
+        steps = self._best(tuned)
+        models = [self._tuned(f, k, exponents, steps) for f in [*range(self.n_folds), -1]]
+        return FittedMixtures(models[:-1], models[-1], k, steps, log_loss)
+
+    def _rows_without(self, f: int) -> TrainingDesign:
+        return self.data if f < 0 else self.data.rows(self.fold != f)
+
+    def _densities(self, f: int, k: int) -> ClassMixture:
+        """The mixture without fold f, of all rows for -1, before its probabilities are tuned."""
+        if (f, k) not in self.fitted:
+            densities = fit_mixture(self.variables, self._rows_without(f), k, self.seed)
+            same = Exponents(np.ones(len(self.variables.center)), 0.0)
+            self.fitted[f, k] = same.applied(self.variables, densities)
+        return self.fitted[f, k]
+
+    def _exponents(self, k: int, steps: int) -> Exponents:
+        parts = [(self._densities(f, k), *checked) for f, checked in zip(self.choosing, self.checked)]
+        n_rows = np.isin(self.fold, self.choosing).sum()
+        return fit_exponents(parts, min(int(n_rows), const.CHECKED_ROWS), steps)
+
+    def _tuned(self, f: int, k: int, exponents: Exponents, steps: int) -> ClassMixture:
+        if steps and (f, k, steps) in self.fitted:
+            return self.fitted[f, k, steps]
+        mixture = exponents.applied(self.variables, self._densities(f, k).densities)
+        mixture = tune(mixture, self._rows_without(f), steps, self.seed)
+        self.fitted[f, k, steps] = mixture
+        return mixture
+
+    def _losses(self, k: int, exponents: Exponents, steps: int) -> NDArray[np.float64]:
+        parts = zip(self.choosing, self.checked)
+        return np.concatenate([self._tuned(f, k, exponents, steps).log_loss(*checked) for f, checked in parts])
+
+    def _mean(self, losses: NDArray[np.float64]) -> float:
+        weight = np.concatenate([data.weight for data, _ in self.checked])
+        return float(weight @ losses / weight.sum())
+
+    def _best(self, losses: dict[int, NDArray[np.float64]]) -> int:
+        """The candidate of the least loss; a later one must be better by a share of its standard error."""
+        n_rows = sum(np.isin(self.fold, self.choosing))
+        best = next(iter(losses))
+        for candidate, values in losses.items():
+            gain = losses[best] - values
+            if self._mean(gain) > const.MIN_GAIN * gain.std() / np.sqrt(min(n_rows, len(gain))):
+                best = candidate
+        return best

@@ -1,0 +1,210 @@
+"""The variables of a mixture: numbers on a common scale, and categories of which each has a few levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from agents.anystate.mixture import constants as const
+from fsgym.dataset import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """How the features of a table make up V independent variables.
+
+    Attributes
+    ----------
+    first_feature : int64 (V + 1,), where the features of each variable begin in ``feature``
+    feature : int64 (n_features,), each feature once
+    first_level : int64 (V + 1,), where the levels of each variable begin in ``level``; a number has none
+    level : float64 (n_levels,)
+        The values of a variable with a single feature, ascending. Of a variable with several features, of which one is
+        1 in each row, they are 0, 1, ..., the places of the features.
+    center, scale : float64 (V,), of numbers; 0 and 1 for categories
+    """
+
+    first_feature: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    first_level: NDArray[np.int64]
+    level: NDArray[np.float64]
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @cached_property
+    def n_levels(self) -> NDArray[np.int64]:
+        """The number of levels of each variable, 0 for a number, int64 (V,)."""
+        return np.diff(self.first_level)
+
+    @cached_property
+    def first_column(self) -> NDArray[np.int64]:
+        """Where the columns of each variable begin in ``design``, int64 (V + 1,)."""
+        widths = np.where(self.n_levels == 0, const.COLUMNS_OF_NUMBER, self.n_levels)
+        return np.concatenate([[0], np.cumsum(widths)])
+
+    @property
+    def variable_of(self) -> NDArray[np.int64]:
+        """The variable of each feature, int64 (n_features,)."""
+        variable = np.empty(len(self.feature), np.int64)
+        variable[self.feature] = np.repeat(np.arange(len(self.center)), np.diff(self.first_feature))
+        return variable
+
+    def encode(self, values: NDArray[np.float32], acquired: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """The variables of n rows, float64 (n, V): z-scores or numbers of levels, NaN where they are not known.
+
+        A variable of several features is known where all of them are. A level that no training row had counts as not
+        known. ``acquired``, bool (n, n_features), are the features whose values may be read, by default all.
+        """
+        known = np.ones(values.shape, bool) if acquired is None else np.ascontiguousarray(acquired)
+        codes = np.empty((len(values), len(self.center)))
+        write_codes(self.arrays, np.ascontiguousarray(values, np.float32), known, codes)
+        return codes
+
+    @cached_property
+    def arrays(self) -> tuple[NDArray, ...]:
+        """The fields in their order, for compiled functions."""
+        return self.first_feature, self.feature, self.first_level, self.level, self.center, self.scale
+
+    def design(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sufficient statistics of ``encode``, float64 (n, n_columns).
+
+        Those of a number are its z-score, the square and 1, those of a category an indicator of each level; all are 0
+        where the variable is not known.
+        """
+        columns = np.zeros((len(codes), self.first_column[-1]))
+        known = ~np.isnan(codes)
+        for v, first in enumerate(self.first_column[:-1]):
+            if self.n_levels[v] == 0:
+                z = np.where(known[:, v], codes[:, v], 0.0)
+                columns[:, first], columns[:, first + 1], columns[:, first + 2] = z, z * z, known[:, v]
+            else:
+                rows = np.flatnonzero(known[:, v])
+                columns[rows, first + codes[rows, v].astype(np.int64)] = 1.0
+        return columns
+
+    def to_arrays(self) -> dict[str, NDArray]:
+        return {name: getattr(self, name) for name in DTYPES}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray], n_features: int) -> Variables:
+        """The variables from ``to_arrays``; ValueError or KeyError if they are invalid."""
+        self = cls(**{name: arrays[name] for name in DTYPES})
+        for name, dtype in DTYPES.items():
+            array = getattr(self, name)
+            if array.dtype != dtype or array.ndim != 1 or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be one-dimensional, {dtype} and finite")
+        n = len(self.center)
+        _check_starts(self.first_feature, n, n_features, 1)
+        _check_starts(self.first_level, n, len(self.level), 0)
+        if len(self.scale) != n or not (self.scale > 0).all():
+            raise ValueError("scale must be positive, one for each variable")
+        if not np.array_equal(np.sort(self.feature), np.arange(n_features)):
+            raise ValueError("feature must name each feature once")
+        width = np.diff(self.first_feature)
+        if (self.n_levels[width > 1] != width[width > 1]).any():
+            raise ValueError("a variable of several features must have as many levels")
+        return self
+
+
+DTYPES = {
+    "first_feature": np.dtype(np.int64),
+    "feature": np.dtype(np.int64),
+    "first_level": np.dtype(np.int64),
+    "level": np.dtype(np.float64),
+    "center": np.dtype(np.float64),
+    "scale": np.dtype(np.float64),
+}
+
+
+def _check_starts(first: NDArray[np.int64], n: int, total: int, least: int) -> None:
+    """ValueError unless ``first`` begins n parts, of at least ``least``, of an array of ``total``."""
+    if len(first) != n + 1 or first[0] != 0 or first[-1] != total or (np.diff(first) < least).any():
+        raise ValueError(f"parts must begin at 0, ascend and end at {total}")
+
+
+def fit_variables(dataset: Dataset, weight: NDArray[np.float64] | None) -> Variables:
+    """The variables of a table.
+
+    A column that is encoded by several features is one variable. A feature with few distinct values, and each code of
+    a category, is a category; all others are numbers, with z-scores by the weighted mean and standard deviation after
+    outliers are clipped.
+    """
+    features = _features_of_variables(dataset)
+    coded = {f[0] for c, f in zip(dataset.columns, dataset.columns.features) if c.kind != "number" and len(f)}
+    levels, center, scale = [], np.zeros(len(features)), np.ones(len(features))
+    for v, members in enumerate(features):
+        x = dataset.X[:, members[0]].astype(np.float64)
+        x, of_x = x[~np.isnan(x)], None if weight is None else weight[~np.isnan(x)]
+        distinct = np.unique(x)
+        if len(members) > 1:
+            levels.append(np.arange(len(members), dtype=np.float64))
+        elif members[0] in coded or len(distinct) <= min(const.MOST_CATEGORY_LEVELS, len(x) / const.ROWS_OF_LEVEL):
+            levels.append(distinct if len(distinct) else np.zeros(1))
+        else:
+            levels.append(np.zeros(0))
+            center[v], scale[v] = _center_and_scale(x, of_x) if len(x) else (0.0, 1.0)
+    return Variables(
+        _starts([len(f) for f in features]),
+        np.concatenate(features).astype(np.int64),
+        _starts([len(found) for found in levels]),
+        np.concatenate(levels),
+        center,
+        scale,
+    )
+
+
+def _features_of_variables(dataset: Dataset) -> list[NDArray[np.int64]]:
+    if dataset.columns.is_plain:
+        return [np.array([i]) for i in range(dataset.n_features)]
+    column_of = dataset.columns.column_of
+    return [np.flatnonzero(column_of == c) for c in np.unique(column_of)]
+
+
+def _starts(lengths: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
+def _center_and_scale(x: NDArray[np.float64], weight: NDArray[np.float64] | None) -> tuple[float, float]:
+    """Mean and standard deviation without the influence of outliers."""
+    low, high = np.quantile(x, const.CLIP_QUANTILES)
+    margin = const.CLIP_MARGIN * (high - low)
+    x = np.clip(x, low - margin, high + margin)
+    center = np.average(x, weights=weight)
+    scale = np.sqrt(np.average((x - center) ** 2, weights=weight))
+    return float(center), float(scale) if scale > const.MIN_SCALE else 1.0
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def write_codes(arrays, values, acquired, codes):
+    """As ``Variables.encode``, into ``codes``; ``arrays`` are ``Variables.arrays``."""
+    for i in range(len(values)):
+        for v in range(codes.shape[1]):
+            codes[i, v] = code_of(arrays, values[i], acquired[i], v)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def code_of(arrays, values, acquired, v):
+    """The code of variable v of one row, NaN where it is not known."""
+    first_feature, feature, first_level, level, center, scale = arrays
+    first, last = first_feature[v], first_feature[v + 1]
+    for f in range(first, last):
+        if not acquired[feature[f]] or np.isnan(values[feature[f]]):
+            return np.nan
+    x = float(values[feature[first]])
+    if last - first > 1:
+        for f in range(first, last):
+            if values[feature[f]] > const.INDICATED:
+                return float(f - first)
+        return np.nan
+    low, high = first_level[v], first_level[v + 1]
+    if low == high:
+        return min(max((x - center[v]) / scale[v], -const.MAX_ABS_Z), const.MAX_ABS_Z)
+    for i in range(low, high):
+        if level[i] == x:
+            return float(i - low)
+    return np.nan

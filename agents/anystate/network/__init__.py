@@ -1,0 +1,1 @@
+"""Small neural networks in NumPy: class probabilities given any acquired values, and a learnt ranking."""

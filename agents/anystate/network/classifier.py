@@ -1,0 +1,106 @@
+"""The classifier with one network for all states."""
+
+from __future__ import annotations
+
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.classifier import BaseAnyStateClassifier, Candidates
+from agents.anystate.learn import CrossFittedModels
+from agents.anystate.network.learn import learn_ranking
+from agents.anystate.network.model import NetworkModel
+from agents.anystate.network.predictors import fit_predictors
+from agents.anystate.policy import AnyStatePolicy
+from agents.tradeoff import TrainingTask
+from fsgym.rules import Rules
+from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
+
+
+class AnyStateNetworkPolicy(AnyStatePolicy):
+    """The policy around a ``NetworkModel``."""
+
+    kind = "any_network"
+    model_class = NetworkModel
+
+
+class AnyStateNetworkClassifier(BaseAnyStateClassifier):
+    """A classifier that acquires the features of each row one by one, with one neural network for all their subsets.
+
+    A network is trained on random subsets of the features, and estimates the class probabilities given any of them. A
+    second network learns on states of the training rows what each acquisition is worth: how much lower the loss is
+    than that of answering. Whether to go on is decided by a regression on realised returns (Longstaff and Schwartz,
+    2001). It needs some thousand rows; on fewer, ``LatticeClassifier`` is better.
+
+    Parameters
+    ----------
+    lam : float, default 0.01
+        Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``. Ignored
+        if a target is given.
+    target_cost, target_features : float, optional
+        Instead of ``lam``: the upper limit of the mean cost of a row's acquisitions, or of the number of features used
+        per row, as in ``LatticeClassifier``.
+    known : list of names or positions of columns, optional
+        Columns that are available for every row at no cost, as in ``LatticeClassifier``.
+    class_weight : None, "balanced" or mapping label -> weight, default None
+    n_jobs : int, optional
+        Not used: the networks are trained in one thread.
+    random_state : int, numpy Generator or RandomState, optional
+    budget, budget_cost, costs, error_costs, groups, ...
+        All options of ``fsgym.Rules``, with the same defaults.
+
+    Attributes
+    ----------
+    training_loss_ : float, or None for a loaded classifier
+        Mean loss of the training rows, out of fold.
+    lam_, expected_cost_, expected_n_features_
+        As in ``LatticeClassifier``.
+    policy_ : AnyStateNetworkPolicy
+
+    Raises
+    ------
+    ValueError, TypeError
+        If data or parameters are invalid.
+
+    References
+    ----------
+    Longstaff and Schwartz (2001), Valuing American options by simulation: a simple least-squares approach.
+
+    Examples
+    --------
+    >>> from agents import AnyStateNetworkClassifier
+    >>> AnyStateNetworkClassifier(lam=0.05, random_state=0)
+    AnyStateNetworkClassifier(lam=0.05, random_state=0)
+    """
+
+    policy_class = AnyStateNetworkPolicy
+
+    @takes_rule_options
+    def __init__(
+        self,
+        lam: float = 0.01,
+        *,
+        target_cost: float | None = None,
+        target_features: float | None = None,
+        known: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        **rule_options: Unpack[RuleOptionsButLam],
+    ) -> None:
+        self._set_rule_options(lam=lam, **rule_options)
+        self.target_cost = target_cost
+        self.target_features = target_features
+        self.known = known
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _candidates(self, task: TrainingTask, fold: NDArray[np.int64], seed: int) -> Candidates:
+        fitted = fit_predictors(task.dataset, task.groups, fold, task.weight, seed)
+
+        def candidates(rules: Rules) -> list[CrossFittedModels]:
+            return [CrossFittedModels(*learn_ranking(fitted, rules, seed))]
+
+        return candidates

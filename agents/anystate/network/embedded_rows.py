@@ -1,0 +1,120 @@
+"""Training rows as the networks see them, and random states of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.network import constants as const
+from agents.anystate.network.embedding import Embedding, fit_embedding, network_inputs, screen_acquisitions
+from fsgym.dataset import Dataset
+
+# (acquired, values) -> probabilities (n, n_classes) of another model, parameters as ``StateModel.probabilities``
+Probabilities = Callable[[NDArray[np.bool_], NDArray[np.float32]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedRows:
+    """The training rows, embedded once. The networks use ``n_candidates`` of the acquisitions, and their m features.
+
+    Attributes
+    ----------
+    dataset : Dataset
+    candidates : int64 (n_candidates,), the acquisitions that the networks use, ascending
+    groups : the features of each acquisition
+    fold : int64 (n_samples,), from 0
+    weight : float32 (n_samples,), of each row, with mean 1
+    extra : one callable for each fold, fitted without it, whose log probabilities are inputs as well; empty for none
+    """
+
+    dataset: Dataset
+    candidates: NDArray[np.int64]
+    groups: tuple[tuple[int, ...], ...]
+    fold: NDArray[np.int64]
+    weight: NDArray[np.float32]
+    extra: Sequence[Probabilities] = ()
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        features = np.sort([i for j in self.candidates for i in self.groups[j]])
+        return fit_embedding(self.dataset.X, features.astype(np.int64))
+
+    @cached_property
+    def acquisition(self) -> NDArray[np.int64]:
+        """The candidate that reveals each of the m features, int64 (m,)."""
+        place = {i: k for k, j in enumerate(self.candidates) for i in self.groups[j]}
+        return np.array([place[i] for i in self.embedding.features], np.int64)
+
+    @cached_property
+    def blocks(self) -> NDArray[np.float32]:
+        """See ``Embedding.blocks``."""
+        return self.embedding.blocks(self.dataset.X)
+
+    @cached_property
+    def present(self) -> NDArray[np.bool_]:
+        """The values that are not missing, bool (n_samples, m)."""
+        return ~np.isnan(self.dataset.X[:, self.embedding.features])
+
+    @cached_property
+    def available(self) -> NDArray[np.bool_]:
+        """The candidates with at least one value, bool (n_samples, n_candidates)."""
+        available = np.zeros((len(self.present), len(self.candidates)), bool)
+        for i, k in enumerate(self.acquisition):
+            available[:, k] |= self.present[:, i]
+        return available
+
+    @property
+    def n_folds(self) -> int:
+        return int(self.fold.max()) + 1
+
+    @property
+    def n_inputs(self) -> int:
+        return self.embedding.n_inputs + (self.dataset.n_classes if self.extra else 0)
+
+    def inputs(self, rows: NDArray[np.int64], taken: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """The inputs of the predictors for states of some rows; ``taken`` is bool (len(rows), n_candidates)."""
+        known = taken[:, self.acquisition] & self.present[rows]
+        return network_inputs(self.blocks[rows], known, self._extra_inputs(rows, known))
+
+    def _extra_inputs(self, rows: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.float32] | None:
+        if not self.extra:
+            return None
+        acquired = np.zeros((len(rows), self.dataset.n_features), bool)
+        acquired[:, self.embedding.features] = known
+        out = np.empty((len(rows), self.dataset.n_classes), np.float32)
+        for k, probabilities in enumerate(self.extra):
+            mine = self.fold[rows] == k
+            if mine.any():
+                out[mine] = extra_inputs(probabilities(acquired[mine], self.dataset.X[rows[mine]]))
+        return out
+
+
+def embed_rows(
+    dataset: Dataset,
+    groups: tuple[tuple[int, ...], ...],
+    fold: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    extra: Sequence[Probabilities] = (),
+) -> EmbeddedRows:
+    """The rows with the acquisitions that the networks will use."""
+    candidates = screen_acquisitions(dataset.X, dataset.y, groups)
+    weights = np.ones(dataset.n_samples, np.float32) if weight is None else weight.astype(np.float32)
+    return EmbeddedRows(dataset, candidates, groups, fold, weights, extra)
+
+
+def extra_inputs(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Log probabilities as inputs of a network: less the largest of a row, and clipped."""
+    logs = np.log(np.maximum(probabilities, np.finfo(float).tiny))
+    return np.maximum(logs - logs.max(axis=1, keepdims=True), -const.MAX_ABS_EXTRA).astype(np.float32)
+
+
+def random_masks(n: int, n_candidates: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Random sets of acquisitions, bool (n, n_candidates): each is in with a probability that is random itself."""
+    share = rng.random((n, 1))
+    if n_candidates > const.MAX_ACQUISITIONS_UNIFORM_SHARE:
+        share = share**2
+    return rng.random((n, n_candidates)) < share

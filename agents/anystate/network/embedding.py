@@ -1,0 +1,158 @@
+"""What a network sees of a state: scaled values and hinges where they are known, 0 elsewhere, and the mask."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.network import constants as const
+from fsgym.rules import Rules
+
+
+class Embedding(NamedTuple):
+    """The embedding of m features in ``n_blocks = 1 + n_hinges`` numbers each, beside the mask.
+
+    The numbers of a value v are z = (v - center) / scale, and (max(z - knot, 0) - shift) / spread for each knot, all
+    clipped to [-5, 5]. They are 0 where the value is not known.
+
+    Attributes
+    ----------
+    features : int64 (m,), ascending
+    center, scale : float64 (m,)
+    knots, shift, spread : float32 (n_hinges, m)
+    """
+
+    features: NDArray[np.int64]
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    knots: NDArray[np.float32]
+    shift: NDArray[np.float32]
+    spread: NDArray[np.float32]
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of a network: blocks of m numbers, and the mask."""
+        return (2 + len(self.knots)) * len(self.features)
+
+    def mask_of(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The known features, float32 (n, m), in the inputs of a network."""
+        return inputs[:, self.n_inputs - len(self.features) : self.n_inputs]
+
+    def blocks(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The numbers of each value, float32 (n, n_blocks, m); 0 where it is NaN; ``values`` is (n, n_features)."""
+        out = np.empty((len(values), 1 + len(self.knots), len(self.features)), np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            z = (values[:, self.features] - self.center) / self.scale
+            out[:, 0] = np.clip(z, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT)
+            for k, knot in enumerate(self.knots):
+                np.maximum(out[:, 0] - knot, 0, out=out[:, k + 1])
+                out[:, k + 1] -= self.shift[k]
+                out[:, k + 1] /= self.spread[k]
+        np.clip(out, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT, out=out)
+        out[np.isnan(out)] = 0
+        return out
+
+
+def check_embedding(candidates: NDArray[np.int64], embedding: Embedding, rules: Rules) -> None:
+    """ValueError unless the candidates are acquisitions, and the embedding is valid and has exactly their features."""
+    if candidates.dtype != np.int64 or candidates.ndim != 1 or not len(candidates):
+        raise ValueError("the candidates must be int64 of shape (n,), at least one")
+    if not ((candidates[:-1] < candidates[1:]).all() and candidates[0] >= 0 and candidates[-1] < rules.n_acquisitions):
+        raise ValueError(f"the candidates must be ascending, and acquisitions 0 to {rules.n_acquisitions - 1}")
+    features = sorted(i for j in candidates for i in rules.groups[j])
+    if embedding.features.dtype != np.int64 or embedding.features.tolist() != features:
+        raise ValueError("the embedding must have the features of the candidates")
+    n_knots = len(embedding.knots) if embedding.knots.ndim == 2 else -1
+    shapes = {"center": (len(features),), "scale": (len(features),)}
+    for name, array in embedding._asdict().items():
+        if name == "features":
+            continue
+        shape = shapes.get(name, (n_knots, len(features)))
+        dtype = np.float64 if name in shapes else np.float32
+        if array.shape != shape or array.dtype != dtype or not np.isfinite(array).all():
+            raise ValueError(f"{name} of the embedding must be finite {dtype.__name__} of shape {shape}")
+    if not (embedding.scale > 0).all() or not (embedding.spread > 0).all():
+        raise ValueError("scale and spread of the embedding must be above 0")
+
+
+def fit_embedding(X: NDArray[np.float32], features: NDArray[np.int64]) -> Embedding:
+    """The embedding of some features of the rows ``X`` (n_samples, n_features); missing values are left out."""
+    quantiles = const.MANY_KNOTS if len(features) <= const.MAX_FEATURES_MANY_KNOTS else const.FEW_KNOTS
+    m, n_knots = len(features), len(quantiles)
+    center, scale = np.zeros(m), np.ones(m)
+    knots, shift = (np.zeros((n_knots, m), np.float32) for _ in range(2))
+    spread = np.ones((n_knots, m), np.float32)
+    for i, feature in enumerate(features):
+        column = X[:, feature].astype(np.float64)
+        column = column[~np.isnan(column)]
+        if not len(column):
+            continue
+        center[i], scale[i] = column.mean(), column.std() or 1.0
+        z = np.clip((column - center[i]) / scale[i], -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT)
+        knots[:, i] = np.quantile(z, quantiles)
+        hinges = np.maximum(z - knots[:, i : i + 1], 0)
+        shift[:, i], spread[:, i] = hinges.mean(axis=1), hinges.std(axis=1) + const.SMALLEST_SPREAD
+    return Embedding(features, center, scale, knots, shift, spread)
+
+
+def network_inputs(
+    blocks: NDArray[np.float32], known: NDArray[np.bool_], extra: NDArray[np.float32] | None = None
+) -> NDArray[np.float32]:
+    """The inputs of a network: embedded values where they are known, the mask, and other numbers.
+
+    Parameters
+    ----------
+    blocks : float32 (n, n_blocks, m), see ``Embedding.blocks``
+    known : bool (n, m)
+    extra : float32 (n, n_extra), optional
+    """
+    n, n_blocks, m = blocks.shape
+    wide = (n_blocks + 1) * m
+    out = np.empty((n, wide + (0 if extra is None else extra.shape[1])), np.float32)
+    mask = known.astype(np.float32)
+    for k in range(n_blocks):
+        np.multiply(blocks[:, k], mask, out=out[:, k * m : (k + 1) * m])
+    out[:, n_blocks * m : wide] = mask
+    if extra is not None:
+        out[:, wide:] = extra
+    return out
+
+
+def screen_acquisitions(
+    X: NDArray[np.float32], y: NDArray[np.int64], groups: tuple[tuple[int, ...], ...]
+) -> NDArray[np.int64]:
+    """The acquisitions that the networks use, ascending, int64: all, or those with the highest mutual information.
+
+    Of an acquisition it is the highest of its features, in bins of equal counts, with a bin of its own for missing
+    values. An acquisition whose values correlate with those of a chosen one counts less.
+    """
+    if len(groups) <= const.MAX_ACQUISITIONS:
+        return np.arange(len(groups))
+    relevance = np.array([_mutual_information(X[:, i], y) for i in range(X.shape[1])])
+    best = np.array([max(group, key=lambda i: relevance[i]) for group in groups])
+    columns = np.nan_to_num(X[:, best].astype(np.float64), posinf=0, neginf=0)
+    columns -= columns.mean(axis=0)
+    columns /= np.sqrt((columns**2).sum(axis=0)) + np.finfo(float).tiny
+    gain, redundancy = relevance[best], np.zeros(len(best))
+    chosen: list[int] = []
+    for _ in range(const.MAX_ACQUISITIONS):
+        gain[chosen] = -1
+        chosen.append(int(np.argmax(gain * (redundancy < const.MAX_CORRELATION) + const.SECOND_CHOICE * gain)))
+        redundancy = np.maximum(redundancy, np.abs(columns.T @ columns[:, chosen[-1]]))
+    return np.sort(np.array(chosen))
+
+
+def _mutual_information(column: NDArray[np.float32], y: NDArray[np.int64]) -> float:
+    """Mutual information of a column in bins and the classes, in nats."""
+    seen = column[~np.isnan(column)]
+    if not len(seen):
+        return 0.0
+    edges = np.unique(np.quantile(seen, np.linspace(0, 1, const.SCREENING_BINS + 1)[1:-1]))
+    codes = np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column, side="left"))
+    joint = np.zeros((len(edges) + 2, int(y.max()) + 1))
+    np.add.at(joint, (codes, y), 1 / len(y))
+    product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    positive = joint > 0
+    return float((joint[positive] * np.log(joint[positive] / product[positive])).sum())

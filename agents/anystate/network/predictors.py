@@ -1,0 +1,167 @@
+"""Networks that predict the classes given any acquired values, trained on random subsets of the acquisitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from agents.anystate.network import constants as const
+from agents.anystate.network.embedded_rows import EmbeddedRows, Probabilities, embed_rows, random_masks
+from agents.anystate.network.mlp import MLP, AdamW, one_cycle, softmax_inplace
+from fsgym.dataset import Dataset
+from fsgym.threads import one_blas_thread
+
+
+class TrainingSteps(NamedTuple):
+    """The steps of a training, and its highest learning rate."""
+
+    n_steps: int
+    rate: float
+
+
+class VisitedStates(NamedTuple):
+    """States in which training episodes were: int64 (n,) rows, and bool (n, n_candidates) acquisitions."""
+
+    rows: NDArray[np.int64]
+    taken: NDArray[np.bool_]
+
+    def of(self, some: NDArray | slice) -> VisitedStates:
+        """Some of the states."""
+        return VisitedStates(self.rows[some], self.taken[some])
+
+
+@dataclass(frozen=True, eq=False)
+class FittedPredictors:
+    """Predictors of all folds. They do not depend on prices.
+
+    Attributes
+    ----------
+    rows : EmbeddedRows
+    networks : one MLP for each fold, trained without it, and one trained on all rows
+    temperature : float, by which scores are divided
+    """
+
+    rows: EmbeddedRows
+    networks: tuple[MLP, ...]
+    temperature: float
+
+    def probabilities(self, rows: NDArray[np.int64], taken: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """Out-of-fold class probabilities of states of training rows, float32 (n, n_classes)."""
+        return self.probabilities_of(rows, self.rows.inputs(rows, taken))
+
+    def probabilities_of(self, rows: NDArray[np.int64], inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """As ``probabilities``, from the inputs of the states."""
+        return softmax_inplace(_scores_out_of_fold(self.networks, self.rows, rows, inputs) / self.temperature)
+
+    def fine_tuned(self, visited: VisitedStates, rng: np.random.Generator) -> FittedPredictors:
+        """Predictors that were also trained on states of episodes, each on those of the rows that it may see."""
+        fold, networks = self.rows.fold, []
+        for k, network in enumerate(self.networks):
+            schedule = TrainingSteps(const.FINE_TUNING_STEPS, const.FINE_TUNING_RATE)
+            states = visited.of(fold[visited.rows] != k)
+            networks.append(_train(network.copy(), self.rows, np.flatnonzero(fold != k), schedule, rng, states))
+        some = visited.of(rng.permutation(len(visited.rows))[: const.MAX_TEMPERATURE_STATES])
+        choices = []
+        for share in const.FINE_TUNED_SHARES:
+            blend = tuple(_between(old, new, share) for old, new in zip(self.networks, networks))
+            choices.append((*_fit_temperature(blend, self.rows, some)[::-1], blend))
+        _, temperature, blend = min(choices, key=lambda choice: choice[0])
+        return FittedPredictors(self.rows, blend, temperature)
+
+
+def fit_predictors(
+    dataset: Dataset,
+    groups: tuple[tuple[int, ...], ...],
+    fold: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    seed: int,
+    extra: Sequence[Probabilities] = (),
+) -> FittedPredictors:
+    """Train one predictor without each fold, and one on all rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    groups : the features that each acquisition reveals
+    fold : int64 (n_samples,), stratified folds from 0
+    weight : float64 (n_samples,) with mean 1, or None
+    seed : int
+    extra : sequence of callables, optional
+        One for each fold, fitted without it: (acquired, values) -> probabilities, whose logarithms are inputs as well.
+    """
+    rows = embed_rows(dataset, groups, fold, weight, extra)
+    sizes = (rows.n_inputs, *const.HIDDEN_UNITS, dataset.n_classes)
+    schedule = TrainingSteps(const.N_PREDICTOR_STEPS, const.PREDICTOR_RATE)
+    with one_blas_thread():
+        networks = []
+        for k, rng in enumerate(np.random.default_rng([seed, 1]).spawn(rows.n_folds + 1)):
+            network = MLP.random(sizes, rng)
+            networks.append(_train(network, rows, np.flatnonzero(fold != k), schedule, rng))
+        rng = np.random.default_rng([seed, 2])
+        some = rng.integers(dataset.n_samples, size=const.MAX_TEMPERATURE_STATES)
+        states = VisitedStates(some, random_masks(len(some), len(rows.candidates), rng))
+        return FittedPredictors(rows, tuple(networks), _fit_temperature(networks, rows, states)[0])
+
+
+def _train(
+    network: MLP,
+    rows: EmbeddedRows,
+    own: NDArray[np.int64],
+    schedule: TrainingSteps,
+    rng: np.random.Generator,
+    visited: VisitedStates | None = None,
+) -> MLP:
+    """Train a network on random states of the rows ``own``, and on states of episodes; return it."""
+    optimizer, size = AdamW(network, const.WEIGHT_DECAY), const.BATCH_ROWS
+    n_visited = 0 if visited is None or not len(visited.rows) else round(const.SHARE_CHAIN_ROWS * size)
+    for step in range(schedule.n_steps):
+        some = own[rng.integers(len(own), size=size)]
+        taken = random_masks(size, len(rows.candidates), rng)
+        if visited is not None and n_visited:
+            chosen = rng.integers(len(visited.rows), size=n_visited)
+            some[:n_visited], taken[:n_visited] = visited.rows[chosen], visited.taken[chosen]
+        layers = network.forward(rows.inputs(some, taken))
+        slope = softmax_inplace(layers[-1])
+        slope[np.arange(size), rows.dataset.y[some]] -= 1
+        slope *= rows.weight[some, None] / np.float32(size)
+        optimizer.step(network.gradient(layers, slope), one_cycle(step, *schedule, const.WARM_UP))
+    return network
+
+
+def _between(old: MLP, new: MLP, share: float) -> MLP:
+    """A network with parameters between those of two. Half-way ones are often better than both.
+
+    Wortsman et al. Robust fine-tuning of zero-shot models. CVPR, 2022.
+    """
+    parameters = old.parameters + np.float32(share) * (new.parameters - old.parameters)
+    return MLP(old.sizes, parameters.astype(np.float32))
+
+
+def _scores_out_of_fold(
+    networks: Sequence[MLP], rows: EmbeddedRows, some: NDArray[np.int64], inputs: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    scores = np.empty((len(some), rows.dataset.n_classes), np.float32)
+    fold = rows.fold[some]
+    for k in range(rows.n_folds):
+        mine = np.flatnonzero(fold == k)
+        scores[mine] = networks[k](inputs[mine])
+    return scores
+
+
+def _fit_temperature(networks: Sequence[MLP], rows: EmbeddedRows, states: VisitedStates) -> tuple[float, float]:
+    """The temperature of the smallest out-of-fold log loss on some states, and that loss; (1, 0) without states."""
+    if not len(states.rows):
+        return 1.0, 0.0
+    scores = _scores_out_of_fold(networks, rows, states.rows, rows.inputs(*states)).astype(np.float64)
+    true, weight = np.arange(len(scores)), rows.weight[states.rows] / rows.weight[states.rows].sum()
+    y, losses = rows.dataset.y[states.rows], []
+    for temperature in const.SCORE_TEMPERATURES:
+        scaled = scores / temperature
+        losses.append(float(weight @ (logsumexp(scaled, axis=1) - scaled[true, y])))
+    best = int(np.argmin(losses))
+    return const.SCORE_TEMPERATURES[best], losses[best]

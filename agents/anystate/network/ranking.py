@@ -1,0 +1,227 @@
+"""The ranking network: what each acquisition is worth, learnt by fitted iteration on states of training rows.
+
+The network has an output f_j for each candidate j and one more, f. With e the expected error of answering and
+pi_j the prices, A_j = pi_j - e f_j is the advantage of acquiring j over answering (smaller is better), of which only
+differences between acquisitions of one state are learnt, and U = pi_j* - e clip(f, 0, 1) that of the best one, j*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.network import constants as const
+from agents.anystate.network.embedded_rows import random_masks
+from agents.anystate.network.mlp import MLP, AdamW
+from agents.anystate.network.predictors import FittedPredictors, VisitedStates
+from agents.anystate.network.task import CandidateTask
+
+
+class Situation(NamedTuple):
+    """n states of training rows and what is known about them: b candidates, errors in units of the task.
+
+    Attributes
+    ----------
+    rows : int64 (n,)
+    taken : bool (n, b)
+    inputs : float32 (n, n_inputs) of the ranking network
+    probabilities : float32 (n, n_classes), out of fold
+    error : float32 (n,), expected error of answering
+    legal : bool (n, b)
+    prices : float32 (n, b)
+    """
+
+    rows: NDArray[np.int64]
+    taken: NDArray[np.bool_]
+    inputs: NDArray[np.float32]
+    probabilities: NDArray[np.float32]
+    error: NDArray[np.float32]
+    legal: NDArray[np.bool_]
+    prices: NDArray[np.float32]
+
+    def of(self, some: NDArray[np.int64]) -> Situation:
+        """Some of the states."""
+        return Situation(*(array[some] for array in self))  # type: ignore[arg-type]
+
+
+class Outlook(NamedTuple):
+    """What the ranking network says about n states.
+
+    Attributes
+    ----------
+    advantages : float32 (n, b), A_j; inf where not legal
+    best : int64 (n,), the legal candidate of the smallest A_j
+    value : float32 (n,), U; inf where nothing is legal
+    """
+
+    advantages: NDArray[np.float32]
+    best: NDArray[np.int64]
+    value: NDArray[np.float32]
+
+
+def outlook(
+    scores: NDArray[np.float32], error: NDArray[np.float32], legal: NDArray[np.bool_], prices: NDArray[np.float32]
+) -> Outlook:
+    """Advantages from the outputs of a ranking network, float32 (n, b + 1)."""
+    advantages = np.where(legal, prices - error[:, None] * scores[:, :-1], np.float32(np.inf))
+    best = advantages.argmin(axis=1)
+    gain = error * np.clip(scores[:, -1], 0, 1)
+    value = np.where(legal.any(axis=1), prices[np.arange(len(best)), best] - gain, np.float32(np.inf))
+    return Outlook(advantages, best, value)
+
+
+def acquisitions_to_try(
+    keys: Sequence[NDArray[np.float32]], legal: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A different legal candidate for each of several keys, the one where the key, float32 (n, b), is smallest.
+
+    Returns
+    -------
+    tried : int64 (n, n_keys)
+    counted : bool (n, n_keys), False where no further candidate is legal
+    """
+    n = np.arange(len(legal))
+    left, columns, counted = legal.copy(), [], []
+    for key in keys:
+        counted.append(left.any(axis=1))
+        columns.append(np.where(left, key, np.float32(np.inf)).argmin(axis=1))
+        left[n, columns[-1]] = False
+    return np.column_stack(columns), np.column_stack(counted)
+
+
+def noisy(advantages: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Advantages with noise, whose best candidates look good."""
+    noise = rng.standard_normal(advantages.shape, dtype=np.float32)
+    return (advantages + const.EXPLORATION_SD * noise).astype(np.float32)
+
+
+class RankingLearner:
+    """Learns a ranking network from states of the training rows, whose class probabilities are out of fold.
+
+    Attributes
+    ----------
+    averaged : MLP, the network with averaged parameters, which sets the targets and is the result
+    predictors : FittedPredictors
+    visited : list of VisitedStates, of the episodes, the newest last
+    """
+
+    def __init__(self, predictors: FittedPredictors, task: CandidateTask, rng: np.random.Generator) -> None:
+        self.predictors, self.task, self.rng = predictors, task, rng
+        rows, n_candidates = predictors.rows, len(task.candidates)
+        sizes = (rows.n_inputs + task.rules.n_classes + 1, *const.HIDDEN_UNITS, n_candidates + 1)
+        self.network = MLP.random(sizes, rng, const.LAST_LAYER_SCALE)
+        self.averaged, self.optimizer = self.network.copy(), AdamW(self.network)
+        self._episodes = VisitedStates(
+            self._draw(const.N_CHAIN_STATES), np.zeros((const.N_CHAIN_STATES, n_candidates), bool)
+        )
+        self.visited: list[VisitedStates] = []
+
+    def situation(self, rows: NDArray[np.int64], taken: NDArray[np.bool_]) -> Situation:
+        inputs = self.predictors.rows.inputs(rows, taken)
+        probabilities = self.predictors.probabilities_of(rows, inputs)
+        error = self.task.errors(probabilities)
+        legal, prices = self.task.legal_and_prices(taken, self.predictors.rows.available[rows])
+        wide = np.hstack([inputs, probabilities, error[:, None]])
+        return Situation(rows, taken, wide, probabilities, error, legal, prices)
+
+    def step(self, rate: float, discount: float) -> None:
+        """One step of Adam on states of episodes and on random ones; the episodes go on."""
+        n = const.N_CHAIN_STATES
+        fresh = self.task.reachable(random_masks(n, len(self.task.candidates), self.rng), self.rng)
+        here = self.situation(
+            np.concatenate([self._episodes.rows, self._draw(n)]), np.concatenate([self._episodes.taken, fresh])
+        )
+        layers = self.network.forward(here.inputs)
+        now = outlook(layers[-1], here.error, here.legal, here.prices)
+        keys = (
+            now.advantages,
+            noisy(now.advantages, self.rng),
+            *self.rng.random((2, *here.legal.shape), dtype=np.float32),
+        )
+        tried, counted = acquisitions_to_try(keys, here.legal)
+        returns, undiscounted = self._returns(here, tried, discount)
+        slope = self.slope(here, layers[-1], (tried, counted), returns, undiscounted[:, 0])
+        self.optimizer.step(self.network.gradient(layers, slope), rate)
+        self.average(max(const.AVERAGING_RATE, 1 / self.optimizer.n_steps))
+        self.visited.append(self._episodes)
+        self._continue_episodes(now, tried, counted)
+
+    def average(self, share: float) -> None:
+        """Move the averaged parameters this share of the way to the present ones."""
+        self.averaged.parameters += np.float32(share) * (self.network.parameters - self.averaged.parameters)
+
+    def _draw(self, n: int) -> NDArray[np.int64]:
+        return self.rng.integers(len(self.predictors.rows.fold), size=n)
+
+    def _returns(
+        self, here: Situation, tried: NDArray[np.int64], discount: float
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """r_j = pi_j + e(S') + discount * min(0, U(S')) - e(S) of the acquisitions tried, and t_j, without discount."""
+        n, n_tried = tried.shape
+        taken = np.repeat(here.taken, n_tried, axis=0)
+        taken[np.arange(n * n_tried), tried.ravel()] = True
+        after = self.situation(np.repeat(here.rows, n_tried), taken)
+        later = outlook(self.averaged(after.inputs), after.error, after.legal, after.prices)
+        prices = here.prices[np.arange(n)[:, None], tried]
+        at_once = prices + after.error.reshape(n, n_tried) - here.error[:, None]
+        going_on = np.minimum(later.value, 0).reshape(n, n_tried)
+        return at_once + np.float32(discount) * going_on, at_once + going_on
+
+    def slope(
+        self,
+        here: Situation,
+        scores: NDArray[np.float32],
+        tries: tuple[NDArray[np.int64], NDArray[np.bool_]],
+        returns: NDArray[np.float32],
+        best_return: NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        """The derivative of the loss with respect to the outputs: squared contrasts within a state, and of U."""
+        tried, counted = tries
+        n = np.arange(len(tried))
+        advantages = here.prices[n[:, None], tried] - here.error[:, None] * scores[n[:, None], tried]
+        contrast = np.where(counted, advantages - returns, np.float32(0))
+        contrast -= contrast.sum(axis=1, keepdims=True) / np.maximum(counted.sum(axis=1, keepdims=True), 1)
+        slope = np.zeros_like(scores)
+        factor = (2 / len(n) * self.predictors.rows.weight[here.rows] * here.error)[:, None].astype(np.float32)
+        for k in range(tried.shape[1]):
+            slope[n, tried[:, k]] -= np.where(counted[:, k], factor[:, 0] * contrast[:, k], np.float32(0))
+        value = here.prices[n, tried[:, 0]] - here.error * scores[:, -1]
+        slope[:, -1] = -factor[:, 0] * np.where(counted[:, 0], value - best_return, np.float32(0))
+        return slope
+
+    def _continue_episodes(self, now: Outlook, tried: NDArray[np.int64], counted: NDArray[np.bool_]) -> None:
+        n = np.arange(const.N_CHAIN_STATES)
+        other = (self.rng.random(len(n)) * counted[n].sum(axis=1)).astype(np.int64)
+        pick = np.where(self.rng.random(len(n)) < const.SHARE_GREEDY, 0, other)
+        rows, taken = self._episodes.rows.copy(), self._episodes.taken.copy()
+        taken[n, tried[n, pick]] = True
+        restart = (now.value[n] >= 0) & (self.rng.random(len(n)) < const.SHARE_RESTARTS)
+        restart |= ~counted[n, 0]
+        rows[restart], taken[restart] = self._draw(int(restart.sum())), False
+        self._episodes = VisitedStates(rows, taken)
+
+
+def ranking_rate(step: int) -> float:
+    """The learning rate of a step: it rises linearly in the first steps, and falls linearly."""
+    rise = min(1.0, (step + 1) / const.RANKING_WARM_UP_STEPS)
+    fall = 1 - (1 - const.LAST_RATE_SHARE) * step / (const.N_RANKING_STEPS - 1)
+    return const.RANKING_RATE * rise * fall
+
+
+def train_ranking(predictors: FittedPredictors, task: CandidateTask, seed: int) -> RankingLearner:
+    """A learner after all steps; its predictors are fine-tuned on the states of its episodes after half of them."""
+    learner = RankingLearner(predictors, task, np.random.default_rng([seed, 3]))
+    half = const.N_RANKING_STEPS // 2
+    for step in range(const.N_RANKING_STEPS):
+        learner.step(ranking_rate(step), const.DISCOUNTS[step >= half])
+        if step == half - 1:
+            visited = join_states(learner.visited[-const.N_RECENT_STEPS :])
+            learner.predictors = predictors.fine_tuned(visited, np.random.default_rng([seed, 4]))
+    return learner
+
+
+def join_states(parts: Sequence[VisitedStates]) -> VisitedStates:
+    return VisitedStates(np.concatenate([p.rows for p in parts]), np.concatenate([p.taken for p in parts]))

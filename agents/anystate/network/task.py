@@ -1,0 +1,100 @@
+"""The decision process as the networks see it: legal candidates with prices, and errors in one unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.network import constants as const
+from agents.policy import legal_and_prices
+from fsgym.rules import Rules
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTask:
+    """The rules for the acquisitions that the networks use. The unit of prices and errors is the largest regret.
+
+    Attributes
+    ----------
+    rules : Rules
+    candidates : int64 (n_candidates,), ascending
+    """
+
+    rules: Rules
+    candidates: NDArray[np.int64]
+
+    @cached_property
+    def unit(self) -> float:
+        """The largest regret, in the unit of error costs."""
+        return float(regrets(self.rules).max()) or 1.0
+
+    def errors(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The least expected regret of an answer, float32 (n,), for class probabilities (n, n_classes)."""
+        return (probabilities @ self._scaled_regrets).min(axis=1)
+
+    def realised_errors(self, probabilities: NDArray[np.float32], y: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The regret of the answers to rows of known class, float32 (n,)."""
+        return self._scaled_regrets[y, (probabilities @ self._scaled_regrets).argmin(axis=1)]
+
+    @cached_property
+    def _scaled_regrets(self) -> NDArray[np.float32]:
+        return (regrets(self.rules).T / self.unit).astype(np.float32)
+
+    @cached_property
+    def prices(self) -> NDArray[np.float32]:
+        """Prices of the candidates, float32 (n_candidates,), where no acquisition changes them."""
+        return self.scaled_prices(self.rules.lam * self.rules.costs)
+
+    def scaled_prices(self, prices: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Prices of the candidates in the unit of the task, float32 (..., n_candidates), from all prices.
+
+        ``prices`` are in the unit of error costs. Those that are far too high count as ``MAX_PRICE``.
+        """
+        return np.minimum(prices[..., self.candidates] / self.unit, const.MAX_PRICE).astype(np.float32)
+
+    @cached_property
+    def smallest_price(self) -> float:
+        """The smallest price that a candidate can have; where the expected error is below, nothing is worth it."""
+        costs = np.minimum(self.rules.costs, self.rules.unrelated_costs)[self.candidates]
+        return float(self.rules.lam * costs.min() / self.unit)
+
+    def legal_and_prices(
+        self, taken: NDArray[np.bool_], available: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+        """The legal candidates, bool (n, n_candidates), after those ``taken``, and their prices, float32.
+
+        ``available`` is bool (n, n_candidates); a candidate that is not available does not count as taken.
+        """
+        taken = taken & available
+        if self.rules.tables.independent:
+            legal = available & ~taken
+            if self.rules.budget is not None:
+                legal &= taken.sum(axis=1, keepdims=True) < self.rules.budget
+            return legal, np.broadcast_to(self.prices, legal.shape)
+        everything = np.zeros((len(taken), self.rules.n_acquisitions), bool)
+        everything[:, self.candidates] = taken
+        legal, prices = legal_and_prices(everything, self.rules)
+        return legal[:, self.candidates] & available, self.scaled_prices(self.rules.lam * prices)
+
+    def reachable(self, taken: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
+        """``taken`` without the acquisitions that a budget or a prerequisite excludes in most orders."""
+        if self.rules.prerequisites is not None:
+            needs = self.rules.prerequisites[np.ix_(self.candidates, self.candidates)].astype(np.float32)
+            for _ in range(len(self.candidates)):
+                excluded = taken & ((~taken).astype(np.float32) @ needs.T > 0)
+                if not excluded.any():
+                    break
+                taken = taken & ~excluded
+        if self.rules.budget is not None and self.rules.prerequisites is None:
+            order = np.where(taken, rng.random(taken.shape), np.inf)
+            place = np.argsort(np.argsort(order, axis=1), axis=1)
+            taken = taken & (place < max(self.rules.budget - 1, 0))
+        return taken
+
+
+def regrets(rules: Rules) -> NDArray[np.float64]:
+    """Error costs less those of the best answer to each class, float64 (n_classes, n_classes), by answer and class."""
+    return rules.error_costs - rules.error_costs.min(axis=0)

@@ -1,0 +1,104 @@
+"""The policy of the any-state agents: the preferred acquisition as long as going on is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate.state_model import StateBatch, StateModel
+from agents.anystate.stopping import StopRule, check_stop_rule, state_numbers, stop_rule_from
+from agents.policy import Policy, legal_and_prices
+from fsgym.rules import Rules
+from fsgym.trajectories import Trajectories
+
+MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
+
+
+@dataclass(frozen=True, eq=False)
+class AnyStatePolicy(Policy):
+    """In any state, make the acquisition that a model prefers, or answer where the stop rule expects no gain from it.
+
+    A subclass for each kind of model has its class.
+
+    Attributes
+    ----------
+    model_class : type of StateModel
+        Class attribute: the class of ``model``.
+    model : StateModel
+    stop : StopRule
+    rules : Rules
+
+    Raises
+    ------
+    ValueError
+        If the arrays do not fit each other or the rules.
+    """
+
+    model_class: ClassVar[type[StateModel]]
+
+    model: StateModel
+    stop: StopRule
+    rules: Rules
+
+    def __post_init__(self) -> None:
+        nothing = np.zeros((1, self.rules.n_features))
+        states = self._states(nothing > 0, nothing.astype(np.float32), np.ones((1, self.rules.n_actions), bool))
+        probabilities, _, inputs = self.model.estimate(states)
+        check_stop_rule(self.stop, state_numbers(probabilities, np.zeros(1), inputs, self.rules).shape[1])
+
+    def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+    ) -> NDArray[np.int64]:
+        """The action in each state, int64 (n,); parameters as for ``Policy.actions``.
+
+        A state that the policy cannot reach itself is a state like any other: all known values count.
+        """
+        J, rows = self.rules.n_acquisitions, np.arange(len(acquired))
+        states = self._states(acquired, values, legal)
+        probabilities, preference, inputs = self.model.estimate(states)
+        error_cost = probabilities @ self.rules.error_costs.T
+        answer = np.where(legal[:, J:], error_cost, np.inf).argmin(axis=1)
+        preferred = preference.argmax(axis=1)
+        price = states.prices[rows, preferred]
+        goes_on = states.legal.any(axis=1)
+        if not continue_after_stop:
+            numbers = state_numbers(probabilities, price, inputs, self.rules)
+            goes_on &= error_cost.min(axis=1) - self.rules.error_costs.min() > price
+            goes_on &= self.stop.advantage(numbers) < 0
+        return np.where(goes_on, preferred, J + answer)
+
+    def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``."""
+        return self.model.probabilities(acquired & ~np.isnan(values), values)
+
+    def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        arrays, header = self.model.to_arrays()
+        arrays = {MODEL_PREFIX + name: array for name, array in arrays.items()}
+        return arrays | {STOP_PREFIX + name: array for name, array in self.stop._asdict().items()}, header
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
+        of_model = {name.removeprefix(MODEL_PREFIX): v for name, v in arrays.items() if name.startswith(MODEL_PREFIX)}
+        of_stop = {name.removeprefix(STOP_PREFIX): v for name, v in arrays.items() if name.startswith(STOP_PREFIX)}
+        return cls(cls.model_class.from_arrays(of_model, header, rules), stop_rule_from(of_stop), rules)
+
+    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        done = super()._trajectories(X, rules)
+        return replace(done, probabilities=self.state_probabilities(done.acquired, X))
+
+    def _states(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> StateBatch:
+        J, rules = self.rules.n_acquisitions, self.rules
+        if rules.related is None:
+            prices = np.broadcast_to(rules.costs, (len(acquired), J))
+        else:
+            prices = legal_and_prices(rules.acquisitions_of(acquired), rules)[1]
+        return StateBatch(acquired & ~np.isnan(values), values, np.asarray(legal[:, :J], bool), rules.lam * prices)

@@ -1,0 +1,169 @@
+"""Episodes of the training rows that follow an order of preference without stopping, by the model of their fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from agents.anystate.constants import LONGEST_ROLLOUT, MOST_KNOWN, MOST_UNAVAILABLE
+from agents.anystate.state_model import StateBatch, StateModel
+from fsgym.dataset import Dataset
+from fsgym.episodes import EpisodeOutcomes, Episodes
+from fsgym.rules import Rules, State
+from fsgym.rules import kernels as mdp
+
+
+class RolloutStates(NamedTuple):
+    """The states of some rows along their order of preference, step by step.
+
+    Attributes
+    ----------
+    row : int64 (n_states,)
+    following : int64 (n_states,), the place of the row's next state, -1 for its last one
+    first : bool (n_states,), whether it is the row's first state
+    price : float64 (n_states,), of the preferred acquisition, in units of the error costs; 0 for last states
+    answer : int64 (n_states,), the class with the lowest expected error cost
+    expected_cost : float64 (n_states,), of that answer
+    probabilities : float64 (n_states, n_classes)
+    inputs : float64 (n_states, n_inputs), see ``StateEstimates``
+    n_features, cost : float64 (n_states,)
+        Features acquired so far and what they cost, in the unit of ``costs``.
+    """
+
+    row: NDArray[np.int64]
+    following: NDArray[np.int64]
+    first: NDArray[np.bool_]
+    price: NDArray[np.float64]
+    answer: NDArray[np.int64]
+    expected_cost: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    inputs: NDArray[np.float64]
+    n_features: NDArray[np.float64]
+    cost: NDArray[np.float64]
+
+
+def roll_out(
+    models: Sequence[StateModel],
+    fold: NDArray[np.int64],
+    dataset: Dataset,
+    rules: Rules,
+    rows: NDArray[np.int64],
+    rng: np.random.Generator | None = None,
+) -> RolloutStates:
+    """Follow the preferences of each row's model from the empty state until nothing that is left can pay.
+
+    Parameters
+    ----------
+    models : sequence of StateModel, one per fold
+    fold : int64 (n_samples,), the model of each row, which was fitted without the row
+    dataset, rules
+    rows : int64 (n_rows,)
+    rng : numpy Generator, optional
+        Start in random states instead: some acquisitions are known in advance, and others are unavailable.
+    """
+    if rng is not None:
+        dataset = _with_unavailable(dataset, rules, rng)
+    parts = []
+    for k, model in enumerate(models):
+        of_fold = rows[fold[rows] == k]
+        if len(of_fold):
+            parts.append(_roll_out_with(model, dataset, rules, of_fold, rng))
+    visited = RolloutStates(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    by_row = np.argsort(visited.row, kind="stable")
+    again = np.diff(visited.row[by_row]) == 0
+    visited.following[by_row[:-1][again]] = by_row[1:][again]
+    visited.first[by_row[1:][again]] = False
+    visited.price[visited.following < 0] = 0.0
+    return visited
+
+
+def present_prices(rules: Rules, state: State, which: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The prices of all acquisitions in some states, float64 (len(which), n_acquisitions), in the unit of ``costs``."""
+    if rules.related is None:
+        return np.broadcast_to(rules.costs, (len(which), rules.n_acquisitions))
+    prices = np.empty((len(which), rules.n_acquisitions))
+    _write_prices(rules.tables, state, which, prices)
+    return prices
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_prices(t, state, which, prices):
+    for k in range(len(which)):
+        for j in range(prices.shape[1]):
+            prices[k, j] = mdp.price(t, state, which[k], j)
+
+
+def _roll_out_with(
+    model: StateModel, dataset: Dataset, rules: Rules, rows: NDArray[np.int64], rng: np.random.Generator | None
+) -> RolloutStates:
+    """Roll rows out with one model; every state counts as the first and the last of its row."""
+    episodes = Episodes(dataset, rules, len(rows))
+    episodes.begin(np.arange(len(rows)), rows)
+    if rng is not None:
+        _acquire_at_random(episodes, rules, rng)
+    n, J = rules.n_features, rules.n_acquisitions
+    actions = np.zeros(len(rows), np.int64)
+    reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
+    steps = []
+    for _ in range(min(LONGEST_ROLLOUT, J) + 1):
+        active = np.flatnonzero(episodes.active)
+        if not len(active):
+            break
+        acquired, values = episodes.acquired()[active], episodes.observation[active, n:]
+        legal = episodes.state.legal[active, :J] != 0
+        prices = rules.lam * present_prices(rules, episodes.state, active)
+        estimates = model.estimate(StateBatch(acquired, values, legal, prices))
+        preferred, error_cost = estimates.preference.argmax(axis=1), estimates.probabilities @ rules.error_costs.T
+        answer, here = error_cost.argmin(axis=1), np.arange(len(active))
+        most_saved = error_cost[here, answer] - rules.error_costs.min()
+        goes_on = legal.any(axis=1) & (most_saved > np.where(legal, prices, np.inf).min(axis=1))
+        steps.append(
+            RolloutStates(
+                rows[active],
+                np.full(len(active), -1),
+                np.ones(len(active), bool),
+                prices[here, preferred],
+                answer,
+                error_cost[here, answer],
+                estimates.probabilities,
+                estimates.inputs,
+                acquired.sum(axis=1).astype(np.float64),
+                episodes.state.spent[active],
+            )
+        )
+        actions[active] = np.where(goes_on, preferred, J + answer)
+        episodes.step(actions, reward, ended, outcomes)
+    return RolloutStates(*(np.concatenate(arrays) for arrays in zip(*steps, strict=True)))
+
+
+def _with_unavailable(dataset: Dataset, rules: Rules, rng: np.random.Generator) -> Dataset:
+    """The data with acquisitions that are unavailable at random, a different share of them in each row."""
+    share = MOST_UNAVAILABLE * rng.random((dataset.n_samples, 1))
+    unavailable = rng.random((dataset.n_samples, rules.n_acquisitions)) < share
+    X = dataset.X.copy()
+    for j, group in enumerate(rules.groups):
+        X[np.ix_(np.flatnonzero(unavailable[:, j]), np.array(group))] = np.nan
+    return dataset.replace(X=X)
+
+
+def _acquire_at_random(episodes: Episodes, rules: Rules, rng: np.random.Generator) -> None:
+    """Make up to ``MOST_KNOWN`` random legal acquisitions in each episode, as values that are known in advance."""
+    J = rules.n_acquisitions
+    wanted = rng.integers(0, min(MOST_KNOWN, J) + 1, episodes.size)
+    reward, ended, outcomes = (
+        np.zeros(episodes.size),
+        np.zeros(episodes.size, bool),
+        EpisodeOutcomes.blank(episodes.size),
+    )
+    for step in range(int(wanted.max(initial=0))):
+        legal = episodes.state.legal[:, :J] != 0
+        chosen = np.where(legal, rng.random(legal.shape), -1.0).argmax(axis=1)
+        going = (wanted > step) & legal.any(axis=1) & episodes.active
+        active_before = episodes.active.copy()
+        episodes.active[:] = going
+        episodes.step(chosen, reward, ended, outcomes)
+        episodes.active[:] = active_before

@@ -1,0 +1,75 @@
+"""What the any-state policy needs to know about a state, whatever it was learnt with."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.rules import Rules
+
+
+class StateBatch(NamedTuple):
+    """A batch of n states.
+
+    Attributes
+    ----------
+    acquired : bool (n, n_features), the features whose values are known; False where a value is missing
+    values : float32 (n, n_features), read only where ``acquired``
+    legal : bool (n, n_acquisitions), the acquisitions that can be made
+    prices : float64 (n, n_acquisitions), in units of the error costs: ``lam`` times the present price
+    """
+
+    acquired: NDArray[np.bool_]
+    values: NDArray[np.float32]
+    legal: NDArray[np.bool_]
+    prices: NDArray[np.float64]
+
+
+class StateEstimates(NamedTuple):
+    """What a model says about n states.
+
+    Attributes
+    ----------
+    probabilities : float64 (n, n_classes), given the acquired values
+    preference : float64 (n, n_acquisitions)
+        The policy acquires the legal one with the highest preference if it acquires anything; -inf where not legal.
+    inputs : float64 (n, n_inputs), finite numbers that help to predict what going on is worth, beside the probabilities
+    """
+
+    probabilities: NDArray[np.float64]
+    preference: NDArray[np.float64]
+    inputs: NDArray[np.float64]
+
+
+class StateModel(ABC):
+    """A model of the classes given any subset of the features, with an order of preference of the acquisitions.
+
+    Attributes
+    ----------
+    kind : str, class attribute: its name in model files
+    rules : Rules
+    """
+
+    kind: ClassVar[str]
+    rules: Rules
+
+    @abstractmethod
+    def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Class probabilities of n states, float64 (n, n_classes); parameters as in ``StateBatch``."""
+
+    @abstractmethod
+    def estimate(self, states: StateBatch) -> StateEstimates:
+        """Everything about n states; a value that is not acquired has no effect."""
+
+    @abstractmethod
+    def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """Everything except the rules: arrays by name, and other values as plain JSON."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
+        """The model from what ``to_arrays`` returned; one of ``agents.model_file.DAMAGE_ERRORS`` if it is invalid."""

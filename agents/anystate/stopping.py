@@ -1,0 +1,199 @@
+"""Whether to go on: a regression on realised returns, after Longstaff and Schwartz (2001)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.anystate import constants as const
+from agents.anystate.rollouts import RolloutStates
+from fsgym.rules import Rules
+
+
+class StopRule(NamedTuple):
+    """A linear regression, on hinges of some numbers, of the loss of going on minus that of answering.
+
+    Attributes
+    ----------
+    centre, scale : float64 (n_numbers,), the mean and standard deviation of each number
+    knots : float64 (n_numbers, n_knots), in standard deviations
+    theta : float64 (n_columns,): intercept, the numbers, their hinges above each knot
+    """
+
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    knots: NDArray[np.float64]
+    theta: NDArray[np.float64]
+
+    def advantage(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The predicted loss of going on minus that of answering, float64 (n,), in units of the error costs.
+
+        ``numbers``, float64 (n, n_numbers), are those of ``state_numbers``.
+        """
+        return self.columns(numbers) @ self.theta
+
+    def columns(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The columns of the regression, float64 (n, n_columns)."""
+        z = np.clip((numbers - self.centre) / self.scale, -const.MAX_ABS_SCORE, const.MAX_ABS_SCORE)
+        hinges = np.maximum(z[:, :, None] - self.knots, 0.0).reshape(len(z), -1)
+        return np.concatenate([np.ones((len(z), 1)), z, hinges], axis=1)
+
+
+def check_stop_rule(rule: StopRule, n_numbers: int) -> None:
+    """ValueError where the arrays of a rule do not fit each other, or hold numbers that are not finite."""
+    n_knots = len(const.LEVELS)
+    shapes = ((n_numbers,), (n_numbers,), (n_numbers, n_knots), (1 + n_numbers * (1 + n_knots),))
+    for name, array, shape in zip(StopRule._fields, rule, shapes, strict=True):
+        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise ValueError(f"{name} of the stop rule must be finite float64 of shape {shape}")
+    if (rule.scale <= 0).any():
+        raise ValueError("scale of the stop rule must be above 0")
+
+
+def stop_rule_from(arrays: Mapping[str, Any]) -> StopRule:
+    """The rule from its arrays by name."""
+    return StopRule(**{name: arrays[name] for name in StopRule._fields})
+
+
+def state_numbers(
+    probabilities: NDArray[np.float64], price: NDArray[np.float64], inputs: NDArray[np.float64], rules: Rules
+) -> NDArray[np.float64]:
+    """The numbers from which a rule predicts, float64 (n, 6 + n_inputs).
+
+    They are the lowest expected error cost, its logarithm, that of its ratio to the price of the preferred acquisition,
+    the largest and the second largest probability, the entropy, and the inputs of the model.
+    """
+    unit = float(np.abs(rules.error_costs).max()) or 1.0
+    error = ((probabilities @ rules.error_costs.T).min(axis=1) - rules.error_costs.min()) / unit
+    ordered = np.sort(probabilities, axis=1)
+    entropy = -(probabilities * np.log(np.maximum(probabilities, 1e-12))).sum(axis=1)
+    ratio = np.log((error + const.SMALL_ERROR) / (price / unit + const.SMALL_ERROR))
+    numbers = [error, np.log(error + const.SMALL_ERROR), ratio, ordered[:, -1], ordered[:, -2], entropy]
+    return np.column_stack([*numbers, inputs])
+
+
+class LearntStop(NamedTuple):
+    """A stop rule and how it did out of fold.
+
+    Attributes
+    ----------
+    rule : StopRule
+    losses : float64 (n_rows,), the realised loss of each row from the empty state, by the rule of the other folds
+    last : int64 (n_rows,), the state in which each row is answered
+    """
+
+    rule: StopRule
+    losses: NDArray[np.float64]
+    last: NDArray[np.int64]
+
+
+def learn_stop(
+    visited: RolloutStates,
+    starts: RolloutStates | None,
+    y: NDArray[np.int64],
+    fold: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    rules: Rules,
+) -> LearntStop:
+    """Alternate the returns of a rule, which are exact along the roll-outs, with a regression on them.
+
+    Parameters
+    ----------
+    visited : RolloutStates, from the empty state
+    starts : RolloutStates, optional, from random states; they only add to the regression
+    y, fold : int64 (n_samples,)
+    weight : float64 (n_samples,)
+    rules : Rules
+    """
+    share = next(share for most, share in const.EXPECTED_SHARE.items() if len(np.unique(visited.row)) <= most)
+    parts = [visited] if starts is None else [visited, starts]
+    numbers = [state_numbers(part.probabilities, part.price, part.inputs, rules) for part in parts]
+    realised = [rules.error_costs[part.answer, y[part.row]] for part in parts]
+    cost = [(1 - share) * r + share * part.expected_cost for part, r in zip(parts, realised)]
+    basis = _basis_of(numbers[0])
+    columns = [basis.columns(values) for values in numbers]
+    row_weight = [weight[part.row] for part in parts]
+    stops = [s <= _best_threshold(visited, cost[0], row_weight[0]) for s in (part.expected_cost for part in parts)]
+    cost_scale = [part.expected_cost - rules.error_costs.min() + part.price + 1e-9 for part in parts]
+    best: tuple[float, Any, Any] = (np.inf, None, None)
+    for _ in range(const.N_ROUNDS):
+        grams, sides = [], []
+        for k in range(int(fold.max()) + 1):
+            gram, side = 0.0, 0.0
+            for i, part in enumerate(parts):
+                use = (fold[part.row] == k) & (part.following >= 0)
+                going_on = part.price + values_of(part, stops[i], cost[i])[part.following]
+                w = const.WEIGHT_OF_UNVISITED + reached_states(part, stops[i])
+                w = w / (cost_scale[i] ** const.PRECISION)
+                w = (w * row_weight[i] * (1.0 if i == 0 else const.WEIGHT_OF_RANDOM_STARTS))[use, None]
+                gram = gram + (columns[i][use] * w).T @ columns[i][use]
+                side = side + columns[i][use].T @ (w[:, 0] * (going_on - cost[i])[use])
+            grams.append(gram)
+            sides.append(side)
+        without = np.stack([_ridge_solution(sum(grams) - g, sum(sides) - s) for g, s in zip(grams, sides)])
+        of_all = _ridge_solution(sum(grams), sum(sides))
+        stops = [(c * without[fold[part.row]]).sum(axis=1) >= 0 for c, part in zip(columns, parts)]
+        loss = float(row_weight[0][visited.first] @ values_of(visited, stops[0], cost[0])[visited.first])
+        if loss < best[0]:
+            best = loss, of_all, stops[0]
+    _, theta, stop = best
+    last = np.flatnonzero(reached_states(visited, stop) & (stop | (visited.following < 0)))
+    last = last[np.argsort(visited.row[last], kind="stable")]
+    losses = values_of(visited, stop, realised[0])[visited.first]
+    losses = losses[np.argsort(visited.row[visited.first], kind="stable")]
+    return LearntStop(basis._replace(theta=theta), losses, last)
+
+
+def values_of(visited: RolloutStates, stop: NDArray[np.bool_], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The loss from each state on, float64 (n_states,), where ``stop`` says which states are answered."""
+    values, goes_on = cost.copy(), ~stop & (visited.following >= 0)
+    for step in reversed(_steps_of(visited)):
+        here = step[goes_on[step]]
+        values[here] = visited.price[here] + values[visited.following[here]]
+    return values
+
+
+def reached_states(visited: RolloutStates, stop: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The states that the rows reach, bool (n_states,)."""
+    reached, goes_on = visited.first.copy(), ~stop & (visited.following >= 0)
+    for step in _steps_of(visited):
+        here = step[reached[step] & goes_on[step]]
+        reached[visited.following[here]] = True
+    return reached
+
+
+def _steps_of(visited: RolloutStates) -> list[NDArray[np.int64]]:
+    """The states of each step, from the first."""
+    steps = [np.flatnonzero(visited.first)]
+    while len(steps[-1]):
+        following = visited.following[steps[-1]]
+        steps.append(following[following >= 0])
+    return steps[:-1]
+
+
+def _basis_of(numbers: NDArray[np.float64]) -> StopRule:
+    """The columns of the regression; its coefficients are 0."""
+    centre, scale = numbers.mean(axis=0), numbers.std(axis=0)
+    scale[scale < 1e-9] = 1.0
+    knots = np.quantile((numbers - centre) / scale, const.LEVELS, axis=0).T
+    return StopRule(centre, scale, np.ascontiguousarray(knots), np.zeros(1 + numbers.shape[1] * (1 + knots.shape[1])))
+
+
+def _best_threshold(visited: RolloutStates, cost: NDArray[np.float64], row_weight: NDArray[np.float64]) -> float:
+    """The level of the expected error cost at which stopping has the lowest loss."""
+    levels = np.unique(np.quantile(visited.expected_cost, np.linspace(0, 1, const.N_THRESHOLDS)))
+    first = visited.first
+
+    def loss(level: float) -> float:
+        return float(row_weight[first] @ values_of(visited, visited.expected_cost <= level, cost)[first])
+
+    return float(min(levels, key=loss))
+
+
+def _ridge_solution(gram: Any, side: Any) -> NDArray[np.float64]:
+    penalty = np.full(len(side), const.STOP_RIDGE)
+    penalty[0] = 1e-9
+    return np.linalg.solve(gram + np.diag(penalty), side)

@@ -1,0 +1,185 @@
+"""The base class of classifiers that train at one value of ``lam``, at several, or at the one that a target needs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from agents.base import BaseAgentClassifier
+from agents.known_columns import Acquisitions, acquisitions_of_columns, with_known
+from agents.model_file import Labels
+from agents.policy import Policy
+from agents.target import Priced, UsageTarget, check_target, find_price
+from agents.weights import training_rows
+from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
+from fsgym.columns import MissingColumns
+from fsgym.dataset import Dataset
+from fsgym.rules import Rules
+
+
+class TrainingTask(NamedTuple):
+    """What a classifier is trained on, in alphabetical order of the columns where they have names.
+
+    Attributes
+    ----------
+    dataset : Dataset, the rows with a weight above 0
+    weight : float64 (n_samples,) with mean 1, or None for equal weights
+    groups : tuple of tuple of int, the features that each acquisition reveals
+    known : tuple of int, acquisitions that are always known
+    rng : numpy Generator
+    """
+
+    dataset: Dataset
+    weight: NDArray[np.float64] | None
+    groups: tuple[tuple[int, ...], ...]
+    known: Acquisitions
+    rng: np.random.Generator
+
+
+class Learner(Protocol):
+    """Training at any number of prices, which share what does not depend on them."""
+
+    def learn_at(self, rules: Rules) -> Any:
+        """What training at these prices results in, see ``agents.target.Priced``."""
+        ...
+
+    def finish(self, model: Any, result: Any) -> Policy:
+        """The policy of a result; sets the fitted attributes of ``model`` that only this kind of learner has."""
+        ...
+
+
+class BaseTradeoffClassifier(BaseAgentClassifier):
+    """A classifier that trains at ``lam``, at each value of a ``path``, or at the value that a target needs.
+
+    A subclass has the parameters below and implements ``_learner``.
+
+    Attributes
+    ----------
+    lam_ : float
+        The value of lambda that was used: ``lam``, or the one found for the target.
+    expected_cost_, expected_n_features_ : float
+        Means over the training rows, out of fold.
+    """
+
+    target_cost: float | None
+    target_features: float | None
+    known: Any
+    class_weight: Any
+    n_jobs: int | None
+    random_state: Any
+    lam_: float
+    expected_cost_: float | None
+    expected_n_features_: float | None
+
+    @abstractmethod
+    def _learner(self, task: TrainingTask) -> AbstractContextManager[Learner]:
+        """Training on these rows, after a check of the parameters of the subclass."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Train on a table ``X`` and labels ``y`` (n_samples,), or on a ``Dataset``.
+
+        ``X`` is an array or DataFrame (n_samples, n_columns), with NaN where a value is unavailable. Text, category and
+        bool columns of a DataFrame are encoded; dates, identifiers and other suspicious columns raise ValueError.
+
+        Training minimises the weighted mean loss. The weight of a row is its ``sample_weight`` (n_samples,), at least
+        0, times that of its class; the weights are divided by their mean, so that a constant factor changes nothing.
+        Rows with weight 0 are left out. All means over training rows are weighted, also those that a target limits.
+        """
+        target = check_target(self.target_cost, self.target_features)
+        self._fit_all(X, y, [self], target, sample_weight)
+        return self
+
+    def path(
+        self, X: Any, y: Any = None, lams: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> list[Self]:
+        """Return one fitted copy of this classifier per value in ``lams`` (n_values,).
+
+        None: the values at which ``fsgym.compare`` trains by default. They depend on ``costs`` and ``error_costs``.
+
+        Each copy is identical to one fitted separately with that ``lam`` and the same int ``random_state``. What does
+        not depend on ``lam`` is fitted only once. This classifier itself is not changed.
+        """
+        prices = np.asarray(self._default_prices(X, y) if lams is None else lams)
+        if prices.ndim != 1 or not len(prices) or prices.dtype.kind not in "iuf":
+            raise ValueError(f"lams must be a list of at least one number, got {brief(lams)}")
+        if check_target(self.target_cost, self.target_features) is not None:
+            raise ValueError("path trains at the values in lams; leave target_cost and target_features out")
+        models = [clone(self).set_params(lam=lam) for lam in prices.tolist()]
+        self._fit_all(X, y, models, sample_weight=sample_weight)
+        return models
+
+    def _known(self, dataset: Dataset, rules: Rules) -> Acquisitions:
+        return acquisitions_of_columns(self.known, dataset.columns, rules)
+
+    def _rules(self, dataset: Dataset, **changes: Any) -> Rules:
+        """The rules that the parameters define for the data; known columns cost nothing."""
+        rules = super()._rules(dataset, **changes)
+        return with_known(rules, self._known(dataset, rules))
+
+    def _default_prices(self, X: Any, y: Any) -> tuple[float, ...]:
+        from fsgym.comparison.protocol import prices_of
+
+        sketch = clone(self)
+        return prices_of(None, sketch._rules(sketch._training_data(X, y), lam=0.0), self.error_costs is not None)[0]
+
+    def _fit_all(
+        self,
+        X: Any,
+        y: Any,
+        models: list[Self],
+        target: UsageTarget | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        """Fit several models that differ only in ``lam``."""
+        given = models[0]._training_data(X, y)
+        rules_of_models = [self._rules(given, lam=0.0 if target else model.lam) for model in models]
+        for model in models:
+            model._set_names(given, hasattr(models[0], "feature_names_in_"))
+            model._arrange(given, rules_of_models[0])
+        arrangement = models[0].arrangement_
+        known = np.isin(arrangement.acquisitions, self._known(given, rules_of_models[0]))
+        check_n_jobs(self.n_jobs)
+        check_random_state(self.random_state)
+        weighted_rows, weight = training_rows(arrangement.dataset(given), self.class_weight, sample_weight)
+        groups, known = arrangement.rules(rules_of_models[0]).groups, tuple(np.flatnonzero(known).tolist())
+        task = TrainingTask(weighted_rows, weight, groups, known, generator_of(self.random_state))
+        with self._learner(task) as learner:
+
+            def learn_at(lam: float) -> Priced:
+                return learner.learn_at(arrangement.rules(self._rules(given, lam=lam)))
+
+            for model, rules in zip(models, rules_of_models):
+                if target is None:
+                    result = learner.learn_at(arrangement.rules(rules))
+                else:
+                    result = find_price(target, arrangement.rules(rules), learn_at)
+                model._set_policy(learner.finish(model, result))
+                usage = result.usage()
+                model.lam_ = model.rules_.lam
+                model.expected_cost_, model.expected_n_features_ = usage["cost"], usage["features"]
+
+    def predict_proba(self, X: Any, *, missing_columns: MissingColumns = "error") -> NDArray[np.float64]:
+        """Class probabilities given the values acquired by the end of each episode, float64 (n_samples, n_classes).
+
+        ``predict`` returns the class with the highest one, or with ``error_costs`` the class with the lowest expected
+        cost. With ``class_weight`` or ``sample_weight`` these are the probabilities in the weighted training data.
+        """
+        features = self._features(X, missing_columns)
+        probabilities = self.policy_.trajectories(self.arrangement_.rows(features)).probabilities
+        assert probabilities is not None
+        return probabilities
+
+    def _restore(self, policy: Any, header: dict[str, Any], labels: Labels) -> None:
+        super()._restore(policy, header, labels)
+        self.lam_ = policy.rules.lam
+        self.expected_cost_ = labels.expected.get("cost")
+        self.expected_n_features_ = labels.expected.get("n_features")
+
+    def _labels(self) -> Labels:
+        expected = {"cost": self.expected_cost_, "n_features": self.expected_n_features_}
+        return super()._labels()._replace(expected={k: v for k, v in expected.items() if v is not None})

@@ -1,0 +1,379 @@
+"""Class-conditional mixtures: their probabilities, expected information, invariances and model files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from agents.anystate.mixture import constants as const
+from agents.anystate.mixture.em import MixtureParameters, TrainingDesign, fit_mixture
+from agents.anystate.mixture.fitting import fit_mixtures
+from agents.anystate.mixture.model import MixtureModel, cross_fit_mixture, model_of
+from agents.anystate.mixture.points import points_of
+from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
+from agents.anystate.mixture.variables import Variables, fit_variables
+from agents.anystate.state_model import StateBatch
+from agents.lattice.training_data import stratified_folds
+from agents.model_file import DAMAGE_ERRORS
+from fsgym import Dataset, Rules
+from fsgym.columns import Column, Columns
+from fsgym.datasets import Cube, CubeNM
+
+
+def fitted_to(dataset, weight=None, n_folds=2):
+    fold = stratified_folds(dataset.y, n_folds, np.random.default_rng(0))
+    return fit_mixtures(dataset, fold, weight, seed=0)
+
+
+def mixed_rows(n, seed=0):
+    """Two classes told apart by a number, a category of three levels and a bool, with two features of noise."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    ward = np.where(rng.random(n) < 0.7, y, 2)
+    columns = [Column("size"), Column("ward", "category", ("er", "gp", "icu")), Column("noise"), Column("flag", "bool")]
+    X = np.column_stack(
+        [
+            rng.normal(2 * y, 1 + y),
+            np.eye(3)[ward],
+            rng.normal(size=n),
+            rng.random(n) < 0.3 + 0.4 * y,
+            rng.integers(0, 3, n),
+        ]
+    )
+    return Dataset(X, y, columns=Columns([*columns, Column("count")]), groups=[[0], [1, 2, 3], [4], [5], [6]])
+
+
+@pytest.fixture(scope="module")
+def small():
+    dataset = mixed_rows(160)
+    fitted = fitted_to(dataset)
+    rules = Rules.for_dataset(dataset, lam=0.02)
+    return dataset, fitted, rules, model_of(fitted, rules)[1]
+
+
+def states_of(rules, X, acquired):
+    X = np.asarray(X, np.float32)
+    acquired = np.asarray(acquired, bool) & ~np.isnan(X)
+    groups = [list(g) for g in rules.groups]
+    legal = np.stack([~acquired[:, g].all(axis=1) for g in groups], axis=1)
+    prices = np.tile(rules.lam * rules.costs, (len(X), 1))
+    return StateBatch(acquired, X, legal, prices)
+
+
+def test_posteriors_of_the_cube_are_those_of_its_generator_on_any_subset():
+    cube = Cube()
+    dataset, test = cube.sample(2000, 200), cube.sample(400, 201)
+    fitted = fitted_to(dataset)
+    assert fitted.n_components == 1
+    model = model_of(fitted, Rules.for_dataset(dataset))[1]
+    rng = np.random.default_rng(0)
+    for share in (0.1, 0.3, 0.6, 1.0):
+        known = rng.random(test.X.shape) < share
+        difference = model.probabilities(known, test.X) - cube.posterior(test.X, known)
+        assert np.abs(difference).mean() < 0.015
+        assert np.quantile(np.abs(difference), 0.95) < 0.1
+
+
+def test_the_context_is_preferred_although_it_says_nothing_about_the_class():
+    dataset = CubeNM(n_contexts=3, context_noise=0.1).sample(2400, 200)
+    rules = Rules.for_dataset(dataset, lam=0.01)
+    fold = stratified_folds(dataset.y, 2, np.random.default_rng(0))
+    variables = fit_variables(dataset, None)
+    data = TrainingDesign(variables.design(variables.encode(dataset.X)), dataset.y, np.ones(len(fold)), 8)
+    densities = fit_mixture(variables, data, 4, seed=0)
+    mixture = Exponents(np.ones(len(variables.center)), 0.0).applied(variables, densities)
+    model = MixtureModel(mixture, points_of(mixture, rules.groups, 0), rules)
+    nothing = np.zeros(dataset.X.shape, bool)
+    first = model.estimate(states_of(rules, dataset.X, nothing))
+    assert (first.preference.argmax(axis=1) == 0).all()
+    nothing[:, :3] = True
+    second = model.estimate(states_of(rules, dataset.X, nothing)).preference.argmax(axis=1)
+    context = dataset.X[:, :3].argmax(axis=1)
+    assert ((second - 1) // 10 == context).mean() > 0.95
+
+
+def test_em_raises_the_likelihood_of_a_mixture_to_that_of_its_generator():
+    rng = np.random.default_rng(3)
+    component = rng.integers(0, 3, 900)
+    means = np.array([[-2.0, 0.0], [2.0, 1.5], [0.0, -2.0]])
+    dataset = Dataset((means[component] + 0.5 * rng.normal(size=(900, 2))).astype(np.float32), np.arange(900) % 2)
+    variables = fit_variables(dataset, None)
+    data = TrainingDesign(variables.design(variables.encode(dataset.X)), dataset.y, np.ones(900), 2)
+    densities = fit_mixture(variables, data, 4, seed=0)
+    log_density = logsumexp(densities.log_joint(data.design), axis=1) - np.log(variables.scale).sum()
+    exact = logsumexp(norm.logpdf(dataset.X[:, None], means, 0.5).sum(axis=2), axis=1) - np.log(3)
+    assert log_density.mean() == pytest.approx(exact.mean(), abs=0.05)
+
+
+def brute_posterior(mixture, codes):
+    """Class and component of one row, from densities written out; for exponents of 1 without tuning."""
+    variables, theta = mixture.variables, mixture.densities.theta
+    log = mixture.densities.log_share.copy()
+    for v, code in enumerate(codes):
+        if np.isnan(code):
+            continue
+        first = variables.first_column[v]
+        if variables.n_levels[v]:
+            log += theta[first + int(code)]
+        else:
+            variance = -0.5 / theta[first + 1]
+            log += norm.logpdf(code, theta[first] * variance, np.sqrt(variance))
+    return np.exp(log - logsumexp(log))
+
+
+def untuned(mixture):
+    return Exponents(np.ones(len(mixture.variables.center)), 0.0).applied(mixture.variables, mixture.densities)
+
+
+def test_probabilities_marginalise_what_is_not_known(small):
+    dataset, fitted, rules, model = small
+    mixture = untuned(fitted.final)
+    plain = MixtureModel(mixture, model.points, rules)
+    rng = np.random.default_rng(1)
+    known = rng.random((40, dataset.n_features)) < 0.5
+    known[:, 1:4] = known[:, [1]]
+    codes = mixture.variables.encode(dataset.X[:40], known)
+    exact = np.stack([brute_posterior(mixture, row) for row in codes]) @ np.eye(2)[mixture.class_of]
+    assert plain.probabilities(known, dataset.X[:40]) == pytest.approx(exact, abs=1e-10)
+    assert (codes[known[:, 1], 1] == dataset.X[:40][known[:, 1], 1:4].argmax(axis=1)).all()
+
+
+def test_unknown_values_levels_that_training_never_had_and_values_not_acquired_have_no_effect(small):
+    dataset, _, _, model = small
+    X = np.array(dataset.X[:3])
+    all_known = np.ones(X.shape, bool)
+    without = all_known.copy()
+    without[:, [0, 5]] = False
+    expected = model.probabilities(without, X)
+    assert model.probabilities(without, np.where(without, X, 1e30).astype(np.float32)) == pytest.approx(expected)
+    assert model.probabilities(all_known, np.where(without, X, np.nan).astype(np.float32)) == pytest.approx(expected)
+    unseen = X.copy()
+    unseen[:, 6] = 17.0
+    without = all_known.copy()
+    without[:, 6] = False
+    assert model.probabilities(all_known, unseen) == pytest.approx(model.probabilities(without, X))
+
+
+def discrete_mixture(rng, n_levels, class_of):
+    """A mixture of categories with random level shares."""
+    variables = Variables(
+        np.arange(len(n_levels) + 1),
+        np.arange(len(n_levels)),
+        np.concatenate([[0], np.cumsum(n_levels)]),
+        np.concatenate([np.arange(float(m)) for m in n_levels]),
+        np.zeros(len(n_levels)),
+        np.ones(len(n_levels)),
+    )
+    shares = [rng.dirichlet(np.full(m, 0.7), len(class_of)).T.clip(1e-6) for m in n_levels]
+    theta = np.log(np.concatenate([s / s.sum(axis=0) for s in shares]))
+    densities = MixtureParameters(theta, np.log(rng.dirichlet(np.ones(len(class_of)))), np.array(class_of))
+    return untuned(ClassMixture(variables, densities, theta, 0.0))
+
+
+def entropy(p):
+    p = p[p > 0]
+    return -(p * np.log(p)).sum()
+
+
+@pytest.mark.parametrize("weights", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.5, 0.25)])
+def test_preferences_are_expected_reductions_by_enumeration(weights):
+    rng = np.random.default_rng(5)
+    mixture = discrete_mixture(rng, [3, 2, 4, 2], [0, 0, 1, 2])
+    error_costs = np.array([[0, 1, 2.0], [3, 0, 1], [1, 1, 0]])
+    rules = Rules(4, 3, lam=0.05, costs=[1, 2, 3, 4], error_costs=error_costs)
+    model = MixtureModel(mixture, points_of(mixture, rules.groups, 0), rules, weights)
+    known = np.array([[True, False, False, False]])
+    X = np.array([[2, 0, 0, 0]], np.float32)
+    codes = np.where(known[0], X[0], np.nan)
+    before = summaries(brute_posterior(mixture, codes), error_costs)
+    preference = model.estimate(states_of(rules, X, known)).preference[0]
+    assert preference[0] == -np.inf
+    for j in (1, 2, 3):
+        after, total = 0.0, 0.0
+        for level in range(mixture.variables.n_levels[j]):
+            codes[j] = level
+            share = np.exp(mixture.densities.theta[mixture.variables.first_column[j] + level])
+            codes[j] = np.nan
+            chance = brute_posterior(mixture, codes) @ share
+            codes[j] = level
+            after += chance * summaries(brute_posterior(mixture, codes), error_costs)
+            codes[j] = np.nan
+            total += chance
+        assert total == pytest.approx(1)
+        expected = np.dot(weights, before - after) / (0.05 * rules.costs[j])
+        assert preference[j] == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def summaries(posterior, error_costs):
+    """Expected error cost and both entropies, for classes 0, 0, 1 and 2."""
+    p = np.array([posterior[0] + posterior[1], posterior[2], posterior[3]])
+    return np.array([(error_costs @ p).min(), entropy(p), entropy(posterior)])
+
+
+def test_the_information_of_a_number_is_that_of_numerical_integration():
+    dataset = Dataset(np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32), np.arange(50) % 2)
+    variables = fit_variables(dataset, None)
+    mean, sd = np.array([[-1.0, 0.0], [1.0, 0.2]]), np.array([[0.8, 1.0], [0.5, 1.0]])  # of components, features
+    coefficients = np.stack([mean / sd**2, -0.5 / sd**2, -0.5 * (mean / sd) ** 2 - np.log(sd * np.sqrt(2 * np.pi))])
+    theta = coefficients.transpose(2, 0, 1).reshape(6, 2)
+    densities = MixtureParameters(theta, np.log([0.4, 0.6]), np.array([0, 1]))
+    mixture = untuned(ClassMixture(variables, densities, theta, 0.0))
+    z = np.linspace(-8, 8, 20001)
+    joint = np.array([0.4, 0.6])[:, None] * norm.pdf(z, mean[:, :1], sd[:, :1])
+    total = joint.sum(axis=0)
+    information = entropy(np.array([0.4, 0.6])) + np.trapezoid(
+        (joint * np.log(np.maximum(joint, 1e-300) / np.maximum(total, 1e-300))).sum(axis=0), z
+    )
+    error = np.trapezoid(joint.min(axis=0), z)
+    for groups in (((0,), (1,)), ((0, 1),)):
+        rules = Rules(2, 2, lam=1, groups=groups)
+        points = points_of(mixture, rules.groups, 0)
+        for weights, exact in (((1.0, 0.0, 0.0), 0.4 - error), ((0.0, 0.0, 1.0), information)):
+            model = MixtureModel(mixture, points, rules, weights)
+            states = states_of(rules, np.zeros((1, 2)), np.zeros((1, 2), bool))
+            assert model.estimate(states).preference[0, 0] == pytest.approx(exact, rel=0.08)
+
+
+def test_weights_act_as_repeated_rows():
+    dataset = mixed_rows(90, seed=2)
+    repeats = np.random.default_rng(0).integers(1, 4, 90)
+    twice = np.repeat(np.arange(90), repeats)
+    variables = fit_variables(dataset, None)
+    design = variables.design(variables.encode(dataset.X))
+    weighted = fit_mixture(variables, TrainingDesign(design, dataset.y, repeats.astype(float), 2), 1, seed=0)
+    repeated = fit_mixture(
+        variables, TrainingDesign(design[twice], dataset.y[twice], np.ones(len(twice)), 2), 1, seed=0
+    )
+    assert weighted.theta == pytest.approx(repeated.theta)
+    assert weighted.log_share == pytest.approx(repeated.log_share)
+    counted, listed = fit_variables(dataset, repeats.astype(float)), fit_variables(dataset.rows(twice), None)
+    assert counted.center == pytest.approx(listed.center, abs=0.1)
+    without = fit_mixture(variables, TrainingDesign(design, dataset.y, 1.0 * (dataset.y == 0), 2), 1, seed=0)
+    assert np.exp(without.log_share[1]) < 0.02
+
+
+def test_exponents_make_copies_of_a_variable_count_once():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 3000)
+    x = rng.normal(1.5 * y, 1)
+    dataset = Dataset(np.tile(x[:, None], 4).astype(np.float32), y)
+    variables = fit_variables(dataset, None)
+    data = TrainingDesign(variables.design(variables.encode(dataset.X)), y, np.ones(3000), 2)
+    first, second = data.rows(np.arange(1500)), data.rows(np.arange(1500, 3000))
+    densities = fit_mixture(variables, first, 1, seed=0)
+    plain = Exponents(np.ones(4), 0.0).applied(variables, densities)
+    known = draw_known(1500, 4, rng)
+    exponents = fit_exponents([(plain, second, known)], 1500)
+    powers = exponents.of_variable.mean() * (1.0 + np.arange(1, 5)) ** exponents.count_power
+    assert powers * np.arange(1, 5) == pytest.approx(np.ones(4), abs=0.25)  # one copy tells as much as four
+    honest = exponents.applied(variables, densities)
+    loss = honest.log_loss(second, known).mean()
+    assert loss < plain.log_loss(second, known).mean() - 0.01
+    worse = Exponents(np.full(4, 3.0), 0.5).applied(variables, densities)
+    assert tune(worse, first, 100, seed=0).log_loss(second, known).mean() < worse.log_loss(second, known).mean()
+
+
+def test_acquisitions_without_price_come_first_and_inputs_are_finite(small):
+    dataset, _, rules, model = small
+    states = states_of(rules, dataset.X, np.random.default_rng(0).random(dataset.X.shape) < 0.4)
+    prices = states.prices.copy()
+    prices[:, 0] = 0.0
+    states = states._replace(acquired=states.acquired & (np.arange(dataset.n_features) > 0), prices=prices)
+    states.legal[:, 0] = True
+    estimates = model.estimate(states)
+    assert (estimates.preference.argmax(axis=1) == 0).mean() > 0.95
+    assert np.isfinite(estimates.inputs).all()
+    assert estimates.inputs.shape[1] == const.N_INPUTS
+    assert np.array_equal(np.isneginf(estimates.preference), ~states.legal)
+    assert estimates.probabilities == pytest.approx(model.probabilities(states.acquired, states.values))
+    nothing = model.estimate(states._replace(legal=np.zeros_like(states.legal), prices=np.zeros_like(prices)))
+    assert np.isneginf(nothing.preference).all()
+    assert np.isfinite(nothing.inputs).all()
+
+
+def test_each_state_is_estimated_on_its_own(small):
+    dataset, _, rules, model = small
+    acquired = np.random.default_rng(0).random((30, dataset.n_features)) < 0.3
+    acquired[:6] = False
+    states = states_of(rules, dataset.X[:30], acquired)
+    together = model.estimate(states)
+    for i in range(30):
+        row = [i]
+        alone = model.estimate(
+            StateBatch(states.acquired[row], states.values[row], states.legal[row], states.prices[row])
+        )
+        assert all(np.array_equal(a[0], b[i]) for a, b in zip(alone, together))
+
+
+def test_unknown_values_are_predicted_given_the_known_ones(small):
+    dataset, _, _, model = small
+    nothing = np.zeros(dataset.n_features, bool)
+    size = model.predict_unknown(0, nothing, dataset.X[0])
+    assert size[0][2] == pytest.approx([dataset.X[:, 0].mean(), dataset.X[:, 0].std()], rel=0.15)
+    levels = model.predict_unknown(1, nothing, dataset.X[0])
+    assert [on for _, _, (_, on) in levels] == pytest.approx(dataset.X[:, 1:4].mean(axis=0), abs=0.05)
+    size_only = np.arange(dataset.n_features) == 0
+    high, low = np.full(dataset.n_features, 4, np.float32), np.full(dataset.n_features, -2, np.float32)
+    assert model.predict_unknown(3, size_only, high)[0][2][1] > model.predict_unknown(3, size_only, low)[0][2][1] + 0.1
+    with pytest.raises(ValueError, match="acquisition must be"):
+        model.predict_unknown(99, size_only, high)
+
+
+def test_models_come_back_from_arrays_and_one_seed_gives_the_same_bytes(small):
+    dataset, _, rules, model = small
+    arrays, header = model.to_arrays()
+    again = MixtureModel.from_arrays(arrays, header, rules)
+    states = states_of(rules, dataset.X, np.random.default_rng(0).random(dataset.X.shape) < 0.4)
+    assert all(np.array_equal(a, b) for a, b in zip(model.estimate(states), again.estimate(states)))
+    fold = stratified_folds(dataset.y, 2, np.random.default_rng(0))
+    of_fold, final = cross_fit_mixture(dataset, rules, fold, seed=0)
+    assert len(of_fold) == 2
+    same, other = final.to_arrays()[0], of_fold[0].to_arrays()[0]
+    assert all(arrays[name].tobytes() == same[name].tobytes() for name in arrays)
+    assert any(arrays[name].tobytes() != other[name].tobytes() for name in arrays)
+
+
+def damaged(arrays):
+    """Arrays with one fault each."""
+    for name, array in arrays.items():
+        yield name, "missing", {k: v for k, v in arrays.items() if k != name}
+        for fault, value in {
+            "shorter": array[:-1],
+            "flat" if array.ndim == 2 else "deep": array.ravel() if array.ndim == 2 else array[None],
+            "another dtype": array.astype(np.int32),
+            "negative": -array - 1,
+            "huge": np.full_like(array, 10**15),
+        }.items():
+            if fault == "negative" and name in {"level", "center", "theta", "log_share"}:
+                continue
+            if fault == "huge" and name in {"level", "center", "scale"}:
+                continue
+            yield name, fault, arrays | {name: value}
+        if array.dtype == np.float64:
+            spoiled = array.copy()
+            spoiled.flat[0] = np.nan
+            yield name, "nan", arrays | {name: spoiled}
+
+
+def test_damaged_arrays_are_refused(small):
+    _, _, rules, model = small
+    arrays, header = model.to_arrays()
+    accepted = []
+    for name, fault, changed in damaged(arrays):
+        try:
+            MixtureModel.from_arrays(changed, header, rules)
+        except DAMAGE_ERRORS:
+            continue
+        accepted.append((name, fault))
+    assert accepted == []
+    for change in ({"weights": [1.0]}, {"weights": [1.0, 0.0, -1.0]}, {"count_power": float("nan")}, {"weights": 3}):
+        with pytest.raises(DAMAGE_ERRORS):
+            MixtureModel.from_arrays(arrays, header | change, rules)
+    swapped = arrays | {"feature": arrays["feature"][::-1].copy(), "class_of": arrays["class_of"][::-1].copy()}
+    with pytest.raises(ValueError, match="class_of"):
+        MixtureModel.from_arrays(swapped, header, rules)
+    for other in (Rules(3, 2), Rules(rules.n_features, 2), Rules(rules.n_features, 3, groups=rules.groups)):
+        with pytest.raises(DAMAGE_ERRORS):
+            MixtureModel.from_arrays(arrays, header, other)
