@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import norm
+from scipy.stats import norm, rankdata
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters, TrainingDesign, fit_mixture
@@ -13,7 +15,7 @@ from agents.anystate.mixture.fitting import fit_mixtures
 from agents.anystate.mixture.model import MixtureModel, cross_fit_mixture, model_of
 from agents.anystate.mixture.points import points_of
 from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
-from agents.anystate.mixture.variables import Variables, fit_variables
+from agents.anystate.mixture.variables import Variables, fit_variables, with_normal_scores
 from agents.anystate.state_model import States
 from agents.lattice.training_data import stratified_folds
 from agents.model_file import DAMAGE_ERRORS
@@ -165,6 +167,9 @@ def discrete_mixture(rng, n_levels, class_of):
         np.concatenate([np.arange(float(m)) for m in n_levels]),
         np.zeros(len(n_levels)),
         np.ones(len(n_levels)),
+        np.zeros(len(n_levels) + 1, np.int64),
+        np.empty(0),
+        np.empty(0),
     )
     shares = [rng.dirichlet(np.full(m, 0.7), len(class_of)).T.clip(1e-6) for m in n_levels]
     theta = np.log(np.concatenate([s / s.sum(axis=0) for s in shares]))
@@ -234,6 +239,27 @@ def test_the_information_of_a_number_is_that_of_numerical_integration():
             model = MixtureModel(mixture, points, rules, weights)
             states = states_of(rules, np.zeros((1, 2)), np.zeros((1, 2), bool))
             assert model.estimate(states).preference[0, 0] == pytest.approx(exact, rel=0.08)
+
+
+def test_normal_scores_are_chosen_for_skewed_numbers_and_are_those_of_the_ranks():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    x = np.exp(1.5 * rng.normal(y[:, None], 1, (400, 3)))
+    dataset = Dataset(x.astype(np.float32), y)
+    fitted = fitted_to(dataset)
+    variables = fitted.final.variables
+    assert len(variables.knot)
+    codes = variables.encode(dataset.X)
+    ranks = rankdata(dataset.X, axis=0)
+    assert codes == pytest.approx(norm.ppf((ranks - 0.5) / 400), abs=0.1)
+    assert variables.numbers_of(0, codes[:, 0]) == pytest.approx(dataset.X[:, 0], rel=1e-5)
+    assert variables.encode(np.array([[1e9, -5.0, np.nan]], np.float32))[0] == pytest.approx(
+        [codes[:, 0].max(), codes[:, 1].min(), np.nan], nan_ok=True
+    )
+    weight = rng.integers(0, 3, 400)
+    weighted = with_normal_scores(variables, dataset, weight.astype(float))
+    repeated = with_normal_scores(variables, dataset.rows(np.repeat(np.arange(400), weight)), None)
+    assert weighted.encode(dataset.X) == pytest.approx(repeated.encode(dataset.X), abs=0.05)
 
 
 def test_weights_act_as_repeated_rows():
@@ -356,8 +382,10 @@ def damaged(arrays):
 
 
 def test_damaged_arrays_are_refused(small):
-    _, _, rules, model = small
-    arrays, header = model.to_arrays()
+    dataset, _, rules, model = small
+    scored = replace(model.mixture, variables=with_normal_scores(fit_variables(dataset, None), dataset, None))
+    arrays, header = replace(model, mixture=scored).to_arrays()
+    MixtureModel.from_arrays(arrays, header, rules)
     accepted = []
     for name, fault, changed in damaged(arrays):
         try:
