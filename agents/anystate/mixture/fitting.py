@@ -59,7 +59,8 @@ def fit_mixtures(
         fit = _Fit(dataset, fold, weight, seed, plain)
         if len(scored.knot):
             other = _Fit(dataset, fold, weight, seed, scored)
-            if fit.best({0: fit.losses_of_comparison(), 1: other.losses_of_comparison()}) == 1:
+            compared = {0: fit.losses_of_comparison(), 1: other.losses_of_comparison()}
+            if fit.best(compared, const.MIN_GAIN_OF_SCORES) == 1:
                 fit = other
         return fit.run()
 
@@ -150,12 +151,12 @@ class _Fit:
         weight = np.concatenate([data.weight for data, _ in self.checked])
         return float(weight @ losses / weight.sum())
 
-    def best(self, losses: dict[int, NDArray[np.float64]]) -> int:
-        """The candidate of the least loss; a later one must be better by a share of its standard error."""
+    def best(self, losses: dict[int, NDArray[np.float64]], margin: float = const.MIN_GAIN) -> int:
+        """The candidate of the least loss; a later one must be better by ``margin`` standard errors."""
         n_rows = sum(np.isin(self.fold, self.choosing))
         best = next(iter(losses))
         for candidate, values in losses.items():
             gain = losses[best] - values
-            if self._mean(gain) > const.MIN_GAIN * gain.std() / np.sqrt(min(n_rows, len(gain))):
+            if self._mean(gain) > margin * gain.std() / np.sqrt(min(n_rows, len(gain))):
                 best = candidate
         return best

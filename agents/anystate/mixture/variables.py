@@ -209,7 +209,7 @@ def _normal_scores(x: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple
     if len(values) < const.LEAST_KNOTS:
         return np.empty(0), np.empty(0)
     middle = (np.cumsum(counts) - counts / 2) / counts.sum()  # shares of rows below, with half of the ties
-    wanted = ndtr(np.linspace(*ndtri(middle[[0, -1]]), const.N_KNOTS))
+    wanted = ndtr(np.linspace(ndtri(middle[0]), ndtri(middle[-1]), const.N_KNOTS))
     chosen = np.unique(np.searchsorted(middle, wanted).clip(max=len(middle) - 1))
     return values[chosen], ndtri(middle[chosen])
 
