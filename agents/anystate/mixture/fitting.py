@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import TrainingDesign, fit_mixture
 from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
-from agents.anystate.mixture.variables import fit_variables
+from agents.anystate.mixture.variables import Variables, fit_variables, with_normal_scores
 from fsgym.dataset import Dataset
 from fsgym.threads import one_blas_thread
 
@@ -57,7 +57,18 @@ def fit_mixtures(
     n_steps : int, optional, of the gradient; by default chosen on held-out rows
     """
     with one_blas_thread():
-        fit = _Fit(dataset, fold, weight, seed)
+        plain = fit_variables(dataset, weight)
+        most = min(const.MOST_ROWS, const.MOST_VALUES // int(plain.first_column[-1]))
+        scored = with_normal_scores(plain, dataset, weight)
+        if dataset.n_samples > most:
+            rows = np.sort(np.random.default_rng(seed).choice(dataset.n_samples, most, replace=False))
+            dataset, fold, weight = dataset.rows(rows), fold[rows], None if weight is None else weight[rows]
+        fit = _Fit(dataset, fold, weight, seed, plain)
+        if len(scored.knot):
+            other = _Fit(dataset, fold, weight, seed, scored)
+            compared = {0: fit.losses_of_comparison(), 1: other.losses_of_comparison()}
+            if fit.best(compared, const.MIN_GAIN_OF_SCORES) == 1:
+                fit = other
         return fit.run(
             const.N_COMPONENTS if n_components is None else (n_components,),
             const.TUNING_STEPS if n_steps is None else (n_steps,),
@@ -67,22 +78,30 @@ def fit_mixtures(
 class _Fit:
     """The rows and the mixtures so far."""
 
-    def __init__(self, dataset: Dataset, fold: NDArray[np.int64], weight: NDArray[np.float64] | None, seed: int):
+    def __init__(
+        self,
+        dataset: Dataset,
+        fold: NDArray[np.int64],
+        weight: NDArray[np.float64] | None,
+        seed: int,
+        variables: Variables,
+    ):
         self.seed, self.rng = seed, np.random.default_rng(seed)
-        self.variables = fit_variables(dataset, weight)
-        rows = self._sample(dataset)
-        codes = self.variables.encode(dataset.X[rows])
-        weights = np.ones(len(rows)) if weight is None else weight[rows]
-        self.data = TrainingDesign(self.variables.design(codes), dataset.y[rows], weights, dataset.n_classes)
-        self.fold, self.n_folds = fold[rows], int(fold.max()) + 1
-        self.choosing = list(range(self.n_folds if len(rows) <= const.MOST_ROWS_OF_ALL_FOLDS else 1))
+        self.variables = variables
+        codes = variables.encode(dataset.X)
+        weights = np.ones(len(codes)) if weight is None else weight
+        self.data = TrainingDesign(variables.design(codes), dataset.y, weights, dataset.n_classes)
+        self.fold, self.n_folds = fold, int(fold.max()) + 1
+        self.choosing = list(range(self.n_folds if len(codes) <= const.MOST_ROWS_OF_ALL_FOLDS else 1))
         self.checked = [self._checked_rows(f) for f in self.choosing]
         self.fitted: dict[tuple[int, ...], ClassMixture] = {}
+        counts = np.bincount(dataset.y, minlength=dataset.n_classes)
+        self.most_components = max(int(counts[counts > 0].min() / const.MIN_ROWS_OF_COMPONENT), 1)
 
-    def _sample(self, dataset: Dataset) -> NDArray[np.int64]:
-        n = dataset.n_samples
-        most = min(const.MOST_ROWS, const.MOST_VALUES // self.variables.first_column[-1])
-        return np.arange(n) if n <= most else np.sort(self.rng.choice(n, most, replace=False))
+    def losses_of_comparison(self) -> NDArray[np.float64]:
+        """Log-losses of mixtures with a usual number of components, to compare encodings."""
+        k = max(k for k in const.N_COMPONENTS if k <= min(self.most_components, const.COMPONENTS_OF_COMPARISON))
+        return self._losses(k, self._exponents(k, const.EXPONENT_STEPS_OF_CHOICE), 0)
 
     def _checked_rows(self, f: int) -> tuple[TrainingDesign, NDArray[np.bool_]]:
         """Rows of a fold, repeated with several random subsets, on which candidates are compared."""
@@ -96,20 +115,18 @@ class _Fit:
         """Choose among numbers of components, then among numbers of gradient steps, and fit the mixtures."""
         log_loss: dict[str, float] = {}
         losses: dict[int, NDArray[np.float64]] = {}
-        counts = np.bincount(self.data.y, minlength=self.data.n_classes)
-        most = max(counts[counts > 0].min() / const.MIN_ROWS_OF_COMPONENT, 1)
-        for k in [k for k in numbers if k <= most or k == numbers[0]]:
+        for k in [k for k in numbers if k <= self.most_components or k == numbers[0]]:
             losses[k] = self._losses(k, self._exponents(k, const.EXPONENT_STEPS_OF_CHOICE), 0)
             log_loss[f"{k} components"] = self._mean(losses[k])
-        k = self._best(losses)
+        k = self.best(losses)
         exponents = self._exponents(k, const.EXPONENT_STEPS)
         tuned: dict[int, NDArray[np.float64]] = {}
         for steps in steps_to_try:
             tuned[steps] = self._losses(k, exponents, steps)
             log_loss[f"{k} components, {steps} steps"] = self._mean(tuned[steps])
-            if steps and self._best(tuned) != steps:
+            if steps and self.best(tuned) != steps:
                 break
-        steps = self._best(tuned)
+        steps = self.best(tuned)
         models = [self._tuned(f, k, exponents, steps) for f in [*range(self.n_folds), -1]]
         return FittedMixtures(models[:-1], models[-1], k, steps, log_loss)
 
@@ -145,12 +162,12 @@ class _Fit:
         weight = np.concatenate([data.weight for data, _ in self.checked])
         return float(weight @ losses / weight.sum())
 
-    def _best(self, losses: dict[int, NDArray[np.float64]]) -> int:
-        """The candidate of the least loss; a later one must be better by a share of its standard error."""
+    def best(self, losses: dict[int, NDArray[np.float64]], margin: float = const.MIN_GAIN) -> int:
+        """The candidate of the least loss; a later one must be better by ``margin`` standard errors."""
         n_rows = sum(np.isin(self.fold, self.choosing))
         best = next(iter(losses))
         for candidate, values in losses.items():
             gain = losses[best] - values
-            if self._mean(gain) > const.MIN_GAIN * gain.std() / np.sqrt(min(n_rows, len(gain))):
+            if self._mean(gain) > margin * gain.std() / np.sqrt(min(n_rows, len(gain))):
                 best = candidate
         return best

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters
@@ -117,10 +118,12 @@ class MixtureModel(StateModel):
         v = variables.variable_of[feature]
         if variables.n_levels[v] == 0:
             mean, sd = mean_and_sd(variables, densities, v)
-            center = joint @ mean
-            spread = np.sqrt(joint @ (sd**2 + (mean - center) ** 2))
-            z = np.array([center, spread])
-            return feature, np.empty(0), z * variables.scale[v] + np.array([variables.center[v], 0.0])
+            grid = np.linspace(-const.MAX_ABS_Z, const.MAX_ABS_Z, const.N_GRID)
+            chance = np.diff(joint @ ndtr((grid - mean[:, None]) / sd[:, None]))
+            chance /= chance.sum()
+            x = variables.numbers_of(v, (grid[1:] + grid[:-1]) / 2)
+            center = chance @ x
+            return feature, np.empty(0), np.array([center, np.sqrt(chance @ (x - center) ** 2)])
         share = np.exp(densities.theta[slice(*variables.first_column[v : v + 2])]) @ joint
         members = variables.feature[slice(*variables.first_feature[v : v + 2])]
         if len(members) == 1:

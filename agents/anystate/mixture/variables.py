@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from agents.anystate.mixture import constants as const
 from fsgym.dataset import Dataset
@@ -27,6 +28,10 @@ class Variables:
         The values of a variable with a single feature, ascending. Of a variable with several features, of which one is
         1 in each row, they are 0, 1, ..., the places of the features.
     center, scale : float64 (V,), of numbers; 0 and 1 for categories
+    first_knot : int64 (V + 1,), where the knots of each variable begin; without knots ``center`` and ``scale`` are used
+    knot, score : float64 (n_knots,)
+        A number with knots is replaced by its normal score, which is linear between them and constant beyond; both
+        ascend.
     """
 
     first_feature: NDArray[np.int64]
@@ -35,6 +40,9 @@ class Variables:
     level: NDArray[np.float64]
     center: NDArray[np.float64]
     scale: NDArray[np.float64]
+    first_knot: NDArray[np.int64]
+    knot: NDArray[np.float64]
+    score: NDArray[np.float64]
 
     @cached_property
     def n_levels(self) -> NDArray[np.int64]:
@@ -68,7 +76,14 @@ class Variables:
     @cached_property
     def arrays(self) -> tuple[NDArray, ...]:
         """The fields in their order, for compiled functions."""
-        return self.first_feature, self.feature, self.first_level, self.level, self.center, self.scale
+        return tuple(getattr(self, name) for name in DTYPES)
+
+    def numbers_of(self, v: int, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of variable v, a number, from z-scores or normal scores, float64 (n,) both."""
+        part = slice(*self.first_knot[v : v + 2])
+        if part.start == part.stop:
+            return z * self.scale[v] + self.center[v]
+        return np.interp(z, self.score[part], self.knot[part])
 
     def design(self, codes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sufficient statistics of ``encode``, float64 (n, n_columns).
@@ -105,6 +120,12 @@ class Variables:
             raise ValueError("scale must be positive, one for each variable")
         if not np.array_equal(np.sort(self.feature), np.arange(n_features)):
             raise ValueError("feature must name each feature once")
+        _check_starts(self.first_knot, n, len(self.knot), 0)
+        if len(self.score) != len(self.knot):
+            raise ValueError("score must have a number for each knot")
+        inner = np.setdiff1d(np.arange(1, len(self.knot)), self.first_knot)
+        if not ((self.knot[inner] > self.knot[inner - 1]) & (self.score[inner] > self.score[inner - 1])).all():
+            raise ValueError("knots and their scores must ascend")
         width = np.diff(self.first_feature)
         if (self.n_levels[width > 1] != width[width > 1]).any():
             raise ValueError("a variable of several features must have as many levels")
@@ -118,6 +139,9 @@ DTYPES = {
     "level": np.dtype(np.float64),
     "center": np.dtype(np.float64),
     "scale": np.dtype(np.float64),
+    "first_knot": np.dtype(np.int64),
+    "knot": np.dtype(np.float64),
+    "score": np.dtype(np.float64),
 }
 
 
@@ -155,7 +179,39 @@ def fit_variables(dataset: Dataset, weight: NDArray[np.float64] | None) -> Varia
         np.concatenate(levels),
         center,
         scale,
+        np.zeros(len(features) + 1, np.int64),
+        np.empty(0),
+        np.empty(0),
     )
+
+
+def with_normal_scores(variables: Variables, dataset: Dataset, weight: NDArray[np.float64] | None) -> Variables:
+    """The same variables with the normal scores of the numbers: quantiles become those of a standard normal."""
+    knots, scores = [], []
+    for v, first in enumerate(variables.first_feature[:-1]):
+        x = dataset.X[:, variables.feature[first]].astype(np.float64)
+        known = ~np.isnan(x)
+        if variables.n_levels[v] or not known.any():
+            knot, score = np.empty(0), np.empty(0)
+        else:
+            knot, score = _normal_scores(x[known], np.ones(known.sum()) if weight is None else weight[known])
+        knots.append(knot)
+        scores.append(score)
+    starts = _starts([len(knot) for knot in knots])
+    return replace(variables, first_knot=starts, knot=np.concatenate(knots), score=np.concatenate(scores))
+
+
+def _normal_scores(x: NDArray[np.float64], weight: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+    """At most ``N_KNOTS`` distinct values and their normal scores; none where the values are almost all the same."""
+    values, place = np.unique(x, return_inverse=True)
+    counts = np.bincount(place, weight)
+    values, counts = values[counts > 0], counts[counts > 0]
+    if len(values) < const.LEAST_KNOTS:
+        return np.empty(0), np.empty(0)
+    middle = (np.cumsum(counts) - counts / 2) / counts.sum()  # shares of rows below, with half of the ties
+    wanted = ndtr(np.linspace(ndtri(middle[0]), ndtri(middle[-1]), const.N_KNOTS))
+    chosen = np.unique(np.searchsorted(middle, wanted).clip(max=len(middle) - 1))
+    return values[chosen], ndtri(middle[chosen])
 
 
 def _features_of_variables(dataset: Dataset) -> list[NDArray[np.int64]]:
@@ -190,7 +246,7 @@ def write_codes(arrays, values, acquired, codes):
 @njit(cache=True, nogil=True, _nrt=False)
 def code_of(arrays, values, acquired, v):
     """The code of variable v of one row, NaN where it is not known."""
-    first_feature, feature, first_level, level, center, scale = arrays
+    first_feature, feature, first_level, level, center, scale, first_knot, knot, score = arrays
     first, last = first_feature[v], first_feature[v + 1]
     for f in range(first, last):
         if not acquired[feature[f]] or np.isnan(values[feature[f]]):
@@ -202,9 +258,27 @@ def code_of(arrays, values, acquired, v):
                 return float(f - first)
         return np.nan
     low, high = first_level[v], first_level[v + 1]
+    if low == high and first_knot[v] < first_knot[v + 1]:
+        return _interpolated(knot, score, first_knot[v], first_knot[v + 1] - 1, x)
     if low == high:
         return min(max((x - center[v]) / scale[v], -const.MAX_ABS_Z), const.MAX_ABS_Z)
     for i in range(low, high):
         if level[i] == x:
             return float(i - low)
     return np.nan
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _interpolated(knot, score, low, high, x):
+    """The score of x, linear between the knots ``low`` to ``high`` and constant beyond them."""
+    if x <= knot[low]:
+        return score[low]
+    if x >= knot[high]:
+        return score[high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if knot[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    return score[low] + (score[high] - score[low]) * ((x - knot[low]) / (knot[high] - knot[low]))

@@ -63,7 +63,7 @@ SKEWED = [[0, 1, 4], [1, 0, 1], [2, 1, 0]]
 
 
 def states_of(rules, taken, X):
-    """States with the acquisitions ``taken`` of the rows ``X``."""
+    """StateBatch with the acquisitions ``taken`` of the rows ``X``."""
     available = rules.acquisitions_of(~np.isnan(X))
     legal, prices = legal_and_prices(taken & available, rules)
     acquired = taken[:, acquisition_of_features(rules)] & ~np.isnan(X)

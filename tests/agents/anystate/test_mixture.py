@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -12,8 +14,8 @@ from agents.anystate.mixture.em import MixtureParameters, TrainingDesign, fit_mi
 from agents.anystate.mixture.fitting import fit_mixtures
 from agents.anystate.mixture.model import MixtureModel, cross_fit_mixture, model_of
 from agents.anystate.mixture.points import points_of
-from agents.anystate.mixture.tuning import ClassMixture, Exponents, draw_known, fit_exponents, tune
-from agents.anystate.mixture.variables import Variables, fit_variables
+from agents.anystate.mixture.tuning import ClassMixture, Exponents
+from agents.anystate.mixture.variables import Variables, fit_variables, with_normal_scores
 from agents.anystate.state_model import StateBatch
 from agents.lattice.training_data import stratified_folds
 from agents.model_file import DAMAGE_ERRORS
@@ -94,19 +96,6 @@ def test_the_context_is_preferred_although_it_says_nothing_about_the_class():
     assert ((second - 1) // 10 == context).mean() > 0.95
 
 
-def test_em_raises_the_likelihood_of_a_mixture_to_that_of_its_generator():
-    rng = np.random.default_rng(3)
-    component = rng.integers(0, 3, 900)
-    means = np.array([[-2.0, 0.0], [2.0, 1.5], [0.0, -2.0]])
-    dataset = Dataset((means[component] + 0.5 * rng.normal(size=(900, 2))).astype(np.float32), np.arange(900) % 2)
-    variables = fit_variables(dataset, None)
-    data = TrainingDesign(variables.design(variables.encode(dataset.X)), dataset.y, np.ones(900), 2)
-    densities = fit_mixture(variables, data, 4, seed=0)
-    log_density = logsumexp(densities.log_joint(data.design), axis=1) - np.log(variables.scale).sum()
-    exact = logsumexp(norm.logpdf(dataset.X[:, None], means, 0.5).sum(axis=2), axis=1) - np.log(3)
-    assert log_density.mean() == pytest.approx(exact.mean(), abs=0.05)
-
-
 def brute_posterior(mixture, codes):
     """Class and component of one row, from densities written out; for exponents of 1 without tuning."""
     variables, theta = mixture.variables, mixture.densities.theta
@@ -165,6 +154,9 @@ def discrete_mixture(rng, n_levels, class_of):
         np.concatenate([np.arange(float(m)) for m in n_levels]),
         np.zeros(len(n_levels)),
         np.ones(len(n_levels)),
+        np.zeros(len(n_levels) + 1, np.int64),
+        np.empty(0),
+        np.empty(0),
     )
     shares = [rng.dirichlet(np.full(m, 0.7), len(class_of)).T.clip(1e-6) for m in n_levels]
     theta = np.log(np.concatenate([s / s.sum(axis=0) for s in shares]))
@@ -236,45 +228,6 @@ def test_the_information_of_a_number_is_that_of_numerical_integration():
             assert model.estimate(states).preference[0, 0] == pytest.approx(exact, rel=0.08)
 
 
-def test_weights_act_as_repeated_rows():
-    dataset = mixed_rows(90, seed=2)
-    repeats = np.random.default_rng(0).integers(1, 4, 90)
-    twice = np.repeat(np.arange(90), repeats)
-    variables = fit_variables(dataset, None)
-    design = variables.design(variables.encode(dataset.X))
-    weighted = fit_mixture(variables, TrainingDesign(design, dataset.y, repeats.astype(float), 2), 1, seed=0)
-    repeated = fit_mixture(
-        variables, TrainingDesign(design[twice], dataset.y[twice], np.ones(len(twice)), 2), 1, seed=0
-    )
-    assert weighted.theta == pytest.approx(repeated.theta)
-    assert weighted.log_share == pytest.approx(repeated.log_share)
-    counted, listed = fit_variables(dataset, repeats.astype(float)), fit_variables(dataset.rows(twice), None)
-    assert counted.center == pytest.approx(listed.center, abs=0.1)
-    without = fit_mixture(variables, TrainingDesign(design, dataset.y, 1.0 * (dataset.y == 0), 2), 1, seed=0)
-    assert np.exp(without.log_share[1]) < 0.02
-
-
-def test_exponents_make_copies_of_a_variable_count_once():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 3000)
-    x = rng.normal(1.5 * y, 1)
-    dataset = Dataset(np.tile(x[:, None], 4).astype(np.float32), y)
-    variables = fit_variables(dataset, None)
-    data = TrainingDesign(variables.design(variables.encode(dataset.X)), y, np.ones(3000), 2)
-    first, second = data.rows(np.arange(1500)), data.rows(np.arange(1500, 3000))
-    densities = fit_mixture(variables, first, 1, seed=0)
-    plain = Exponents(np.ones(4), 0.0).applied(variables, densities)
-    known = draw_known(1500, 4, rng)
-    exponents = fit_exponents([(plain, second, known)], 1500)
-    powers = exponents.of_variable.mean() * (1.0 + np.arange(1, 5)) ** exponents.count_power
-    assert powers * np.arange(1, 5) == pytest.approx(np.ones(4), abs=0.25)  # one copy tells as much as four
-    honest = exponents.applied(variables, densities)
-    loss = honest.log_loss(second, known).mean()
-    assert loss < plain.log_loss(second, known).mean() - 0.01
-    worse = Exponents(np.full(4, 3.0), 0.5).applied(variables, densities)
-    assert tune(worse, first, 100, seed=0).log_loss(second, known).mean() < worse.log_loss(second, known).mean()
-
-
 def test_acquisitions_without_price_come_first_and_inputs_are_finite(small):
     dataset, _, rules, model = small
     states = states_of(rules, dataset.X, np.random.default_rng(0).random(dataset.X.shape) < 0.4)
@@ -301,9 +254,7 @@ def test_each_state_is_estimated_on_its_own(small):
     together = model.estimate(states)
     for i in range(30):
         row = [i]
-        alone = model.estimate(
-            StateBatch(states.acquired[row], states.values[row], states.legal[row], states.prices[row])
-        )
+        alone = model.estimate(StateBatch(*(array[row] for array in states)))
         assert all(np.array_equal(a[0], b[i]) for a, b in zip(alone, together))
 
 
@@ -358,8 +309,10 @@ def damaged(arrays):
 
 
 def test_damaged_arrays_are_refused(small):
-    _, _, rules, model = small
-    arrays, header = model.to_arrays()
+    dataset, _, rules, model = small
+    scored = replace(model.mixture, variables=with_normal_scores(fit_variables(dataset, None), dataset, None))
+    arrays, header = replace(model, mixture=scored).to_arrays()
+    MixtureModel.from_arrays(arrays, header, rules)
     accepted = []
     for name, fault, changed in damaged(arrays):
         try:
