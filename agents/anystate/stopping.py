@@ -118,21 +118,22 @@ def learn_stop(
     row_weight = [weight[part.row] for part in parts]
     stops = [s <= _best_threshold(visited, cost[0], row_weight[0]) for s in (part.expected_cost for part in parts)]
     cost_scale = [part.expected_cost - rules.error_costs.min() + part.price + 1e-9 for part in parts]
+    fixed_weight = [w / s**const.PRECISION for w, s in zip(row_weight, cost_scale)]
+    used = [
+        [np.flatnonzero((fold[p.row] == k) & (p.following >= 0)) for k in range(int(fold.max()) + 1)] for p in parts
+    ]
+    columns_used = [[c[use] for use in of_part] for c, of_part in zip(columns, used)]
     best: tuple[float, Any, Any] = (np.inf, None, None)
     for _ in range(const.N_ROUNDS):
-        grams, sides = [], []
-        for k in range(int(fold.max()) + 1):
-            gram, side = 0.0, 0.0
-            for i, part in enumerate(parts):
-                use = (fold[part.row] == k) & (part.following >= 0)
-                going_on = part.price + values_of(part, stops[i], cost[i])[part.following]
-                w = const.WEIGHT_OF_UNVISITED + reached_states(part, stops[i])
-                w = w / (cost_scale[i] ** const.PRECISION)
-                w = (w * row_weight[i] * (1.0 if i == 0 else const.WEIGHT_OF_RANDOM_STARTS))[use, None]
-                gram = gram + (columns[i][use] * w).T @ columns[i][use]
-                side = side + columns[i][use].T @ (w[:, 0] * (going_on - cost[i])[use])
-            grams.append(gram)
-            sides.append(side)
+        grams, sides = [0.0] * len(used[0]), [0.0] * len(used[0])
+        for i, part in enumerate(parts):
+            gain = part.price + values_of(part, stops[i], cost[i])[part.following] - cost[i]
+            w = fixed_weight[i] * (const.WEIGHT_OF_UNVISITED + reached_states(part, stops[i]))
+            w *= 1.0 if i == 0 else const.WEIGHT_OF_RANDOM_STARTS
+            for k, (use, of_fold) in enumerate(zip(used[i], columns_used[i])):
+                weighted = of_fold.T * w[use]
+                grams[k] = grams[k] + weighted @ of_fold
+                sides[k] = sides[k] + weighted @ gain[use]
         without = np.stack([_ridge_solution(sum(grams) - g, sum(sides) - s) for g, s in zip(grams, sides)])
         of_all = _ridge_solution(sum(grams), sum(sides))
         stops = [(c * without[fold[part.row]]).sum(axis=1) >= 0 for c, part in zip(columns, parts)]

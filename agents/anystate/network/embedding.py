@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
@@ -98,26 +99,31 @@ def fit_embedding(X: NDArray[np.float32], features: NDArray[np.int64]) -> Embedd
 
 
 def network_inputs(
-    blocks: NDArray[np.float32], known: NDArray[np.bool_], extra: NDArray[np.float32] | None = None
+    blocks: NDArray[np.float32], row: NDArray[np.int64], known: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """The inputs of a network: embedded values where they are known, the mask, and other numbers.
+    """The inputs of a network, float32 (n, (n_blocks + 1) m): embedded values where they are known, and the mask.
 
     Parameters
     ----------
-    blocks : float32 (n, n_blocks, m), see ``Embedding.blocks``
+    blocks : float32 (n_rows, n_blocks, m), see ``Embedding.blocks``
+    row : int64 (n,), the row of each state
     known : bool (n, m)
-    extra : float32 (n, n_extra), optional
     """
-    n, n_blocks, m = blocks.shape
-    wide = (n_blocks + 1) * m
-    out = np.empty((n, wide + (0 if extra is None else extra.shape[1])), np.float32)
-    mask = known.astype(np.float32)
-    for k in range(n_blocks):
-        np.multiply(blocks[:, k], mask, out=out[:, k * m : (k + 1) * m])
-    out[:, n_blocks * m : wide] = mask
-    if extra is not None:
-        out[:, wide:] = extra
-    return out
+    inputs = np.zeros((len(row), (blocks.shape[1] + 1) * blocks.shape[2]), np.float32)
+    _write_inputs(blocks, row, known, inputs)
+    return inputs
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_inputs(blocks, row, known, inputs):
+    n_blocks, m = blocks.shape[1], blocks.shape[2]
+    for s in range(len(row)):
+        r = row[s]
+        for i in range(m):
+            if known[s, i]:
+                for k in range(n_blocks):
+                    inputs[s, k * m + i] = blocks[r, k, i]
+                inputs[s, n_blocks * m + i] = 1
 
 
 def screen_acquisitions(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
-from agents.anystate.network.embedded_rows import extra_inputs
 from agents.anystate.network.embedding import Embedding, check_embedding, network_inputs
 from agents.anystate.network.mlp import MLP, check_hidden_sizes, softmax_inplace
 from agents.anystate.network.ranking import Outlook, outlook
@@ -22,23 +21,21 @@ from fsgym.rules import Rules
 
 @dataclass(frozen=True, eq=False)
 class NetworkModel(StateModel):
-    """Predictors, whose probabilities are averaged, and a ranking network.
+    """Predictors of the classes, and a ranking network.
 
     Attributes
     ----------
     candidates : int64 (b,), the acquisitions that the networks use, ascending; others have the lowest preference
     embedding : Embedding of their features
-    predictors : sequence of MLP
-    shares : float64 (n_predictors,), of each predictor in the probabilities
+    predictors : sequence of MLP, whose scores are averaged
     temperature : float, by which scores are divided
     ranking : MLP
     rules : Rules
-    extra : StateModel, optional, whose log probabilities are inputs as well
 
     Raises
     ------
     ValueError
-        If parameters, shares or the temperature are out of range.
+        If parameters or the temperature are out of range.
     """
 
     kind = "any_network"
@@ -46,11 +43,9 @@ class NetworkModel(StateModel):
     candidates: NDArray[np.int64]
     embedding: Embedding
     predictors: Sequence[MLP]
-    shares: NDArray[np.float64]
     temperature: float
     ranking: MLP
     rules: Rules
-    extra: StateModel | None = None
 
     def __post_init__(self) -> None:
         for network in (*self.predictors, self.ranking):
@@ -58,9 +53,6 @@ class NetworkModel(StateModel):
                 raise ValueError(
                     f"parameters of networks must be at most {const.MAX_ABS_PARAMETER:g} in absolute value"
                 )
-        shares = self.shares
-        if shares.dtype != np.float64 or not (shares >= 0).all() or not abs(shares.sum() - 1) < 1e-6:
-            raise ValueError("the shares of the predictors must be float64, at least 0, with sum 1")
         lowest, highest = min(const.SCORE_TEMPERATURES), max(const.SCORE_TEMPERATURES)
         if type(self.temperature) is not float or not lowest <= self.temperature <= highest:
             raise ValueError(f"the temperature must be a number from {lowest} to {highest}, got {self.temperature}")
@@ -93,42 +85,35 @@ class NetworkModel(StateModel):
 
     def _inputs(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
         known = acquired[:, self.embedding.features] & ~np.isnan(values[:, self.embedding.features])
-        more = None if self.extra is None else extra_inputs(self.extra.probabilities(acquired, values))
-        return network_inputs(self.embedding.blocks(values), known, more)
+        return network_inputs(self.embedding.blocks(values), np.arange(len(known)), known)
 
     def _probabilities_of(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
         scores = np.zeros((len(inputs), self.rules.n_classes), np.float32)
-        for share, network in zip(self.shares, self.predictors):
-            scores += np.float32(share) * network(inputs)
-        return softmax_inplace(scores / np.float32(self.temperature))
+        for network in self.predictors:
+            scores += network(inputs)
+        return softmax_inplace(scores / np.float32(self.temperature * len(self.predictors)))
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        """See ``StateModel.to_arrays``; without ``extra``, which the caller writes."""
-        arrays = {"candidates": self.candidates, "shares": self.shares}
+        arrays = {"candidates": self.candidates}
         arrays |= {f"embedding.{name}": array for name, array in self.embedding._asdict().items()}
         arrays["ranking"] = self.ranking.parameters
         arrays["predictors"] = np.stack([network.parameters for network in self.predictors])
         hidden = [list(network.sizes[1:-1]) for network in (self.predictors[0], self.ranking)]
-        return arrays, {"temperature": self.temperature, "hidden": hidden, "has_extra": self.extra is not None}
+        return arrays, {"temperature": self.temperature, "hidden": hidden}
 
     @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules, extra: StateModel | None = None
-    ) -> NetworkModel:
-        """See ``StateModel.from_arrays``; ``extra`` is the other model, where there was one."""
-        if header["has_extra"] is not (extra is not None):
-            raise ValueError("the network needs the other model whose probabilities it was trained with, and only it")
+    def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> NetworkModel:
         embedding = Embedding(**{name: arrays[f"embedding.{name}"] for name in Embedding._fields})
         check_embedding(arrays["candidates"], embedding, rules)
         for_predictors, for_ranking = (check_hidden_sizes(sizes) for sizes in header["hidden"])
-        n_inputs, n_classes = embedding.n_inputs + (0 if extra is None else rules.n_classes), rules.n_classes
-        parameters, shares = arrays["predictors"], arrays["shares"]
-        if parameters.ndim != 2 or shares.shape != (len(parameters),):
-            raise ValueError("there must be one row of parameters and one share for each predictor")
+        n_inputs, n_classes = embedding.n_inputs, rules.n_classes
+        parameters = arrays["predictors"]
+        if parameters.ndim != 2 or not len(parameters):
+            raise ValueError("there must be one row of parameters for each predictor, at least one")
         predictors = [MLP((n_inputs, *for_predictors, n_classes), row) for row in parameters]
         sizes = (n_inputs + n_classes + 1, *for_ranking, len(arrays["candidates"]) + 1)
         ranking = MLP(sizes, arrays["ranking"])
-        return cls(arrays["candidates"], embedding, predictors, shares, header["temperature"], ranking, rules, extra)
+        return cls(arrays["candidates"], embedding, predictors, header["temperature"], ranking, rules)
 
 
 def _normalised(probabilities: NDArray[np.float32]) -> NDArray[np.float64]:
