@@ -1,5 +1,7 @@
 """Constants of the networks, with units and origin. "Trial": a measured trial on synthetic tasks, other seeds."""
 
+import numpy as np
+
 # Embedding
 MAX_ABS_INPUT = 5.0  # standard deviations; by hand
 MANY_KNOTS, FEW_KNOTS = (0.25, 0.5, 0.75), (0.5,)  # quantiles of the hinges; trial
@@ -36,6 +38,8 @@ LAST_LAYER_SCALE = 0.1  # of the initial weights of the ranking's last layer; tr
 AVERAGING_RATE = 0.01  # of the averaged parameters; trial
 N_CHAIN_STATES = 128  # states of a step from episodes, and as many at random; trial
 N_TARGETS = 4  # acquisitions of a state for which returns are compared; trial: 8 do not help
+# Weight of the entropy, scaled to the range of the expected error, in differences between acquisitions
+ENTROPY_WEIGHT = 0.05
 DISCOUNTS = (0.5, 0.9)  # of what comes later, in the first and the second half of the steps; trial
 EXPLORATION_SD = 0.02  # largest error costs; of the noise on the second acquisition
 SHARE_GREEDY = 0.7  # of the moves of an episode
@@ -45,6 +49,8 @@ N_RECENT_STEPS = 150  # steps whose states the fine-tuning uses
 MAX_PRICE = 1e6  # largest error costs; nothing is worth more, and float32 could overflow
 SMALLEST_DIVISOR = 1e-3  # largest error costs; against division by 0
 OUTSIDE_PREFERENCE = 1e6  # largest error costs; minus the preference of acquisitions that the networks do not use
+
+N_FITS_BY_ROWS = {30_000: 1, np.inf: 2}  # rankings that are trained, by number of rows
 
 # Ranking: exact returns
 N_VALUE_ROUNDS, N_CONTRAST_ROUNDS = 1, 5  # measured: with values only at first, and many short rounds, best

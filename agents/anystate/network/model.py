@@ -94,7 +94,7 @@ class NetworkModel(StateModel):
         return softmax_inplace(scores / np.float32(self.temperature * len(self.predictors)))
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
-        arrays = {"candidates": self.candidates}
+        arrays: dict[str, NDArray] = {"candidates": self.candidates}
         arrays |= {f"embedding.{name}": array for name, array in self.embedding._asdict().items()}
         arrays["ranking"] = self.ranking.parameters
         arrays["predictors"] = np.stack([network.parameters for network in self.predictors])

@@ -102,6 +102,18 @@ def noisy(advantages: NDArray[np.float32], rng: np.random.Generator) -> NDArray[
     return (advantages + const.EXPLORATION_SD * noise).astype(np.float32)
 
 
+def entropy_change(here: Situation, after: Situation, n_tried: int) -> NDArray[np.float32]:
+    """The weighted change of the entropy by each acquisition tried, float32 (n, n_tried)."""
+    return const.ENTROPY_WEIGHT * (_entropy(after).reshape(-1, n_tried) - _entropy(here)[:, None])
+
+
+def _entropy(of: Situation) -> NDArray[np.float32]:
+    """The entropy, float32 (n,), as a share of its largest value, times the largest expected error of 0/1 costs."""
+    p, k = of.probabilities, of.probabilities.shape[1]
+    scale = np.float32((1 - 1 / k) / np.log(k)) if k > 1 else np.float32(0)
+    return -scale * (p * np.log(np.maximum(p, np.float32(1e-12)))).sum(axis=1)
+
+
 class RankingLearner:
     """Learns a ranking network from states of the training rows, whose class probabilities are out of fold.
 
@@ -203,14 +215,18 @@ class RankingLearner:
     def _returns(
         self, here: Situation, tried: NDArray[np.int64], discount: float
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """r_j = pi_j + e(S') + discount * min(0, U(S')) - e(S) of the acquisitions tried, and t_j, without discount."""
+        """r_j = pi_j + e(S') + discount * min(0, U(S')) - e(S) of the acquisitions tried, and t_j, without discount.
+
+        r_j includes the change of the entropy, which orders acquisitions that change the expected error by as much.
+        """
         n, n_tried = tried.shape
         after = self.situation_after(here, np.repeat(np.arange(n), n_tried), tried.ravel())
         later = self.averaged_outlook(after)
         prices = here.prices[np.arange(n)[:, None], tried]
         at_once = prices + after.error.reshape(n, n_tried) - here.error[:, None]
         going_on = np.minimum(later.value, 0).reshape(n, n_tried)
-        return at_once + np.float32(discount) * going_on, at_once + going_on
+        entropy = entropy_change(here, after, n_tried)
+        return at_once + np.float32(discount) * going_on + entropy, at_once + going_on
 
     def slope(
         self,
@@ -253,16 +269,16 @@ def ranking_rate(step: int, n_steps: int) -> float:
     return const.RANKING_RATE * rise * fall
 
 
-def train_ranking(predictors: FittedPredictors, task: CandidateTask, seed: int) -> RankingLearner:
+def train_ranking(predictors: FittedPredictors, task: CandidateTask, seed: Sequence[int]) -> RankingLearner:
     """A learner after all steps; its predictors are fine-tuned on the states of its episodes after half of them."""
-    learner = RankingLearner(predictors, task, np.random.default_rng([seed, 3]))
+    learner = RankingLearner(predictors, task, np.random.default_rng(seed))
     n_steps = steps_of(const.SHARE_RANKING, predictors.n_steps)
     half = (n_steps + 1) // 2
     for step in range(n_steps):
         learner.step(ranking_rate(step, n_steps), const.DISCOUNTS[step >= half])
         if step == half - 1:
             visited = join_states(learner.visited[-const.N_RECENT_STEPS :])
-            learner.predictors = predictors.fine_tuned(visited, np.random.default_rng([seed, 4]))
+            learner.predictors = predictors.fine_tuned(visited, np.random.default_rng([*seed, 1]))
     return learner
 
 

@@ -21,6 +21,7 @@ from agents.anystate.network.ranking import (
     RankingLearner,
     Situation,
     acquisitions_to_try,
+    entropy_change,
     join_states,
     noisy,
 )
@@ -56,10 +57,10 @@ def _join_tried(parts: Sequence[TriedStates]) -> TriedStates:
     )
 
 
-def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> None:
+def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> float:
     """Rounds of trying acquisitions under the present policy, and of training on the returns of recent rounds.
 
-    The parameters after the round with the smallest out-of-fold loss stay.
+    The parameters after the round with the smallest out-of-fold loss stay, and this loss is returned.
     """
     recent: list[TriedStates] = []
     n_rows = len(learner.predictors.rows.fold)
@@ -77,6 +78,7 @@ def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> None:
             if loss < smallest:
                 best, smallest = learner.averaged.parameters.copy(), loss
     learner.averaged.parameters[:] = best
+    return smallest
 
 
 def _round_steps(learner: RankingLearner) -> int:
@@ -150,8 +152,10 @@ def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.ra
         second = np.where(empty, anything[0], advantages)
         third = np.where(empty, anything[1], noisy(advantages, rng))
         tried, counted = acquisitions_to_try((advantages, second, third, anything[2]), here.legal)
-        at_once, later, n_states = follow_rollouts(learner, here, tried)
-        returns = (at_once + np.where(empty, 1, const.ROLLOUT_DISCOUNT) * later).astype(np.float32)
+        after = learner.situation_after(here, np.repeat(np.arange(len(tried)), tried.shape[1]), tried.ravel())
+        at_once, later, n_states = follow_rollouts(learner, here, tried, after)
+        returns = at_once + np.where(empty, 1, const.ROLLOUT_DISCOUNT) * later
+        returns = (returns + entropy_change(here, after, tried.shape[1])).astype(np.float32)
         parts.append(TriedStates(here, tried, counted, returns, at_once[:, 0] + later[:, 0]))
         n_evaluated += n_states
         if n_evaluated > const.MAX_EVALUATIONS_PER_TRIED_STATE * len(states.rows):
@@ -160,14 +164,15 @@ def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.ra
 
 
 def follow_rollouts(
-    learner: RankingLearner, here: Situation, tried: NDArray[np.int64]
+    learner: RankingLearner, here: Situation, tried: NDArray[np.int64], after: Situation
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], int]:
     """What each acquisition changes at once, and what the rest of its episode adds, float32 (n, n_tried).
 
-    Both include prices and the change of the expected error. Also returns the number of states evaluated.
+    Both include prices and the change of the expected error. Also returns the number of states evaluated. ``after``
+    has the states after each acquisition.
     """
     n, n_tried = tried.shape
-    now = learner.situation_after(here, np.repeat(np.arange(n), n_tried), tried.ravel())
+    now = after
     later, live, n_states = np.zeros(n * n_tried, np.float32), np.arange(n * n_tried), 0
     after_first = now.error
     for length in range(const.MAX_LENGTH):

@@ -200,7 +200,9 @@ def test_rollouts_return_prices_and_errors_of_episodes(learnt, small):
     rows, taken = np.arange(40), np.random.default_rng(1).random((40, 4)) < 0.3
     here = learner.situation(rows, taken)
     tried, counted = acquisitions_to_try(np.random.default_rng(2).random((2, 40, 4), dtype=np.float32), here.legal)
-    at_once, later, _ = follow_rollouts(learner, here, tried)
+    at_once, later, _ = follow_rollouts(
+        learner, here, tried, learner.situation_after(here, np.repeat(np.arange(40), 2), tried.ravel())
+    )
     for i in range(40):
         for k in range(2):
             if not counted[i, k]:
