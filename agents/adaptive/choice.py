@@ -15,6 +15,7 @@ from agents.adaptive.policy import ChosenPolicy
 from agents.adaptive.report import LearnerReport, LearnerTrial
 from agents.lattice.training_data import stratified_folds
 from agents.policy import Policy
+from agents.target import UsageTarget, find_price
 from agents.tradeoff import Learner, TrainingTask
 from fsgym.row_groups import grouped_folds
 from fsgym.rules import Rules
@@ -35,14 +36,15 @@ class ChosenResult(NamedTuple):
 
     learner: str
     result: Any
-    report: LearnerReport
+    rules: Rules
+    report: LearnerReport | None = None
 
     def usage(self) -> dict[str, float]:
         """As that of the result."""
         return self.result.usage()
 
 
-class ChoosingLearner:
+class ChoosingLearner(Learner):
     """Tries the learners at each price on held-out rows, and trains the chosen one on all rows.
 
     Parameters
@@ -67,6 +69,29 @@ class ChoosingLearner:
 
     def learn_at(self, rules: Rules) -> ChosenResult:
         """Try the learners, choose one, and train it on all rows at the prices of these rules."""
+        chosen, report = self._choose_at(rules)
+        begun = time.perf_counter()
+        result = self._train(chosen, rules)
+        return result._replace(report=report._replace(seconds=time.perf_counter() - begun))
+
+    def learn_for(self, target: UsageTarget, rules_at: Callable[[float], Rules]) -> ChosenResult:
+        """As ``learn_at``; the learners are tried at the ``lam`` that the first one needs for the target."""
+        begun = time.perf_counter()
+        result = self._search(next(iter(self.learners)), target, rules_at)
+        chosen, report = self._choose_at(result.rules)
+        if chosen != result.learner:
+            begun = time.perf_counter()
+            result = self._search(chosen, target, rules_at)
+        return result._replace(report=report._replace(seconds=time.perf_counter() - begun))
+
+    def _search(self, name: str, target: UsageTarget, rules_at: Callable[[float], Rules]) -> ChosenResult:
+        return find_price(target, rules_at(0.0), lambda lam: self._train(name, rules_at(lam)))
+
+    def _train(self, name: str, rules: Rules) -> ChosenResult:
+        return ChosenResult(name, self._learner(name, -1).learn_at(rules), rules)
+
+    def _choose_at(self, rules: Rules) -> tuple[str, LearnerReport]:
+        """The learner to use at the prices of these rules, and a report without the seconds of its training."""
         n = self.task.dataset.n_samples
         losses: dict[str, NDArray[np.float64]] = {}
         seconds: dict[str, float] = {}
@@ -89,13 +114,11 @@ class ChoosingLearner:
             chosen, reason = first, f"learner={first!r} was given"
         else:
             chosen, reason = _choose_learner(trials, first, n)
-        begun = time.perf_counter()
-        result = self._learner(chosen, -1).learn_at(rules)
-        report = LearnerReport(chosen, reason, len(weight) if trials else 0, trials, time.perf_counter() - begun)
-        return ChosenResult(chosen, result, report)
+        return chosen, LearnerReport(chosen, reason, len(weight) if trials else 0, trials, None)
 
     def finish(self, model: Any, result: ChosenResult) -> ChosenPolicy:
         """The policy; sets ``report_``, ``learner_`` and the attributes of the chosen learner."""
+        assert result.report is not None
         policy = self._learner(result.learner, -1).finish(model, result.result)
         model.report_, model.learner_ = result.report, result.learner
         return ChosenPolicy(result.learner, policy, result.report, policy.rules)
