@@ -43,17 +43,32 @@ class Embedding(NamedTuple):
 
     def blocks(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """The numbers of each value, float32 (n, n_blocks, m); 0 where it is NaN; ``values`` is (n, n_features)."""
-        out = np.empty((len(values), 1 + len(self.knots), len(self.features)), np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):
-            z = (values[:, self.features] - self.center) / self.scale
-            out[:, 0] = np.clip(z, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT)
-            for k, knot in enumerate(self.knots):
-                np.maximum(out[:, 0] - knot, 0, out=out[:, k + 1])
-                out[:, k + 1] -= self.shift[k]
-                out[:, k + 1] /= self.spread[k]
-        np.clip(out, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT, out=out)
-        out[np.isnan(out)] = 0
-        return out
+        n_blocks, m = 1 + len(self.knots), len(self.features)
+        out = np.zeros((len(values), n_blocks * m), np.float32)
+        _write_embedded(values, ~np.isnan(values[:, self.features]), self, out)
+        return out.reshape(len(values), n_blocks, m)
+
+    def inputs(self, values: NDArray[np.float32], known: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """The inputs of a network, float32 (n, n_inputs); ``values`` (n, n_features) count where ``known`` (n, m)."""
+        inputs = np.zeros((len(values), self.n_inputs), np.float32)
+        _write_embedded(values, known, self, inputs)
+        self.mask_of(inputs)[:] = known
+        return inputs
+
+
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _write_embedded(values, known, e, out):
+    """Write the numbers of the known values, block by block; e is an ``Embedding``."""
+    n_knots, m, most = e.knots.shape[0], len(e.features), np.float32(const.MAX_ABS_INPUT)
+    for s in range(len(values)):
+        for i in range(m):
+            if not known[s, i]:
+                continue
+            z = np.float32(min(max((values[s, e.features[i]] - e.center[i]) / e.scale[i], -most), most))
+            out[s, i] = z
+            for k in range(n_knots):
+                hinge = (max(z - e.knots[k, i], np.float32(0)) - e.shift[k, i]) / e.spread[k, i]
+                out[s, (k + 1) * m + i] = min(max(hinge, -most), most)
 
 
 def check_embedding(candidates: NDArray[np.int64], embedding: Embedding, rules: Rules) -> None:
@@ -101,7 +116,7 @@ def fit_embedding(X: NDArray[np.float32], features: NDArray[np.int64]) -> Embedd
 def network_inputs(
     blocks: NDArray[np.float32], row: NDArray[np.int64], known: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """The inputs of a network, float32 (n, (n_blocks + 1) m): embedded values where they are known, and the mask.
+    """As ``Embedding.inputs``, float32 (n, (n_blocks + 1) m), from rows that are embedded already.
 
     Parameters
     ----------

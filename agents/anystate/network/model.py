@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
-from agents.anystate.network.embedding import Embedding, check_embedding, network_inputs
+from agents.anystate.network.embedding import Embedding, check_embedding
 from agents.anystate.network.mlp import MLP, check_hidden_sizes, softmax_inplace
 from agents.anystate.network.ranking import Outlook, outlook
 from agents.anystate.network.task import CandidateTask
@@ -85,7 +85,7 @@ class NetworkModel(StateModel):
 
     def _inputs(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
         known = acquired[:, self.embedding.features] & ~np.isnan(values[:, self.embedding.features])
-        return network_inputs(self.embedding.blocks(values), np.arange(len(known)), known)
+        return self.embedding.inputs(values, known)
 
     def _probabilities_of(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
         scores = np.zeros((len(inputs), self.rules.n_classes), np.float32)
