@@ -92,6 +92,10 @@ class AnyStatePolicy(Policy):
         return cls(cls.model_class.from_arrays(of_model, header, rules), stop_rule_from(of_stop), rules)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        if self.rules.related is None:
+            followed = self.model.follow(self.stop, X, rules)
+            if followed is not None:
+                return followed
         done = super()._trajectories(X, rules)
         return replace(done, probabilities=self.state_probabilities(done.acquired, X))
 

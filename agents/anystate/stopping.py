@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agents.anystate import constants as const
 from agents.anystate.rollouts import RolloutStates
+from agents.anystate.stop_kernels import N_STATE_NUMBERS, write_advantages, write_all_state_numbers
 from fsgym.rules import Rules
 
 
@@ -33,7 +34,9 @@ class StopRule(NamedTuple):
 
         ``numbers``, float64 (n, n_numbers), are those of ``state_numbers``.
         """
-        return self.columns(numbers) @ self.theta
+        advantage = np.empty(len(numbers))
+        write_advantages(*self, numbers, advantage)
+        return advantage
 
     def columns(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """The columns of the regression, float64 (n, n_columns)."""
@@ -66,13 +69,9 @@ def state_numbers(
     They are the lowest expected error cost, its logarithm, that of its ratio to the price of the preferred acquisition,
     the largest and the second largest probability, the entropy, and the inputs of the model.
     """
-    unit = float(np.abs(rules.error_costs).max()) or 1.0
-    error = ((probabilities @ rules.error_costs.T).min(axis=1) - rules.error_costs.min()) / unit
-    ordered = np.sort(probabilities, axis=1)
-    entropy = -(probabilities * np.log(np.maximum(probabilities, 1e-12))).sum(axis=1)
-    ratio = np.log((error + const.SMALL_ERROR) / (price / unit + const.SMALL_ERROR))
-    numbers = [error, np.log(error + const.SMALL_ERROR), ratio, ordered[:, -1], ordered[:, -2], entropy]
-    return np.column_stack([*numbers, inputs])
+    numbers = np.empty((len(probabilities), N_STATE_NUMBERS + inputs.shape[1]))
+    write_all_state_numbers(probabilities, price, inputs, rules.error_costs, numbers)
+    return numbers
 
 
 class LearntStop(NamedTuple):
