@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 from numpy.typing import NDArray
 
+from agents.anystate.follow import estimate_state
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.variables import code_of
 
@@ -288,6 +290,15 @@ def write_estimate(t, b, acquired, values, legal, prices, outputs):
             preference[j] = gain / max(prices[j], lowest)
     inputs[9] = np.sqrt(n_known) / 3.0
     _write_inputs(b, cost, proba, legal, prices, preference, inputs)
+
+
+@overload(estimate_state)
+def _estimate_of_mixture(m, b, acquired, values, legal, prices, outputs):
+    if getattr(m, "instance_class", None) is CompiledMixture:
+        return lambda m, b, acquired, values, legal, prices, outputs: write_estimate(
+            m, b, acquired, values, legal, prices, outputs
+        )
+    return None
 
 
 @njit(cache=True, nogil=True, _nrt=False)

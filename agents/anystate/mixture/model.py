@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from agents.anystate.follow import follow_rows
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters
 from agents.anystate.mixture.fitting import FittedMixtures, fit_mixtures
-from agents.anystate.mixture.follow import follow_mixture
 from agents.anystate.mixture.kernels import (
     CompiledMixture,
     state_buffers,
@@ -91,7 +91,8 @@ class MixtureModel(StateModel):
         return StateEstimates(proba, preference, inputs)
 
     def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules) -> Trajectories:
-        return follow_mixture(self._compiled, stop, self.rules.lam * self.rules.costs, X, rules)
+        prices, memory = self.rules.lam * self.rules.costs, state_buffers(self._compiled)
+        return follow_rows(self._compiled, memory, stop, prices, X, rules)
 
     def predict_unknown(
         self, acquisition: int, acquired: NDArray[np.bool_], values: NDArray[np.float32]

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
+from agents.anystate.network.kernels import write_embedded
 from fsgym.rules import Rules
 
 
@@ -37,38 +38,18 @@ class Embedding(NamedTuple):
         """Inputs of a network: blocks of m numbers, and the mask."""
         return (2 + len(self.knots)) * len(self.features)
 
-    def mask_of(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The known features, float32 (n, m), in the inputs of a network."""
-        return inputs[:, self.n_inputs - len(self.features) : self.n_inputs]
-
     def blocks(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """The numbers of each value, float32 (n, n_blocks, m); 0 where it is NaN; ``values`` is (n, n_features)."""
         n_blocks, m = 1 + len(self.knots), len(self.features)
         out = np.zeros((len(values), n_blocks * m), np.float32)
-        _write_embedded(values, ~np.isnan(values[:, self.features]), self, out)
+        _write_embedded_rows(values, ~np.isnan(values[:, self.features]), self, out)
         return out.reshape(len(values), n_blocks, m)
-
-    def inputs(self, values: NDArray[np.float32], known: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """The inputs of a network, float32 (n, n_inputs); ``values`` (n, n_features) count where ``known`` (n, m)."""
-        inputs = np.zeros((len(values), self.n_inputs), np.float32)
-        _write_embedded(values, known, self, inputs)
-        self.mask_of(inputs)[:] = known
-        return inputs
 
 
 @njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
-def _write_embedded(values, known, e, out):
-    """Write the numbers of the known values, block by block; e is an ``Embedding``."""
-    n_knots, m, most = e.knots.shape[0], len(e.features), np.float32(const.MAX_ABS_INPUT)
+def _write_embedded_rows(values, known, e, out):
     for s in range(len(values)):
-        for i in range(m):
-            if not known[s, i]:
-                continue
-            z = np.float32(min(max((values[s, e.features[i]] - e.center[i]) / e.scale[i], -most), most))
-            out[s, i] = z
-            for k in range(n_knots):
-                hinge = (max(z - e.knots[k, i], np.float32(0)) - e.shift[k, i]) / e.spread[k, i]
-                out[s, (k + 1) * m + i] = min(max(hinge, -most), most)
+        write_embedded(values[s], known[s], e, out[s])
 
 
 def check_embedding(candidates: NDArray[np.int64], embedding: Embedding, rules: Rules) -> None:
@@ -116,7 +97,7 @@ def fit_embedding(X: NDArray[np.float32], features: NDArray[np.int64]) -> Embedd
 def network_inputs(
     blocks: NDArray[np.float32], row: NDArray[np.int64], known: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """As ``Embedding.inputs``, float32 (n, (n_blocks + 1) m), from rows that are embedded already.
+    """The inputs of a network, float32 (n, (n_blocks + 1) m): embedded values where they are known, and the mask.
 
     Parameters
     ----------

@@ -10,13 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.anystate.follow import follow_rows
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedding import Embedding, check_embedding
-from agents.anystate.network.mlp import MLP, check_hidden_sizes, softmax_inplace
-from agents.anystate.network.ranking import Outlook, outlook
-from agents.anystate.network.task import CandidateTask
+from agents.anystate.network.kernels import (
+    N_INPUTS,
+    CompiledNetwork,
+    network_buffers,
+    write_all_network_probabilities,
+    write_network_estimates,
+)
+from agents.anystate.network.mlp import MLP, check_hidden_sizes
+from agents.anystate.network.task import scaled_regrets
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
+from agents.anystate.stopping import StopRule
 from fsgym.rules import Rules
+from fsgym.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,40 +67,43 @@ class NetworkModel(StateModel):
             raise ValueError(f"the temperature must be a number from {lowest} to {highest}, got {self.temperature}")
 
     def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        return _normalised(self._probabilities_of(self._inputs(acquired, values)))
+        proba, rows = np.empty((len(values), self.rules.n_classes)), _contiguous_rows(acquired, values)
+        write_all_network_probabilities(self._compiled, network_buffers(self._compiled), *rows, proba)
+        return proba
 
     def estimate(self, states: StateBatch) -> StateEstimates:
-        """See ``StateModel.estimate``; the preference is the advantage over answering, in units of error costs.
+        """See ``StateModel.estimate``; the preference is minus the advantage over answering, in units of error costs.
 
         The ``inputs`` are the columns log(e + .001), (expected reduction of the error by the best acquisition) /
         (e + .001), U / (e + .001), the share of acquisitions whose values are known, and the difference between the
         two best advantages, see ``agents.anystate.network.ranking``.
         """
-        task, legal = self.task, states.legal[:, self.candidates]
-        prices = task.scaled_prices(states.prices)
-        inputs = self._inputs(states.acquired, states.values)
-        p = self._probabilities_of(inputs)
-        error = task.errors(p)
-        layers = self.ranking.forward(np.hstack([inputs, p, error[:, None]]))
-        now = outlook(layers[-1], error, legal, prices)
-        preference = np.where(states.legal, -const.OUTSIDE_PREFERENCE, -np.inf)
-        preference[:, self.candidates] = -now.advantages.astype(np.float64)
-        numbers = stop_inputs(now, error, prices, self.embedding.mask_of(inputs).mean(axis=1))
-        return StateEstimates(_normalised(p), preference * task.unit, numbers)
+        n, n_acquisitions = states.legal.shape
+        rows = _contiguous_rows(states.acquired, states.values)
+        arrays = (*rows, np.ascontiguousarray(states.legal, bool), np.ascontiguousarray(states.prices, np.float64))
+        outputs = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions)), np.empty((n, N_INPUTS))
+        write_network_estimates(self._compiled, network_buffers(self._compiled), arrays, *outputs)
+        return StateEstimates(*outputs)
+
+    def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        prices, memory = self.rules.lam * self.rules.costs, network_buffers(self._compiled)
+        return follow_rows(self._compiled, memory, stop, prices, X, rules)
 
     @cached_property
-    def task(self) -> CandidateTask:
-        return CandidateTask(self.rules, self.candidates)
-
-    def _inputs(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
-        known = acquired[:, self.embedding.features] & ~np.isnan(values[:, self.embedding.features])
-        return self.embedding.inputs(values, known)
-
-    def _probabilities_of(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        scores = np.zeros((len(inputs), self.rules.n_classes), np.float32)
-        for network in self.predictors:
-            scores += network(inputs)
-        return softmax_inplace(scores / np.float32(self.temperature * len(self.predictors)))
+    def _compiled(self) -> CompiledNetwork:
+        scaled, unit = scaled_regrets(self.rules)
+        return CompiledNetwork(
+            *self.embedding,
+            np.stack([network.parameters for network in self.predictors]),
+            np.array(self.predictors[0].sizes),
+            self.ranking.parameters,
+            np.array(self.ranking.sizes),
+            np.float32(1 / (self.temperature * len(self.predictors))),
+            self.candidates,
+            np.ascontiguousarray(self.rules.error_costs),
+            scaled,
+            unit,
+        )
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays: dict[str, NDArray] = {"candidates": self.candidates}
@@ -116,24 +128,7 @@ class NetworkModel(StateModel):
         return cls(arrays["candidates"], embedding, predictors, header["temperature"], ranking, rules)
 
 
-def _normalised(probabilities: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Probabilities as float64, whose sum is 1 to the last bits."""
-    p = probabilities.astype(np.float64)
-    return p / p.sum(axis=1, keepdims=True)
-
-
-def stop_inputs(
-    now: Outlook, error: NDArray[np.float32], prices: NDArray[np.float32], share: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    """Numbers that help to predict what going on is worth, float64 (n, 5); 0 where nothing is legal."""
-    possible = np.isfinite(now.advantages)
-    reduction = np.where(possible, prices - now.advantages, 0).max(axis=1)
-    worst = np.where(possible.any(axis=1), now.advantages.max(axis=1, where=possible, initial=-np.inf), 0)
-    filled = np.where(possible, now.advantages, worst[:, None])
-    gap = np.zeros(len(error))
-    if filled.shape[1] > 1:
-        two = np.partition(filled, 1, axis=1)
-        gap = two[:, 1] - two[:, 0]
-    floor = error + const.SMALLEST_DIVISOR
-    value = np.where(np.isfinite(now.value), now.value, 0)
-    return np.column_stack([np.log(floor), reduction / floor, value / floor, share, gap]).astype(np.float64)
+def _contiguous_rows(
+    acquired: NDArray[np.bool_], values: NDArray[np.float32]
+) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
+    return np.ascontiguousarray(acquired, bool), np.ascontiguousarray(values, np.float32)

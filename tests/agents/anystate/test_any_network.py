@@ -5,7 +5,9 @@ import pytest
 from sklearn.metrics import log_loss
 
 from agents.anystate.network import constants as const
+from agents.anystate.network.embedding import network_inputs
 from agents.anystate.network.learn import learn_ranking
+from agents.anystate.network.mlp import softmax_inplace
 from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.predictors import fit_predictors
 from agents.anystate.network.ranking import RankingLearner, acquisitions_to_try, outlook
@@ -306,3 +308,24 @@ def test_acquisitions_that_were_screened_out_come_last(small, monkeypatch):
     estimates = final.estimate(states_of(rules, np.zeros((5, 20), bool), np.ascontiguousarray(data.X[:5])))
     assert np.isfinite(estimates.preference).all()
     assert estimates.preference[:, outside].max() < estimates.preference[:, final.candidates].min()
+
+
+def test_compiled_estimates_are_those_of_the_networks(learnt):
+    _, _, final, dataset = learnt
+    X, task = np.ascontiguousarray(dataset.X[:60]), CandidateTask(final.rules, final.candidates)
+    states = states_of(final.rules, np.random.default_rng(3).random((60, 4)) < 0.5, X)
+    inputs = network_inputs(final.embedding.blocks(X), np.arange(60), states.acquired[:, final.embedding.features])
+    scores = sum(network(inputs) for network in final.predictors) / (len(final.predictors) * final.temperature)
+    p = softmax_inplace(scores.astype(np.float32))
+    error = task.errors(p)
+    prices = task.scaled_prices(states.prices)
+    now = outlook(final.ranking(np.hstack([inputs, p, error[:, None]])), error, states.legal, prices)
+    estimates = final.estimate(states)
+    np.testing.assert_allclose(estimates.probabilities, p, atol=1e-5)
+    np.testing.assert_allclose(estimates.preference / task.unit, -now.advantages, atol=1e-4)
+    floor = error + const.SMALLEST_DIVISOR
+    value = np.where(states.legal.any(axis=1), now.value, 0)
+    np.testing.assert_allclose(estimates.inputs[:, 0], np.log(floor), atol=1e-4)
+    np.testing.assert_allclose(estimates.inputs[:, 2], value / floor, atol=1e-3)
+    two = np.sort(np.where(np.isfinite(now.advantages), now.advantages, np.nan), axis=1)[:, :2]
+    np.testing.assert_allclose(estimates.inputs[:, 4], np.nan_to_num(two[:, 1] - two[:, 0]), atol=1e-4)

@@ -65,7 +65,6 @@ def test_embedding_is_standardised_and_0_where_not_known():
     assert not blocks[~seen, :, 1].any()
     known = np.array([[True, False, True]] * 400)
     inputs = network_inputs(blocks, np.arange(400), known)
-    np.testing.assert_array_equal(embedding.inputs(X, known), inputs)
     assert inputs.shape == (400, embedding.n_inputs)
     assert not inputs.reshape(400, 5, 3)[:, :, 1].any()
     assert (inputs.reshape(400, 5, 3)[:, 4] == known).all()

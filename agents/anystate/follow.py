@@ -1,4 +1,8 @@
-"""Compiled: the trajectories of rows under a mixture and its stop rule."""
+"""Compiled: the trajectories of rows under the model and the stop rule of an any-state policy.
+
+In the compiled functions, m is a model as a named tuple of arrays with the field ``error_costs``, b is its memory for
+one state, t are ``Tables`` of the rules.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,33 @@ import numpy as np
 from numba import njit, typeof
 from numpy.typing import NDArray
 
-from agents.anystate.mixture import constants as const
-from agents.anystate.mixture.kernels import CompiledMixture, state_buffers, write_estimate
 from agents.anystate.stop_kernels import N_STATE_NUMBERS, predict_advantage, write_state_numbers
 from agents.anystate.stopping import StopRule
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.trajectories import Trajectories
 
-_COMPILED: list[Callable] = []  # the entry point; for a single row, Numba would spend more time on types of arguments
+# The entry points by type of model; for a single row, Numba would spend more time on the types of the arguments.
+_COMPILED: dict[type, Callable] = {}
 
 
-class RowState(NamedTuple):
-    """Memory for the state of one row, see ``StateBatch`` and ``StateEstimates``."""
+def estimate_state(m, b, acquired, values, legal, prices, outputs):
+    """Write what ``StateModel.estimate`` returns; only compiled, by ``numba.extending.overload`` for each type of m.
+
+    Parameters
+    ----------
+    m, b : named tuples, the model and its memory
+    acquired : bool (n_features,)
+    values : float32 (n_features,)
+    legal : bool (n_acquisitions,)
+    prices : float64 (n_acquisitions,)
+    outputs : tuple of probabilities (n_classes,), preference (n_acquisitions,) and inputs (n_inputs,), float64; written
+    """
+    raise NotImplementedError
+
+
+class StateArrays(NamedTuple):
+    """One state and what a model says about it, see ``StateBatch`` and ``StateEstimates``."""
 
     acquired: NDArray[np.bool_]
     legal: NDArray[np.bool_]
@@ -31,14 +49,14 @@ class RowState(NamedTuple):
     numbers: NDArray[np.float64]
 
     @classmethod
-    def blank(cls, rules: Rules) -> RowState:
+    def blank(cls, rules: Rules, n_inputs: int) -> StateArrays:
         return cls(
             np.zeros(rules.n_features, bool),
             np.zeros(rules.n_acquisitions, bool),
             np.zeros(rules.n_classes),
             np.zeros(rules.n_acquisitions),
-            np.zeros(const.N_INPUTS),
-            np.zeros(N_STATE_NUMBERS + const.N_INPUTS),
+            np.zeros(n_inputs),
+            np.zeros(N_STATE_NUMBERS + n_inputs),
         )
 
 
@@ -51,37 +69,37 @@ class FollowedRows(NamedTuple):
     probabilities: NDArray[np.float64]
 
 
-def follow_mixture(
-    mixture: CompiledMixture, stop: StopRule, prices: NDArray[np.float64], X: NDArray[np.float32], rules: Rules
+def follow_rows(
+    model: Any, memory: Any, stop: StopRule, prices: NDArray[np.float64], X: NDArray[np.float32], rules: Rules
 ) -> Trajectories:
     """Classify the rows of ``X`` (n_samples, n_features), contiguous, under rules with prices that do not change.
 
-    ``prices``, float64 (n_acquisitions,), are those that the policy was trained with, in units of the error costs.
+    Parameters
+    ----------
+    model, memory : named tuples, for which ``estimate_state`` is defined; always with arrays of the same types
+    stop : StopRule
+    prices : float64 (n_acquisitions,), that the policy was trained with, in units of the error costs
+    X, rules
     """
     n, J = len(X), rules.n_acquisitions
-    most = J if rules.budget is None else min(J, rules.budget)
+    most, n_inputs = J if rules.budget is None else min(J, rules.budget), len(stop.centre) - N_STATE_NUMBERS
     done = FollowedRows(
         np.full((n, most), -1, np.int32),
         np.zeros((n, rules.n_features), bool),
         np.zeros(n, np.int64),
         np.zeros((n, rules.n_classes)),
     )
-    arguments = (
-        rules.tables, State.blank(1, J, J + rules.n_classes), X, mixture, state_buffers(mixture), stop, prices,
-        RowState.blank(rules), RowState.blank(rules), done,
-    )  # fmt: skip
-    _compiled_for(arguments)(*arguments)
+    now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
+    state = State.blank(1, J, J + rules.n_classes)
+    arguments = (rules.tables, state, X, model, memory, stop, prices, now, start, done)
+    if type(model) not in _COMPILED:
+        _COMPILED[type(model)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
+    _COMPILED[type(model)](*arguments)
     longest = int((done.order >= 0).sum(axis=1).max(initial=0))
+    forfeited = np.zeros(n, bool)
     return Trajectories(
-        done.order[:, :longest], done.acquired, done.answers, np.zeros(n, bool), probabilities=done.probabilities
+        done.order[:, :longest], done.acquired, done.answers, forfeited, probabilities=done.probabilities
     )
-
-
-def _compiled_for(arguments: tuple[Any, ...]) -> Callable:
-    """The compiled entry point. All arguments have the same types in every call, which is not checked."""
-    if not _COMPILED:
-        _COMPILED.append(_follow_rows.compile(tuple(typeof(value) for value in arguments)))
-    return _COMPILED[0]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -128,7 +146,7 @@ def _estimate_row(state, x, m, b, prices, now, start, has_start):
         now.legal[j] = state.legal[0, j] != 0
         same = same and now.legal[j] == start.legal[j]
     if not same:
-        write_estimate(m, b, now.acquired, x, now.legal, prices, (now.proba, now.preference, now.inputs))
+        estimate_state(m, b, now.acquired, x, now.legal, prices, (now.proba, now.preference, now.inputs))
     if state.n_taken[0] > 0:
         return
     source, target = (start, now) if same else (now, start)
