@@ -14,7 +14,7 @@ from numba import njit, typeof
 from numpy.typing import NDArray
 
 from agents.anystate.stop_kernels import N_STATE_NUMBERS, predict_advantage, write_state_numbers
-from agents.anystate.stopping import StopRule
+from agents.anystate.stop_rule import StopRule
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.trajectories import Trajectories
@@ -91,7 +91,7 @@ def follow_rows(
     )
     now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
     state = State.blank(1, J, J + rules.n_classes)
-    arguments = (rules.tables, state, X, model, memory, stop, prices, now, start, done)
+    arguments = (rules.tables, state, X, model, memory, (stop, prices), (now, start), done)
     if type(model) not in _COMPILED:
         _COMPILED[type(model)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
     _COMPILED[type(model)](*arguments)
@@ -103,7 +103,8 @@ def follow_rows(
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _follow_rows(t, state, X, m, b, stop, prices, now, start, done):
+def _follow_rows(t, state, X, m, b, rule, arrays, done):
+    (stop, prices), (now, start) = rule, arrays
     J, n_classes, has_start = t.costs.size, m.error_costs.shape[0], False
     floor = np.inf
     for a in range(n_classes):

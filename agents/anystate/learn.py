@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from agents.anystate.constants import MOST_ROLLED_ROWS, N_FOLDS_BY_ROWS
 from agents.anystate.rollouts import roll_out
 from agents.anystate.state_model import StateModel
-from agents.anystate.stopping import StopRule, learn_stop
+from agents.anystate.stop_rule import StopRule
+from agents.anystate.stopping import learn_stop
 from agents.lattice.training_data import stratified_folds
 from fsgym.dataset import Dataset
 from fsgym.row_groups import grouped_folds

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.state_model import StateBatch, StateModel
-from agents.anystate.stopping import StopRule, check_stop_rule, state_numbers, stop_rule_from
+from agents.anystate.stop_rule import StopRule, check_stop_rule, stop_rule_from
+from agents.anystate.stopping import state_numbers
 from agents.policy import Policy, legal_and_prices
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories

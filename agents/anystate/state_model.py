@@ -13,7 +13,7 @@ from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
 if TYPE_CHECKING:
-    from agents.anystate.stopping import StopRule
+    from agents.anystate.stop_rule import StopRule
 
 
 class StateBatch(NamedTuple):

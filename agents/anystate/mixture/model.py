@@ -27,7 +27,7 @@ from agents.anystate.mixture.points import Points, mean_and_sd, points_from_tabl
 from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
-from agents.anystate.stopping import StopRule
+from agents.anystate.stop_rule import StopRule
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories

@@ -106,12 +106,12 @@ def network_inputs(
     known : bool (n, m)
     """
     inputs = np.zeros((len(row), (blocks.shape[1] + 1) * blocks.shape[2]), np.float32)
-    _write_inputs(blocks, row, known, inputs)
+    _fill_inputs(blocks, row, known, inputs)
     return inputs
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_inputs(blocks, row, known, inputs):
+def _fill_inputs(blocks, row, known, inputs):
     n_blocks, m = blocks.shape[1], blocks.shape[2]
     for s in range(len(row)):
         r = row[s]

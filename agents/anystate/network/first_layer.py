@@ -28,11 +28,12 @@ def add_acquisitions(
     row : int64 (n,)
     chosen : int64 (n,), a candidate, or -1 for none
     """
-    _add_acquisitions(sums, weights, which, row, chosen, rows.blocks, rows.present, *rows.revealed)
+    _add_acquisitions(sums, weights, which, row, chosen, (rows.blocks, rows.present, *rows.revealed))
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _add_acquisitions(sums, weights, which, row, chosen, blocks, present, begin, features):
+def _add_acquisitions(sums, weights, which, row, chosen, data):
+    blocks, present, begin, features = data
     n_blocks, m, n_units = blocks.shape[1], blocks.shape[2], sums.shape[1]
     for s in range(len(row)):
         r, w, candidate = row[s], which[s], chosen[s]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from agents.anystate.follow import estimate_state
 from agents.anystate.network import constants as const
 
-N_INPUTS = 5  # of the stop rule
+N_STOP_INPUTS = 5  # of the stop rule
 
 
 class CompiledNetwork(NamedTuple):

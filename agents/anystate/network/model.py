@@ -14,7 +14,7 @@ from agents.anystate.follow import follow_rows
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedding import Embedding, check_embedding
 from agents.anystate.network.kernels import (
-    N_INPUTS,
+    N_STOP_INPUTS,
     CompiledNetwork,
     network_buffers,
     write_all_network_probabilities,
@@ -23,7 +23,7 @@ from agents.anystate.network.kernels import (
 from agents.anystate.network.mlp import MLP, check_hidden_sizes
 from agents.anystate.network.task import scaled_regrets
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
-from agents.anystate.stopping import StopRule
+from agents.anystate.stop_rule import StopRule
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
@@ -81,7 +81,7 @@ class NetworkModel(StateModel):
         n, n_acquisitions = states.legal.shape
         rows = _contiguous_rows(states.acquired, states.values)
         arrays = (*rows, np.ascontiguousarray(states.legal, bool), np.ascontiguousarray(states.prices, np.float64))
-        outputs = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions)), np.empty((n, N_INPUTS))
+        outputs = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions)), np.empty((n, N_STOP_INPUTS))
         write_network_estimates(self._compiled, network_buffers(self._compiled), arrays, *outputs)
         return StateEstimates(*outputs)
 

@@ -105,7 +105,7 @@ def fit_predictors(
     fold: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     seed: int,
-    n_steps: int = const.N_STEPS,
+    n_steps: int,
 ) -> FittedPredictors:
     """Train one predictor without each fold.
 
