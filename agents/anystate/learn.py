@@ -88,7 +88,7 @@ def learn_policy(
     learnt = []
     for models in candidates:
         visited = roll_out(models.by_fold, fold, dataset, rules, rows)
-        starts = roll_out(models.by_fold, fold, dataset, rules, rows, np.random.default_rng(seed + 1))
+        starts = roll_out(models.by_fold, fold, dataset, rules, rows[::2], np.random.default_rng(seed + 1))
         stop, losses, last = learn_stop(visited, starts, dataset.y, fold, weight, rules)
         share = weight[rows] / weight[rows].sum()
         means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))

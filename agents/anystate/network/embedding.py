@@ -105,7 +105,7 @@ def network_inputs(
     row : int64 (n,), the row of each state
     known : bool (n, m)
     """
-    inputs = np.zeros((len(row), (blocks.shape[1] + 1) * blocks.shape[2]), np.float32)
+    inputs = np.empty((len(row), (blocks.shape[1] + 1) * blocks.shape[2]), np.float32)
     _fill_inputs(blocks, row, known, inputs)
     return inputs
 
@@ -115,11 +115,11 @@ def _fill_inputs(blocks, row, known, inputs):
     n_blocks, m = blocks.shape[1], blocks.shape[2]
     for s in range(len(row)):
         r = row[s]
+        for k in range(n_blocks):
+            for i in range(m):
+                inputs[s, k * m + i] = blocks[r, k, i] if known[s, i] else np.float32(0)
         for i in range(m):
-            if known[s, i]:
-                for k in range(n_blocks):
-                    inputs[s, k * m + i] = blocks[r, k, i]
-                inputs[s, n_blocks * m + i] = 1
+            inputs[s, n_blocks * m + i] = np.float32(known[s, i])
 
 
 def screen_acquisitions(
