@@ -7,7 +7,7 @@ from agents.deep import NetworkPolicy, SB3Classifier
 from agents.lattice import LatticeClassifier, LatticePolicy
 from agents.loading import load_classifier
 from agents.policy import Policy
-from agents.rcpi import RCPI, DatumWiseClassifier, LinearPolicy
+from agents.rcpi import RCPI, DatumWiseClassifier, FittedQ, LinearPolicy
 
 __all__ = [
     "RCPI",
@@ -17,6 +17,7 @@ __all__ = [
     "BaseAgentClassifier",
     "ChosenPolicy",
     "DatumWiseClassifier",
+    "FittedQ",
     "LatticeClassifier",
     "LatticePolicy",
     "LearnerReport",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +15,7 @@ from agents.base import BaseAgentClassifier
 from agents.known_columns import Acquisitions, acquisitions_of_columns, with_known
 from agents.model_file import Labels
 from agents.policy import Policy
-from agents.target import Priced, UsageTarget, check_target, find_price
+from agents.target import UsageTarget, check_target, find_price
 from agents.weights import training_rows
 from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
 from fsgym.columns import MissingColumns
@@ -41,16 +42,20 @@ class TrainingTask(NamedTuple):
     rng: np.random.Generator
 
 
-class Learner(Protocol):
+class Learner(ABC):
     """Training at any number of prices, which share what does not depend on them."""
 
+    @abstractmethod
     def learn_at(self, rules: Rules) -> Any:
         """What training at these prices results in, see ``agents.target.Priced``."""
-        ...
 
+    @abstractmethod
     def finish(self, model: Any, result: Any) -> Policy:
         """The policy of a result; sets the fitted attributes of ``model`` that only this kind of learner has."""
-        ...
+
+    def learn_for(self, target: UsageTarget, rules_at: Callable[[float], Rules]) -> Any:
+        """What training results in at the ``lam`` that a target needs; ``rules_at`` returns the rules at a ``lam``."""
+        return find_price(target, rules_at(0.0), lambda lam: self.learn_at(rules_at(lam)))
 
 
 class BaseTradeoffClassifier(BaseAgentClassifier):
@@ -149,15 +154,11 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         groups, known = arrangement.rules(rules_of_models[0]).groups, tuple(np.flatnonzero(known).tolist())
         task = TrainingTask(weighted_rows, weight, groups, known, generator_of(self.random_state))
         with self._learner(task) as learner:
-
-            def learn_at(lam: float) -> Priced:
-                return learner.learn_at(arrangement.rules(self._rules(given, lam=lam)))
-
             for model, rules in zip(models, rules_of_models):
                 if target is None:
                     result = learner.learn_at(arrangement.rules(rules))
                 else:
-                    result = find_price(target, arrangement.rules(rules), learn_at)
+                    result = learner.learn_for(target, lambda lam: arrangement.rules(self._rules(given, lam=lam)))
                 model._set_policy(learner.finish(model, result))
                 usage = result.usage()
                 model.lam_ = model.rules_.lam

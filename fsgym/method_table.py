@@ -40,6 +40,15 @@ class Method(NamedTuple):
 
 
 METHODS: dict[str, Method] = {
+    "adaptive": Method(
+        "Adaptive agent",
+        "agents:AdaptiveClassifier",
+        True,
+        "",
+        True,
+        "the features that its policy acquires; the lattice, the mixture or the network, chosen on held-out rows",
+        kind="adaptive",
+    ),
     "lattice": Method(
         "Lattice policy iteration",
         "agents:LatticeClassifier",
@@ -58,14 +67,14 @@ METHODS: dict[str, Method] = {
         "the features that its policy acquires",
         kind="mixture",
     ),
-    "adaptive": Method(
-        "Best of the learners",
-        "agents:AdaptiveClassifier",
+    "network": Method(
+        "Network policy",
+        "agents:AnyStateNetworkClassifier",
         True,
-        "",
+        "after Longstaff and Schwartz (2001)",
         True,
-        "the features that its policy acquires; the lattice, the mixture or the network, chosen on held-out rows",
-        kind="adaptive",
+        "the features that its policy acquires",
+        kind="any_network",
     ),
     "rcpi": Method(
         "RCPI (datum-wise)",

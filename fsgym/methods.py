@@ -13,8 +13,8 @@ from fsgym.method_table import METHODS, Method
 
 OWN_PACKAGES = ("agents", "baselines")
 ENTRY_POINTS = "fsgym.methods"  # the group in which other distributions declare methods
-DEFAULT_METHODS = ("lattice", "rcpi", "panel", "stopping", "l1_svm", "cart")
-DEFAULT_AGENT = "lattice"
+DEFAULT_METHODS = ("adaptive", "rcpi", "panel", "stopping", "l1_svm", "cart")
+DEFAULT_AGENT = "adaptive"
 PANEL, CONSTANT = "panel", "constant"  # one fixed set of acquisitions for all cases; one answer with nothing acquired
 REFERENCES = (CONSTANT, "everything")  # the two ends that any method is compared with
 

@@ -5,9 +5,11 @@ import runpy
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.main import get_command
 
+from agents.adaptive import choice
 from fsgym.cli import app
 from fsgym.cli.main import main
 from fsgym.methods import METHODS
@@ -21,7 +23,13 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
-def test_python_runs_top_to_bottom(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def few_trials(monkeypatch):
+    """The learners are tried on one part of the rows instead of three, which only costs time."""
+    monkeypatch.setattr(choice, "N_TRIALS", {np.inf: 1})
+
+
+def test_python_runs_top_to_bottom(tmp_path, monkeypatch, capsys, few_trials):
     monkeypatch.chdir(tmp_path)
     place = {}
     for block in blocks("python"):
@@ -66,7 +74,7 @@ def arguments_of(command: str) -> list[str]:
     return [*shlex.split(command)[1:], *next((v for k, v in QUICKER.items() if command.startswith(k)), [])]
 
 
-def test_commands_run_in_the_order_of_the_documents(tmp_path, monkeypatch, capsys, no_folder):
+def test_commands_run_in_the_order_of_the_documents(tmp_path, monkeypatch, capsys, no_folder, few_trials):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     setup = [block for block in blocks("python") if '.to_csv("patients.csv"' in block]

@@ -15,6 +15,7 @@ from agents.adaptive.policy import ChosenPolicy
 from agents.adaptive.report import LearnerReport, LearnerTrial
 from agents.lattice.training_data import stratified_folds
 from agents.policy import Policy
+from agents.target import UsageTarget, find_price
 from agents.tradeoff import Learner, TrainingTask
 from fsgym.row_groups import grouped_folds
 from fsgym.rules import Rules
@@ -23,7 +24,9 @@ from fsgym.trajectories import price_steps
 # By hand. Trials hold out one of so many parts, and as many parts one after the other as there are trials.
 N_PARTS = 5
 N_TRIALS = {1000: 3, np.inf: 1}  # by number of rows
-MARGIN = 1.0  # standard errors by which another learner must be better than the first one
+# Standard errors by which another learner must be better than the first one, by number of rows. Measured: on few rows,
+# smaller margins are worse on real tables; on many, the lattice has no lead in advance.
+MARGINS = {1000: 1.0, np.inf: 0.0}
 MIN_ROWS_OF_NETWORK = 1000  # below, a network is tried only where the lattice ran into its limits
 MIN_ROWS_OF_TRIAL = 100  # below, too few rows would be held out: the first learner is taken
 
@@ -35,14 +38,15 @@ class ChosenResult(NamedTuple):
 
     learner: str
     result: Any
-    report: LearnerReport
+    rules: Rules
+    report: LearnerReport | None = None
 
     def usage(self) -> dict[str, float]:
         """As that of the result."""
         return self.result.usage()
 
 
-class ChoosingLearner:
+class ChoosingLearner(Learner):
     """Tries the learners at each price on held-out rows, and trains the chosen one on all rows.
 
     Parameters
@@ -67,12 +71,35 @@ class ChoosingLearner:
 
     def learn_at(self, rules: Rules) -> ChosenResult:
         """Try the learners, choose one, and train it on all rows at the prices of these rules."""
+        chosen, report = self._choose_at(rules)
+        begun = time.perf_counter()
+        result = self._train(chosen, rules)
+        return result._replace(report=report._replace(seconds=time.perf_counter() - begun))
+
+    def learn_for(self, target: UsageTarget, rules_at: Callable[[float], Rules]) -> ChosenResult:
+        """As ``learn_at``; the learners are tried at the ``lam`` that the first one needs for the target."""
+        begun = time.perf_counter()
+        result = self._search(next(iter(self.learners)), target, rules_at)
+        chosen, report = self._choose_at(result.rules)
+        if chosen != result.learner:
+            begun = time.perf_counter()
+            result = self._search(chosen, target, rules_at)
+        return result._replace(report=report._replace(seconds=time.perf_counter() - begun))
+
+    def _search(self, name: str, target: UsageTarget, rules_at: Callable[[float], Rules]) -> ChosenResult:
+        return find_price(target, rules_at(0.0), lambda lam: self._train(name, rules_at(lam)))
+
+    def _train(self, name: str, rules: Rules) -> ChosenResult:
+        return ChosenResult(name, self._learner(name, -1).learn_at(rules), rules)
+
+    def _choose_at(self, rules: Rules) -> tuple[str, LearnerReport]:
+        """The learner to use at the prices of these rules, and a report without the seconds of its training."""
         n = self.task.dataset.n_samples
         losses: dict[str, NDArray[np.float64]] = {}
         seconds: dict[str, float] = {}
         first = next(iter(self.learners))
         enough = n >= MIN_ROWS_OF_TRIAL and len(self.learners) > 1
-        held_out = [self.parts == k for k in range(next(v for most, v in N_TRIALS.items() if n <= most))]
+        held_out = [self.parts == k for k in range(_by_rows(N_TRIALS, n))]
         limited = False
         for name in self.trial_learners if enough else ():
             if name == "network" and n < MIN_ROWS_OF_NETWORK and not limited:
@@ -89,13 +116,11 @@ class ChoosingLearner:
             chosen, reason = first, f"learner={first!r} was given"
         else:
             chosen, reason = _choose_learner(trials, first, n)
-        begun = time.perf_counter()
-        result = self._learner(chosen, -1).learn_at(rules)
-        report = LearnerReport(chosen, reason, len(weight) if trials else 0, trials, time.perf_counter() - begun)
-        return ChosenResult(chosen, result, report)
+        return chosen, LearnerReport(chosen, reason, len(weight) if trials else 0, trials, None)
 
     def finish(self, model: Any, result: ChosenResult) -> ChosenPolicy:
         """The policy; sets ``report_``, ``learner_`` and the attributes of the chosen learner."""
+        assert result.report is not None
         policy = self._learner(result.learner, -1).finish(model, result.result)
         model.report_, model.learner_ = result.report, result.learner
         return ChosenPolicy(result.learner, policy, result.report, policy.rules)
@@ -133,6 +158,10 @@ def row_losses(policy: Policy, X: NDArray[np.float32], y: NDArray[np.int64], rul
     return rules.error_costs[done.answers, y] + rules.lam * paid
 
 
+def _by_rows(numbers: Mapping[float, Any], n_samples: int) -> Any:
+    return next(number for most, number in numbers.items() if n_samples <= most)
+
+
 def _parts_of(task: TrainingTask, rng: np.random.Generator) -> NDArray[np.int64]:
     data, n_parts = task.dataset, min(N_PARTS, task.dataset.n_samples)
     if data.row_groups is None or data.row_groups.max() == 0:
@@ -154,10 +183,10 @@ def _choose_learner(trials: tuple[LearnerTrial, ...], first: str, n_samples: int
     """The name of the chosen learner, and why."""
     if not trials:
         return first, f"{n_samples} rows are too few to hold some out for a comparison of learners: {first} is used"
-    best = min(trials, key=lambda trial: trial.loss)
+    best, margin = min(trials, key=lambda trial: trial.loss), _by_rows(MARGINS, n_samples)
     if best.learner == first:
         return first, f"{first} has the lowest loss on rows held out of the training: {best.loss:.4f}"
-    if best.difference < -MARGIN * best.standard_error:
+    if best.difference < -margin * best.standard_error:
         return best.learner, (
             f"{best.learner} has a loss lower than {first} by {-best.difference:.4f} (standard error "
             f"{best.standard_error:.4f}) on rows held out of the training"

@@ -20,8 +20,8 @@ class AdaptiveClassifier(BaseTradeoffClassifier):
     """A classifier that acquires the features of each row one by one, learnt by the learner that suits the data.
 
     With ``learner="auto"`` the learners are compared on rows that are held out of their training, at each value of
-    ``lam``, and the chosen one is trained on all rows. The lattice is used unless another one is better by a standard
-    error. The network is tried for 1,000 rows and more, and where the lattice ran into its limits.
+    ``lam``, and the best one is trained on all rows. Up to 1,000 rows it is the lattice unless another one is better by
+    a standard error. The network is tried for 1,000 rows and more, and where the lattice ran into its limits.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from agents.anystate.learn import CrossFittedModels, LearntPolicy, learn_policy,
 from agents.anystate.policy import AnyStatePolicy
 from agents.limits import MAX_LOSS
 from agents.model_file import Labels
-from agents.tradeoff import BaseTradeoffClassifier, TrainingTask
+from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from fsgym.rules import Rules
 from fsgym.threads import one_blas_thread
 
@@ -52,7 +52,7 @@ class BaseAnyStateClassifier(BaseTradeoffClassifier):
         self.training_loss_ = None
 
 
-class AnyStateLearner:
+class AnyStateLearner(Learner):
     """Training at any number of prices, with models that share what does not depend on prices."""
 
     def __init__(

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from agents.anystate.constants import MOST_ROLLED_ROWS, N_FOLDS_BY_ROWS
 from agents.anystate.rollouts import roll_out
 from agents.anystate.state_model import StateModel
-from agents.anystate.stopping import StopRule, learn_stop
+from agents.anystate.stop_rule import StopRule
+from agents.anystate.stopping import learn_stop
 from agents.lattice.training_data import stratified_folds
 from fsgym.dataset import Dataset
 from fsgym.row_groups import grouped_folds
@@ -87,7 +88,7 @@ def learn_policy(
     learnt = []
     for models in candidates:
         visited = roll_out(models.by_fold, fold, dataset, rules, rows)
-        starts = roll_out(models.by_fold, fold, dataset, rules, rows, np.random.default_rng(seed + 1))
+        starts = roll_out(models.by_fold, fold, dataset, rules, rows[::2], np.random.default_rng(seed + 1))
         stop, losses, last = learn_stop(visited, starts, dataset.y, fold, weight, rules)
         share = weight[rows] / weight[rows].sum()
         means = (float(share @ v) for v in (losses, visited.n_features[last], visited.cost[last]))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.state_model import StateBatch, StateModel
-from agents.anystate.stopping import StopRule, check_stop_rule, state_numbers, stop_rule_from
+from agents.anystate.stop_rule import StopRule, check_stop_rule, stop_rule_from
+from agents.anystate.stopping import state_numbers
 from agents.policy import Policy, legal_and_prices
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
@@ -92,6 +93,10 @@ class AnyStatePolicy(Policy):
         return cls(cls.model_class.from_arrays(of_model, header, rules), stop_rule_from(of_stop), rules)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        if self.rules.related is None:
+            followed = self.model.follow(self.stop, X, rules)
+            if followed is not None:
+                return followed
         done = super()._trajectories(X, rules)
         return replace(done, probabilities=self.state_probabilities(done.acquired, X))
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.rules import Rules
+from fsgym.trajectories import Trajectories
+
+if TYPE_CHECKING:
+    from agents.anystate.stop_rule import StopRule
 
 
 class StateBatch(NamedTuple):
@@ -64,6 +68,13 @@ class StateModel(ABC):
     @abstractmethod
     def estimate(self, states: StateBatch) -> StateEstimates:
         """Everything about n states; a value that is not acquired has no effect."""
+
+    def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules) -> Trajectories | None:
+        """What the policy with this stop rule does on rows, faster than step by step; None if there is no way.
+
+        ``rules`` may have other budgets than the model's own, whose prices do not depend on the state.
+        """
+        return None
 
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:

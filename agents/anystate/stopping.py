@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,52 +9,9 @@ from numpy.typing import NDArray
 
 from agents.anystate import constants as const
 from agents.anystate.rollouts import RolloutStates
+from agents.anystate.stop_kernels import N_STATE_NUMBERS, write_all_state_numbers
+from agents.anystate.stop_rule import StopRule
 from fsgym.rules import Rules
-
-
-class StopRule(NamedTuple):
-    """A linear regression, on hinges of some numbers, of the loss of going on minus that of answering.
-
-    Attributes
-    ----------
-    centre, scale : float64 (n_numbers,), the mean and standard deviation of each number
-    knots : float64 (n_numbers, n_knots), in standard deviations
-    theta : float64 (n_columns,): intercept, the numbers, their hinges above each knot
-    """
-
-    centre: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    knots: NDArray[np.float64]
-    theta: NDArray[np.float64]
-
-    def advantage(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The predicted loss of going on minus that of answering, float64 (n,), in units of the error costs.
-
-        ``numbers``, float64 (n, n_numbers), are those of ``state_numbers``.
-        """
-        return self.columns(numbers) @ self.theta
-
-    def columns(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The columns of the regression, float64 (n, n_columns)."""
-        z = np.clip((numbers - self.centre) / self.scale, -const.MAX_ABS_SCORE, const.MAX_ABS_SCORE)
-        hinges = np.maximum(z[:, :, None] - self.knots, 0.0).reshape(len(z), -1)
-        return np.concatenate([np.ones((len(z), 1)), z, hinges], axis=1)
-
-
-def check_stop_rule(rule: StopRule, n_numbers: int) -> None:
-    """ValueError where the arrays of a rule do not fit each other, or hold numbers that are not finite."""
-    n_knots = len(const.LEVELS)
-    shapes = ((n_numbers,), (n_numbers,), (n_numbers, n_knots), (1 + n_numbers * (1 + n_knots),))
-    for name, array, shape in zip(StopRule._fields, rule, shapes, strict=True):
-        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-            raise ValueError(f"{name} of the stop rule must be finite float64 of shape {shape}")
-    if (rule.scale <= 0).any():
-        raise ValueError("scale of the stop rule must be above 0")
-
-
-def stop_rule_from(arrays: Mapping[str, Any]) -> StopRule:
-    """The rule from its arrays by name."""
-    return StopRule(**{name: arrays[name] for name in StopRule._fields})
 
 
 def state_numbers(
@@ -66,13 +22,9 @@ def state_numbers(
     They are the lowest expected error cost, its logarithm, that of its ratio to the price of the preferred acquisition,
     the largest and the second largest probability, the entropy, and the inputs of the model.
     """
-    unit = float(np.abs(rules.error_costs).max()) or 1.0
-    error = ((probabilities @ rules.error_costs.T).min(axis=1) - rules.error_costs.min()) / unit
-    ordered = np.sort(probabilities, axis=1)
-    entropy = -(probabilities * np.log(np.maximum(probabilities, 1e-12))).sum(axis=1)
-    ratio = np.log((error + const.SMALL_ERROR) / (price / unit + const.SMALL_ERROR))
-    numbers = [error, np.log(error + const.SMALL_ERROR), ratio, ordered[:, -1], ordered[:, -2], entropy]
-    return np.column_stack([*numbers, inputs])
+    numbers = np.empty((len(probabilities), N_STATE_NUMBERS + inputs.shape[1]))
+    write_all_state_numbers(probabilities, price, inputs, rules.error_costs, numbers)
+    return numbers
 
 
 class LearntStop(NamedTuple):
@@ -118,21 +70,22 @@ def learn_stop(
     row_weight = [weight[part.row] for part in parts]
     stops = [s <= _best_threshold(visited, cost[0], row_weight[0]) for s in (part.expected_cost for part in parts)]
     cost_scale = [part.expected_cost - rules.error_costs.min() + part.price + 1e-9 for part in parts]
+    fixed_weight = [w / s**const.PRECISION for w, s in zip(row_weight, cost_scale)]
+    used = [
+        [np.flatnonzero((fold[p.row] == k) & (p.following >= 0)) for k in range(int(fold.max()) + 1)] for p in parts
+    ]
+    columns_used = [[c[use] for use in of_part] for c, of_part in zip(columns, used)]
     best: tuple[float, Any, Any] = (np.inf, None, None)
     for _ in range(const.N_ROUNDS):
-        grams, sides = [], []
-        for k in range(int(fold.max()) + 1):
-            gram, side = 0.0, 0.0
-            for i, part in enumerate(parts):
-                use = (fold[part.row] == k) & (part.following >= 0)
-                going_on = part.price + values_of(part, stops[i], cost[i])[part.following]
-                w = const.WEIGHT_OF_UNVISITED + reached_states(part, stops[i])
-                w = w / (cost_scale[i] ** const.PRECISION)
-                w = (w * row_weight[i] * (1.0 if i == 0 else const.WEIGHT_OF_RANDOM_STARTS))[use, None]
-                gram = gram + (columns[i][use] * w).T @ columns[i][use]
-                side = side + columns[i][use].T @ (w[:, 0] * (going_on - cost[i])[use])
-            grams.append(gram)
-            sides.append(side)
+        grams, sides = [0.0] * len(used[0]), [0.0] * len(used[0])
+        for i, part in enumerate(parts):
+            gain = part.price + values_of(part, stops[i], cost[i])[part.following] - cost[i]
+            w = fixed_weight[i] * (const.WEIGHT_OF_UNVISITED + reached_states(part, stops[i]))
+            w *= 1.0 if i == 0 else const.WEIGHT_OF_RANDOM_STARTS
+            for k, (use, of_fold) in enumerate(zip(used[i], columns_used[i])):
+                weighted = of_fold.T * w[use]
+                grams[k] = grams[k] + weighted @ of_fold
+                sides[k] = sides[k] + weighted @ gain[use]
         without = np.stack([_ridge_solution(sum(grams) - g, sum(sides) - s) for g, s in zip(grams, sides)])
         of_all = _ridge_solution(sum(grams), sum(sides))
         stops = [(c * without[fold[part.row]]).sum(axis=1) >= 0 for c, part in zip(columns, parts)]

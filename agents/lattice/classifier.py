@@ -17,7 +17,7 @@ from agents.lattice.training_data import TrainingData, prepare_data
 from agents.limits import MAX_LOSS
 from agents.model_file import Labels
 from agents.parallel import TaskRunner, task_runner
-from agents.tradeoff import BaseTradeoffClassifier, TrainingTask
+from agents.tradeoff import BaseTradeoffClassifier, Learner, TrainingTask
 from fsgym.checks import check_number
 from fsgym.notices import warn_caller
 from fsgym.rules import Rules
@@ -184,7 +184,7 @@ class LatticeClassifier(BaseTradeoffClassifier):
         self.history_, self.limited_by_ = [], None
 
 
-class LatticeLearner:
+class LatticeLearner(Learner):
     """Training at any number of prices, with one set of classifiers; parameters as in ``LatticeClassifier``."""
 
     def __init__(

@@ -14,7 +14,8 @@ acquisition, minus the error cost of an answer. At the end one of the greedy pol
 """
 
 from agents.rcpi.classifier import DatumWiseClassifier
+from agents.rcpi.fitted_q import FittedQ
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.rcpi import RCPI
 
-__all__ = ["RCPI", "DatumWiseClassifier", "LinearPolicy"]
+__all__ = ["RCPI", "DatumWiseClassifier", "FittedQ", "LinearPolicy"]

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from agents import model_file
 from agents.limits import MAX_LOSS
-from agents.parallel import task_runner
+from agents.parallel import TaskRunner, task_runner
 from agents.policy import legal_from
 from agents.rcpi.kernels import EXCLUDED_SCORE, padded
 from agents.rcpi.policy import LinearPolicy
 from agents.rcpi.regression import fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
-from agents.rcpi.sampling import EQUAL_SHARES, blanked, sample_states
+from agents.rcpi.sampling import EQUAL_SHARES, States, blanked, sample_states
 from agents.weights import cheapest_constant_answer, training_rows
 from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
 from fsgym.dataset import Dataset
@@ -199,16 +199,7 @@ class RCPI:
                 seeds = rng.integers(2**63, size=2)
                 rows, values = blanked(train, scaled, rules, self.unknown, rng)
                 states = sample_states(rows.X, rules, n_states, int(seeds[0]), shares)
-                returns, legal = rollout_returns(
-                    states,
-                    rows,
-                    values,
-                    mixture,
-                    rules,
-                    seed=int(seeds[1]),
-                    n_rollouts=self.n_rollouts,
-                    run=run,
-                )
+                returns, legal = self._returns(states, rows, values, mixture, int(seeds[1]), run)
                 weights, intercepts = fit_scores(
                     states, values, train.y, returns, legal, rules, ridge=self.ridge, run=run
                 )
@@ -233,6 +224,20 @@ class RCPI:
                 if self.patience is not None and n_stale >= self.patience:
                     break
         return self
+
+    def _returns(
+        self,
+        states: States,
+        dataset: Dataset,
+        values: NDArray[np.float32],
+        mixture: Mixture,
+        seed: int,
+        run: TaskRunner,
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Returns of the acquisitions in the sampled states, and which are legal; see ``rollout_returns``."""
+        return rollout_returns(
+            states, dataset, values, mixture, self.rules, n_rollouts=self.n_rollouts, seed=seed, run=run
+        )
 
     def _parts(self, rng: np.random.Generator) -> list[tuple[Dataset, NDArray[np.float64] | None]]:
         """The rows to train on and those to evaluate on, which differ with ``patience``, each with their weights."""

@@ -201,7 +201,7 @@ def _random_legal(random, legal, e, n_actions):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def _restore_state(x, b, s):
+def restore_state(x, b, s):
     """Set row 0 of the buffers to sampled state s."""
     mdp.start(x.tables, b.state, 0, x.X, x.states.rows[s])
     for k in range(x.states.lengths[s]):
@@ -211,7 +211,7 @@ def _restore_state(x, b, s):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True, fastmath={"contract"})
-def _update_scores(x, b, s, p, n_chain):
+def update_scores(x, b, s, p, n_chain):
     """Update the scores of policy p to the state of the rollout. This is done only when p makes a decision."""
     row, wide = x.states.rows[s], b.scores.shape[1]
     if b.n_added[p] < 0:
@@ -252,7 +252,7 @@ def _roll_out(x, b, s, first_action, random):
             random = next_state(random)
             action = _random_legal(random, state.legal, 1, n_actions)
         else:
-            _update_scores(x, b, s, p, n_chain)
+            update_scores(x, b, s, p, n_chain)
             action = best_legal(b.scores, p, state.legal, 1, b.allowed)
     error_cost = x.costs.error_costs[action - J, x.y[x.states.rows[s]]]
     return x.costs.lam * (state.spent[1] - state.spent[0]) + error_cost
@@ -263,7 +263,7 @@ def _write_returns(first, last, x, b, returns, legal):
     """Write the mean returns of the legal acquisitions in the sampled states ``first`` to ``last - 1``."""
     J = x.tables.costs.size
     for s in range(first, last):
-        _restore_state(x, b, s)
+        restore_state(x, b, s)
         for j in range(J):
             if b.state.legal[0, j] == 0:
                 continue

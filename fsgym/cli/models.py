@@ -92,8 +92,9 @@ def train(
 
     The file also says how the data were read, so that evaluate and predict need no such options.
 
-    With --json, one object: model, agent, data, part, lam, seconds, and the evaluations training and held_out (null
-    with --split all), each with the keys that evaluate --json has in evaluation.
+    With --json, one object: model, agent, learner (the one that adaptive chose, otherwise null), data, part, lam,
+    seconds, and the evaluations training and held_out (null with --split all), each with the keys that evaluate --json
+    has in evaluation.
 
     Example: fsgym train patients.csv --target died --drop pid -o model.fsgym
     """
@@ -118,13 +119,16 @@ def train(
     model.save(output)
     results = _evaluate_parts(model, loaded, split, row_groups)
     if as_json:
-        head = {"model": str(output), "agent": agent, "data": data, "part": split, "lam": model.rules_.lam}
+        head = {"model": str(output), "agent": agent, "learner": getattr(model, "learner_", None), "data": data}
+        head |= {"part": split, "lam": model.rules_.lam}
         parts = {"training": results["training"].to_json(), "held_out": None}
         if "held out" in results:
             parts["held_out"] = results["held out"].to_json()
         print_json(head | {"seconds": seconds} | parts)
         return
     print(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
+    if hasattr(model, "report_"):
+        print(f"Learner: {model.report_.reason}")
     _print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results)
     _print_held_out(results, split)

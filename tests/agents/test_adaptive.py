@@ -11,6 +11,7 @@ import pytest
 from agents import AdaptiveClassifier, load_classifier, model_file
 from agents.adaptive.choice import ChoosingLearner, row_losses
 from agents.policy import Policy
+from agents.target import UsageTarget
 from agents.tradeoff import TrainingTask
 from fsgym import Dataset, Rules, evaluate
 
@@ -122,7 +123,11 @@ def test_all_learners_are_compared_and_the_choice_is_saved(fitted, tmp_path):
     assert model.score(data.X, data.y) > 0.9
     model.save(tmp_path / "model")
     for again in (AdaptiveClassifier.load(tmp_path / "model"), load_classifier(tmp_path / "model")):
-        assert (again.report_, again.learner_) == (model.report_, model.learner_)
+        trials = tuple(trial._replace(seconds=None) for trial in model.report_.trials)
+        assert again.report_ == model.report_._replace(trials=trials, seconds=None)
+        assert again.learner_ == model.learner_
+        again.save(tmp_path / "again")
+        assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
         np.testing.assert_array_equal(again.predict_proba(data.X), model.predict_proba(data.X))
     assert "LearnerReport" in model.report_._repr_html_()
 
@@ -144,3 +149,31 @@ def test_a_file_with_another_learner_is_refused(fitted, tmp_path):
 def test_an_unknown_learner_is_refused_in_a_sentence(fitted):
     with pytest.raises(ValueError, match=r"unknown learner 'latice'.*lattice"):
         AdaptiveClassifier(learner="latice").fit(fitted[1])
+
+
+def test_a_target_is_searched_with_the_learner_that_is_better_where_the_first_one_meets_it():
+    """The lattice of this test uses as many features as fit the price, half as many as the mixture."""
+    searched = []
+
+    def learner(name, acquires, factor):
+        @contextmanager
+        def make(task):
+            def learn_at(rules):
+                searched.append((name, task.dataset.n_samples, rules.lam))
+                return SimpleNamespace(rules=rules, usage=lambda: {"features": factor / rules.lam, "cost": 0.0})
+
+            yield SimpleNamespace(learn_at=learn_at, finish=lambda model, result: Fixed(result.rules, acquires))
+
+        return make
+
+    learners = {"lattice": learner("lattice", False, 0.01), "mixture": learner("mixture", True, 0.02)}
+    with ExitStack() as stack:
+        choosing = ChoosingLearner(task_of(400), learners, learners, stack)
+        chosen = choosing.learn_for(UsageTarget("features", 1.0), lambda lam: Rules(3, 2, lam=lam))
+    assert chosen.learner == chosen.report.learner == "mixture"
+    assert chosen.usage()["features"] == pytest.approx(1, rel=0.04)
+    assert chosen.usage()["features"] <= 1
+    tried = {lam for _, n_samples, lam in searched if n_samples < 400}
+    assert len(tried) == 1  # the learners are compared at one price, that of the lattice
+    assert tried.pop() == pytest.approx(0.01, rel=0.04)
+    assert chosen.rules.lam == pytest.approx(0.02, rel=0.04)

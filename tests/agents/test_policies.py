@@ -25,6 +25,7 @@ def quick(kind, **options):
     method = KINDS.get(kind)
     cls = MajorityClassifier if method is None else load_class(method)
     length = {cls.length_parameter: 2} if cls.length_parameter else {}
+    length |= {"learner": "lattice"} if kind == "adaptive" else {}  # the choice: tests/agents/test_adaptive.py
     return cls(**(method.preset if method else {}), **length, random_state=0).set_params(**options)
 
 
@@ -153,7 +154,8 @@ def test_an_external_agent_that_is_not_registered_is_not_loaded_by_its_kind(tmp_
     dataset, _ = problem("base", False)
     MajorityClassifier().fit(dataset.X, dataset.y).save(tmp_path / "model")
     with pytest.raises(
-        ValueError, match=r"a model of kind 'majority', not one of lattice, mixture, adaptive, linear, network; a kind"
+        ValueError,
+        match=r"'majority', not one of adaptive, lattice, mixture, any_network, linear, network; a kind",
     ):
         load_classifier(tmp_path / "model")
     assert MajorityClassifier.load(tmp_path / "model").predict(dataset.X).shape == (40,)

@@ -27,6 +27,7 @@ from support.patients import GROUPS, features_and_labels, patients
 QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
 FAST: dict[str, dict[str, Any]] = {
     "mixture": {"n_components": 1, "n_steps": 0},
+    "network": {"n_steps": 40},
     "adaptive": {"learner": "lattice"},  # the choice: tests/agents/test_adaptive.py
     "maskable_ppo": {
         "total_timesteps": 1024, "num_envs": 64,

@@ -57,6 +57,7 @@ ADAM_OFFSET = 1e-8
 
 # Choice of the number of components and steps (fitting.py)
 
+ROWS_OF_COMPARISON = 4000  # rows on which encodings are compared; by hand
 MOST_ROWS = 24_000  # a stratified sample of so many rows is used of a larger table
 MOST_VALUES = 4_000_000  # the same, of rows times columns of the design
 MOST_ROWS_OF_ALL_FOLDS = 3_000  # up to so many rows, all folds choose; of more, the first fold

@@ -64,15 +64,29 @@ def fit_mixtures(
             rows = np.sort(np.random.default_rng(seed).choice(dataset.n_samples, most, replace=False))
             dataset, fold, weight = dataset.rows(rows), fold[rows], None if weight is None else weight[rows]
         fit = _Fit(dataset, fold, weight, seed, plain)
-        if len(scored.knot):
-            other = _Fit(dataset, fold, weight, seed, scored)
-            compared = {0: fit.losses_of_comparison(), 1: other.losses_of_comparison()}
-            if fit.best(compared, const.MIN_GAIN_OF_SCORES) == 1:
-                fit = other
+        if len(scored.knot) and _is_better(scored, plain, dataset, fold, weight, seed):
+            fit = _Fit(dataset, fold, weight, seed, scored)
         return fit.run(
             const.N_COMPONENTS if n_components is None else (n_components,),
             const.TUNING_STEPS if n_steps is None else (n_steps,),
         )
+
+
+def _is_better(
+    variables: Variables,
+    than: Variables,
+    dataset: Dataset,
+    fold: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    seed: int,
+) -> bool:
+    """Whether mixtures of some of the rows have a lower log-loss with one encoding than with another."""
+    if dataset.n_samples > const.ROWS_OF_COMPARISON:
+        rows = np.sort(np.random.default_rng(seed).permutation(dataset.n_samples)[: const.ROWS_OF_COMPARISON])
+        dataset, fold, weight = dataset.rows(rows), fold[rows], None if weight is None else weight[rows]
+    fits = [_Fit(dataset, fold, weight, seed, encoding) for encoding in (than, variables)]
+    losses = {k: fit.losses_of_comparison() for k, fit in enumerate(fits)}
+    return fits[0].best(losses, const.MIN_GAIN_OF_SCORES) == 1
 
 
 class _Fit:

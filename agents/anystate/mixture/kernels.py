@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import overload
 from numpy.typing import NDArray
 
+from agents.anystate.follow import estimate_state
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.variables import code_of
 
@@ -268,19 +270,35 @@ def write_estimates(t, b, states, proba, preference, inputs):
                 for h in range(output.shape[1]):
                     output[i, h] = output[i - 1, h]
             continue
-        n_known = write_posterior(t, b, values[i], acquired[i], proba[i])
-        n_active = _write_active(b)
-        cost = least_cost(t.error_costs, proba[i])
-        lowest = _least_price(legal[i], prices[i])
-        for j in range(legal.shape[1]):
-            preference[i, j] = -np.inf
-            if legal[i, j]:
-                _write_gains(t, b, j, n_active)
-                b.gains[j, 0] = max(cost - b.gains[j, 0], 0.0)
-                gain = t.weights[0] * b.gains[j, 0] + t.weights[1] * b.gains[j, 1] + t.weights[2] * b.gains[j, 2]
-                preference[i, j] = gain / max(prices[i, j], lowest)
-        inputs[i, 9] = np.sqrt(n_known) / 3.0
-        _write_inputs(b, cost, proba[i], legal[i], prices[i], preference[i], inputs[i])
+        write_estimate(t, b, acquired[i], values[i], legal[i], prices[i], (proba[i], preference[i], inputs[i]))
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def write_estimate(t, b, acquired, values, legal, prices, outputs):
+    """As ``write_estimates`` for one state; the outputs are proba, preference, inputs."""
+    proba, preference, inputs = outputs
+    n_known = write_posterior(t, b, values, acquired, proba)
+    n_active = _write_active(b)
+    cost = least_cost(t.error_costs, proba)
+    lowest = _least_price(legal, prices)
+    for j in range(len(legal)):
+        preference[j] = -np.inf
+        if legal[j]:
+            _write_gains(t, b, j, n_active)
+            b.gains[j, 0] = max(cost - b.gains[j, 0], 0.0)
+            gain = t.weights[0] * b.gains[j, 0] + t.weights[1] * b.gains[j, 1] + t.weights[2] * b.gains[j, 2]
+            preference[j] = gain / max(prices[j], lowest)
+    inputs[9] = np.sqrt(n_known) / 3.0
+    _write_inputs(b, cost, proba, legal, prices, preference, inputs)
+
+
+@overload(estimate_state)
+def _estimate_of_mixture(m, b, acquired, values, legal, prices, outputs):
+    if getattr(m, "instance_class", None) is CompiledMixture:
+        return lambda m, b, acquired, values, legal, prices, outputs: write_estimate(
+            m, b, acquired, values, legal, prices, outputs
+        )
+    return None
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from agents.anystate.follow import follow_rows
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters
 from agents.anystate.mixture.fitting import FittedMixtures, fit_mixtures
@@ -26,8 +27,10 @@ from agents.anystate.mixture.points import Points, mean_and_sd, points_from_tabl
 from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
+from agents.anystate.stop_rule import StopRule
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
+from fsgym.trajectories import Trajectories
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,10 @@ class MixtureModel(StateModel):
         inputs = np.empty((n, const.N_INPUTS))
         write_estimates(self._compiled, state_buffers(self._compiled), arrays, proba, preference, inputs)
         return StateEstimates(proba, preference, inputs)
+
+    def follow(self, stop: StopRule, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        prices, memory = self.rules.lam * self.rules.costs, state_buffers(self._compiled)
+        return follow_rows(self._compiled, memory, stop, prices, X, rules)
 
     def predict_unknown(
         self, acquisition: int, acquired: NDArray[np.bool_], values: NDArray[np.float32]

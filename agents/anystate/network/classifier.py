@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from agents.anystate.classifier import BaseAnyStateClassifier, Candidates
 from agents.anystate.learn import CrossFittedModels
+from agents.anystate.network import constants as const
 from agents.anystate.network.learn import learn_ranking
 from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.predictors import fit_predictors
 from agents.anystate.policy import AnyStatePolicy
 from agents.tradeoff import TrainingTask
+from fsgym.checks import brief, is_integer
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
@@ -38,6 +40,9 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``. Ignored
         if a target is given.
+    n_steps : int, optional
+        Training steps of each predictor; the other trainings have steps in proportion. By default 2000, for more than
+        30,000 rows 5000.
     target_cost, target_features : float, optional
         Instead of ``lam``: the upper limit of the mean cost of a row's acquisitions, or of the number of features used
         per row, as in ``LatticeClassifier``.
@@ -75,12 +80,14 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
     """
 
     policy_class = AnyStateNetworkPolicy
+    length_parameter = "n_steps"
 
     @takes_rule_options
     def __init__(
         self,
         lam: float = 0.01,
         *,
+        n_steps: int | None = None,
         target_cost: float | None = None,
         target_features: float | None = None,
         known: Any = None,
@@ -90,6 +97,7 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
         **rule_options: Unpack[RuleOptionsButLam],
     ) -> None:
         self._set_rule_options(lam=lam, **rule_options)
+        self.n_steps = n_steps
         self.target_cost = target_cost
         self.target_features = target_features
         self.known = known
@@ -98,7 +106,12 @@ class AnyStateNetworkClassifier(BaseAnyStateClassifier):
         self.random_state = random_state
 
     def _candidates(self, task: TrainingTask, fold: NDArray[np.int64], seed: int) -> Candidates:
-        fitted = fit_predictors(task.dataset, task.groups, fold, task.weight, seed)
+        n_steps = self.n_steps
+        if n_steps is None:
+            n_steps = next(n for most, n in const.N_STEPS_BY_ROWS.items() if task.dataset.n_samples <= most)
+        if not is_integer(n_steps) or n_steps < 1:
+            raise ValueError(f"n_steps must be None or a whole number from 1, got {brief(n_steps)}")
+        fitted = fit_predictors(task.dataset, task.groups, fold, task.weight, seed, int(n_steps))
 
         def candidates(rules: Rules) -> list[CrossFittedModels]:
             return [CrossFittedModels(*learn_ranking(fitted, rules, seed))]

@@ -1,5 +1,7 @@
 """Constants of the networks, with units and origin. "Trial": a measured trial on synthetic tasks, other seeds."""
 
+import numpy as np
+
 # Embedding
 MAX_ABS_INPUT = 5.0  # standard deviations; by hand
 MANY_KNOTS, FEW_KNOTS = (0.25, 0.5, 0.75), (0.5,)  # quantiles of the hinges; trial
@@ -16,22 +18,21 @@ MAX_ABS_PARAMETER = 1e6  # in model files; float32 cannot overflow below it
 
 # Class probabilities
 BATCH_ROWS = 256  # rows of a step; trial
-N_PREDICTOR_STEPS = 2000  # steps of each predictor; measured: much better than 1000 on blocks that a context selects
+# Steps of each predictor, by number of rows. Measured: 2000 are much better than 1000 on blocks that a context selects,
+# and 5000 than 2000 on 60,000 rows.
+N_STEPS_BY_ROWS = {30_000: 2000, np.inf: 5000}
 PREDICTOR_RATE = 5e-3  # highest learning rate; trial: better than 2e-3
-FINE_TUNING_STEPS = 300
+SHARE_FINE_TUNING = 0.15  # steps of fine-tuning, as a share of those of a predictor
 FINE_TUNING_RATE = 2.5e-3
 FINE_TUNED_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the way from the parameters before; by hand
-ANSWER_STEPS = 400  # steps of the net for all rows, from that of the first fold
-ANSWER_RATE = 3.5e-3
 WEIGHT_DECAY = 1e-4
 WARM_UP = 0.1  # share of the steps
 MAX_ACQUISITIONS_UNIFORM_SHARE = 20  # acquisitions; trial: with more of them, small subsets are drawn more often
 SCORE_TEMPERATURES = (0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0)
 MAX_TEMPERATURE_STATES = 10_000  # states on which the temperature is chosen; by hand
-MAX_ABS_EXTRA = 10.0  # nats below the largest log probability; by hand
 
 # Ranking
-N_RANKING_STEPS = 900
+SHARE_RANKING = 0.45  # steps, as a share of those of a predictor
 RANKING_RATE = 3e-3  # highest learning rate; trial
 LAST_RATE_SHARE = 0.02  # of the highest learning rate; trial
 RANKING_WARM_UP_STEPS = 50
@@ -39,6 +40,8 @@ LAST_LAYER_SCALE = 0.1  # of the initial weights of the ranking's last layer; tr
 AVERAGING_RATE = 0.01  # of the averaged parameters; trial
 N_CHAIN_STATES = 128  # states of a step from episodes, and as many at random; trial
 N_TARGETS = 4  # acquisitions of a state for which returns are compared; trial: 8 do not help
+# Weight of the entropy, scaled to the range of the expected error, in differences between acquisitions
+ENTROPY_WEIGHT = 0.1  # measured: .05 to .2 help as much, and more or less harms
 DISCOUNTS = (0.5, 0.9)  # of what comes later, in the first and the second half of the steps; trial
 EXPLORATION_SD = 0.02  # largest error costs; of the noise on the second acquisition
 SHARE_GREEDY = 0.7  # of the moves of an episode
@@ -49,11 +52,13 @@ MAX_PRICE = 1e6  # largest error costs; nothing is worth more, and float32 could
 SMALLEST_DIVISOR = 1e-3  # largest error costs; against division by 0
 OUTSIDE_PREFERENCE = 1e6  # largest error costs; minus the preference of acquisitions that the networks do not use
 
+N_FITS_BY_ROWS = {30_000: 1, np.inf: 2}  # rankings that are trained, by number of rows
+
 # Ranking: exact returns
 N_VALUE_ROUNDS, N_CONTRAST_ROUNDS = 1, 5  # measured: with values only at first, and many short rounds, best
 N_RECENT_ROUNDS = 3  # rounds whose returns are used
-N_TRIED_STATES = 6000  # states of a round
-MAX_EVALUATIONS = 150_000  # states evaluated in the rollouts of a round; limits the time of long episodes
+TRIED_STATES_PER_STEP = 30  # of a round
+MAX_EVALUATIONS_PER_TRIED_STATE = 20  # states evaluated in a round's rollouts; limits the time of long episodes
 BLOCK_STATES = 1024  # states whose rollouts are made together; by hand
 MAX_EVALUATION_ROWS = 6000  # rows on which a round's policy is evaluated
 N_EPISODES, MAX_PASSES = 2000, 10  # episodes begun together, and how often at most, to find the states of a round
@@ -62,6 +67,6 @@ SHARE_EMPTY_STATES = 0.25  # of the episodes whose empty state is used
 SHARE_STOPS = 0.7  # of the episodes end where answering looks best
 SHARE_BEST, SHARE_GOOD = 0.8, 0.5  # of the moves follow the ranking; of the others, go to one that looks good
 ROLLOUT_DISCOUNT = 0.9  # of what comes after the first acquisition, for differences between acquisitions
-N_ROLLOUT_STEPS = 200  # steps of a round
+SHARE_ROLLOUTS = 0.1  # steps of a round, as a share of those of a predictor
 ROLLOUT_RATE, LAST_ROLLOUT_RATE_SHARE = 3e-4, 0.05  # measured: 1e-3 harms the ranking
 ROLLOUT_AVERAGING_RATE = 0.02

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedding import Embedding, fit_embedding, network_inputs, screen_acquisitions
 from fsgym.dataset import Dataset
-
-# (acquired, values) -> probabilities (n, n_classes) of another model, parameters as ``StateModel.probabilities``
-Probabilities = Callable[[NDArray[np.bool_], NDArray[np.float32]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +24,6 @@ class EmbeddedRows:
     groups : the features of each acquisition
     fold : int64 (n_samples,), from 0
     weight : float32 (n_samples,), of each row, with mean 1
-    extra : one callable for each fold, fitted without it, whose log probabilities are inputs as well; empty for none
     """
 
     dataset: Dataset
@@ -36,7 +31,6 @@ class EmbeddedRows:
     groups: tuple[tuple[int, ...], ...]
     fold: NDArray[np.int64]
     weight: NDArray[np.float32]
-    extra: Sequence[Probabilities] = ()
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -48,6 +42,12 @@ class EmbeddedRows:
         """The candidate that reveals each of the m features, int64 (m,)."""
         place = {i: k for k, j in enumerate(self.candidates) for i in self.groups[j]}
         return np.array([place[i] for i in self.embedding.features], np.int64)
+
+    @cached_property
+    def revealed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Candidate k reveals ``features[begin[k] : begin[k + 1]]`` of the m features: ``(begin, features)``, int64."""
+        begin = np.searchsorted(np.sort(self.acquisition), np.arange(len(self.candidates) + 1))
+        return begin, np.argsort(self.acquisition, kind="stable")
 
     @cached_property
     def blocks(self) -> NDArray[np.float32]:
@@ -73,24 +73,12 @@ class EmbeddedRows:
 
     @property
     def n_inputs(self) -> int:
-        return self.embedding.n_inputs + (self.dataset.n_classes if self.extra else 0)
+        return self.embedding.n_inputs
 
     def inputs(self, rows: NDArray[np.int64], taken: NDArray[np.bool_]) -> NDArray[np.float32]:
         """The inputs of the predictors for states of some rows; ``taken`` is bool (len(rows), n_candidates)."""
         known = taken[:, self.acquisition] & self.present[rows]
-        return network_inputs(self.blocks[rows], known, self._extra_inputs(rows, known))
-
-    def _extra_inputs(self, rows: NDArray[np.int64], known: NDArray[np.bool_]) -> NDArray[np.float32] | None:
-        if not self.extra:
-            return None
-        acquired = np.zeros((len(rows), self.dataset.n_features), bool)
-        acquired[:, self.embedding.features] = known
-        out = np.empty((len(rows), self.dataset.n_classes), np.float32)
-        for k, probabilities in enumerate(self.extra):
-            mine = self.fold[rows] == k
-            if mine.any():
-                out[mine] = extra_inputs(probabilities(acquired[mine], self.dataset.X[rows[mine]]))
-        return out
+        return network_inputs(self.blocks, rows, known)
 
 
 def embed_rows(
@@ -98,18 +86,11 @@ def embed_rows(
     groups: tuple[tuple[int, ...], ...],
     fold: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
-    extra: Sequence[Probabilities] = (),
 ) -> EmbeddedRows:
     """The rows with the acquisitions that the networks will use."""
     candidates = screen_acquisitions(dataset.X, dataset.y, groups)
     weights = np.ones(dataset.n_samples, np.float32) if weight is None else weight.astype(np.float32)
-    return EmbeddedRows(dataset, candidates, groups, fold, weights, extra)
-
-
-def extra_inputs(probabilities: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Log probabilities as inputs of a network: less the largest of a row, and clipped."""
-    logs = np.log(np.maximum(probabilities, np.finfo(float).tiny))
-    return np.maximum(logs - logs.max(axis=1, keepdims=True), -const.MAX_ABS_EXTRA).astype(np.float32)
+    return EmbeddedRows(dataset, candidates, groups, fold, weights)
 
 
 def random_masks(n: int, n_candidates: int, rng: np.random.Generator) -> NDArray[np.bool_]:

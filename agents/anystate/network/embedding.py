@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
+from agents.anystate.network.kernels import write_embedded
 from fsgym.rules import Rules
 
 
@@ -36,23 +38,18 @@ class Embedding(NamedTuple):
         """Inputs of a network: blocks of m numbers, and the mask."""
         return (2 + len(self.knots)) * len(self.features)
 
-    def mask_of(self, inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The known features, float32 (n, m), in the inputs of a network."""
-        return inputs[:, self.n_inputs - len(self.features) : self.n_inputs]
-
     def blocks(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """The numbers of each value, float32 (n, n_blocks, m); 0 where it is NaN; ``values`` is (n, n_features)."""
-        out = np.empty((len(values), 1 + len(self.knots), len(self.features)), np.float32)
-        with np.errstate(over="ignore", invalid="ignore"):
-            z = (values[:, self.features] - self.center) / self.scale
-            out[:, 0] = np.clip(z, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT)
-            for k, knot in enumerate(self.knots):
-                np.maximum(out[:, 0] - knot, 0, out=out[:, k + 1])
-                out[:, k + 1] -= self.shift[k]
-                out[:, k + 1] /= self.spread[k]
-        np.clip(out, -const.MAX_ABS_INPUT, const.MAX_ABS_INPUT, out=out)
-        out[np.isnan(out)] = 0
-        return out
+        n_blocks, m = 1 + len(self.knots), len(self.features)
+        out = np.zeros((len(values), n_blocks * m), np.float32)
+        _write_embedded_rows(values, ~np.isnan(values[:, self.features]), self, out)
+        return out.reshape(len(values), n_blocks, m)
+
+
+@njit(cache=True, nogil=True, _nrt=False, error_model="numpy")
+def _write_embedded_rows(values, known, e, out):
+    for s in range(len(values)):
+        write_embedded(values[s], known[s], e, out[s])
 
 
 def check_embedding(candidates: NDArray[np.int64], embedding: Embedding, rules: Rules) -> None:
@@ -98,26 +95,31 @@ def fit_embedding(X: NDArray[np.float32], features: NDArray[np.int64]) -> Embedd
 
 
 def network_inputs(
-    blocks: NDArray[np.float32], known: NDArray[np.bool_], extra: NDArray[np.float32] | None = None
+    blocks: NDArray[np.float32], row: NDArray[np.int64], known: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """The inputs of a network: embedded values where they are known, the mask, and other numbers.
+    """The inputs of a network, float32 (n, (n_blocks + 1) m): embedded values where they are known, and the mask.
 
     Parameters
     ----------
-    blocks : float32 (n, n_blocks, m), see ``Embedding.blocks``
+    blocks : float32 (n_rows, n_blocks, m), see ``Embedding.blocks``
+    row : int64 (n,), the row of each state
     known : bool (n, m)
-    extra : float32 (n, n_extra), optional
     """
-    n, n_blocks, m = blocks.shape
-    wide = (n_blocks + 1) * m
-    out = np.empty((n, wide + (0 if extra is None else extra.shape[1])), np.float32)
-    mask = known.astype(np.float32)
-    for k in range(n_blocks):
-        np.multiply(blocks[:, k], mask, out=out[:, k * m : (k + 1) * m])
-    out[:, n_blocks * m : wide] = mask
-    if extra is not None:
-        out[:, wide:] = extra
-    return out
+    inputs = np.empty((len(row), (blocks.shape[1] + 1) * blocks.shape[2]), np.float32)
+    _fill_inputs(blocks, row, known, inputs)
+    return inputs
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _fill_inputs(blocks, row, known, inputs):
+    n_blocks, m = blocks.shape[1], blocks.shape[2]
+    for s in range(len(row)):
+        r = row[s]
+        for k in range(n_blocks):
+            for i in range(m):
+                inputs[s, k * m + i] = blocks[r, k, i] if known[s, i] else np.float32(0)
+        for i in range(m):
+            inputs[s, n_blocks * m + i] = np.float32(known[s, i])
 
 
 def screen_acquisitions(

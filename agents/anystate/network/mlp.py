@@ -75,6 +75,23 @@ class MLP:
             layers[-1] += biases
         return layers
 
+    @property
+    def first_weights(self) -> NDArray[np.float32]:
+        """The weights of the first layer, float32 (n_inputs, n_units), a view."""
+        return self._layers[0][0]
+
+    @property
+    def first_biases(self) -> NDArray[np.float32]:
+        """The biases of the first layer, float32 (n_units,), a view."""
+        return self._layers[0][1]
+
+    def outputs_from(self, sums: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The outputs, float32 (n, n_outputs), from the first layer's sums, biases included, float32 (n, n_units)."""
+        for weights, biases in self._layers[1:]:
+            sums = np.maximum(sums, 0) @ weights
+            sums += biases
+        return sums
+
     def gradient(self, layers: Sequence[NDArray[np.float32]], slope: NDArray[np.float32]) -> NDArray[np.float32]:
         """The gradient of a loss with respect to the parameters, float32 (n_parameters,), by backpropagation.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from agents.anystate.network import constants as const
-from agents.anystate.network.embedded_rows import EmbeddedRows, Probabilities, embed_rows, random_masks
+from agents.anystate.network.embedded_rows import EmbeddedRows, embed_rows, random_masks
 from agents.anystate.network.mlp import MLP, AdamW, one_cycle, softmax_inplace
 from fsgym.dataset import Dataset
 from fsgym.threads import one_blas_thread
@@ -42,27 +43,46 @@ class FittedPredictors:
     Attributes
     ----------
     rows : EmbeddedRows
-    networks : one MLP for each fold, trained without it, and one trained on all rows
+    networks : one MLP for each fold, trained without it
     temperature : float, by which scores are divided
+    n_steps : int, steps in which each of them was trained
     """
 
     rows: EmbeddedRows
     networks: tuple[MLP, ...]
     temperature: float
+    n_steps: int
 
-    def probabilities(self, rows: NDArray[np.int64], taken: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Out-of-fold class probabilities of states of training rows, float32 (n, n_classes)."""
-        return self.probabilities_of(rows, self.rows.inputs(rows, taken))
+    @cached_property
+    def first_weights(self) -> NDArray[np.float32]:
+        """The weights of the first layer without each fold, float32 (n_folds, n_inputs, n_units)."""
+        return np.stack([network.first_weights for network in self.networks])
 
-    def probabilities_of(self, rows: NDArray[np.int64], inputs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """As ``probabilities``, from the inputs of the states."""
-        return softmax_inplace(_scores_out_of_fold(self.networks, self.rows, rows, inputs) / self.temperature)
+    def first_sums(self, rows: NDArray[np.int64], inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The sums of the first layer, out of fold, float32 (n, n_units)."""
+        sums = np.empty((len(rows), self.networks[0].sizes[1]), np.float32)
+        for network, mine in self._networks_of(rows):
+            sums[mine] = inputs[mine] @ network.first_weights
+            sums[mine] += network.first_biases
+        return sums
+
+    def probabilities(self, rows: NDArray[np.int64], sums: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Out-of-fold class probabilities of training rows, float32 (n, n_classes), from the first layer's sums."""
+        scores = np.empty((len(rows), self.rows.dataset.n_classes), np.float32)
+        for network, mine in self._networks_of(rows):
+            scores[mine] = network.outputs_from(sums[mine])
+        return softmax_inplace(scores / np.float32(self.temperature))
+
+    def _networks_of(self, rows: NDArray[np.int64]) -> list[tuple[MLP, NDArray[np.int64]]]:
+        """The network of each fold, and the places of the fold's rows."""
+        fold = self.rows.fold[rows]
+        return [(network, np.flatnonzero(fold == k)) for k, network in enumerate(self.networks)]
 
     def fine_tuned(self, visited: VisitedStates, rng: np.random.Generator) -> FittedPredictors:
         """Predictors that were also trained on states of episodes, each on those of the rows that it may see."""
         fold, networks = self.rows.fold, []
         for k, network in enumerate(self.networks):
-            schedule = TrainingSteps(const.FINE_TUNING_STEPS, const.FINE_TUNING_RATE)
+            schedule = TrainingSteps(steps_of(const.SHARE_FINE_TUNING, self.n_steps), const.FINE_TUNING_RATE)
             states = visited.of(fold[visited.rows] != k)
             networks.append(_train(network.copy(), self.rows, np.flatnonzero(fold != k), schedule, rng, states))
         some = visited.of(rng.permutation(len(visited.rows))[: const.MAX_TEMPERATURE_STATES])
@@ -71,7 +91,12 @@ class FittedPredictors:
             blend = tuple(_between(old, new, share) for old, new in zip(self.networks, networks))
             choices.append((*_fit_temperature(blend, self.rows, some)[::-1], blend))
         _, temperature, blend = min(choices, key=lambda choice: choice[0])
-        return FittedPredictors(self.rows, blend, temperature)
+        return FittedPredictors(self.rows, blend, temperature, self.n_steps)
+
+
+def steps_of(share: float, n_steps: int) -> int:
+    """A share of the steps of a predictor, at least 1."""
+    return max(1, round(share * n_steps))
 
 
 def fit_predictors(
@@ -80,9 +105,9 @@ def fit_predictors(
     fold: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     seed: int,
-    extra: Sequence[Probabilities] = (),
+    n_steps: int,
 ) -> FittedPredictors:
-    """Train one predictor without each fold, and one on all rows.
+    """Train one predictor without each fold.
 
     Parameters
     ----------
@@ -91,21 +116,20 @@ def fit_predictors(
     fold : int64 (n_samples,), stratified folds from 0
     weight : float64 (n_samples,) with mean 1, or None
     seed : int
-    extra : sequence of callables, optional
-        One for each fold, fitted without it: (acquired, values) -> probabilities, whose logarithms are inputs as well.
+    n_steps : int, of each predictor
     """
-    rows = embed_rows(dataset, groups, fold, weight, extra)
+    rows = embed_rows(dataset, groups, fold, weight)
     sizes = (rows.n_inputs, *const.HIDDEN_UNITS, dataset.n_classes)
-    schedule = TrainingSteps(const.N_PREDICTOR_STEPS, const.PREDICTOR_RATE)
+    schedule = TrainingSteps(n_steps, const.PREDICTOR_RATE)
     with one_blas_thread():
         networks = []
-        for k, rng in enumerate(np.random.default_rng([seed, 1]).spawn(rows.n_folds + 1)):
+        for k, rng in enumerate(np.random.default_rng([seed, 1]).spawn(rows.n_folds)):
             network = MLP.random(sizes, rng)
             networks.append(_train(network, rows, np.flatnonzero(fold != k), schedule, rng))
         rng = np.random.default_rng([seed, 2])
         some = rng.integers(dataset.n_samples, size=const.MAX_TEMPERATURE_STATES)
         states = VisitedStates(some, random_masks(len(some), len(rows.candidates), rng))
-        return FittedPredictors(rows, tuple(networks), _fit_temperature(networks, rows, states)[0])
+        return FittedPredictors(rows, tuple(networks), _fit_temperature(networks, rows, states)[0], n_steps)
 
 
 def _train(

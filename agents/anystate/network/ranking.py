@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
 from agents.anystate.network.embedded_rows import random_masks
+from agents.anystate.network.first_layer import add_acquisitions
 from agents.anystate.network.mlp import MLP, AdamW
-from agents.anystate.network.predictors import FittedPredictors, VisitedStates
+from agents.anystate.network.predictors import FittedPredictors, VisitedStates, steps_of
 from agents.anystate.network.task import CandidateTask
 
 
@@ -27,7 +28,9 @@ class Situation(NamedTuple):
     ----------
     rows : int64 (n,)
     taken : bool (n, b)
-    inputs : float32 (n, n_inputs) of the ranking network
+    predictor_sums, ranking_sums : float32 (n, n_units)
+        Of the first layers: that of the predictor, and that of the ranking with averaged parameters, for the inputs
+        that both have.
     probabilities : float32 (n, n_classes), out of fold
     error : float32 (n,), expected error of answering
     legal : bool (n, b)
@@ -36,7 +39,8 @@ class Situation(NamedTuple):
 
     rows: NDArray[np.int64]
     taken: NDArray[np.bool_]
-    inputs: NDArray[np.float32]
+    predictor_sums: NDArray[np.float32]
+    ranking_sums: NDArray[np.float32]
     probabilities: NDArray[np.float32]
     error: NDArray[np.float32]
     legal: NDArray[np.bool_]
@@ -98,6 +102,18 @@ def noisy(advantages: NDArray[np.float32], rng: np.random.Generator) -> NDArray[
     return (advantages + const.EXPLORATION_SD * noise).astype(np.float32)
 
 
+def entropy_change(here: Situation, after: Situation, n_tried: int) -> NDArray[np.float32]:
+    """The weighted change of the entropy by each acquisition tried, float32 (n, n_tried)."""
+    return const.ENTROPY_WEIGHT * (_entropy(after).reshape(-1, n_tried) - _entropy(here)[:, None])
+
+
+def _entropy(of: Situation) -> NDArray[np.float32]:
+    """The entropy, float32 (n,), as a share of its largest value, times the largest expected error of 0/1 costs."""
+    p, k = of.probabilities, of.probabilities.shape[1]
+    scale = np.float32((1 - 1 / k) / np.log(k)) if k > 1 else np.float32(0)
+    return -scale * (p * np.log(np.maximum(p, np.float32(1e-12)))).sum(axis=1)
+
+
 class RankingLearner:
     """Learns a ranking network from states of the training rows, whose class probabilities are out of fold.
 
@@ -120,12 +136,52 @@ class RankingLearner:
         self.visited: list[VisitedStates] = []
 
     def situation(self, rows: NDArray[np.int64], taken: NDArray[np.bool_]) -> Situation:
-        inputs = self.predictors.rows.inputs(rows, taken)
-        probabilities = self.predictors.probabilities_of(rows, inputs)
+        """n states of training rows, ``taken`` bool (n, b)."""
+        inputs, averaged = self.predictors.rows.inputs(rows, taken), self.averaged
+        sums = inputs @ averaged.first_weights[: inputs.shape[1]]
+        sums += averaged.first_biases
+        return self._situation_of(rows, taken, self.predictors.first_sums(rows, inputs), sums)
+
+    def situation_after(self, here: Situation, of: NDArray[np.int64], chosen: NDArray[np.int64]) -> Situation:
+        """The states after an acquisition ``chosen``, int64 (n,), in each of the states ``of`` in ``here``.
+
+        An acquisition that was made before changes nothing.
+        """
+        data, taken = self.predictors.rows, here.taken[of]
+        rows, n = here.rows[of], np.arange(len(of))
+        fresh = np.where(taken[n, chosen], -1, chosen)
+        taken[n, chosen] = True
+        predictor_sums, ranking_sums = here.predictor_sums[of], here.ranking_sums[of]
+        add_acquisitions(predictor_sums, self.predictors.first_weights, data.fold[rows], data, rows, fresh)
+        add_acquisitions(
+            ranking_sums, self.averaged.first_weights[None], np.zeros(len(of), np.int64), data, rows, fresh
+        )
+        return self._situation_of(rows, taken, predictor_sums, ranking_sums)
+
+    def _situation_of(
+        self,
+        rows: NDArray[np.int64],
+        taken: NDArray[np.bool_],
+        predictor_sums: NDArray[np.float32],
+        ranking_sums: NDArray[np.float32],
+    ) -> Situation:
+        probabilities = self.predictors.probabilities(rows, predictor_sums)
         error = self.task.errors(probabilities)
         legal, prices = self.task.legal_and_prices(taken, self.predictors.rows.available[rows])
-        wide = np.hstack([inputs, probabilities, error[:, None]])
-        return Situation(rows, taken, wide, probabilities, error, legal, prices)
+        return Situation(rows, taken, predictor_sums, ranking_sums, probabilities, error, legal, prices)
+
+    def inputs(self, here: Situation) -> NDArray[np.float32]:
+        """The inputs of the ranking network, float32 (n, n_inputs)."""
+        inputs = self.predictors.rows.inputs(here.rows, here.taken)
+        return np.hstack([inputs, here.probabilities, here.error[:, None]])
+
+    def averaged_outlook(self, here: Situation) -> Outlook:
+        """What the network with averaged parameters says; ``here`` must have been made with these parameters."""
+        weights = self.averaged.first_weights[self.predictors.rows.n_inputs :]
+        sums = here.probabilities @ weights[:-1]
+        sums += here.error[:, None] * weights[-1]
+        sums += here.ranking_sums
+        return outlook(self.averaged.outputs_from(sums), here.error, here.legal, here.prices)
 
     def step(self, rate: float, discount: float) -> None:
         """One step of Adam on states of episodes and on random ones; the episodes go on."""
@@ -134,7 +190,7 @@ class RankingLearner:
         here = self.situation(
             np.concatenate([self._episodes.rows, self._draw(n)]), np.concatenate([self._episodes.taken, fresh])
         )
-        layers = self.network.forward(here.inputs)
+        layers = self.network.forward(self.inputs(here))
         now = outlook(layers[-1], here.error, here.legal, here.prices)
         keys = (
             now.advantages,
@@ -159,16 +215,18 @@ class RankingLearner:
     def _returns(
         self, here: Situation, tried: NDArray[np.int64], discount: float
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """r_j = pi_j + e(S') + discount * min(0, U(S')) - e(S) of the acquisitions tried, and t_j, without discount."""
+        """r_j = pi_j + e(S') + discount * min(0, U(S')) - e(S) of the acquisitions tried, and t_j, without discount.
+
+        r_j includes the change of the entropy, which orders acquisitions that change the expected error by as much.
+        """
         n, n_tried = tried.shape
-        taken = np.repeat(here.taken, n_tried, axis=0)
-        taken[np.arange(n * n_tried), tried.ravel()] = True
-        after = self.situation(np.repeat(here.rows, n_tried), taken)
-        later = outlook(self.averaged(after.inputs), after.error, after.legal, after.prices)
+        after = self.situation_after(here, np.repeat(np.arange(n), n_tried), tried.ravel())
+        later = self.averaged_outlook(after)
         prices = here.prices[np.arange(n)[:, None], tried]
         at_once = prices + after.error.reshape(n, n_tried) - here.error[:, None]
         going_on = np.minimum(later.value, 0).reshape(n, n_tried)
-        return at_once + np.float32(discount) * going_on, at_once + going_on
+        entropy = entropy_change(here, after, n_tried)
+        return at_once + np.float32(discount) * going_on + entropy, at_once + going_on
 
     def slope(
         self,
@@ -204,22 +262,23 @@ class RankingLearner:
         self._episodes = VisitedStates(rows, taken)
 
 
-def ranking_rate(step: int) -> float:
+def ranking_rate(step: int, n_steps: int) -> float:
     """The learning rate of a step: it rises linearly in the first steps, and falls linearly."""
     rise = min(1.0, (step + 1) / const.RANKING_WARM_UP_STEPS)
-    fall = 1 - (1 - const.LAST_RATE_SHARE) * step / (const.N_RANKING_STEPS - 1)
+    fall = 1 - (1 - const.LAST_RATE_SHARE) * step / max(n_steps - 1, 1)
     return const.RANKING_RATE * rise * fall
 
 
-def train_ranking(predictors: FittedPredictors, task: CandidateTask, seed: int) -> RankingLearner:
+def train_ranking(predictors: FittedPredictors, task: CandidateTask, seed: Sequence[int]) -> RankingLearner:
     """A learner after all steps; its predictors are fine-tuned on the states of its episodes after half of them."""
-    learner = RankingLearner(predictors, task, np.random.default_rng([seed, 3]))
-    half = const.N_RANKING_STEPS // 2
-    for step in range(const.N_RANKING_STEPS):
-        learner.step(ranking_rate(step), const.DISCOUNTS[step >= half])
+    learner = RankingLearner(predictors, task, np.random.default_rng(seed))
+    n_steps = steps_of(const.SHARE_RANKING, predictors.n_steps)
+    half = (n_steps + 1) // 2
+    for step in range(n_steps):
+        learner.step(ranking_rate(step, n_steps), const.DISCOUNTS[step >= half])
         if step == half - 1:
             visited = join_states(learner.visited[-const.N_RECENT_STEPS :])
-            learner.predictors = predictors.fine_tuned(visited, np.random.default_rng([seed, 4]))
+            learner.predictors = predictors.fine_tuned(visited, np.random.default_rng([*seed, 1]))
     return learner
 
 

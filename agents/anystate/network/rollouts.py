@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
 from agents.anystate.network.mlp import AdamW
-from agents.anystate.network.predictors import VisitedStates
+from agents.anystate.network.predictors import VisitedStates, steps_of
 from agents.anystate.network.ranking import (
     Outlook,
     RankingLearner,
     Situation,
     acquisitions_to_try,
+    entropy_change,
     join_states,
     noisy,
-    outlook,
 )
 
 
@@ -57,10 +57,10 @@ def _join_tried(parts: Sequence[TriedStates]) -> TriedStates:
     )
 
 
-def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> None:
+def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> float:
     """Rounds of trying acquisitions under the present policy, and of training on the returns of recent rounds.
 
-    The parameters after the round with the smallest out-of-fold loss stay.
+    The parameters after the round with the smallest out-of-fold loss stay, and this loss is returned.
     """
     recent: list[TriedStates] = []
     n_rows = len(learner.predictors.rows.fold)
@@ -78,16 +78,20 @@ def refine_ranking(learner: RankingLearner, rng: np.random.Generator) -> None:
             if loss < smallest:
                 best, smallest = learner.averaged.parameters.copy(), loss
     learner.averaged.parameters[:] = best
+    return smallest
+
+
+def _round_steps(learner: RankingLearner) -> int:
+    return steps_of(const.SHARE_ROLLOUTS, learner.predictors.n_steps)
 
 
 def _out_of_fold_loss(learner: RankingLearner, rows: NDArray[np.int64]) -> float:
     """The mean loss of episodes of some rows: prices, and the mean of expected and realised error."""
     data = learner.predictors.rows
-    taken, live = np.zeros((len(rows), len(learner.task.candidates)), bool), np.arange(len(rows))
+    now, live = learner.situation(rows, np.zeros((len(rows), len(learner.task.candidates)), bool)), np.arange(len(rows))
     loss = np.zeros(len(rows))
     for length in range(const.MAX_LENGTH + 1):
-        now = learner.situation(rows[live], taken[live])
-        ahead = _outlook_of(learner, now)
+        ahead = learner.averaged_outlook(now)
         on = (ahead.value < 0) & (now.error > learner.task.smallest_price) & (length < const.MAX_LENGTH)
         realised = learner.task.realised_errors(now.probabilities[~on], data.dataset.y[rows[live[~on]]])
         loss[live[~on]] += (now.error[~on] + realised) / 2
@@ -95,38 +99,32 @@ def _out_of_fold_loss(learner: RankingLearner, rows: NDArray[np.int64]) -> float
         if not len(live):
             break
         loss[live] += now.prices[on, chosen]
-        taken[live, chosen] = True
+        now = learner.situation_after(now, np.flatnonzero(on), chosen)
     return float(np.average(loss, weights=data.weight[rows]))
-
-
-def _outlook_of(learner: RankingLearner, here: Situation) -> Outlook:
-    return outlook(learner.averaged(here.inputs), here.error, here.legal, here.prices)
 
 
 def _collect_states(learner: RankingLearner, rng: np.random.Generator) -> VisitedStates:
     """States of episodes that follow the ranking most of the time, and sometimes go on where it would stop."""
-    parts, n_found, n_candidates = [], 0, len(learner.task.candidates)
+    parts, n_found, n_wanted = [], 0, const.TRIED_STATES_PER_STEP * _round_steps(learner)
     for _ in range(const.MAX_PASSES):
         rows = rng.integers(len(learner.predictors.rows.fold), size=const.N_EPISODES)
-        taken = np.zeros((len(rows), n_candidates), bool)
+        here = learner.situation(rows, np.zeros((len(rows), len(learner.task.candidates)), bool))
         for length in range(const.MAX_LENGTH):
-            here = learner.situation(rows, taken)
-            now = _outlook_of(learner, here)
+            now = learner.averaged_outlook(here)
             useful = here.legal.any(axis=1) & (here.error > learner.task.smallest_price)
-            drawn = useful & (rng.random(len(rows)) < (const.SHARE_EMPTY_STATES if length == 0 else 1))
-            parts.append(VisitedStates(rows, taken).of(drawn))
+            drawn = useful & (rng.random(len(here.rows)) < (const.SHARE_EMPTY_STATES if length == 0 else 1))
+            parts.append(VisitedStates(here.rows, here.taken).of(drawn))
             n_found += int(drawn.sum())
-            leaves = (now.value >= 0) & (rng.random(len(rows)) < const.SHARE_STOPS)
+            leaves = (now.value >= 0) & (rng.random(len(here.rows)) < const.SHARE_STOPS)
             chosen = _exploring_moves(now, here.legal, rng)
-            on = useful & ~leaves
-            rows, taken = rows[on], taken[on]
-            taken[np.arange(len(rows)), chosen[on]] = True
-            if not len(rows):
+            on = np.flatnonzero(useful & ~leaves)
+            if not len(on):
                 break
-        if n_found >= const.N_TRIED_STATES:
+            here = learner.situation_after(here, on, chosen[on])
+        if n_found >= n_wanted:
             break
     states = join_states(parts)
-    return states.of(rng.permutation(len(states.rows))[: const.N_TRIED_STATES])
+    return states.of(rng.permutation(len(states.rows))[:n_wanted])
 
 
 def _exploring_moves(now: Outlook, legal: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -143,51 +141,50 @@ def _try_acquisitions(learner: RankingLearner, states: VisitedStates, rng: np.ra
     In the empty state, where all episodes begin, all but the best one are random and nothing is discounted, so that
     the ranking begins with a feature that only shows what to acquire next where that is best.
 
-    StateBatch are left out when the rollouts have evaluated ``MAX_EVALUATIONS`` states.
+    States are left out when the rollouts have evaluated ``MAX_EVALUATIONS_PER_TRIED_STATE`` times as many.
     """
     parts, n_evaluated = [], 0
     for first in range(0, max(len(states.rows), 1), const.BLOCK_STATES):
         here = learner.situation(*states.of(slice(first, first + const.BLOCK_STATES)))
-        advantages = _outlook_of(learner, here).advantages
+        advantages = learner.averaged_outlook(here).advantages
         anything = rng.random((3, *advantages.shape), dtype=np.float32)
         empty = ~here.taken.any(axis=1, keepdims=True)
         second = np.where(empty, anything[0], advantages)
         third = np.where(empty, anything[1], noisy(advantages, rng))
         tried, counted = acquisitions_to_try((advantages, second, third, anything[2]), here.legal)
-        at_once, later, n_states = follow_rollouts(learner, here, tried)
-        returns = (at_once + np.where(empty, 1, const.ROLLOUT_DISCOUNT) * later).astype(np.float32)
+        after = learner.situation_after(here, np.repeat(np.arange(len(tried)), tried.shape[1]), tried.ravel())
+        at_once, later, n_states = follow_rollouts(learner, here, tried, after)
+        returns = at_once + np.where(empty, 1, const.ROLLOUT_DISCOUNT) * later
+        returns = (returns + entropy_change(here, after, tried.shape[1])).astype(np.float32)
         parts.append(TriedStates(here, tried, counted, returns, at_once[:, 0] + later[:, 0]))
         n_evaluated += n_states
-        if n_evaluated > const.MAX_EVALUATIONS:
+        if n_evaluated > const.MAX_EVALUATIONS_PER_TRIED_STATE * len(states.rows):
             break
     return _join_tried(parts)
 
 
 def follow_rollouts(
-    learner: RankingLearner, here: Situation, tried: NDArray[np.int64]
+    learner: RankingLearner, here: Situation, tried: NDArray[np.int64], after: Situation
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], int]:
     """What each acquisition changes at once, and what the rest of its episode adds, float32 (n, n_tried).
 
-    Both include prices and the change of the expected error. Also returns the number of states evaluated.
+    Both include prices and the change of the expected error. Also returns the number of states evaluated. ``after``
+    has the states after each acquisition.
     """
     n, n_tried = tried.shape
-    rows, taken = np.repeat(here.rows, n_tried), np.repeat(here.taken, n_tried, axis=0)
-    taken[np.arange(len(rows)), tried.ravel()] = True
-    later, live, n_states = np.zeros(len(rows), np.float32), np.arange(len(rows)), 0
-    after_first = np.zeros(len(rows), np.float32)
+    now = after
+    later, live, n_states = np.zeros(n * n_tried, np.float32), np.arange(n * n_tried), 0
+    after_first = now.error
     for length in range(const.MAX_LENGTH):
-        now = learner.situation(rows[live], taken[live])
-        ahead = _outlook_of(learner, now)
+        ahead = learner.averaged_outlook(now)
         n_states += len(live)
-        if length == 0:
-            after_first = now.error
         on = (ahead.value < 0) & (now.error > learner.task.smallest_price) & (length + 1 < const.MAX_LENGTH)
         later[live[~on]] += now.error[~on] - after_first[live[~on]]
         chosen, live = ahead.best[on], live[on]
         if not len(live):
             break
         later[live] += now.prices[on, chosen]
-        taken[live, chosen] = True
+        now = learner.situation_after(now, np.flatnonzero(on), chosen)
     prices = here.prices[np.arange(n)[:, None], tried]
     at_once = prices + after_first.reshape(n, n_tried) - here.error[:, None]
     return at_once, later.reshape(n, n_tried), n_states
@@ -198,11 +195,11 @@ def _train_on_returns(
 ) -> None:
     """Steps of Adam from the averaged parameters; without ``contrasts`` only those of the last output change."""
     learner.network.parameters[:] = learner.averaged.parameters
-    optimizer, n_steps = AdamW(learner.network), const.N_ROLLOUT_STEPS
+    optimizer, n_steps = AdamW(learner.network), _round_steps(learner)
     for step in range(n_steps):
         some = rng.integers(len(states.tried), size=const.BATCH_ROWS)
         here = states.here.of(some)
-        layers = learner.network.forward(here.inputs)
+        layers = learner.network.forward(learner.inputs(here))
         tries, best_return = (states.tried[some], states.counted[some]), states.best_return[some]
         slope = learner.slope(here, layers[-1], tries, states.returns[some], best_return)
         rate = const.ROLLOUT_RATE * (1 - (1 - const.LAST_ROLLOUT_RATE_SHARE) * step / n_steps)

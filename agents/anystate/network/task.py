@@ -29,7 +29,7 @@ class CandidateTask:
     @cached_property
     def unit(self) -> float:
         """The largest regret, in the unit of error costs."""
-        return float(regrets(self.rules).max()) or 1.0
+        return scaled_regrets(self.rules)[1]
 
     def errors(self, probabilities: NDArray[np.float32]) -> NDArray[np.float32]:
         """The least expected regret of an answer, float32 (n,), for class probabilities (n, n_classes)."""
@@ -41,7 +41,7 @@ class CandidateTask:
 
     @cached_property
     def _scaled_regrets(self) -> NDArray[np.float32]:
-        return (regrets(self.rules).T / self.unit).astype(np.float32)
+        return scaled_regrets(self.rules)[0]
 
     @cached_property
     def prices(self) -> NDArray[np.float32]:
@@ -98,3 +98,9 @@ class CandidateTask:
 def regrets(rules: Rules) -> NDArray[np.float64]:
     """Error costs less those of the best answer to each class, float64 (n_classes, n_classes), by answer and class."""
     return rules.error_costs - rules.error_costs.min(axis=0)
+
+
+def scaled_regrets(rules: Rules) -> tuple[NDArray[np.float32], float]:
+    """Regrets by class and answer, float32 (n_classes, n_classes), in units of the largest one, and this unit."""
+    unit = float(regrets(rules).max()) or 1.0
+    return np.ascontiguousarray(regrets(rules).T / unit, np.float32), unit

@@ -5,13 +5,15 @@ import pytest
 from sklearn.metrics import log_loss
 
 from agents.anystate.network import constants as const
+from agents.anystate.network.embedding import network_inputs
 from agents.anystate.network.learn import learn_ranking
+from agents.anystate.network.mlp import softmax_inplace
 from agents.anystate.network.model import NetworkModel
 from agents.anystate.network.predictors import fit_predictors
 from agents.anystate.network.ranking import RankingLearner, acquisitions_to_try, outlook
 from agents.anystate.network.rollouts import follow_rollouts
 from agents.anystate.network.task import CandidateTask, regrets
-from agents.anystate.state_model import StateBatch, StateModel
+from agents.anystate.state_model import StateBatch
 from agents.lattice.training_data import stratified_folds
 from agents.policy import acquisition_of_features, legal_and_prices
 from fsgym import Dataset
@@ -20,17 +22,14 @@ from fsgym.rules import Rules
 
 SMALL = {
     "HIDDEN_UNITS": (32, 32),
-    "N_PREDICTOR_STEPS": 300,
-    "FINE_TUNING_STEPS": 20,
-    "N_RANKING_STEPS": 60,
     "N_CHAIN_STATES": 32,
     "N_RECENT_STEPS": 20,
     "MAX_TEMPERATURE_STATES": 1000,
-    "N_TRIED_STATES": 200,
     "N_EPISODES": 100,
     "N_CONTRAST_ROUNDS": 1,
-    "N_ROLLOUT_STEPS": 20,
+    "TRIED_STATES_PER_STEP": 10,
 }
+N_STEPS = 300
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def learn_small(seed):
     X[rng.random(X.shape) < 0.1] = np.nan
     dataset = Dataset(X, y)
     rules = Rules(5, 3, lam=0.02, groups=[[0, 3], [1], [2], [4]], costs=[1, 2, 1, 1], error_costs=SKEWED)
-    fitted = fit_predictors(dataset, rules.groups, stratified_folds(y, 2, rng), None, seed)
+    fitted = fit_predictors(dataset, rules.groups, stratified_folds(y, 2, rng), None, seed, N_STEPS)
     return fitted, *learn_ranking(fitted, rules, seed), dataset
 
 
@@ -74,9 +73,9 @@ def test_predictor_is_near_the_exact_posterior(small):
     data = Cube().sample(3000, 101)
     fold = stratified_folds(data.y, 2, np.random.default_rng(0))
     groups = tuple((i,) for i in range(20))
-    fitted = fit_predictors(data, groups, fold, None, 0)
+    fitted = fit_predictors(data, groups, fold, None, 0, N_STEPS)
     rows, taken = np.arange(1500), np.random.default_rng(1).random((1500, 20)) < 0.5
-    predicted = fitted.probabilities(rows, taken)
+    predicted = fitted.probabilities(rows, fitted.first_sums(rows, fitted.rows.inputs(rows, taken)))
     exact = Cube().posterior(data.X[rows], taken)
     shares = np.bincount(data.y) / len(data.y)
     loss, best, prior = (
@@ -123,8 +122,8 @@ def test_acquisitions_without_information_come_last(learnt):
 
 def test_models_of_folds_have_the_predictor_that_did_not_see_the_fold(learnt):
     fitted, folds, final, _ = learnt
-    assert [len(model.predictors) for model in (*folds, final)] == [1, 1, 3]
-    assert len(fitted.networks) == 3
+    assert [len(model.predictors) for model in (*folds, final)] == [1, 1, 2]
+    assert len(fitted.networks) == 2
     for k, model in enumerate(folds):
         np.testing.assert_array_equal(model.predictors[0].parameters, final.predictors[k].parameters)
 
@@ -154,15 +153,13 @@ def test_model_is_the_same_after_arrays_and_back(learnt):
         ("candidates", lambda a: a + 1),
         ("candidates", lambda a: a.astype(np.int32)),
         ("candidates", lambda a: a[:0]),
-        ("shares", lambda a: -a),
-        ("shares", lambda a: a * np.nan),
-        ("shares", lambda a: a[:1]),
         ("ranking", lambda a: a[:-1]),
         ("ranking", lambda a: a.astype(np.float64)),
         ("ranking", lambda a: a * np.float32(1e9)),
         ("predictors", lambda a: a[:, 1:]),
         ("predictors", lambda a: a * np.float32(np.nan)),
         ("predictors", lambda a: a[0]),
+        ("predictors", lambda a: a[:0]),
         ("embedding.features", lambda a: a[:-1]),
         ("embedding.scale", lambda a: 0 * a),
         ("embedding.center", lambda a: a * np.inf),
@@ -185,7 +182,6 @@ def test_damaged_arrays_are_refused(learnt, name, damage):
     [
         {"temperature": float("nan")},
         {"temperature": "1"},
-        {"has_extra": True},
         {"hidden": [[10**9], [32, 32]]},
         {"hidden": [[], [32]]},
         {"hidden": [[True, 32], [32, 32]]},
@@ -206,7 +202,9 @@ def test_rollouts_return_prices_and_errors_of_episodes(learnt, small):
     rows, taken = np.arange(40), np.random.default_rng(1).random((40, 4)) < 0.3
     here = learner.situation(rows, taken)
     tried, counted = acquisitions_to_try(np.random.default_rng(2).random((2, 40, 4), dtype=np.float32), here.legal)
-    at_once, later, _ = follow_rollouts(learner, here, tried)
+    at_once, later, _ = follow_rollouts(
+        learner, here, tried, learner.situation_after(here, np.repeat(np.arange(40), 2), tried.ravel())
+    )
     for i in range(40):
         for k in range(2):
             if not counted[i, k]:
@@ -217,7 +215,8 @@ def test_rollouts_return_prices_and_errors_of_episodes(learnt, small):
                 loss += price
                 now[0, j] = True
                 state = learner.situation(rows[i : i + 1], now)
-                ahead = outlook(learner.averaged(state.inputs), state.error, state.legal, state.prices)
+                scores = learner.averaged(learner.inputs(state))
+                ahead = outlook(scores, state.error, state.legal, state.prices)
                 if ahead.value[0] >= 0 or state.error[0] <= task.smallest_price:
                     break
                 j, price = ahead.best[0], state.prices[0, ahead.best[0]]
@@ -281,19 +280,17 @@ def test_networks_learn_under_rules_of_every_kind(small):
     needs = np.zeros((n, n), bool)
     needs[1:, 0] = True
     rules = Rules.for_dataset(data, lam=0.01, prerequisites=needs, budget=4)
-    fitted = fit_predictors(data, rules.groups, fold, np.random.default_rng(1).random(300) * 2, 0)
+    fitted = fit_predictors(data, rules.groups, fold, np.random.default_rng(1).random(300) * 2, 0, N_STEPS)
     _, final = learn_ranking(fitted, rules, 0)
     estimates = final.estimate(states_of(rules, np.zeros((10, n), bool), np.ascontiguousarray(data.X[:10])))
     assert (estimates.preference.argmax(axis=1) == 0).all()  # only the context is legal
 
 
 @pytest.mark.parametrize("options", [{"budget": 0}, {"lam": 0.0}, {"lam": 1e30}, {"missing": "error"}])
-def test_networks_learn_where_nothing_or_everything_is_worth_its_price(small, monkeypatch, options):
-    monkeypatch.setattr(const, "N_RANKING_STEPS", 10)
-    monkeypatch.setattr(const, "N_PREDICTOR_STEPS", 10)
+def test_networks_learn_where_nothing_or_everything_is_worth_its_price(small, options):
     data = Cube().sample(30, 104)
     rules = Rules.for_dataset(data, **options)
-    fitted = fit_predictors(data, rules.groups, np.arange(30) % 2, None, 0)
+    fitted = fit_predictors(data, rules.groups, np.arange(30) % 2, None, 0, 20)
     _, final = learn_ranking(fitted, rules, 0)
     estimates = final.estimate(states_of(rules, np.zeros((5, 20), bool), np.ascontiguousarray(data.X[:5])))
     assert np.isfinite(estimates.inputs).all()
@@ -302,10 +299,9 @@ def test_networks_learn_where_nothing_or_everything_is_worth_its_price(small, mo
 
 def test_acquisitions_that_were_screened_out_come_last(small, monkeypatch):
     monkeypatch.setattr(const, "MAX_ACQUISITIONS", 6)
-    monkeypatch.setattr(const, "N_RANKING_STEPS", 10)
     data = Cube().sample(300, 104)
     rules = Rules.for_dataset(data)
-    fitted = fit_predictors(data, rules.groups, np.arange(300) % 2, None, 0)
+    fitted = fit_predictors(data, rules.groups, np.arange(300) % 2, None, 0, 20)
     _, final = learn_ranking(fitted, rules, 0)
     assert len(final.candidates) == 6
     outside = np.setdiff1d(np.arange(20), final.candidates)
@@ -314,44 +310,22 @@ def test_acquisitions_that_were_screened_out_come_last(small, monkeypatch):
     assert estimates.preference[:, outside].max() < estimates.preference[:, final.candidates].min()
 
 
-def test_another_model_may_be_an_input(small):
-    data = Cube().sample(500, 103)
-    fold = stratified_folds(data.y, 2, np.random.default_rng(0))
-    groups = tuple((i,) for i in range(20))
-
-    plain = fit_predictors(data, groups, fold, None, 0)
-    exact = ExactModel()
-    better = fit_predictors(data, groups, fold, None, 0, extra=[exact.probabilities] * 2)
-    rows, taken = np.arange(500), np.random.default_rng(1).random((500, 20)) < 0.5
-    losses = [log_loss(data.y, fitted.probabilities(rows, taken), labels=range(8)) for fitted in (plain, better)]
-    assert losses[1] < losses[0] - 0.1
-    rules = Rules.for_dataset(data)
-    _, final = learn_ranking(better, rules, 0, extra=[exact] * 3)
-    with pytest.raises(ValueError, match="final one"):
-        learn_ranking(better, rules, 0)
-    X = np.ascontiguousarray(data.X)
-    assert log_loss(data.y, final.probabilities(taken, X), labels=range(8)) < losses[0] - 0.1
-    arrays, header = final.to_arrays()
-    again = NetworkModel.from_arrays(arrays, header, rules, extra=exact)
-    np.testing.assert_array_equal(again.probabilities(taken, X), final.probabilities(taken, X))
-    with pytest.raises(ValueError, match="other model"):
-        NetworkModel.from_arrays(arrays, header, rules)
-
-
-class ExactModel(StateModel):
-    """The generator's own probabilities."""
-
-    kind = "exact"
-
-    def probabilities(self, acquired, values):
-        return Cube().posterior(values, acquired)
-
-    def estimate(self, states):
-        raise NotImplementedError
-
-    def to_arrays(self):
-        raise NotImplementedError
-
-    @classmethod
-    def from_arrays(cls, arrays, header, rules):
-        raise NotImplementedError
+def test_compiled_estimates_are_those_of_the_networks(learnt):
+    _, _, final, dataset = learnt
+    X, task = np.ascontiguousarray(dataset.X[:60]), CandidateTask(final.rules, final.candidates)
+    states = states_of(final.rules, np.random.default_rng(3).random((60, 4)) < 0.5, X)
+    inputs = network_inputs(final.embedding.blocks(X), np.arange(60), states.acquired[:, final.embedding.features])
+    scores = sum(network(inputs) for network in final.predictors) / (len(final.predictors) * final.temperature)
+    p = softmax_inplace(scores.astype(np.float32))
+    error = task.errors(p)
+    prices = task.scaled_prices(states.prices)
+    now = outlook(final.ranking(np.hstack([inputs, p, error[:, None]])), error, states.legal, prices)
+    estimates = final.estimate(states)
+    np.testing.assert_allclose(estimates.probabilities, p, atol=1e-5)
+    np.testing.assert_allclose(estimates.preference / task.unit, -now.advantages, atol=1e-4)
+    floor = error + const.SMALLEST_DIVISOR
+    value = np.where(states.legal.any(axis=1), now.value, 0)
+    np.testing.assert_allclose(estimates.inputs[:, 0], np.log(floor), atol=1e-4)
+    np.testing.assert_allclose(estimates.inputs[:, 2], value / floor, atol=1e-3)
+    two = np.sort(np.where(np.isfinite(now.advantages), now.advantages, np.nan), axis=1)[:, :2]
+    np.testing.assert_allclose(estimates.inputs[:, 4], np.nan_to_num(two[:, 1] - two[:, 0]), atol=1e-4)

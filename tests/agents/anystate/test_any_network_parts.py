@@ -64,7 +64,7 @@ def test_embedding_is_standardised_and_0_where_not_known():
     np.testing.assert_allclose(blocks[seen, :, 1].std(axis=0), 1, atol=0.02)
     assert not blocks[~seen, :, 1].any()
     known = np.array([[True, False, True]] * 400)
-    inputs = network_inputs(blocks, known)
+    inputs = network_inputs(blocks, np.arange(400), known)
     assert inputs.shape == (400, embedding.n_inputs)
     assert not inputs.reshape(400, 5, 3)[:, :, 1].any()
     assert (inputs.reshape(400, 5, 3)[:, 4] == known).all()

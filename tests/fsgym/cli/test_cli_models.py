@@ -138,7 +138,7 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("train", "wine", "-o", path, "--agent", "dqm"), "did you mean 'dqn'"),
         (
             ("train", "wine", "-o", path, "--agent", "cart"),
-            "one of lattice, mixture, adaptive, rcpi, maskable_ppo, dqn, got 'cart'",
+            "one of adaptive, lattice, mixture, network, rcpi, maskable_ppo, dqn, got 'cart'",
         ),
         (
             ("train", "wine", "-o", path, "--agent", "lattice", "--steps", 9),
@@ -209,7 +209,7 @@ def test_figures_of_train_and_evaluate_as_json(capsys, tmp_path):
     code, output, error = call(capsys, "train", "breast_cancer", "-o", path, *arguments)
     assert (code, error) == (0, "")
     trained = json.loads(output)
-    assert set(trained) == {"model", "agent", "data", "part", "lam", "seconds", "training", "held_out"}
+    assert set(trained) == {"model", "agent", "learner", "data", "part", "lam", "seconds", "training", "held_out"}
     assert trained["model"] == str(path)
     code, output, error = call(capsys, "evaluate", path, "breast_cancer", "--json")
     assert (code, error) == (0, "")

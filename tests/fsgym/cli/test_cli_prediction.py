@@ -295,13 +295,13 @@ def test_errors_of_predict_are_one_sentence_and_leave_files_unchanged(capsys, fo
 
 def test_damaged_training_data_are_refused(capsys, folder):
     good = load_classifier(MODEL).training_data_
-    arrays, header = model_file.read(MODEL, "lattice")
+    arrays, header = model_file.read(MODEL, "adaptive")
     for change in ({"split": "none"}, {"drop": "pid"}, {"target": 3}, {"row_groups": []}, {"n_samples": "9"}, {"x": 1}):
-        model_file.write("damaged", "lattice", arrays, {**header, "training_data": good | change})
+        model_file.write("damaged", "adaptive", arrays, {**header, "training_data": good | change})
         code, output, error = call(capsys, "evaluate", "damaged", FILE)
         assert (code, output, len(error.splitlines())) == (2, "", 1)
         assert "damaged is damaged: the description of its training data" in error
-    model_file.write("damaged", "lattice", arrays, {**header, "training_data": good | {"separator": "ab"}})
+    model_file.write("damaged", "adaptive", arrays, {**header, "training_data": good | {"separator": "ab"}})
     assert "damaged is damaged: separator must be" in call(capsys, "evaluate", "damaged", FILE)[2]
 
 
@@ -315,7 +315,7 @@ def test_a_named_data_set_is_predicted(capsys, tmp_path):
 
 
 def test_a_target_reports_the_lambda_and_the_mean_that_it_reached(capsys, folder):
-    arguments = ["train", FILE, "-o", "t.fsgym", *READING, "--target-features", 2]
+    arguments = ["train", FILE, "-o", "t.fsgym", *READING, "--target-features", 2, "--agent", "lattice"]
     code, output, error = call(capsys, *arguments)
     assert (code, other_lines(error)) == (0, [])
     model = LatticeClassifier.load("t.fsgym")

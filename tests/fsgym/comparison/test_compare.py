@@ -307,7 +307,7 @@ def test_a_class_of_two_rows_is_accepted():
     ("arguments", "error", "message"),
     [
         ({"methods": ["carrt"]}, ValueError, "did you mean 'cart'"),
-        ({"methods": []}, ValueError, "at least one of lattice"),
+        ({"methods": []}, ValueError, "at least one of adaptive, lattice"),
         ({"methods": [CARTClassifier()]}, TypeError, "give CARTClassifier a name"),
         ({"methods": {"d": DummyClassifier()}}, TypeError, "must have features_used"),
         ({"methods": {"d": [lambda o, m: m]}}, TypeError, "is not a scikit-learn estimator"),

@@ -1,0 +1,172 @@
+"""Compiled: the trajectories of rows under the model and the stop rule of an any-state policy.
+
+In the compiled functions, m is a model as a named tuple of arrays with the field ``error_costs``, b is its memory for
+one state, t are ``Tables`` of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, typeof
+from numpy.typing import NDArray
+
+from agents.anystate.stop_kernels import N_STATE_NUMBERS, predict_advantage, write_state_numbers
+from agents.anystate.stop_rule import StopRule
+from fsgym.rules import Rules, State
+from fsgym.rules import kernels as mdp
+from fsgym.trajectories import Trajectories
+
+# The entry points by type of model; for a single row, Numba would spend more time on the types of the arguments.
+_COMPILED: dict[type, Callable] = {}
+
+
+def estimate_state(m, b, acquired, values, legal, prices, outputs):
+    """Write what ``StateModel.estimate`` returns; only compiled, by ``numba.extending.overload`` for each type of m.
+
+    Parameters
+    ----------
+    m, b : named tuples, the model and its memory
+    acquired : bool (n_features,)
+    values : float32 (n_features,)
+    legal : bool (n_acquisitions,)
+    prices : float64 (n_acquisitions,)
+    outputs : tuple of probabilities (n_classes,), preference (n_acquisitions,) and inputs (n_inputs,), float64; written
+    """
+    raise NotImplementedError
+
+
+class StateArrays(NamedTuple):
+    """One state and what a model says about it, see ``StateBatch`` and ``StateEstimates``."""
+
+    acquired: NDArray[np.bool_]
+    legal: NDArray[np.bool_]
+    proba: NDArray[np.float64]
+    preference: NDArray[np.float64]
+    inputs: NDArray[np.float64]
+    numbers: NDArray[np.float64]
+
+    @classmethod
+    def blank(cls, rules: Rules, n_inputs: int) -> StateArrays:
+        return cls(
+            np.zeros(rules.n_features, bool),
+            np.zeros(rules.n_acquisitions, bool),
+            np.zeros(rules.n_classes),
+            np.zeros(rules.n_acquisitions),
+            np.zeros(n_inputs),
+            np.zeros(N_STATE_NUMBERS + n_inputs),
+        )
+
+
+class FollowedRows(NamedTuple):
+    """Arrays that ``_follow_rows`` fills, see ``fsgym.Trajectories``."""
+
+    order: NDArray[np.int32]
+    acquired: NDArray[np.bool_]
+    answers: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+
+def follow_rows(
+    model: Any, memory: Any, stop: StopRule, prices: NDArray[np.float64], X: NDArray[np.float32], rules: Rules
+) -> Trajectories:
+    """Classify the rows of ``X`` (n_samples, n_features), contiguous, under rules with prices that do not change.
+
+    Parameters
+    ----------
+    model, memory : named tuples, for which ``estimate_state`` is defined; always with arrays of the same types
+    stop : StopRule
+    prices : float64 (n_acquisitions,), that the policy was trained with, in units of the error costs
+    X, rules
+    """
+    n, J = len(X), rules.n_acquisitions
+    most, n_inputs = J if rules.budget is None else min(J, rules.budget), len(stop.centre) - N_STATE_NUMBERS
+    done = FollowedRows(
+        np.full((n, most), -1, np.int32),
+        np.zeros((n, rules.n_features), bool),
+        np.zeros(n, np.int64),
+        np.zeros((n, rules.n_classes)),
+    )
+    now, start = StateArrays.blank(rules, n_inputs), StateArrays.blank(rules, n_inputs)
+    state = State.blank(1, J, J + rules.n_classes)
+    arguments = (rules.tables, state, X, model, memory, (stop, prices), (now, start), done)
+    if type(model) not in _COMPILED:
+        _COMPILED[type(model)] = _follow_rows.compile(tuple(typeof(value) for value in arguments))
+    _COMPILED[type(model)](*arguments)
+    longest = int((done.order >= 0).sum(axis=1).max(initial=0))
+    forfeited = np.zeros(n, bool)
+    return Trajectories(
+        done.order[:, :longest], done.acquired, done.answers, forfeited, probabilities=done.probabilities
+    )
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _follow_rows(t, state, X, m, b, rule, arrays, done):
+    (stop, prices), (now, start) = rule, arrays
+    J, n_classes, has_start = t.costs.size, m.error_costs.shape[0], False
+    floor = np.inf
+    for a in range(n_classes):
+        for k in range(n_classes):
+            floor = min(floor, m.error_costs[a, k])
+    for row in range(len(X)):
+        mdp.start(t, state, 0, X, row)
+        for i in range(len(now.acquired)):
+            now.acquired[i] = False
+        while True:
+            _estimate_row(state, X[row], m, b, prices, now, start, has_start)
+            has_start = True
+            best = -1
+            for j in range(J):
+                if now.legal[j] and (best < 0 or now.preference[j] > now.preference[best]):
+                    best = j
+            price = prices[best] if best >= 0 else 0.0
+            error = write_state_numbers(now.proba, price, now.inputs, m.error_costs, now.numbers)
+            if best < 0 or error - floor <= price:
+                break
+            if predict_advantage(stop.centre, stop.scale, stop.knots, stop.theta, now.numbers) >= 0.0:
+                break
+            done.order[row, state.n_taken[0]] = best
+            mdp.acquire(t, state, 0, best)
+            for k in range(t.member_first[best], t.member_first[best + 1]):
+                i = t.member[k]
+                now.acquired[i] = not np.isnan(X[row, i])
+        done.answers[row] = _cheapest_answer(m.error_costs, now.proba)
+        for i in range(len(now.acquired)):
+            done.acquired[row, i] = now.acquired[i]
+        for k in range(n_classes):
+            done.probabilities[row, k] = now.proba[k]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _estimate_row(state, x, m, b, prices, now, start, has_start):
+    """Estimate the present state; at the start, copy the estimates of the last start with the same legal actions."""
+    same = has_start and state.n_taken[0] == 0
+    for j in range(len(now.legal)):
+        now.legal[j] = state.legal[0, j] != 0
+        same = same and now.legal[j] == start.legal[j]
+    if not same:
+        estimate_state(m, b, now.acquired, x, now.legal, prices, (now.proba, now.preference, now.inputs))
+    if state.n_taken[0] > 0:
+        return
+    source, target = (start, now) if same else (now, start)
+    for j in range(len(now.legal)):
+        target.legal[j] = source.legal[j]
+        target.preference[j] = source.preference[j]
+    for k in range(len(now.proba)):
+        target.proba[k] = source.proba[k]
+    for h in range(len(now.inputs)):
+        target.inputs[h] = source.inputs[h]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _cheapest_answer(error_costs, proba):
+    best, least = 0, np.inf
+    for a in range(len(error_costs)):
+        cost = 0.0
+        for k in range(len(proba)):
+            cost += error_costs[a, k] * proba[k]
+        if cost < least:
+            best, least = a, cost
+    return best
