@@ -60,9 +60,8 @@ def section(rows: list[dict[str, str]]) -> str:
         "This section is written by `python benchmarks/learners.py`. Loss on test rows at `lam=0.01`, after one "
         "training with default settings on 12,000 rows\n(cubes) or 10,000 (Syn). The reference is the loss of a policy "
         "that knows the distribution: for Syn the best one after `x11`, for the cubes a\ngreedy one, which a learner "
-        "may beat. Times are CPU times of the fits, divided by that of the lattice; `auto` includes trials of all three.\n\n"
-        + table
-        + "\n"
+        "may beat. Times are CPU times of the fits, divided by that of the lattice; `auto` includes trials of all "
+        "three.\n\n" + table + "\n"
     )
 
 
