@@ -72,6 +72,88 @@ def _act_in_states(p, c, b, t, s, error_costs, continue_after_stop, actions):
         actions[row] = j if j >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
 
 
+class StateOutlook(NamedTuple):
+    """What a lattice policy says about n states beside its actions.
+
+    Attributes
+    ----------
+    actions : int64 (n,)
+    beyond : int64 (n,), the acquisition if the row goes on; -1 where none is legal
+    preference : float64 (n, J), higher for acquisitions that come first
+    expected : float64 (n, J)
+        The expected cost of going on with each acquisition, its price included; NaN where it is not estimated.
+    proba : float64 (n, n_classes), class probabilities at the subset at which the policy is
+    """
+
+    actions: NDArray[np.int64]
+    beyond: NDArray[np.int64]
+    preference: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    proba: NDArray[np.float64]
+
+
+def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownStates, rules: Rules) -> StateOutlook:
+    """The actions in n states, with all acquisitions ranked and the expected costs of those that have estimates."""
+    n, J = states.known.shape
+    outlook = StateOutlook(
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((n, J)),
+        np.full((n, J), np.nan),
+        np.empty((n, rules.n_classes)),
+    )
+    buffers = row_buffers(plan, rules.n_classes)
+    _outlook_in_states(
+        plan, continuation, buffers, rules.tables, states, rules.error_costs, rules.lam * rules.costs, outlook
+    )
+    return outlook
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
+    J = s.known.shape[1]
+    for row in range(len(s.X)):
+        j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
+        o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, error_costs)
+        if j < 0 and not its_own and not s.legal[row, :J].any():
+            v = _best_contained(p, c, s, row, v, c.answer_cost, False)
+            encode_values_of(p, b, s.X, row, v)
+        predict_proba_at(p, b, v)
+        answer = cheapest_answer(b.proba, error_costs)
+        stop_cost = 0.0
+        for k in range(len(b.proba)):
+            o.proba[row, k] = b.proba[k]
+            stop_cost += b.proba[k] * error_costs[answer, k]
+        o.actions[row] = j if j >= 0 else J + answer
+        for k in range(len(c.order)):
+            o.preference[row, c.order[k]] = -float(2 * J + k)
+        _write_advantages(p, c, b, v, error_costs, stop_cost, o.preference[row], o.expected[row])
+        if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
+            for m in range(p.child_first[v], p.child_first[v + 1]):
+                o.expected[row, p.acquisition[m]] = prices[p.acquisition[m]] + c.start_value[p.child[m]]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_advantages(p, c, b, v, error_costs, stop_cost, preference, expected):
+    """Rank the moves at subset v before all others: by predicted advantage, where there is one."""
+    J, first, last = len(preference), p.child_first[v], p.child_first[v + 1]
+    n, cell = write_design(p, b, v, error_costs)
+    for m in range(c.backup_first[v], c.backup_first[v + 1]):
+        preference[c.backup_acquisition[m]] = -float(J + m - c.backup_first[v])
+    n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // (n + p.cells[v])
+    for m in range(n_adaptive):
+        j = c.backup_acquisition[c.backup_first[v] + m]
+        where = c.backup_theta_first[v] + m
+        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
+        expected[j] = stop_cost + advantage
+    for m in range(first, last):
+        j = p.acquisition[m]
+        if p.mode[v] == ADAPTIVE:
+            advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
+            expected[j] = stop_cost + advantage
+        preference[j] = -float(m - first)
+
+
 @njit(cache=True, nogil=True, _nrt=False)
 def _next_acquisition(p, c, b, t, s, row, error_costs):
     """The next acquisition, the place of the subset at which it is made, and whether the policy itself can get there.

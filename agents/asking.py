@@ -1,0 +1,31 @@
+"""Questions to the policy of a classifier, in the order of the user."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.arrangement import Arrangement
+from agents.policy import Policy
+from fsgym.columns import Columns
+from fsgym.session.asking import AskingMixin
+from fsgym.session.step import Advice
+
+
+class AskingAgent(AskingMixin):
+    """The steps and sessions of a classifier with a policy."""
+
+    columns_: Columns
+    policy_: Policy
+    arrangement_: Arrangement
+
+    def _columns_asked(self) -> Columns:
+        return self.columns_
+
+    def _advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
+        return self.arrangement_.advice(self.policy_.advise(*self.arrangement_.states(acquired, values, legal)))
+
+    def _act_in(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        return self.arrangement_.actions(self.policy_.actions(*self.arrangement_.states(acquired, values, legal)))
