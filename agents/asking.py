@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from agents.arrangement import Arrangement
 from agents.policy import Policy
 from fsgym.columns import Columns
+from fsgym.rules import State
 from fsgym.session.asking import AskingMixin
 from fsgym.session.step import Advice
+from fsgym.session.walk import Walk, WalkOrder
 
 
 class AskingAgent(AskingMixin):
@@ -25,7 +27,8 @@ class AskingAgent(AskingMixin):
     def _advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
         return self.arrangement_.advice(self.policy_.advise(*self.arrangement_.states(acquired, values, legal)))
 
-    def _act_in(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        return self.arrangement_.actions(self.policy_.actions(*self.arrangement_.states(acquired, values, legal)))
+    def _walk_order(self) -> WalkOrder:
+        return WalkOrder(self.policy_.rules, self.arrangement_.features, self.arrangement_.acquisitions)
+
+    def _walk(self, state: State) -> Walk:
+        return self.policy_.walk(state)

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.evaluation import play
-from fsgym.rules import Rules
+from fsgym.rules import Rules, State
 from fsgym.rules.states import legal_and_prices
 from fsgym.session.step import Advice
+from fsgym.session.walk import ActingWalk, Walk
 from fsgym.trajectories import Trajectories
 
 MAX_PREFERENCE = 1e300  # preferences are clipped at minus it, above those of illegal acquisitions
@@ -104,6 +105,13 @@ class Policy(ABC):
         beyond = np.where(preference.max(axis=1) == 0, preference.argmax(axis=1), J)
         proba = self.state_probabilities(acquired, values)
         return complete_advice(actions, beyond, answers, legal, preference, self.rules, proba)
+
+    def walk(self, state: State) -> Walk:
+        """Begin with nothing acquired in each of n states, started under ``rules``; see ``fsgym.session.walk.Walk``.
+
+        A subclass may override it to be faster.
+        """
+        return ActingWalk(lambda z, x, legal: self.actions(z, x.astype(np.float32), legal), self.rules, state)
 
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from agents.deep.algorithms import NetworkPart, find_algorithm, largest_error_cost
 from agents.policy import Policy
 from agents.replay import advice_from_scores, check_empty_answer, replay, replayed_scores, with_empty_answer
-from fsgym.rules import Rules
+from fsgym.rules import Rules, State
 from fsgym.scaling import Scaling
 from fsgym.session.step import Advice
+from fsgym.session.walk import ActingWalk, Walk
 from fsgym.threads import one_blas_thread
 from fsgym.trajectories import Trajectories
 
@@ -106,6 +107,9 @@ class NetworkPolicy(Policy):
         J, rows = self.rules.n_acquisitions, np.arange(len(actions))
         costs = -scores * largest_error_cost(self.rules)  # in training, rewards are divided by it
         return advice._replace(expected=costs[:, :J], stop_cost=costs[rows, J + advice.answers])
+
+    def walk(self, state: State) -> Walk:
+        return ActingWalk(lambda z, x, legal: self.greedy_actions(z, x.astype(np.float32), legal), self.rules, state)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         return self._play(X, rules, self.greedy_actions)  # each state is one that the policy has reached

@@ -13,11 +13,13 @@ from agents.lattice.continuation import Continuation, check_continuation
 from agents.lattice.continue_from import KnownStates, act_in_states, outlook_in_states
 from agents.lattice.inference import Plan, follow_plan, probabilities_at_places
 from agents.lattice.plan import check_plan
+from agents.lattice.walk import LatticeWalk
 from agents.policy import Policy, complete_advice
 from agents.replay import known_acquisitions
 from fsgym.answers import cheapest_answers
-from fsgym.rules import Rules
+from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
+from fsgym.session.walk import Walk
 from fsgym.trajectories import Trajectories
 
 
@@ -83,6 +85,9 @@ class LatticePolicy(Policy):
         beyond = np.where(found.beyond >= 0, found.beyond, J)
         advice = complete_advice(found.actions, beyond, answers, legal, ranked, self.rules, found.proba)
         return advice._replace(expected=found.expected)
+
+    def walk(self, state: State) -> Walk:
+        return LatticeWalk(self.plan, self.continuation, self.rules, state)
 
     def _known_states(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from agents.policy import Policy
 from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal, padded
+from agents.rcpi.walk import LinearWalk
 from agents.replay import (
     advice_from_scores,
     check_empty_answer,
@@ -25,6 +26,7 @@ from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.scaling import Scaling
 from fsgym.session.step import Advice
+from fsgym.session.walk import Walk
 from fsgym.trajectories import Trajectories
 
 # Limits that keep scores far from EXCLUDED_SCORE and infinity: sums of products of these stay below 1e27.
@@ -122,6 +124,9 @@ class LinearPolicy(Policy):
         """The legal action with the largest score in each state, int64 (n,); ties go to the lowest action."""
         best = np.where(legal, self.scores(acquired, values), -np.inf).argmax(axis=1)
         return with_empty_answer(best, acquired, legal, self.rules, self.empty_answer)
+
+    def walk(self, state: State) -> Walk:
+        return LinearWalk(self._padded, self.scaling, MAX_ABS_SCALED_VALUE, self.rules, state)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         return {"weights": self.weights, "intercepts": self.intercepts} | self.scaling._asdict(), {

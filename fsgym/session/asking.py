@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsgym.checks import brief, check_number, is_integer
 from fsgym.columns import Columns
-from fsgym.rules import Rules
+from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.case import start_case
+from fsgym.session.on_demand import AsyncSource, RowBatch, Source, run_async_source, run_source
 from fsgym.session.session import Session
 from fsgym.session.step import Advice, Step
 from fsgym.session.steps import make_step
+from fsgym.session.walk import ActingWalk, Walk, WalkOrder
 
 
 class AskingMixin:
@@ -46,11 +48,13 @@ class AskingMixin:
         """
         raise NotImplementedError
 
-    def _act_in(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        """The actions in n states, int64 (n,); parameters as for ``_advise``."""
-        return self._advise(acquired, values, legal).actions
+    def _walk_order(self) -> WalkOrder:
+        """The order in which ``_walk`` counts features and acquisitions."""
+        return WalkOrder.of_user(self._rules_asked())
+
+    def _walk(self, state: State) -> Walk:
+        """Begin with nothing acquired in each of n states, started under the rules of ``_walk_order``."""
+        return ActingWalk(lambda *states: self._advise(*states).actions, self._rules_asked(), state)
 
     def policy_digest(self) -> str:
         """SHA-256 of all that decides what this model asks and answers: arrays, rules, names, levels and classes.
@@ -159,6 +163,50 @@ class AskingMixin:
         """
         options = {"charge_unknown": charge_unknown, "accept": accept}
         return Session(self, dict(known or {}), tuple(name_list(unavailable, "unavailable")), **options)
+
+    def predict_on_demand(self, get: Source, rows: Any, *, available: Any = None) -> NDArray:
+        """The predicted class of each row, with only those values fetched that the policy asks for.
+
+        On complete rows this is ``predict``, and what is fetched is ``features_used``.
+
+        Parameters
+        ----------
+        get : callable (name, rows) -> values
+            Called once in each round for all rows that ask for the same acquisition. It returns a sequence with the
+            value of each of these rows; for an acquisition of several columns a mapping or DataFrame of them. A missing
+            value (NaN, None) is unknown: it costs nothing, and is not asked for again.
+        rows : sequence, or int
+            Whatever identifies the rows to ``get``, such as keys of a data base; a number n means 0 to n - 1.
+        available : bool (n_rows, n_columns), or DataFrame by column name, optional
+            False where a value cannot be obtained, which ``predict`` sees as NaN.
+
+        Returns
+        -------
+        array (n_rows,) of labels
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from agents import LatticeClassifier
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["alcohol", "hue", "flavanoids"]], y)
+        >>> fetched = []
+        >>> def get(name, rows):
+        ...     fetched.extend(rows)
+        ...     return X[name].loc[rows].to_numpy()
+        >>> labels = model.predict_on_demand(get, X.index)
+        >>> bool((labels == model.predict(X)).all()), len(fetched) == model.features_used(X).sum()
+        (True, True)
+        """
+        batch = RowBatch(self, self._acquisitions(), rows, available)
+        run_source(batch, get)
+        return self.classes_[batch.answers]
+
+    async def predict_on_demand_async(self, get: AsyncSource, rows: Any, *, available: Any = None) -> NDArray:
+        """As ``predict_on_demand``, where ``get`` is a coroutine function; the calls of a round run concurrently."""
+        batch = RowBatch(self, self._acquisitions(), rows, available)
+        await run_async_source(batch, get)
+        return self.classes_[batch.answers]
 
     def resume(self, text: str) -> Session:
         """The session that ``Session.to_json`` wrote, as if it had never stopped.

@@ -69,7 +69,7 @@ def test_ansi_shows_units_levels_and_prices_in_the_unit_of_costs():
     single = DatumWiseEnv(data, Rules(5, 2), render_mode="ansi")  # a level is an acquisition of its own
     single.reset(options={"index": 0})
     single.step(3)
-    assert "x3 = 1, price 1;" in single.render()
+    assert "x3: ward=icu = 1, price 1;" in single.render()
 
 
 def test_long_lists_of_acquisitions_end_with_a_count():
