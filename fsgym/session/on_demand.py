@@ -73,7 +73,7 @@ class RowBatch:
             ordered[:, places] = numbers
             numbers, brought = ordered, ~np.isnan(numbers).all(axis=1)
         self.actions[index] = actions = self.walk.go_on(index, j, numbers, brought)
-        self.wanted[j] = 0
+        self.wanted[j] -= len(index)
         self.wanted += np.bincount(actions, minlength=self.order.rules.n_actions)[: self.n_acquisitions]
 
     def _given(self, index: NDArray[np.int64]) -> Any:
