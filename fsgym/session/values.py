@@ -51,7 +51,7 @@ def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValu
     if column.kind == "number":
         return _number(column, value, accept)
     if column.kind == "bool":
-        flag = BOOL_TEXTS.get(level_text(value).strip().lower()) if isinstance(value, str | Real) else None
+        flag = BOOL_TEXTS.get(level_text(value).strip().lower()) if isinstance(value, str | Real | np.bool_) else None
         if flag is None:
             raise ValueError(f"{column.name!r} must be True or False, got {brief(value)}")
         return CheckedValue((flag,), "")
@@ -103,7 +103,7 @@ def _within(feature: np.float32, column: Column) -> bool:
 
 
 def _level(column: Column, value: Any, accept: bool) -> CheckedValue:
-    text = level_text(value).strip() if isinstance(value, str | Real) and value == value else None
+    text = level_text(value).strip() if isinstance(value, str | Real | np.bool_) and value == value else None
     n_features = len(column.feature_names)
     place = {level.strip(): k for k, level in enumerate(column.levels)}.get(text) if text is not None else None
     if place is None:

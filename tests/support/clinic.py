@@ -40,11 +40,16 @@ def clinic_table(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]
 
 
 @cache
-def clinic_model(agent: str = "lattice", **options: Any) -> Any:
-    """A fitted classifier of the clinic: "lattice" or "rcpi"; ``options`` as "budget" are added."""
+def clinic_model(agent: str = "lattice", cheap: str = "", **options: Any) -> Any:
+    """A fitted classifier of the clinic: "lattice" or "rcpi"; ``options`` as "budget" are added.
+
+    With ``cheap`` all other acquisitions have a price at which none is worth making.
+    """
     X, y = clinic_table()
     data = fsgym.load_dataset(X.assign(state=y), target="state", units={"crp": "mg/l", "age": "years"})
     given = OPTIONS | options
+    if cheap:
+        given["costs"] = dict.fromkeys(OPTIONS["costs"], 90.0) | {cheap: 0.1}
     if agent == "rcpi":
         return DatumWiseClassifier(n_iterations=2, random_state=0, **given).fit(data)
     return LatticeClassifier(random_state=0, **given).fit(data)
