@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
+from agents import model_file
 from agents.arrangement import Arrangement
 from agents.policy import Policy
 from fsgym.columns import Columns
@@ -20,6 +22,14 @@ class AskingAgent(AskingMixin):
     columns_: Columns
     policy_: Policy
     arrangement_: Arrangement
+
+    def _labels(self) -> model_file.Labels:
+        raise NotImplementedError
+
+    def policy_digest(self) -> str:
+        """SHA-256 of the policy, its rules and names, 64 hexadecimal digits: equal ones ask and answer the same."""
+        check_is_fitted(self, "policy_")
+        return model_file.digest(self.policy_, self._labels())
 
     def _columns_asked(self) -> Columns:
         return self.columns_

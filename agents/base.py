@@ -355,11 +355,6 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
         """
         return estimate_loss(self, X, y, cv, groups, n_jobs)
 
-    def policy_digest(self) -> str:
-        """SHA-256 of the policy, its rules and names, 64 hexadecimal digits: equal ones ask and answer the same."""
-        check_is_fitted(self, "policy_")
-        return model_file.digest(self.policy_, self._labels())
-
     def save(self, path: str | os.PathLike) -> None:
         """Save policy, rules, class labels, columns and units to a model file (safetensors with a JSON header).
 

@@ -81,9 +81,8 @@ def main() -> int:
         )
         failed |= fetched != necessary or ratio > MOST_RATIO
         failed |= name in STEPS_LIMITED and median > MOST_MILLISECONDS
-    print(
-        f"limits: {MOST_MILLISECONDS:g} ms ({', '.join(STEPS_LIMITED)}), {MOST_RATIO:g} x: {'not held' if failed else 'held'}"
-    )
+    held = "not held" if failed else "held"
+    print(f"limits: {MOST_MILLISECONDS:g} ms ({', '.join(STEPS_LIMITED)}), {MOST_RATIO:g} x: {held}")
     return int(failed)
 
 

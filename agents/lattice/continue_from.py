@@ -127,31 +127,40 @@ def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
         o.actions[row] = j if j >= 0 else J + answer
         for k in range(len(c.order)):
             o.preference[row, c.order[k]] = -float(2 * J + k)
-        _write_advantages(p, c, b, v, error_costs, stop_cost, o.preference[row], o.expected[row])
+        now, costs = (s.usable[row], j), (error_costs, stop_cost)
+        _write_advantages(p, c, b, v, now, costs, (o.preference[row], o.expected[row]))
         if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
             for m in range(p.child_first[v], p.child_first[v + 1]):
                 o.expected[row, p.acquisition[m]] = prices[p.acquisition[m]] + c.start_value[p.child[m]]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_advantages(p, c, b, v, error_costs, stop_cost, preference, expected):
-    """Rank the moves at subset v before all others: by predicted advantage, where there is one."""
+def _write_advantages(p, c, b, v, now, costs, outputs):
+    """Rank the moves at subset v before all others: by predicted advantage, where the policy decides by it.
+
+    Those of back-up moves only count where the policy turned to them; they are estimates for other rows.
+    """
+    (usable, chosen), (error_costs, stop_cost), (preference, expected) = now, costs, outputs
     J, first, last = len(preference), p.child_first[v], p.child_first[v + 1]
     n, cell = write_design(p, b, v, error_costs)
+    wants_other, is_child = False, False
     for m in range(c.backup_first[v], c.backup_first[v + 1]):
         preference[c.backup_acquisition[m]] = -float(J + m - c.backup_first[v])
-    n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // (n + p.cells[v])
-    for m in range(n_adaptive):
-        j = c.backup_acquisition[c.backup_first[v] + m]
-        where = c.backup_theta_first[v] + m
-        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
-        expected[j] = stop_cost + advantage
     for m in range(first, last):
         j = p.acquisition[m]
+        preference[j] = -float(m - first)
+        is_child = is_child or j == chosen
         if p.mode[v] == ADAPTIVE:
             advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
             expected[j] = stop_cost + advantage
-        preference[j] = -float(m - first)
+            wants_other = wants_other or (usable[j] == 0 and advantage < 0.0)
+    if is_child or (chosen < 0 and not wants_other):
+        return
+    n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // (n + p.cells[v])
+    for m in range(n_adaptive):
+        where = c.backup_theta_first[v] + m
+        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
+        expected[c.backup_acquisition[c.backup_first[v] + m]] = stop_cost + advantage
 
 
 @njit(cache=True, nogil=True, _nrt=False)

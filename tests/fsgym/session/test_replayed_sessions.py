@@ -78,6 +78,8 @@ def test_alternatives_are_the_legal_acquisitions_and_begin_with_the_question(age
             if stop is not None and go_on is not None and step.alternatives:
                 assert (go_on < stop) == (not step.should_stop)
                 assert go_on == step.alternatives[0].expected_cost
+                others = [a.expected_cost for a in step.alternatives if a.expected_cost is not None]
+                assert min(others) >= min(go_on, stop)
             if not session.log():
                 break
             session.undo()
