@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit, typeof
@@ -42,7 +42,7 @@ class LinearWalk:
         self.values = np.full((n, rules.n_features), np.nan, np.float32)
         self.legal = np.zeros((n, wide), np.int8)
         self.allowed = np.empty(wide, np.float32)
-        self.compiled: Callable | None = None  # else Numba would look at the types of the arguments in each call
+        self.compiled: Any = None  # else Numba would look at the types of the arguments in each call
 
     def begin(self) -> NDArray[np.int64]:
         rows = np.arange(len(self.scores))

@@ -14,7 +14,7 @@ from fsgym.columns import Columns
 from fsgym.rules import Rules, State
 from fsgym.session.acquisitions import Acquisitions, name_list
 from fsgym.session.case import start_case
-from fsgym.session.on_demand import AsyncSource, RowBatch, Source, run_async_source, run_source
+from fsgym.session.on_demand import AsyncValueSource, RowBatch, ValueSource, run_async_source, run_source
 from fsgym.session.session import Session
 from fsgym.session.step import Advice, Step
 from fsgym.session.steps import make_step
@@ -164,7 +164,7 @@ class AskingMixin:
         options = {"charge_unknown": charge_unknown, "accept": accept}
         return Session(self, dict(known or {}), tuple(name_list(unavailable, "unavailable")), **options)
 
-    def predict_on_demand(self, get: Source, rows: Any, *, available: Any = None) -> NDArray:
+    def predict_on_demand(self, get: ValueSource, rows: Any, *, available: Any = None) -> NDArray:
         """The predicted class of each row, with only those values fetched that the policy asks for.
 
         On complete rows this is ``predict``, and what is fetched is ``features_used``.
@@ -202,7 +202,7 @@ class AskingMixin:
         run_source(batch, get)
         return self.classes_[batch.answers]
 
-    async def predict_on_demand_async(self, get: AsyncSource, rows: Any, *, available: Any = None) -> NDArray:
+    async def predict_on_demand_async(self, get: AsyncValueSource, rows: Any, *, available: Any = None) -> NDArray:
         """As ``predict_on_demand``, where ``get`` is a coroutine function; the calls of a round run concurrently."""
         batch = RowBatch(self, self._acquisitions(), rows, available)
         await run_async_source(batch, get)

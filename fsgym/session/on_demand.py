@@ -16,9 +16,9 @@ from fsgym.rules.labels import is_frame
 from fsgym.session.acquisitions import Acquisitions
 from fsgym.session.walk import Walk, started_state
 
-Source = Callable[[str, Any], Any]  # (name of an acquisition, rows) -> their values
+ValueSource = Callable[[str, Any], Any]  # (name of an acquisition, rows) -> their values
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
-AsyncSource = Callable[[str, Any], Awaitable[Any]]
+AsyncValueSource = Callable[[str, Any], Awaitable[Any]]
 
 
 class RowBatch:
@@ -67,7 +67,7 @@ class RowBatch:
         columns, places = self.columns[j]
         numbers = encode_batch(self.acquisitions, columns, values, len(index), self.order.rules.names[j])
         if len(places) == 1:
-            brought = (numbers == numbers).ravel()
+            brought = np.isfinite(numbers)[:, 0]
         else:
             ordered = np.empty_like(numbers)
             ordered[:, places] = numbers
@@ -126,7 +126,7 @@ def _encode_cells(column: Column, cells: Any) -> NDArray[np.float64]:
     return features
 
 
-def run_source(batch: RowBatch, get: Source) -> None:
+def run_source(batch: RowBatch, get: ValueSource) -> None:
     """Fetch from a function until all rows are answered; the acquisition that most rows ask for comes next."""
     while True:
         j = int(batch.wanted.argmax())
@@ -136,7 +136,7 @@ def run_source(batch: RowBatch, get: Source) -> None:
         batch.take(j, index, get(name, rows))
 
 
-async def run_async_source(batch: RowBatch, get: AsyncSource) -> None:
+async def run_async_source(batch: RowBatch, get: AsyncValueSource) -> None:
     """Fetch from a coroutine function: in each round all that is asked for, at the same time."""
     import asyncio
 

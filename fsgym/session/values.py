@@ -49,13 +49,13 @@ def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValu
     (0.0, 0.0, 1.0)
     """
     if column.kind == "number":
-        return _number(column, value, accept)
+        return _number_value(column, value, accept)
     if column.kind == "bool":
         flag = BOOL_TEXTS.get(level_text(value).strip().lower()) if isinstance(value, str | Real | np.bool_) else None
         if flag is None:
             raise ValueError(f"{column.name!r} must be True or False, got {brief(value)}")
         return CheckedValue((flag,), "")
-    return _level(column, value, accept)
+    return _level_value(column, value, accept)
 
 
 def allowed_text(column: Column) -> str:
@@ -74,7 +74,7 @@ def allowed_text(column: Column) -> str:
     return f"a number from {column.low:.12g} to {column.high:.12g}{unit}"
 
 
-def _number(column: Column, value: Any, accept: bool) -> CheckedValue:
+def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise ValueError(f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}")
     feature = float(value) - column.offset
@@ -102,7 +102,7 @@ def _within(feature: np.float32, column: Column) -> bool:
     return bool(np.nextafter(low, np.float32(-np.inf)) <= feature <= np.nextafter(high, np.float32(np.inf)))
 
 
-def _level(column: Column, value: Any, accept: bool) -> CheckedValue:
+def _level_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     text = level_text(value).strip() if isinstance(value, str | Real | np.bool_) and value == value else None
     n_features = len(column.feature_names)
     place = {level.strip(): k for k, level in enumerate(column.levels)}.get(text) if text is not None else None
