@@ -67,7 +67,7 @@ class RowBatch:
         columns, places = self.columns[j]
         numbers = encode_batch(self.acquisitions, columns, values, len(index), self.order.rules.names[j])
         if len(places) == 1:
-            brought = np.isfinite(numbers)[:, 0]
+            brought: Any = ~np.isnan(numbers[:, 0])
         else:
             ordered = np.empty_like(numbers)
             ordered[:, places] = numbers
