@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
+import socket
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -49,6 +53,7 @@ class Dialog:
 
     def run(self) -> bool:
         """Ask until there is an answer (True), or the person quits (False)."""
+        self._screen.show_log(self.session.log(), self._columns)
         while True:
             question = self._question()
             going_on = self._at_answer() if question is None else self._at_question(question)
@@ -207,7 +212,28 @@ class Dialog:
 
 def read_line(prompt: str) -> str:
     """A line of standard input; it is repeated in the output where no person typed it there."""
-    line = input(prompt)
-    if not sys.stdin.isatty():
-        print(line)
+    print(prompt, end="", flush=True)
+    if sys.stdin.isatty():
+        _wait_for_line()
+        return input()
+    line = input()
+    print(line)
     return line
+
+
+def _wait_for_line() -> None:
+    """Wait until the terminal has a line, or Ctrl-C was pressed.
+
+    ``input`` alone misses a Ctrl-C that comes after the prompt is printed and before it reads.
+    """
+    if os.name != "posix":
+        return
+    woken, waker = socket.socketpair()
+    with woken, waker:
+        waker.setblocking(False)
+        before = signal.set_wakeup_fd(waker.fileno())  # its handler raises KeyboardInterrupt
+        try:
+            while sys.stdin not in select.select([sys.stdin, woken], [], [])[0]:
+                woken.recv(1)
+        finally:
+            signal.set_wakeup_fd(before)

@@ -10,10 +10,10 @@ from typing import Any
 from fsgym.cli.ask_values import allowed_at_prompt
 from fsgym.cli.terminal import wrapped
 from fsgym.columns import Column
-from fsgym.sentences import price_text, probability_text
-from fsgym.session import Question, Step
+from fsgym.sentences import price_text, probability_text, values_text
+from fsgym.session import LogEntry, Question, Step
 
-CLASSES_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
+BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
 LONGEST_BAR = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out
@@ -52,7 +52,7 @@ class Screen:
         from rich.text import Text
 
         for line in wrapped(printable(text), max(self._console.width - indent, 1)).splitlines():
-            self._console.print(Text(f"{' ' * indent}{line}", style=style), soft_wrap=True)
+            self._console.print(Text(" " * indent).append(line, style), soft_wrap=True)
 
     def prompt(self, text: str) -> str:
         """The prompt with this text, or a short one where it would fill the line."""
@@ -90,10 +90,17 @@ class Screen:
             return
         solid = ("#", ".") if self._console.options.ascii_only else ("█", "░")
         lines = belief_lines(step.probabilities, self._console.width - 2, solid)
-        for (label, line), _ in zip(lines, range(CLASSES_SHOWN)):
+        for (label, line), _ in zip(lines, range(BELIEFS_SHOWN)):
             self.show(line, "green" if label == step.answer else "", 2)
-        if len(lines) > CLASSES_SHOWN:
-            self.show(f"and {len(lines) - CLASSES_SHOWN} more classes", "dim", 2)
+        if len(lines) > BELIEFS_SHOWN:
+            self.show(f"and {len(lines) - BELIEFS_SHOWN} more classes", "dim", 2)
+
+    def show_log(self, entries: Sequence[LogEntry], columns: Mapping[str, Column]) -> None:
+        """Print what happened so far."""
+        for entry in entries:
+            texts = [(name, value_text(columns[name], value)) for name, value in entry.values.items()]
+            happened = values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {entry.kind}"
+            self.show(f"{happened} ({price_text(entry.price)})", "dim")
 
     def show_alternatives(self, step: Step) -> None:
         """Print the acquisitions that can be made now, the best first."""
@@ -118,9 +125,21 @@ class Screen:
             go_on = step.expected_cost.go_on
             first = "" if go_on is None else f"; after acquiring {step.alternatives[0].name} it would be {go_on:.3g}"
             self.show(f"The expected cost of this answer is {step.expected_cost.stop:.3g}{first}.", indent=2)
-        other = f" The name of an acquisition, such as {step.alternatives[0].name}, acquires it all the same."
-        self.show(f"Enter ends.{other if step.alternatives else ''}")
+        example = [
+            f" The name of an acquisition, such as {a.name}, acquires it all the same." for a in step.alternatives
+        ]
+        self.show(f"Enter ends.{''.join(example[:1])}")
         self.show_keys()
+
+
+def value_text(column: Column, value: Any) -> str:
+    """A value with its unit.
+
+    >>> value_text(Column("crp", unit="mg/l"), 12.5), value_text(Column("ill", "bool"), True)
+    ('12.5 mg/l', 'True')
+    """
+    text = str(value) if isinstance(value, bool | str) else f"{value:.12g}"
+    return f"{text} {column.unit}" if column.unit else text
 
 
 def belief_lines(
@@ -136,7 +155,7 @@ def belief_lines(
     from rich.cells import cell_len, set_cell_size
 
     ranked = list(probabilities.items())
-    if len(ranked) > CLASSES_SHOWN:
+    if len(ranked) > BELIEFS_SHOWN:
         ranked.sort(key=lambda pair: -pair[1])
     texts = [printable(str(label)) for label, _ in ranked]
     label_width = min(max(map(cell_len, texts)), max(width // 3, 1))

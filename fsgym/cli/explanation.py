@@ -13,7 +13,7 @@ from fsgym.sentences import belief_text, beliefs_in_words, price_text, values_te
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fsgym.columns import Column, Columns
+    from fsgym.columns import Columns
     from fsgym.session import Session
 
 
@@ -71,7 +71,7 @@ def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:
     session = model.session(unavailable=missing)
     paragraphs = [f"Unavailable: {', '.join(missing)}."] if missing else []
     labels = None if session.probabilities is None else list(session.probabilities)
-    beliefs = [_shares(session)]
+    beliefs = [_current_belief(session)]
     if labels is not None:
         paragraphs.append(f"Before the first acquisition: {belief_text(beliefs[0], beliefs[0], labels)}.")
     number = 0
@@ -79,26 +79,23 @@ def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:
         number += 1
         why = session.why()
         session.answer(question.name, {c.name: values[c.name] for c in question.columns}, accept=True)
-        beliefs.append(_shares(session))
+        beliefs.append(_current_belief(session))
         change = "" if labels is None else f": {beliefs_in_words(beliefs, labels)[-1]}"
         paragraphs += [f"{number}. {why}", f"   {_last_acquisition(session, number)}{change}."]
     paid = f"paid {session.spent:.4g} for {number} acquisition{'s' * (number != 1)}"
     return [*paragraphs, f"Answer: {session.step.answer}, {paid}. {session.why()}"]
 
 
-def _shares(session: Session) -> list[float]:
+def _current_belief(session: Session) -> list[float]:
     return list((session.probabilities or {}).values())
 
 
 def _last_acquisition(session: Session, number: int) -> str:
     """The values of the last acquisition, the ``number``-th one, with units, and what was paid."""
+    from fsgym.cli.ask_text import value_text
+
     columns = {column.name: column for column in session.model.columns_}
     entry = session.log()[-1]
-    texts = [(name, _value_text(columns[name], value)) for name, value in entry.values.items()]
+    texts = [(name, value_text(columns[name], value)) for name, value in entry.values.items()]
     paid = f", paid so far {entry.spent:.4g}" if number > 1 else ""
     return f"{values_text(entry.name, texts, len(texts))} ({price_text(entry.price)}{paid})"
-
-
-def _value_text(column: Column, value: Any) -> str:
-    text = f"{value:.12g}" if column.kind == "number" else str(value)
-    return f"{text} {column.unit}" if column.unit else text
