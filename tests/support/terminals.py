@@ -115,9 +115,11 @@ class Terminal:
         return code
 
     def close(self):
-        """Close the terminal."""
+        """Close the terminal, which ends a command that still runs; False if it is closed already."""
+        was_open = bool(self._open)
         while self._open:
             os.close(self._open.pop())
+        return was_open
 
 
 class Terminals:
@@ -134,11 +136,14 @@ class Terminals:
 
     def __exit__(self, *error):
         for terminal in self._opened:
-            terminal.close()  # a command that still runs gets SIGHUP
+            terminal.close()
         self._server.communicate()
 
     def run(self, *arguments, folder, width=100, **environment):
-        """Start a command."""
+        """Start a command; one that still runs, as its test has failed, is ended."""
+        for earlier in self._opened:
+            if earlier.close():
+                self._server.stdout.readline()
         terminal = Terminal(self._server, arguments, folder, width, environment)
         self._opened.append(terminal)
         return terminal
