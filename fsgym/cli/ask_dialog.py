@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import socket
@@ -15,6 +16,9 @@ from fsgym.cli.ask_values import typed_value, unquoted
 from fsgym.cli.session_file import Unfinished
 from fsgym.columns import Column, Columns
 from fsgym.session import Question, Session
+
+
+ADVICE = r"; (pass paid=False|undo\().*"  # of errors of a session, on its methods
 
 
 class Dialog:
@@ -181,7 +185,7 @@ class Dialog:
         except ValueError as error:
             if stopped:
                 self.session.stop()
-            self._screen.show(f"{str(error).partition('; pass paid')[0]}.", "red")
+            self._screen.show(f"{re.sub(ADVICE, '', str(error))}.", "red")
             return
         self._start_anew()
         self._chosen = question.name

@@ -134,6 +134,11 @@ def test_a_name_acquires_something_else(model, capsys):
     assert "'ward' is unavailable or unknown for this case." in printed
     assert "s is for a question" in printed
     assert (dialog.session.log()[0].name, ended) == ("smoker", False)
+    session = model.session(known={"crp": 60, "wbc": 7})
+    session.stop()
+    talk(model, ["blood", "q"], session)
+    assert "'blood' is known already.\n" in capsys.readouterr().out
+    assert session.stopped
 
 
 def test_what_is_left_for_later_comes_at_the_end(model, capsys):
