@@ -17,7 +17,6 @@ from fsgym.cli.session_file import Unfinished
 from fsgym.columns import Column, Columns
 from fsgym.session import Question, Session
 
-
 ADVICE = r"; (pass paid=False|undo\().*"  # of errors of a session, on its methods
 
 

@@ -12,7 +12,7 @@ from test_cli import call
 from agents import load_classifier
 from fsgym.cli.ask_dialog import Dialog
 from fsgym.cli.ask_text import Screen, belief_lines
-from fsgym.cli.ask_values import typed_value
+from fsgym.cli.ask_values import allowed_at_prompt, typed_value
 from fsgym.columns import Column
 from fsgym.session import ExpectedCost, Step
 from support.terminals import Terminals
@@ -77,6 +77,13 @@ def test_typed_values(column, text, value, accept):
 def test_wrong_values_say_what_is_allowed(column, text, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         typed_value(column, text)
+
+
+def test_of_many_levels_the_first_ones_are_shown():
+    column = Column("zip", "category", tuple(f"z{k:03d}" for k in range(100)))
+    assert allowed_at_prompt(column).endswith("30 z029, ...")
+    assert allowed_at_prompt(CODE) == "one of 1, 02, x"
+    assert typed_value(column, "100").value == "z099"
 
 
 @pytest.mark.parametrize("width", [20, 38, 98])
