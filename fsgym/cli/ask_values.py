@@ -10,7 +10,7 @@ from fsgym.columns import Column
 from fsgym.session.values import allowed_text, check_value
 
 YES_NO = {"yes": True, "y": True, "no": False, "n": False}
-LEVELS_SHOWN = 30  # of one column, by hand
+LEVELS_LISTED = 30  # of one column, by hand
 QUOTES = "\"'"
 
 
@@ -81,8 +81,8 @@ def allowed_at_prompt(column: Column) -> str:
     if column.kind == "bool":
         return "yes or no"
     if not levels_are_numbered(column):
-        return f"one of {listing(column.levels, LEVELS_SHOWN)}" if column.levels else allowed_text(column)
-    return listing((f"{k} {level.strip()}" for k, level in enumerate(column.levels, 1)), LEVELS_SHOWN)
+        return f"one of {listing(column.levels, LEVELS_LISTED)}" if column.levels else allowed_text(column)
+    return listing((f"{k} {level.strip()}" for k, level in enumerate(column.levels, 1)), LEVELS_LISTED)
 
 
 def _number_or_text(text: str) -> float | str:
