@@ -14,7 +14,7 @@ from fsgym.session.case import Case, start_case
 from fsgym.session.events import Event, events_from_json, plain_value
 from fsgym.session.reasons import explain_step
 from fsgym.session.step import Question, Step
-from fsgym.session.steps import make_step
+from fsgym.session.steps import make_step, question_on
 
 SESSION_FORMAT = "fsgym-session-1"
 
@@ -124,6 +124,18 @@ class Session:
         Postponed acquisitions come when the model would stop without them.
         """
         return None if self._stopped else self.step.question
+
+    def question(self, name: str) -> Question:
+        """The question of any acquisition that is legal now, also one that the model does not ask for.
+
+        Raises ValueError where the acquisition is not legal.
+        """
+        j, _ = self._acquisitions.find(name)
+        wanted, case = self._acquisitions.rules.names[j], self._moments[-1].case
+        price = next((a.price for a in self.step.alternatives if a.name == wanted), None)
+        if price is None:
+            raise ValueError(self._refusal(case, wanted, j))
+        return question_on(self._acquisitions, case, j, price)
 
     def answer(self, name: str, value: Any, *, paid: bool = True, accept: bool = False) -> None:
         """Give the value of a column, or the values of an acquisition as a mapping of its columns.

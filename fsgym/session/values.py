@@ -77,7 +77,12 @@ def allowed_text(column: Column) -> str:
 def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise ValueError(f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}")
-    feature = float(value) - column.offset
+    try:
+        feature = float(value) - column.offset
+    except OverflowError:  # a whole number that float64 does not hold
+        raise ValueError(
+            f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}, which is too large"
+        ) from None
     with np.errstate(over="ignore"):
         if not np.isfinite(np.float32(feature)):
             raise ValueError(
