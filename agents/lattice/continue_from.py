@@ -65,7 +65,7 @@ def _act_in_states(p, c, b, t, s, error_costs, continue_after_stop, actions):
         j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
         if j < 0 and continue_after_stop:
             j = _acquisition_beyond(p, c, b, s, row, v, error_costs)
-        if j < 0 and not its_own and not s.legal[row, :n_acquisitions].any():
+        if j < 0 and not its_own:
             v = _best_contained(p, c, s, row, v, c.answer_cost, False)
             encode_values_of(p, b, s.X, row, v)
             predict_proba_at(p, b, v)
@@ -82,7 +82,7 @@ class StateOutlook(NamedTuple):
     preference : float64 (n, J), higher for acquisitions that come first
     expected : float64 (n, J)
         The expected cost of going on with each acquisition, its price included; NaN where it is not estimated.
-    proba : float64 (n, n_classes), class probabilities at the subset at which the policy is
+    proba : float64 (n, n_classes), class probabilities at the subset from which the policy would answer
     """
 
     actions: NDArray[np.int64]
@@ -115,10 +115,9 @@ def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
     for row in range(len(s.X)):
         j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
         o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, error_costs)
-        if j < 0 and not its_own and not s.legal[row, :J].any():
-            v = _best_contained(p, c, s, row, v, c.answer_cost, False)
-            encode_values_of(p, b, s.X, row, v)
-        predict_proba_at(p, b, v)
+        w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, False)
+        encode_values_of(p, b, s.X, row, w)
+        predict_proba_at(p, b, w)
         answer = cheapest_answer(b.proba, error_costs)
         stop_cost = 0.0
         for k in range(len(b.proba)):
@@ -127,28 +126,37 @@ def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
         o.actions[row] = j if j >= 0 else J + answer
         for k in range(len(c.order)):
             o.preference[row, c.order[k]] = -float(2 * J + k)
-        now, costs = (s.usable[row], j), (error_costs, stop_cost)
-        _write_advantages(p, c, b, v, now, costs, (o.preference[row], o.expected[row]))
+        _rank_moves(p, c, v, o.preference[row])
+        if w != v:  # more is known than the policy decides by: its estimates are not those of this state
+            continue
+        _write_expected(p, c, b, v, (s.usable[row], j), (error_costs, stop_cost), o.expected[row])
         if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
             for m in range(p.child_first[v], p.child_first[v + 1]):
                 o.expected[row, p.acquisition[m]] = prices[p.acquisition[m]] + c.start_value[p.child[m]]
 
 
 @njit(cache=True, nogil=True, _nrt=False)
-def _write_advantages(p, c, b, v, now, costs, outputs):
-    """Rank the moves at subset v before all others: by predicted advantage, where the policy decides by it.
-
-    Those of back-up moves only count where the policy turned to them; they are estimates for other rows.
-    """
-    (usable, chosen), (error_costs, stop_cost), (preference, expected) = now, costs, outputs
-    J, first, last = len(preference), p.child_first[v], p.child_first[v + 1]
-    n, cell = write_design(p, b, v, error_costs)
-    wants_other, is_child = False, False
+def _rank_moves(p, c, v, preference):
+    """Rank the moves at subset v before all other acquisitions, the back-up moves last."""
+    J = len(preference)
     for m in range(c.backup_first[v], c.backup_first[v + 1]):
         preference[c.backup_acquisition[m]] = -float(J + m - c.backup_first[v])
+    for m in range(p.child_first[v], p.child_first[v + 1]):
+        preference[p.acquisition[m]] = -float(m - p.child_first[v])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_expected(p, c, b, v, now, costs, expected):
+    """Write what moves at subset v are expected to cost, where the policy decides by it.
+
+    The estimates of back-up moves only count where the policy turned to these moves; they are for such rows.
+    """
+    (usable, chosen), (error_costs, stop_cost) = now, costs
+    first, last = p.child_first[v], p.child_first[v + 1]
+    n, cell = write_design(p, b, v, error_costs)
+    wants_other, is_child = False, False
     for m in range(first, last):
         j = p.acquisition[m]
-        preference[j] = -float(m - first)
         is_child = is_child or j == chosen
         if p.mode[v] == ADAPTIVE:
             advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)

@@ -63,8 +63,8 @@ class LatticePolicy(Policy):
 
         A state that the policy itself can reach is one of its subsets. In any other state something was known in
         advance: the policy starts from the subset of known acquisitions at which the expected loss is lowest, and
-        moves on at no cost as long as it knows the next acquisition. Where nothing more is legal, it answers from the
-        known subset at which answers cost least.
+        moves on at no cost as long as it knows the next acquisition. It then answers from the known subset at which
+        answers cost least.
         """
         states = self._known_states(acquired, values, legal)
         return act_in_states(self.plan, self.continuation, states, self.rules, bool(continue_after_stop))
@@ -73,8 +73,9 @@ class LatticePolicy(Policy):
         """The advice in n states; parameters as for ``actions``.
 
         Expected costs are those of the dynamic programme, where it decides by values: stopping now plus the predicted
-        advantage of the acquisition. Before anything is known they are means over the training rows. Probabilities are
-        those of the subset at which the policy is.
+        advantage of the acquisition. Before anything is known they are means over the training rows. Where more is
+        known than the subset from which the policy goes on, probabilities are those of the best known subset, and there
+        are no estimates of going on.
         """
         J = self.rules.n_acquisitions
         found = outlook_in_states(self.plan, self.continuation, self._known_states(acquired, values, legal), self.rules)
