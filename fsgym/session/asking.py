@@ -195,7 +195,7 @@ class AskingMixin:
         ...     fetched.extend(rows)
         ...     return X[name].loc[rows].to_numpy()
         >>> labels = model.predict_on_demand(get, X.index)
-        >>> bool((labels == model.predict(X)).all()), len(fetched) == model.features_used(X).sum()
+        >>> bool((labels == model.predict(X)).all()), bool(len(fetched) == model.features_used(X).sum())
         (True, True)
         """
         batch = RowBatch(self, self._acquisitions(), rows, available)
