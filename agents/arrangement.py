@@ -12,6 +12,7 @@ from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names
 from fsgym.rules import Rules
+from fsgym.session.step import Advice
 from fsgym.trajectories import Trajectories
 
 
@@ -82,3 +83,34 @@ class Arrangement(NamedTuple):
         acquired = np.empty_like(done.acquired)
         acquired[:, self.features] = done.acquired
         return replace(done, order=order, acquired=acquired)
+
+    def states(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float32], NDArray[np.bool_]]:
+        """States of the user, with values of any float type, in the order of the policy."""
+        numbers = values.astype(np.float32)
+        if self.is_identity:
+            return acquired, numbers, legal
+        answers = np.arange(len(self.acquisitions), legal.shape[1])
+        order = np.concatenate([self.acquisitions, answers])
+        return acquired[:, self.features], numbers[:, self.features], legal[:, order]
+
+    def actions(self, actions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Actions of the policy, or -1 for none, in the order of the user."""
+        if self.is_identity:
+            return actions
+        J = len(self.acquisitions)
+        return np.where((actions < 0) | (actions >= J), actions, self.acquisitions[np.clip(actions, 0, J - 1)])
+
+    def advice(self, advice: Advice) -> Advice:
+        """Advice of the policy in the order of the user."""
+        if self.is_identity:
+            return advice
+        preference, expected = np.empty_like(advice.preference), np.empty_like(advice.expected)
+        preference[:, self.acquisitions], expected[:, self.acquisitions] = advice.preference, advice.expected
+        return advice._replace(
+            actions=self.actions(advice.actions),
+            beyond=self.actions(advice.beyond),
+            preference=preference,
+            expected=expected,
+        )

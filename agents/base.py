@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from agents import model_file
 from agents.arrangement import Arrangement
+from agents.asking import AskingAgent
 from agents.display import model_html
 from agents.inputs import as_frame, check_two_classes, dataset_of_frame, has_names, plain_labels, same_kind
 from agents.loss_estimate import LossEstimate, estimate_loss
@@ -35,7 +36,7 @@ REPR_LENGTH = 700  # characters of a repr, as in scikit-learn
 FLOATS = [np.float64, np.float32]  # what arrays are converted to, unless they have one of these types
 
 
-class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
+class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
     """A classifier around a policy. ``fit`` of a subclass trains a policy; this class does the rest.
 
     Tables are arrays, which count by position, or DataFrames, which count by the names of their columns: the order of
@@ -112,7 +113,7 @@ class BaseAgentClassifier(ClassifierMixin, BaseEstimator):
     def _arrange(self, dataset: Dataset, rules: Rules) -> None:
         """Set everything that follows from the training data before the policy is trained."""
         self.__dict__.pop("training_data_", None)
-        self.classes_, self.columns_ = dataset.classes, dataset.columns
+        self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())

@@ -11,10 +11,10 @@ from fsgym.checks import brief, explain_unknown, is_integer
 from fsgym.columns import Columns
 from fsgym.rules import Rules
 
-Acquisitions = tuple[int, ...]  # in ascending order
+AcquisitionIndices = tuple[int, ...]  # in ascending order
 
 
-def acquisitions_of_columns(known: Any, columns: Columns, rules: Rules) -> Acquisitions:
+def acquisitions_of_columns(known: Any, columns: Columns, rules: Rules) -> AcquisitionIndices:
     """The acquisitions of the columns that are always known, ascending.
 
     Parameters
@@ -55,7 +55,7 @@ def acquisitions_of_columns(known: Any, columns: Columns, rules: Rules) -> Acqui
     return tuple(acquisitions)
 
 
-def with_known(rules: Rules, known: Acquisitions) -> Rules:
+def with_known(rules: Rules, known: AcquisitionIndices) -> Rules:
     """The rules with acquisitions that cost nothing and do not count for the budget."""
     if not known:
         return rules

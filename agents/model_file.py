@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from agents.arrangement import Arrangement
 from agents.policy import Policy
 from fsgym.columns import Columns
+from fsgym.digests import array_form, digest_of_form
 from fsgym.grouping import groups_by_column, groups_by_name
 from fsgym.rules import Rules
 
@@ -34,6 +35,19 @@ def save(path: str | os.PathLike, policy: Policy, labels: Mapping[str, Any]) -> 
     rule_arrays, rule_options = policy.rules.state()
     arrays |= {f"rules.{name}": array for name, array in rule_arrays.items()}
     write(path, policy.kind, arrays, {"rules": rule_options, **header, **labels})
+
+
+def digest(policy: Policy, labels: Labels) -> str:
+    """SHA-256 of everything by which a policy acts: its arrays, rules, names and levels; 64 hexadecimal digits."""
+    arrays, header = policy.to_arrays()
+    rule_arrays, rule_options = policy.rules.state()
+    plain = labels_as_json(labels)
+    acts_by = {
+        name: plain[name] for name in ("classes", "classes_dtype", "columns", "named", "features", "acquisitions")
+    }
+    named = {f"policy.{name}": array_form(v) for name, v in arrays.items()}
+    named |= {f"rules.{name}": array_form(v) for name, v in rule_arrays.items()}
+    return digest_of_form([policy.kind, named, header, rule_options, acts_by])
 
 
 def load(path: str | os.PathLike, policy_class: type[SomePolicy]) -> tuple[SomePolicy, dict[str, Any]]:

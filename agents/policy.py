@@ -9,15 +9,17 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from fsgym.dataset import Dataset
 from fsgym.evaluation import play
-from fsgym.rules import Rules
-from fsgym.rules import kernels as mdp
+from fsgym.rules import Rules, State
+from fsgym.rules.states import legal_and_prices
+from fsgym.session.step import Advice
+from fsgym.session.walk import ActingWalk, Walk
 from fsgym.trajectories import Trajectories
 
+MAX_PREFERENCE = 1e300  # preferences are clipped at minus it, above those of illegal acquisitions
 # (acquired, values, legal) -> actions, as ``Policy.actions``
 ChooseActions = Callable[[NDArray[np.bool_], NDArray[np.float32], NDArray[np.bool_]], NDArray[np.int64]]
 
@@ -80,6 +82,36 @@ class Policy(ABC):
         ``actions``.
         """
         return None
+
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """Actions, answers, and a ranking of all acquisitions in n states; parameters are as for ``actions``.
+
+        The ranking is the order in which the policy goes on if what it prefers cannot be obtained, without estimates of
+        costs. A subclass with values of its own overrides this method.
+        """
+        J, n = self.rules.n_acquisitions, len(acquired)
+        rows, remaining = np.arange(n), np.array(legal, dtype=bool)
+        preference = np.full((n, J), -np.inf)
+        for rank in range(J):
+            best = self.actions(acquired, values, remaining, continue_after_stop=True)
+            acquires = best < J
+            if not acquires.any():
+                break
+            preference[rows[acquires], best[acquires]] = -rank
+            remaining[rows[acquires], best[acquires]] = False
+        remaining[:, :J] = False
+        answers = self.actions(acquired, values, remaining) - J
+        actions = self.actions(acquired, values, legal)
+        beyond = np.where(preference.max(axis=1) == 0, preference.argmax(axis=1), J)
+        proba = self.state_probabilities(acquired, values)
+        return complete_advice(actions, beyond, answers, legal, preference, self.rules, proba)
+
+    def walk(self, state: State) -> Walk:
+        """Begin with nothing acquired in each of n states, started under ``rules``; see ``fsgym.session.walk.Walk``.
+
+        A subclass may override it to be faster.
+        """
+        return ActingWalk(lambda z, x, legal: self.actions(z, x.astype(np.float32), legal), self.rules, state)
 
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
@@ -145,22 +177,27 @@ def legal_from(acquired: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:
     The mask shows neither which values are missing nor, if prices depend on the order, what was spent: no value counts
     as missing, and the acquisitions count as made in the greedily cheapest order.
     """
-    return legal_and_prices(rules.acquisitions_of(acquired), rules)[0]
+    return legal_and_prices(rules, rules.acquisitions_of(acquired))[0]
 
 
-def legal_and_prices(taken: NDArray[np.bool_], rules: Rules) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """The legal actions, bool (n, n_actions), after the acquisitions ``taken``, bool (n, J), and the prices.
+def complete_advice(
+    actions: NDArray[np.int64],
+    beyond: NDArray[np.int64],
+    answers: NDArray[np.int64],
+    legal: NDArray[np.bool_],
+    preference: NDArray[np.float64],
+    rules: Rules,
+    probabilities: NDArray[np.float64] | None,
+) -> Advice:
+    """Advice without estimates of going on.
 
-    Prices are float64 (n, J), in the unit of ``costs``. The same assumptions as in ``legal_from`` are made.
+    ``beyond`` are actions with ``continue_after_stop``; ``preference`` (n, J) may be anything where not legal. Stopping
+    costs what the probabilities let expect of the answers, if there are any.
     """
-    state, prices = rules.blank_state(len(taken)), np.zeros(taken.shape)
-    _place_and_price(rules.tables, state, taken, rules.price_sets(taken)[0], prices)
-    return state.legal.astype(bool), prices
-
-
-@njit(cache=True, nogil=True, _nrt=False)
-def _place_and_price(t, state, taken, spent, prices):
-    for e in range(len(taken)):
-        mdp.set_acquired(t, state, e, taken[e], spent[e])
-        for j in range(t.costs.size):
-            prices[e, j] = mdp.price(t, state, e, j)
+    n, J = len(actions), rules.n_acquisitions
+    ranked = np.where(legal[:, :J], np.maximum(preference, -MAX_PREFERENCE), -np.inf)
+    stop_cost = np.full(n, np.nan)
+    if probabilities is not None:
+        stop_cost = (probabilities * rules.error_costs[answers]).sum(axis=1)
+    beyond = np.where(beyond < J, beyond, -1)
+    return Advice(actions, beyond, answers, ranked, np.full((n, J), np.nan), stop_cost, probabilities)

@@ -2,16 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from agents.policy import ChooseActions, acquisition_of_features
+from agents.policy import ChooseActions, acquisition_of_features, complete_advice
 from fsgym.checks import brief
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
+from fsgym.session.step import Advice
+
+
+class ScoredPolicy(Protocol):
+    """A policy that takes the legal action of the highest score."""
+
+    @property
+    def rules(self) -> Rules: ...
+
+    @property
+    def empty_answer(self) -> int: ...
+
+    def scores(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Scores of all actions, (n, n_actions)."""
+        ...
+
+    def greedy_actions(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """The legal action of the highest score, (n,)."""
+        ...
+
+    def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+    ) -> NDArray[np.int64]:
+        """As ``Policy.actions``."""
+        ...
 
 
 def replay(
@@ -45,6 +77,18 @@ def replay(
     and relations do not apply to known acquisitions, with one exception that keeps to the order of the policy: an
     acquisition that becomes legal through other known ones is not legal before they are taken.
     """
+    return _replayed(choose, acquired, values, legal, rules, continue_after_stop)[0]
+
+
+def _replayed(
+    choose: ChooseActions,
+    acquired: NDArray[np.bool_],
+    values: NDArray[np.float32],
+    legal: NDArray[np.bool_],
+    rules: Rules,
+    continue_after_stop: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """As ``replay``, with the acquisitions, bool (n, J), after which each action is chosen."""
     J = rules.n_acquisitions
     known = known_acquisitions(acquired, legal, rules)
     candidates = known | legal[:, :J]
@@ -68,7 +112,40 @@ def replay(
             break
         taken[rows, chosen] = True
         spent[rows] += prices[free, chosen]
-    return actions
+    return actions, taken
+
+
+def replayed_scores(
+    policy: ScoredPolicy, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The actions of a policy that takes the highest score, and the scores in the states in which the replay ends.
+
+    Scores are float64 (n, n_actions).
+    """
+    actions, taken = _replayed(policy.greedy_actions, acquired, values, legal, policy.rules, False)
+    seen = acquired & taken[:, acquisition_of_features(policy.rules)]
+    return actions, policy.scores(seen, values).astype(np.float64)
+
+
+def advice_from_scores(
+    chosen: tuple[NDArray[np.int64], NDArray[np.float64]],
+    acquired: NDArray[np.bool_],
+    values: NDArray[np.float32],
+    legal: NDArray[np.bool_],
+    policy: ScoredPolicy,
+) -> Advice:
+    """The advice of a policy that takes the legal action of the highest score; ``chosen`` are actions and scores.
+
+    The scores, float64 (n, n_actions), only rank: there are no estimates of costs.
+    """
+    actions, scores = chosen
+    J, rules = policy.rules.n_acquisitions, policy.rules
+    answers_only = legal & (np.arange(rules.n_actions) >= J)
+    best = np.where(answers_only, scores, -np.inf).argmax(axis=1)
+    best = with_empty_answer(best, acquired, answers_only, rules, policy.empty_answer)
+    answers = np.where(actions >= J, actions, best) - J
+    beyond = policy.actions(acquired, values, legal, continue_after_stop=True) if (actions >= J).any() else actions
+    return complete_advice(actions, beyond, answers, legal, scores[:, :J], rules, None)
 
 
 def known_acquisitions(acquired: NDArray[np.bool_], legal: NDArray[np.bool_], rules: Rules) -> NDArray[np.bool_]:

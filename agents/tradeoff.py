@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from agents.base import BaseAgentClassifier
-from agents.known_columns import Acquisitions, acquisitions_of_columns, with_known
+from agents.known_columns import AcquisitionIndices, acquisitions_of_columns, with_known
 from agents.model_file import Labels
 from agents.policy import Policy
 from agents.target import UsageTarget, check_target, find_price
@@ -38,7 +38,7 @@ class TrainingTask(NamedTuple):
     dataset: Dataset
     weight: NDArray[np.float64] | None
     groups: tuple[tuple[int, ...], ...]
-    known: Acquisitions
+    known: AcquisitionIndices
     rng: np.random.Generator
 
 
@@ -118,7 +118,7 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         self._fit_all(X, y, models, sample_weight=sample_weight)
         return models
 
-    def _known(self, dataset: Dataset, rules: Rules) -> Acquisitions:
+    def _known(self, dataset: Dataset, rules: Rules) -> AcquisitionIndices:
         return acquisitions_of_columns(self.known, dataset.columns, rules)
 
     def _rules(self, dataset: Dataset, **changes: Any) -> Rules:

@@ -12,8 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.asking import AskedTrees, TreeAskingMixin, columns_with_ranges
 from baselines.linear import check_X_y, class_codes, validate_data
 from baselines.path import SettingsPathMixin
+from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.scaling import Scaling, float32_offsets
 
@@ -23,7 +25,7 @@ SCALED_EXPONENT = 60  # scaled columns stay below 2^60 in training: gaps of 1e-2
 SMOOTHING = 5.0  # rows with the class shares of all rows that are added to each leaf; by experiment on six data sets
 
 
-class CARTClassifier(SettingsPathMixin, ClassifierMixin, BaseEstimator):
+class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEstimator):
     """A pruned tree with Gini impurity; a row uses the distinct features on its path from the root to its leaf.
 
     Parameters
@@ -129,6 +131,9 @@ class CARTClassifier(SettingsPathMixin, ClassifierMixin, BaseEstimator):
         weight = prior_weights(self.error_costs_, codes)
         self.estimator_: Any = self._make_tree(self.ccp_alpha).fit(Z, codes, weight)
         self.leaf_shares_ = None if weight is None else smoothed_shares(self.estimator_, Z, codes)
+        self.asked_columns_ = columns_with_ranges(self, table)
+        names = self.asked_columns_.names
+        self.asked_rules_ = Rules(len(names), len(self.classes_), lam=0.0, names=names, error_costs=self.error_costs_)
         return self
 
     def _check_error_costs(self, classes: NDArray) -> NDArray[np.float64] | None:
@@ -167,6 +172,27 @@ class CARTClassifier(SettingsPathMixin, ClassifierMixin, BaseEstimator):
         used = np.zeros(table.shape, dtype=bool)
         used[rows[split >= 0], split[split >= 0]] = True
         return used
+
+    def _asked_trees(self) -> AskedTrees:
+        tree = self.estimator_.tree_
+        unknown_left = tree.missing_go_to_left.astype(bool)
+        left, right = tree.children_left, tree.children_right
+        return AskedTrees(tree.feature, tree.threshold, left, right, unknown_left, np.zeros(1, np.int64))
+
+    def _tree_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return for_trees(self.scaling_, values).astype(np.float64)
+
+    def _tree_shares(self, values: NDArray[np.float64], node: NDArray[np.int64]) -> NDArray[np.float64]:
+        if self.leaf_shares_ is not None:
+            return self.leaf_shares_[node]
+        shares = self.estimator_.tree_.value[node, 0]
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def _cheapest(self, shares: NDArray[np.float64]) -> NDArray[np.int64]:
+        return shares.argmax(axis=1) if self.error_costs_ is None else super()._cheapest(shares)
+
+    def _digest_arrays(self) -> list[NDArray]:
+        return [self.estimator_.tree_.value if self.leaf_shares_ is None else self.leaf_shares_, *self.scaling_]
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
         """Return at most ``n_settings`` values of ``ccp_alpha``, from only the root to the full tree.
@@ -221,8 +247,7 @@ def prior_weights(error_costs: NDArray[np.float64] | None, codes: NDArray[np.int
 
 
 def smoothed_shares(tree: Any, Z: NDArray[np.float32], codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the class shares of the rows of each leaf, smoothed towards those of all rows, (n_nodes, n_classes)."""
-    counts = np.zeros((tree.tree_.node_count, len(tree.classes_)))
-    np.add.at(counts, (tree.apply(Z), codes), 1.0)
+    """Return the class shares of the rows of each node, smoothed towards those of all rows, (n_nodes, n_classes)."""
+    counts = tree.decision_path(Z).T @ np.eye(len(tree.classes_))[codes]
     prior = np.bincount(codes) / len(codes)
     return (counts + SMOOTHING * prior) / (counts.sum(axis=1, keepdims=True) + SMOOTHING)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from baselines.asking import AskedTrees, TreeAskingMixin, columns_with_ranges
 from baselines.lightgbm_trees import import_lightgbm, power_of_two_scales, trees_of
 from baselines.linear import class_codes, probabilities, validate_data
 from fsgym.rules import Rules
@@ -21,7 +22,7 @@ from fsgym.trees import Forest, Tree
 MAX_PENALTY = 1e30  # in units of LightGBM's gain, which no split reaches
 
 
-class CEGBClassifier(ClassifierMixin, BaseEstimator):
+class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
     """Boosted trees that subtract feature costs from the gain of a split; a row uses the features on its paths.
 
     LightGBM subtracts a penalty from the gain of a split. With ``penalty="lazy"``, it is the price of the value for
@@ -167,6 +168,7 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
             self.n_iter_ = self._choose_n_iter(table, codes, folds)
         self.init_, self.penalty_, self.trees_ = self._train(table, codes, self.n_iter_)
         self.n_iter_ = self.trees_.n_trees // len(self.init_)
+        self.asked_columns_, self.asked_rules_ = columns_with_ranges(self, table), self.rules_
         return self
 
     def _make_rules(self, n_features: int) -> Rules:
@@ -292,3 +294,16 @@ class CEGBClassifier(ClassifierMixin, BaseEstimator):
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which columns are on each row's paths, bool (n_samples, n_features)."""
         return self.trees_.used(self._validate_table(X))
+
+    def _asked_trees(self) -> AskedTrees:
+        trees = self.trees_
+        as_zero = trees.threshold >= 0.0  # LightGBM takes NaN as 0 where training had none
+        return AskedTrees(trees.feature, trees.threshold, trees.left, trees.right, as_zero, trees.roots[:-1])
+
+    def _tree_shares(self, values: NDArray[np.float64], node: NDArray[np.int64]) -> NDArray[np.float64]:
+        scores = np.tile(self.init_, (len(values), 1))
+        self.trees_.add_to(scores, np.nan_to_num(values))
+        return probabilities(scores)
+
+    def _digest_arrays(self) -> list[NDArray]:
+        return [self.init_, self.trees_.value]

@@ -85,13 +85,14 @@ def level_texts(cells: pd.Series) -> NDArray[np.object_]:
     # To factorize, 1, 1.0 and True are equal.
     if pd.api.types.infer_dtype(cells, skipna=True).startswith("mixed"):
         missing = cells.isna().to_numpy()
-        return np.array([None if m else _level_text(v) for v, m in zip(cells, missing, strict=True)], dtype=object)
+        return np.array([None if m else level_text(v) for v, m in zip(cells, missing, strict=True)], dtype=object)
     which, distinct = pd.factorize(cells)
-    texts = np.array([*map(_level_text, distinct), None], dtype=object)  # the last entry is that of missing cells, -1
+    texts = np.array([*map(level_text, distinct), None], dtype=object)  # the last entry is that of missing cells, -1
     return texts[which]
 
 
-def _level_text(cell: Any) -> str:
+def level_text(cell: Any) -> str:
+    """The level of a cell as text; a whole number is written without ``.0``."""
     whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
     return str(int(cell)) if whole else str(cell)
 

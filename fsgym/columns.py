@@ -48,6 +48,8 @@ class Column(NamedTuple):
     unit: str = ""
     odd_is_missing: bool = False
     offset: float = 0.0
+    low: float | None = None
+    high: float | None = None
 
     @property
     def indicated(self) -> range:
@@ -206,8 +208,11 @@ class Columns(Sequence[Column]):
 
     def encodes_like(self, other: Columns) -> bool:
         """Whether both encode a table as the same features in the same order and with the same offsets."""
-        plain = [[c._replace(unit="", odd_is_missing=False) for c in columns] for columns in (self, other)]
-        return plain[0] == plain[1]
+        return self._encoding == other._encoding
+
+    @cached_property
+    def _encoding(self) -> list[Column]:
+        return [c._replace(unit="", odd_is_missing=False, low=None, high=None) for c in self._columns]
 
     @property
     def is_plain(self) -> bool:
@@ -240,6 +245,17 @@ class Columns(Sequence[Column]):
             if name not in self.names:
                 raise ValueError("units: " + explain_unknown("column", name, self.names))
         return Columns([c._replace(unit=units.get(c.name, c.unit)) for c in self._columns])
+
+    def with_ranges(self, X: NDArray[np.float32]) -> Columns:
+        """These columns with the ranges of their features ``X`` (n_samples, n_features); none where all are missing."""
+        low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
+        ranged = []
+        for column, places in zip(self._columns, self.features, strict=True):
+            bounds: list[float | None] = [None, None]
+            if column.kind == "number" and low[places.start] == low[places.start]:
+                bounds = [column.shortest(v[places.start]) for v in (low, high)]
+            ranged.append(column._replace(low=bounds[0], high=bounds[1]))
+        return Columns(ranged)
 
     def with_offsets(self, offsets: NDArray[np.float64]) -> Columns:
         """These columns with other offsets, float64 (n_features,), of which the first one of each column counts."""
@@ -365,5 +381,11 @@ def _column_from_json(value: Any) -> Column:
         or (offset and value.get("kind", "number") != "number")
     ):
         raise ValueError("the offset of a column must be a finite number, and 0 unless it is a column of numbers")
+    bounds = [value.get("low"), value.get("high")]
+    if any(v is not None and (type(v) not in (int, float) or not np.isfinite(v)) for v in bounds):
+        raise ValueError("the range of a column must be two finite numbers")
+    low, high = bounds
+    if (low is None) != (high is None) or (low is not None and high is not None and low > high):
+        raise ValueError("the range of a column must have a lower and an upper end in this order")
     fields: dict[str, Any] = value | {"levels": tuple(levels)}
     return Column(**fields)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.trajectories import values_as_text
+from fsgym.sentences import price_text, values_text
+from fsgym.trajectories import revealed_values
 
 if TYPE_CHECKING:
     from fsgym.episodes import EpisodeOutcomes, Episodes
@@ -31,8 +32,8 @@ def describe_step(episodes: Episodes, action: int, price: float, outcomes: Episo
     rules, data = episodes.rules, episodes.dataset
     if outcomes is None:
         z, values = np.split(episodes.observation[0], 2)
-        shown = values_as_text(np.where(z > 0.5, values, np.nan), rules.groups[action], data.columns)
-        return f"acquire {rules.names[action]}: {shown}, price {price:g}; {_describe_legal(episodes)}"
+        revealed = revealed_values(np.where(z > 0.5, values, np.nan), rules.groups[action], data.columns)
+        return f"{values_text(rules.names[action], revealed)}, {price_text(price)}; {_describe_legal(episodes)}"
     answer, true_class = int(outcomes.prediction[0]), int(outcomes.label[0])
     forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
     verdict = "correct" if answer == true_class else f"wrong, it is {data.classes[true_class]}"

@@ -85,6 +85,15 @@ def test_compare_agents(tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+def test_serve_model(capsys):
+    correct, fetched = main_of("serve_model.py")()
+    output = capsys.readouterr().out
+    assert output.count("answer:") == 2
+    assert output.count("It acquires") >= 2
+    assert correct >= 0.93 * 143
+    assert 143 <= fetched < 5 * 143
+
+
 @pytest.mark.filterwarnings("ignore")  # of Ray's own
 def test_rllib_ppo(capsys):
     pytest.importorskip(

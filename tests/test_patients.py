@@ -209,7 +209,7 @@ def test_everything_comes_back_from_the_file(hospital):
     assert {name: needed for name, needed in model.prerequisites.items() if needed} == PREREQUISITES
     assert model.error_costs == {"acs": {"acs": 0.0, "other": 40.0}, "other": {"acs": 1000.0, "other": 0.0}}
     assert {c.name: c.unit for c in model.columns_ if c.unit} == UNITS
-    assert model.columns_ == hospital.data.columns == hospital.fitted.columns_
+    assert model.columns_ == hospital.data.columns.with_ranges(hospital.data.X) == hospital.fitted.columns_
     assert model.rules_.names == hospital.data.acquisition_names
     assert model.rules_.state()[1] == hospital.fitted.rules_.state()[1]
 

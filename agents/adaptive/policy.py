@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from agents.adaptive.learners import LEARNERS
 from agents.adaptive.report import LearnerReport
 from agents.policy import Policy
-from fsgym.rules import Rules
+from fsgym.rules import Rules, State
+from fsgym.session.step import Advice
+from fsgym.session.walk import Walk
 from fsgym.trajectories import Trajectories
 
 
@@ -51,6 +53,13 @@ class ChosenPolicy(Policy):
     ) -> NDArray[np.float64] | None:
         """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``."""
         return self.policy.state_probabilities(acquired, values)
+
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """The advice of the chosen policy; parameters as for ``Policy.actions``."""
+        return self.policy.advise(acquired, values, legal)
+
+    def walk(self, state: State) -> Walk:
+        return self.policy.walk(state)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, header = self.policy.to_arrays()

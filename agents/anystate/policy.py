@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,25 @@ from numpy.typing import NDArray
 from agents.anystate.state_model import StateBatch, StateModel
 from agents.anystate.stop_rule import StopRule, check_stop_rule, stop_rule_from
 from agents.anystate.stopping import state_numbers
-from agents.policy import Policy, legal_and_prices
+from agents.policy import Policy, complete_advice
 from fsgym.rules import Rules
+from fsgym.rules.states import legal_and_prices
+from fsgym.session.step import Advice
 from fsgym.trajectories import Trajectories
 
 MODEL_PREFIX, STOP_PREFIX = "model.", "stop."  # prefixes of the arrays in model files
+
+
+class _LookAhead(NamedTuple):
+    """What the policy decides by in n states: expected error costs (n, n_classes), and the rest for the preferred."""
+
+    probabilities: NDArray[np.float64]
+    preference: NDArray[np.float64]
+    error_cost: NDArray[np.float64]
+    preferred: NDArray[np.int64]
+    price: NDArray[np.float64]
+    advantage: NDArray[np.float64]
+    goes_on: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,19 +77,41 @@ class AnyStatePolicy(Policy):
 
         A state that the policy cannot reach itself is a state like any other: all known values count.
         """
-        J, rows = self.rules.n_acquisitions, np.arange(len(acquired))
-        states = self._states(acquired, values, legal)
+        J, found = self.rules.n_acquisitions, self._look_ahead(self._states(acquired, values, legal))
+        answer = np.where(legal[:, J:], found.error_cost, np.inf).argmin(axis=1)
+        goes_on = np.asarray(legal[:, :J], bool).any(axis=1)
+        if not continue_after_stop:
+            goes_on &= found.goes_on
+        return np.where(goes_on, found.preferred, J + answer)
+
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """The advice in n states, with the expected cost of the preferred acquisition; parameters as for ``actions``.
+
+        The others are ranked by the model, without an estimate of their cost.
+        """
+        J, rules, rows = self.rules.n_acquisitions, self.rules, np.arange(len(acquired))
+        can_go_on = np.asarray(legal[:, :J], bool).any(axis=1)
+        found = self._look_ahead(self._states(acquired, values, legal))
+        answer = np.where(legal[:, J:], found.error_cost, np.inf).argmin(axis=1)
+        actions = np.where(can_go_on & found.goes_on, found.preferred, J + answer)
+        beyond = np.where(can_go_on, found.preferred, J)
+        advice = complete_advice(actions, beyond, answer, legal, found.preference, rules, found.probabilities)
+        least = rules.error_costs.min() + found.price
+        go_on = np.maximum(found.error_cost.min(axis=1) + found.advantage, least)
+        advice.expected[rows, found.preferred] = np.where(can_go_on, go_on, np.nan)
+        return advice
+
+    def _look_ahead(self, states: StateBatch) -> _LookAhead:
+        rows = np.arange(len(states.legal))
         probabilities, preference, inputs = self.model.estimate(states)
         error_cost = probabilities @ self.rules.error_costs.T
-        answer = np.where(legal[:, J:], error_cost, np.inf).argmin(axis=1)
         preferred = preference.argmax(axis=1)
         price = states.prices[rows, preferred]
-        goes_on = states.legal.any(axis=1)
-        if not continue_after_stop:
-            numbers = state_numbers(probabilities, price, inputs, self.rules)
-            goes_on &= error_cost.min(axis=1) - self.rules.error_costs.min() > price
-            goes_on &= self.stop.advantage(numbers) < 0
-        return np.where(goes_on, preferred, J + answer)
+        advantage = self.stop.advantage(state_numbers(probabilities, price, inputs, self.rules))
+        worth_it = error_cost.min(axis=1) - self.rules.error_costs.min() > price
+        return _LookAhead(
+            probabilities, preference, error_cost, preferred, price, advantage, worth_it & (advantage < 0)
+        )
 
     def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``."""
@@ -105,5 +141,5 @@ class AnyStatePolicy(Policy):
         if rules.related is None:
             prices = np.broadcast_to(rules.costs, (len(acquired), J))
         else:
-            prices = legal_and_prices(rules.acquisitions_of(acquired), rules)[1]
+            prices = legal_and_prices(rules, rules.acquisitions_of(acquired))[1]
         return StateBatch(acquired & ~np.isnan(values), values, np.asarray(legal[:, :J], bool), rules.lam * prices)

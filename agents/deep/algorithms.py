@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.checks import brief
+from fsgym.rules import Rules
 
 
 class NetworkPart(NamedTuple):
@@ -40,6 +41,8 @@ class Algorithm(NamedTuple):
     total_timesteps : int, training steps
     learning_rate : float, initial value, which decreases linearly to 0
     options : mapping, further arguments of the class
+    outputs_values : bool
+        Whether the outputs are expected returns, in units of ``largest_error_cost``; otherwise they only rank.
     """
 
     where: str
@@ -49,6 +52,7 @@ class Algorithm(NamedTuple):
     total_timesteps: int
     learning_rate: float
     options: Mapping[str, Any]
+    outputs_values: bool = False
 
 
 def _relu(x: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -74,7 +78,7 @@ _A2C = {"n_steps": 8, "gamma": 1.0, "ent_coef": 0.01}
 
 ALGORITHMS: Mapping[str, Algorithm] = MappingProxyType({
     "maskable_ppo": Algorithm("sb3_contrib:MaskablePPO", _ACTOR_AND_CRITIC, np.tanh, 64, 100_000, 1e-3, _PPO),
-    "dqn": Algorithm("agents.deep.sb3.dqn:MaskedDQN", _VALUES, _relu, 64, 100_000, 3e-3, _DQN),
+    "dqn": Algorithm("agents.deep.sb3.dqn:MaskedDQN", _VALUES, _relu, 64, 100_000, 3e-3, _DQN, True),
     "ppo": Algorithm("stable_baselines3:PPO", _ACTOR_AND_CRITIC, np.tanh, 64, 200_000, 1e-3, _PPO),
     "a2c": Algorithm("stable_baselines3:A2C", _ACTOR_AND_CRITIC, np.tanh, 64, 200_000, 2e-3, _A2C),
 })  # fmt: skip
@@ -85,3 +89,8 @@ def find_algorithm(name: Any) -> Algorithm:
     if not isinstance(name, str) or name not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {brief(name)}")
     return ALGORITHMS[name]
+
+
+def largest_error_cost(rules: Rules) -> float:
+    """By which rewards are divided in training; 1 if all error costs are 0."""
+    return float(np.abs(rules.error_costs).max()) or 1.0

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.deep.algorithms import NetworkPart, find_algorithm
+from agents.deep.algorithms import NetworkPart, find_algorithm, largest_error_cost
 from agents.policy import Policy
-from agents.replay import check_empty_answer, replay, with_empty_answer
-from fsgym.rules import Rules
+from agents.replay import advice_from_scores, check_empty_answer, replay, replayed_scores, with_empty_answer
+from fsgym.rules import Rules, State
 from fsgym.scaling import Scaling
+from fsgym.session.step import Advice
+from fsgym.session.walk import ActingWalk, Walk
 from fsgym.threads import one_blas_thread
 from fsgym.trajectories import Trajectories
 
@@ -95,6 +97,19 @@ class NetworkPolicy(Policy):
     ) -> NDArray[np.int64]:
         """The action in each state, int64 (n,), by ``replay`` of the policy; parameters as for ``Policy.actions``."""
         return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
+
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """The advice in n states; parameters as for ``actions``. Outputs that are values give the expected costs."""
+        actions, scores = replayed_scores(self, acquired, values, legal)
+        advice = advice_from_scores((actions, np.nan_to_num(scores)), acquired, values, legal, self)
+        if not find_algorithm(self.algorithm).outputs_values:
+            return advice
+        J, rows = self.rules.n_acquisitions, np.arange(len(actions))
+        costs = -scores * largest_error_cost(self.rules)  # in training, rewards are divided by it
+        return advice._replace(expected=costs[:, :J], stop_cost=costs[rows, J + advice.answers])
+
+    def walk(self, state: State) -> Walk:
+        return ActingWalk(lambda z, x, legal: self.greedy_actions(z, x.astype(np.float32), legal), self.rules, state)
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         return self._play(X, rules, self.greedy_actions)  # each state is one that the policy has reached

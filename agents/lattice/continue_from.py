@@ -65,11 +65,110 @@ def _act_in_states(p, c, b, t, s, error_costs, continue_after_stop, actions):
         j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
         if j < 0 and continue_after_stop:
             j = _acquisition_beyond(p, c, b, s, row, v, error_costs)
-        if j < 0 and not its_own and not s.legal[row, :n_acquisitions].any():
+        if j < 0 and not its_own:
             v = _best_contained(p, c, s, row, v, c.answer_cost, False)
             encode_values_of(p, b, s.X, row, v)
             predict_proba_at(p, b, v)
         actions[row] = j if j >= 0 else n_acquisitions + cheapest_answer(b.proba, error_costs)
+
+
+class StateOutlook(NamedTuple):
+    """What a lattice policy says about n states beside its actions.
+
+    Attributes
+    ----------
+    actions : int64 (n,)
+    beyond : int64 (n,), the acquisition if the row goes on; -1 where none is legal
+    preference : float64 (n, J), higher for acquisitions that come first
+    expected : float64 (n, J)
+        The expected cost of going on with each acquisition, its price included; NaN where it is not estimated.
+    proba : float64 (n, n_classes), class probabilities at the subset from which the policy would answer
+    """
+
+    actions: NDArray[np.int64]
+    beyond: NDArray[np.int64]
+    preference: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    proba: NDArray[np.float64]
+
+
+def outlook_in_states(plan: Plan, continuation: Continuation, states: KnownStates, rules: Rules) -> StateOutlook:
+    """The actions in n states, with all acquisitions ranked and the expected costs of those that have estimates."""
+    n, J = states.known.shape
+    outlook = StateOutlook(
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((n, J)),
+        np.full((n, J), np.nan),
+        np.empty((n, rules.n_classes)),
+    )
+    buffers = row_buffers(plan, rules.n_classes)
+    _outlook_in_states(
+        plan, continuation, buffers, rules.tables, states, rules.error_costs, rules.lam * rules.costs, outlook
+    )
+    return outlook
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _outlook_in_states(p, c, b, t, s, error_costs, prices, o):
+    J = s.known.shape[1]
+    for row in range(len(s.X)):
+        j, v, its_own = _next_acquisition(p, c, b, t, s, row, error_costs)
+        o.beyond[row] = j if j >= 0 else _acquisition_beyond(p, c, b, s, row, v, error_costs)
+        w = v if its_own else _best_contained(p, c, s, row, v, c.answer_cost, False)
+        encode_values_of(p, b, s.X, row, w)
+        predict_proba_at(p, b, w)
+        answer = cheapest_answer(b.proba, error_costs)
+        stop_cost = 0.0
+        for k in range(len(b.proba)):
+            o.proba[row, k] = b.proba[k]
+            stop_cost += b.proba[k] * error_costs[answer, k]
+        o.actions[row] = j if j >= 0 else J + answer
+        for k in range(len(c.order)):
+            o.preference[row, c.order[k]] = -float(2 * J + k)
+        _rank_moves(p, c, v, o.preference[row])
+        if w != v:  # more is known than the policy decides by: its estimates are not those of this state
+            continue
+        _write_expected(p, c, b, v, (s.usable[row], j), (error_costs, stop_cost), o.expected[row])
+        if p.feature_first[v + 1] == p.feature_first[v]:  # nothing is known there: the means of training hold
+            for m in range(p.child_first[v], p.child_first[v + 1]):
+                o.expected[row, p.acquisition[m]] = prices[p.acquisition[m]] + c.start_value[p.child[m]]
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _rank_moves(p, c, v, preference):
+    """Rank the moves at subset v before all other acquisitions, the back-up moves last."""
+    J = len(preference)
+    for m in range(c.backup_first[v], c.backup_first[v + 1]):
+        preference[c.backup_acquisition[m]] = -float(J + m - c.backup_first[v])
+    for m in range(p.child_first[v], p.child_first[v + 1]):
+        preference[p.acquisition[m]] = -float(m - p.child_first[v])
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_expected(p, c, b, v, now, costs, expected):
+    """Write what moves at subset v are expected to cost, where the policy decides by it.
+
+    The estimates of back-up moves only count where the policy turned to these moves; they are for such rows.
+    """
+    (usable, chosen), (error_costs, stop_cost) = now, costs
+    first, last = p.child_first[v], p.child_first[v + 1]
+    n, cell = write_design(p, b, v, error_costs)
+    wants_other, is_child = False, False
+    for m in range(first, last):
+        j = p.acquisition[m]
+        is_child = is_child or j == chosen
+        if p.mode[v] == ADAPTIVE:
+            advantage = predicted_advantage(p, b, v, p.theta, p.theta_first[v] + m - first, last - first, n, cell)
+            expected[j] = stop_cost + advantage
+            wants_other = wants_other or (usable[j] == 0 and advantage < 0.0)
+    if is_child or (chosen < 0 and not wants_other):
+        return
+    n_adaptive = (c.backup_theta_first[v + 1] - c.backup_theta_first[v]) // (n + p.cells[v])
+    for m in range(n_adaptive):
+        where = c.backup_theta_first[v] + m
+        advantage = predicted_advantage(p, b, v, c.backup_theta, where, n_adaptive, n, cell)
+        expected[c.backup_acquisition[c.backup_first[v] + m]] = stop_cost + advantage
 
 
 @njit(cache=True, nogil=True, _nrt=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.policy import legal_and_prices
 from fsgym.rules import Rules
+from fsgym.rules.states import legal_and_prices
 
 Subset = tuple[int, ...]  # acquisitions, ascending
 
@@ -15,8 +15,8 @@ class Moves:
     """Legal acquisitions at subsets and their prices, as the rules define them.
 
     Where prices depend on the order of acquisition, a subset counts as acquired in the greedily cheapest order, as in
-    ``agents.policy.legal_and_prices``. The acquisitions of ``base`` are made before those of any subset, and those in
-    ``forbidden`` by no row.
+    ``fsgym.rules.states.legal_and_prices``. The acquisitions of ``base`` are made before those of any subset, and those
+    in ``forbidden`` by no row.
     """
 
     def __init__(self, rules: Rules, base: Subset = (), forbidden: Subset = ()) -> None:
@@ -35,7 +35,7 @@ class Moves:
         if z not in self._cache:
             taken = np.zeros((1, self.rules.n_acquisitions), bool)
             taken[0, [*self.base, *z]] = True
-            legal, prices = legal_and_prices(taken, self.rules)
+            legal, prices = legal_and_prices(self.rules, taken)
             self._cache[z] = legal[0, : self.rules.n_acquisitions] & self.allowed, prices[0]
         legal, prices = self._cache[z]
         return legal, self.rules.lam * prices

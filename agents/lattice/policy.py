@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from agents.lattice.continuation import Continuation, check_continuation
-from agents.lattice.continue_from import KnownStates, act_in_states
+from agents.lattice.continue_from import KnownStates, act_in_states, outlook_in_states
 from agents.lattice.inference import Plan, follow_plan, probabilities_at_places
 from agents.lattice.plan import check_plan
-from agents.policy import Policy
+from agents.lattice.walk import LatticeWalk
+from agents.policy import Policy, complete_advice
 from agents.replay import known_acquisitions
-from fsgym.rules import Rules
+from fsgym.answers import cheapest_answers
+from fsgym.rules import Rules, State
+from fsgym.session.step import Advice
+from fsgym.session.walk import Walk
 from fsgym.trajectories import Trajectories
 
 
@@ -59,9 +63,36 @@ class LatticePolicy(Policy):
 
         A state that the policy itself can reach is one of its subsets. In any other state something was known in
         advance: the policy starts from the subset of known acquisitions at which the expected loss is lowest, and
-        moves on at no cost as long as it knows the next acquisition. Where nothing more is legal, it answers from the
-        known subset at which answers cost least.
+        moves on at no cost as long as it knows the next acquisition. It then answers from the known subset at which
+        answers cost least.
         """
+        states = self._known_states(acquired, values, legal)
+        return act_in_states(self.plan, self.continuation, states, self.rules, bool(continue_after_stop))
+
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """The advice in n states; parameters as for ``actions``.
+
+        Expected costs are those of the dynamic programme, where it decides by values: stopping now plus the predicted
+        advantage of the acquisition. Before anything is known they are means over the training rows. Where more is
+        known than the subset from which the policy goes on, probabilities are those of the best known subset, and there
+        are no estimates of going on.
+        """
+        J = self.rules.n_acquisitions
+        found = outlook_in_states(self.plan, self.continuation, self._known_states(acquired, values, legal), self.rules)
+        answers = np.where(found.actions >= J, found.actions - J, cheapest_answers(found.proba, self.rules.error_costs))
+        order = np.lexsort((-found.preference, np.nan_to_num(found.expected, nan=np.inf)))
+        ranked = np.empty(order.shape)
+        np.put_along_axis(ranked, order, -np.arange(J, dtype=np.float64), axis=1)
+        beyond = np.where(found.beyond >= 0, found.beyond, J)
+        advice = complete_advice(found.actions, beyond, answers, legal, ranked, self.rules, found.proba)
+        return advice._replace(expected=found.expected)
+
+    def walk(self, state: State) -> Walk:
+        return LatticeWalk(self.plan, self.continuation, self.rules, state)
+
+    def _known_states(
+        self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
+    ) -> KnownStates:
         n_acquisitions = self.rules.n_acquisitions
         allowed = np.array(legal, dtype=np.int8)
         known = known_acquisitions(acquired, allowed != 0, self.rules)
@@ -70,8 +101,7 @@ class LatticePolicy(Policy):
             revealed[:, list(group)] = known[:, j : j + 1]
         X = np.where(revealed & acquired, values, np.nan).astype(np.float32)
         usable = (known | (allowed[:, :n_acquisitions] != 0)).astype(np.int8)
-        states = KnownStates(known, revealed, X, allowed, usable)
-        return act_in_states(self.plan, self.continuation, states, self.rules, bool(continue_after_stop))
+        return KnownStates(known, revealed, X, allowed, usable)
 
     def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``.

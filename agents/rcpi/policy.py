@@ -13,10 +13,20 @@ from numpy.typing import NDArray
 
 from agents.policy import Policy
 from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal, padded
-from agents.replay import check_empty_answer, known_acquisitions, replay, with_empty_answer
+from agents.rcpi.walk import LinearWalk
+from agents.replay import (
+    advice_from_scores,
+    check_empty_answer,
+    known_acquisitions,
+    replay,
+    replayed_scores,
+    with_empty_answer,
+)
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.scaling import Scaling
+from fsgym.session.step import Advice
+from fsgym.session.walk import Walk
 from fsgym.trajectories import Trajectories
 
 # Limits that keep scores far from EXCLUDED_SCORE and infinity: sums of products of these stay below 1e27.
@@ -95,8 +105,18 @@ class LinearPolicy(Policy):
         if self.rules.tables.independent:
             known = known_acquisitions(acquired, legal, self.rules)
             seen = self.scaled(np.where(acquired, values, np.nan))
-            return replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop)
+            return replay_linear(known, seen, legal, self._padded, self.rules, continue_after_stop)[0]
         return replay(self.greedy_actions, acquired, values, legal, self.rules, continue_after_stop=continue_after_stop)
+
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """The advice in n states, ranked by scores; parameters as for ``actions``."""
+        if self.rules.tables.independent:
+            known = known_acquisitions(acquired, legal, self.rules)
+            seen = self.scaled(np.where(acquired, values, np.nan))
+            chosen = replay_linear(known, seen, legal, self._padded, self.rules, False)
+        else:
+            chosen = replayed_scores(self, acquired, values, legal)
+        return advice_from_scores(chosen, acquired, values, legal, self)
 
     def greedy_actions(
         self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]
@@ -104,6 +124,9 @@ class LinearPolicy(Policy):
         """The legal action with the largest score in each state, int64 (n,); ties go to the lowest action."""
         best = np.where(legal, self.scores(acquired, values), -np.inf).argmax(axis=1)
         return with_empty_answer(best, acquired, legal, self.rules, self.empty_answer)
+
+    def walk(self, state: State) -> Walk:
+        return LinearWalk(self._padded, self.scaling, MAX_ABS_SCALED_VALUE, self.rules, state)
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         return {"weights": self.weights, "intercepts": self.intercepts} | self.scaling._asdict(), {
@@ -198,8 +221,10 @@ def replay_linear(
     linear: Linear,
     rules: Rules,
     continue_after_stop: bool,
-) -> NDArray[np.int64]:
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """As ``agents.replay.replay`` of one linear policy under independent rules, where every known one may come next.
+
+    Returns the actions, and the scores after the last acquisition that was known, float64 (n, n_actions).
 
     Parameters
     ----------
@@ -217,23 +242,24 @@ def replay_linear(
     answers = now[:, J : rules.n_actions].copy()
     if continue_after_stop:
         now[:, J:] &= ~now[:, :J].any(axis=1, keepdims=True)
-    scores, allowed = np.empty((1, wide), np.float32), np.empty(wide, np.float32)
-    _replay_linear(rules.tables, known, values, now, answers, linear, actions, (scores, allowed))
-    return actions
+    scores, buffers = np.empty((len(known), wide)), (np.empty((1, wide), np.float32), np.empty(wide, np.float32))
+    _replay_linear(rules.tables, known, values, now, answers, linear, (actions, scores), buffers)
+    return actions, scores[:, : rules.n_actions]
 
 
 @njit(cache=True, nogil=True, _nrt=False, fastmath={"contract"})
-def _replay_linear(t, known, values, now, answers, linear, actions, buffers):
+def _replay_linear(t, known, values, now, answers, linear, outputs, buffers):
     """``now`` are the legal actions; where it has no answers, they become legal after the last acquisition."""
-    scores, allowed = buffers
+    (actions, last_scores), (scores, allowed) = outputs, buffers
     J = t.costs.size
     for row in range(len(known)):
         n_open = np.sum(now[row, :J])
-        if n_open == 0 and linear.empty_answer >= 0 and now[row, J + linear.empty_answer] != 0:
-            actions[row] = J + linear.empty_answer
-            continue
         for a in range(scores.shape[1]):
             scores[0, a] = linear.intercepts[0, a]
+        if n_open == 0 and linear.empty_answer >= 0 and now[row, J + linear.empty_answer] != 0:
+            actions[row] = J + linear.empty_answer
+            _copy_scores(scores, last_scores, row)
+            continue
         while True:
             action = best_legal(scores, 0, now, row, allowed)
             if action >= J or not known[row, action]:
@@ -245,3 +271,10 @@ def _replay_linear(t, known, values, now, answers, linear, actions, buffers):
                     now[row, J + k] = answers[row, k]
             add_acquisition(t, action, values, row, linear, 0, scores)
         actions[row] = action
+        _copy_scores(scores, last_scores, row)
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _copy_scores(scores, last_scores, row):
+    for a in range(scores.shape[1]):
+        last_scores[row, a] = scores[0, a]

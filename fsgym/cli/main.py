@@ -17,8 +17,10 @@ import typer
 import fsgym
 from fsgym.cli import models as cli_models
 from fsgym.cli import options
+from fsgym.cli.ask import ask
 from fsgym.cli.completion import complete_methods
 from fsgym.cli.description import describe_table
+from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
 from fsgym.cli.options import comma_separated
 from fsgym.cli.prediction import predict
@@ -201,6 +203,8 @@ def reproduce(
 app.command()(cli_models.train)
 app.command()(cli_models.evaluate)
 app.command()(predict)
+app.command()(ask)
+app.command()(explain)
 app.command("describe")(describe_table)
 app.command("leaderboard")(show_leaderboard)
 

@@ -143,7 +143,7 @@ class Writer:
             steps = [
                 {
                     "name": rules.names[j],
-                    "values": _cells_by_name(X[i], rules.groups[j], columns),
+                    "values": cells_by_name(X[i], rules.groups[j], columns),
                     "text": values_as_text(X[i], rules.groups[j], columns),
                     "price": float(price),
                 }
@@ -152,7 +152,7 @@ class Writer:
             yield record | {"acquired": steps, "paid": float(prices[i].sum())}
 
 
-def _cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str, Any]:
+def cells_by_name(row: Any, features: Sequence[int], columns: Any) -> dict[str, Any]:
     """The cells of the columns that have some of the features of a row, by name."""
     import numpy as np
 

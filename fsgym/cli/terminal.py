@@ -39,9 +39,9 @@ def show_comparison(results: pd.DataFrame) -> None:
         return
     out = console(markup=True)
     first, *others = answer_in_words(ranking)
-    out.print(f"[bold]{escape(_wrapped(first, out.width))}[/bold]")
+    out.print(f"[bold]{escape(wrapped(first, out.width))}[/bold]")
     if others:
-        out.print(escape(_wrapped(" ".join(others), out.width)))
+        out.print(escape(wrapped(" ".join(others), out.width)))
     out.print("")
     if results.attrs.get("error_costs"):
         out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
@@ -55,7 +55,7 @@ def show_comparison(results: pd.DataFrame) -> None:
         out.print(escape(sentence), style="dim")
 
 
-def _wrapped(text: str, width: int) -> str:
+def wrapped(text: str, width: int) -> str:
     """The text in lines of at most ``width`` characters, with each number and its % sign in one line."""
     space = "\u00a0"  # at which textwrap does not break lines
     return textwrap.fill(text.replace(" %", space + "%"), width).replace(space, " ")

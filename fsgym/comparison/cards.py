@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from fsgym.comparison.ranking import Ranking, Standing
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import settings_text
+from fsgym.sentences import belief_text, beliefs_in_words, price_text, values_text
 
-VALUES_SHOWN = 3  # of the columns of one group
 OF_MOST_CASES = 0.5  # acquisitions per row, below which a setting's cases are not shown
 
 
@@ -44,64 +42,22 @@ def _card(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> 
     beliefs = example["beliefs"]
     changes = [""] * len(example["steps"]) if beliefs is None else beliefs_in_words(beliefs, labels)
     steps = [
-        {"text": _step_text(step), "price": _price_text(step["price"], ranking), "belief": change}
+        {
+            "text": values_text(step["name"], step["values"]),
+            "price": _price_text(step["price"], ranking),
+            "belief": change,
+        }
         for step, change in zip(example["steps"], changes)
     ]
     return example | {
         "steps": steps,
-        "prior": "" if beliefs is None else _prior_in_words(beliefs, labels),
+        "prior": "" if beliefs is None else belief_text(beliefs[0], beliefs[0], labels),
         "costs": _costs_in_words(example, ranking),
     }
 
 
 def _price_text(price: float, ranking: Ranking) -> str:
-    if not ranking.has_prices:
-        return ""
-    return f"price {price:.4g}" if price else "free"
-
-
-def _step_text(step: dict[str, Any]) -> str:
-    """The name of an acquisition with its value, or with the values of its columns."""
-    values = step["values"]
-    if len(values) == 1:
-        return f"{step['name']} = {values[0][1]}"
-    shown = ", ".join(f"{name} = {value}" for name, value in values[:VALUES_SHOWN])
-    more = f", and {len(values) - VALUES_SHOWN} more" if len(values) > VALUES_SHOWN else ""
-    return f"{step['name']}: {shown}{more}"
-
-
-def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[str]) -> list[str]:
-    """What was believed after each acquisition, such as "acs 41 % (was 9 %)".
-
-    Of two classes, that which was less likely before the first acquisition; of more, the likeliest one.
-
-    Parameters
-    ----------
-    beliefs : n_steps + 1 sequences of n_classes probabilities, the first before any acquisition
-    labels : n_classes str
-    """
-    changes = []
-    for before, after in pairwise(beliefs):
-        k = _class_shown(beliefs[0], after)
-        changes.append(f"{labels[k]} {_probability(after[k])} (was {_probability(before[k])})")
-    return changes
-
-
-def _prior_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[str]) -> str:
-    k = _class_shown(beliefs[0], beliefs[0])
-    return f"{labels[k]} {_probability(beliefs[0][k])}"
-
-
-def _class_shown(prior: Sequence[float], belief: Sequence[float]) -> int:
-    if len(prior) == 2:
-        return 1 if prior[1] <= prior[0] else 0
-    return max(range(len(belief)), key=lambda k: belief[k])
-
-
-def _probability(share: float) -> str:
-    if 0 < share < 0.01:
-        return "below 1 %"
-    return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+    return price_text(price) if ranking.has_prices else ""
 
 
 def _costs_in_words(example: dict[str, Any], ranking: Ranking) -> str:

@@ -46,6 +46,15 @@ AGENTS = [name for name in METHODS if issubclass(load_class(METHODS[name]), Base
 PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 
+# Classes that add little to what another one shows: the same classifier, or the same base class, with another learner.
+SAME_AS = {"adaptive": "lattice", "network": "mixture", "dqn": "maskable_ppo"}
+
+
+def or_slow(names: list[str]) -> list[Any]:
+    """The names as parameters, those of ``SAME_AS`` only in the slow tests."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in SAME_AS else name for name in names]
+
+
 def make_estimator(name: str) -> Any:
     model = load_class(METHODS[name])(**METHODS[name].preset)
     known = model.get_params()
@@ -64,14 +73,22 @@ def wine():
     return X.iloc[::2, :6], y[::2]
 
 
-@parametrize_with_checks([make_estimator(name) for name in METHODS], expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(
+    [make_estimator(name) for name in METHODS if name not in SAME_AS], expected_failed_checks=expected_failed_checks
+)
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")  # by the panel, where labels are random
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow
+@parametrize_with_checks([make_estimator(name) for name in SAME_AS], expected_failed_checks=expected_failed_checks)
+def test_scikit_learn_contract_of_further_learners(estimator, check):
+    check(estimator)
+
+
 @pytest.mark.parametrize("table", ["dependent", "wide"])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", or_slow([*METHODS]))
 @pytest.mark.filterwarnings("ignore::UserWarning")  # no feature selected, or fewer than requested
 def test_answers_depend_on_used_values_only(name, table):
     X, y = (v[:100] for v in TABLES[table])
@@ -83,7 +100,7 @@ def test_answers_depend_on_used_values_only(name, table):
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", or_slow(AGENTS))
 def test_answers_of_agents_depend_on_used_columns_only(name, grouped):
     X, _ = features_and_labels(patients(rows=200))
     y = np.where(X["arrival"] == "walk-in", X["age"] > 55, X["smoker"])
@@ -143,7 +160,10 @@ def test_one_class_is_refused_in_a_sentence(name):
             call(X, X[:, 0] + 0.5)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "everything" else name for name in PLAIN],  # 500 trees
+)
 @pytest.mark.filterwarnings("ignore::UserWarning")  # LIBLINEAR does not reach its tolerance on every table
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())

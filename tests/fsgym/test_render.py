@@ -28,8 +28,8 @@ def lines(row: int, *actions: int) -> list[str]:
 def test_ansi_of_a_correct_answer():
     assert lines(0, 2, 0, 3) == [
         "row 0 of clinic: may acquire age, pulse, weight",
-        "acquire weight: 1, price 3; may acquire age, pulse",
-        "acquire age: -1, price 1; may acquire pulse",
+        "weight = 1, price 3; may acquire age, pulse",
+        "age = -1, price 1; may acquire pulse",
         "answer ill: correct, error cost 0; spent 4",
     ]
 
@@ -37,7 +37,7 @@ def test_ansi_of_a_correct_answer():
 def test_ansi_wrong_missing_and_forfeit():
     assert lines(1, 0, 1) == [
         "row 1 of clinic: may acquire age, weight",
-        "acquire age: 0.5, price 1; may acquire weight",
+        "age = 0.5, price 1; may acquire weight",
         "illegal action 1 (pulse); answer ill: wrong, it is well, error cost 1; spent 1",
     ]
     env = DatumWiseEnv(DATA, GROUPED, render_mode="ansi")
@@ -46,8 +46,8 @@ def test_ansi_wrong_missing_and_forfeit():
     env.step(0)
     env.step(2)
     assert env.render().splitlines()[1:] == [
-        "acquire group 1: pulse missing, weight 0.25, price 1; may acquire age",
-        "acquire age: 0.5, price 1; no acquisition left",
+        "group 1: pulse = missing, weight = 0.25, price 1; may acquire age",
+        "age = 0.5, price 1; no acquisition left",
         "answer ill: wrong, it is well, error cost 3; spent 2",
     ]
 
@@ -63,13 +63,13 @@ def test_ansi_shows_units_levels_and_prices_in_the_unit_of_costs():
     for action in (0, 1):
         env.step(action)
     assert env.render().splitlines()[1:] == [
-        "acquire panel: crp 12.5 mg/l, s True, price 3; may acquire ward",
-        "acquire ward: icu, price 0.25; no acquisition left",
+        "panel: crp = 12.5 mg/l, s = True, price 3; may acquire ward",
+        "ward = icu, price 0.25; no acquisition left",
     ]
     single = DatumWiseEnv(data, Rules(5, 2), render_mode="ansi")  # a level is an acquisition of its own
     single.reset(options={"index": 0})
     single.step(3)
-    assert "acquire x3: 1, price 1;" in single.render()
+    assert "x3: ward=icu = 1, price 1;" in single.render()
 
 
 def test_long_lists_of_acquisitions_end_with_a_count():

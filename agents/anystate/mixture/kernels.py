@@ -289,7 +289,7 @@ def write_estimate(t, b, acquired, values, legal, prices, outputs):
             gain = t.weights[0] * b.gains[j, 0] + t.weights[1] * b.gains[j, 1] + t.weights[2] * b.gains[j, 2]
             preference[j] = gain / max(prices[j], lowest)
     inputs[9] = np.sqrt(n_known) / 3.0
-    _write_inputs(b, cost, proba, legal, prices, preference, inputs)
+    _write_inputs(b, cost - _lowest_cost(t.error_costs), proba, legal, prices, preference, inputs)
 
 
 @overload(estimate_state)
@@ -313,8 +313,21 @@ def _least_price(legal, prices):
 
 
 @njit(cache=True, nogil=True, _nrt=False)
+def _lowest_cost(error_costs):
+    """The cost of the cheapest answer of all; below 0 where correct answers are rewarded."""
+    lowest = error_costs[0, 0]
+    for a in range(error_costs.shape[0]):
+        for k in range(error_costs.shape[1]):
+            lowest = min(lowest, error_costs[a, k])
+    return lowest
+
+
+@njit(cache=True, nogil=True, _nrt=False)
 def _write_inputs(b, cost, proba, legal, prices, preference, inputs):
-    """Numbers that help to predict what going on is worth; 0 where nothing is legal. Number 9 is set before."""
+    """Numbers that help to predict what going on is worth; 0 where nothing is legal. Number 9 is set before.
+
+    ``cost`` is the expected error cost above that of the cheapest answer, and so at least 0.
+    """
     for h in range(len(inputs)):
         if h != 9:
             inputs[h] = 0.0

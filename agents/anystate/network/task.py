@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
-from agents.policy import legal_and_prices
 from fsgym.rules import Rules
+from fsgym.rules.states import legal_and_prices
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class CandidateTask:
             return legal, np.broadcast_to(self.prices, legal.shape)
         everything = np.zeros((len(taken), self.rules.n_acquisitions), bool)
         everything[:, self.candidates] = taken
-        legal, prices = legal_and_prices(everything, self.rules)
+        legal, prices = legal_and_prices(self.rules, everything)
         return legal[:, self.candidates] & available, self.scaled_prices(self.rules.lam * prices)
 
     def reachable(self, taken: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from stable_baselines3.common.utils import LinearSchedule
 from stable_baselines3.common.vec_env import VecMonitor
 from torch.distributions import Distribution
 
-from agents.deep.algorithms import ALGORITHMS, Algorithm, find_algorithm
+from agents.deep.algorithms import ALGORITHMS, Algorithm, find_algorithm, largest_error_cost
 from agents.deep.network import MAX_ABS_Z_SCORE, NetworkPolicy
 from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards
 from fsgym.checks import brief, is_integer
@@ -117,8 +117,7 @@ def make_model(
         autoreset_mode=AutoresetMode.SAME_STEP,
         sample_weight=sample_weight,
     )
-    largest_cost = float(np.abs(rules.error_costs).max()) or 1.0
-    venv = ScaledRewards(VecMonitor(DatumWiseVecEnv(envs)), 1.0 / largest_cost)
+    venv = ScaledRewards(VecMonitor(DatumWiseVecEnv(envs)), 1.0 / largest_error_cost(rules))
     arguments = {
         "device": "cpu",
         "policy_kwargs": {"net_arch": list(hidden)},

@@ -47,7 +47,7 @@ def test_the_context_is_acquired_first_and_then_its_block():
     assert in_block[done.lengths > 1].mean() > 0.95
 
 
-@pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
+@pytest.mark.parametrize("missing", [pytest.param(False, marks=pytest.mark.slow), True], ids=["full", "missing"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_values_that_are_not_acquired_have_no_effect_and_no_action_is_illegal(variant, missing):
     dataset, _ = problem(variant, missing, n=36)

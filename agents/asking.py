@@ -1,0 +1,44 @@
+"""Questions to the policy of a classifier, in the order of the user."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from agents import model_file
+from agents.arrangement import Arrangement
+from agents.policy import Policy
+from fsgym.columns import Columns
+from fsgym.rules import State
+from fsgym.session.asking import AskingMixin
+from fsgym.session.step import Advice
+from fsgym.session.walk import Walk, WalkOrder
+
+
+class AskingAgent(AskingMixin):
+    """The steps and sessions of a classifier with a policy."""
+
+    columns_: Columns
+    policy_: Policy
+    arrangement_: Arrangement
+
+    def _labels(self) -> model_file.Labels:
+        raise NotImplementedError
+
+    def policy_digest(self) -> str:
+        """SHA-256 of the policy, its rules and names, 64 hexadecimal digits: equal ones ask and answer the same."""
+        check_is_fitted(self, "policy_")
+        return model_file.digest(self.policy_, self._labels())
+
+    def _columns_asked(self) -> Columns:
+        return self.columns_
+
+    def _advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
+        return self.arrangement_.advice(self.policy_.advise(*self.arrangement_.states(acquired, values, legal)))
+
+    def _walk_order(self) -> WalkOrder:
+        return WalkOrder(self.policy_.rules, self.arrangement_.features, self.arrangement_.acquisitions)
+
+    def _walk(self, state: State) -> Walk:
+        return self.policy_.walk(state)

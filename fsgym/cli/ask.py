@@ -1,0 +1,173 @@
+"""The command ``ask``: one case, question by question."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+from fsgym.cli.terminal import say
+
+if TYPE_CHECKING:
+    from fsgym.cli.session_file import SessionFile, Unfinished
+    from fsgym.session import Session
+
+
+def ask(
+    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    known: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JSON {name: value}: what is known in advance, at no price."),
+    ] = None,
+    unavailable: Annotated[
+        list[str] | None,
+        typer.Option(help="Acquisitions or columns that cannot be obtained for this case; separate several by commas."),
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Continue the session of this file, which ask wrote.")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File for the session, also for a finished one. A file of another session is not replaced: the name "
+            "gets a number. Default: only a session that is not finished is saved, as MODEL.session.json.",
+        ),
+    ] = None,
+    charge_unknown: Annotated[
+        bool, typer.Option("--charge-unknown", help="Whether an acquisition without a result is paid for.")
+    ] = False,
+    accept: Annotated[
+        bool,
+        typer.Option(
+            "--accept",
+            help="Whether --known may have numbers outside the range in training, and levels that were not in "
+            "training, which count as unknown.",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Read a JSON object from each line of standard input, and print one for it.")
+    ] = False,
+) -> None:
+    """Ask about one case, question by question, until the model answers.
+
+    At the prompt, type a value, or the name of another acquisition to make it instead, or a key: ? why this question,
+    u undo, s unknown, l later, a alternatives, q save and quit. !VALUE accepts a value that was not in training. A
+    level that is one of these letters is written in quotes.
+
+    Ctrl-C and the end of the input save the session, too; --resume continues it.
+
+    With --json, the first line printed is the step now: question, should_stop, answer, probabilities, expected_cost,
+    spent, alternatives, stopped. Each line of the input has one command and gives one line, the step after it or
+    {"error": sentence}: {"answer": {name: value}}, {"known": {name: value}} (at no price), {"unknown": name},
+    {"later": name}, {"undo": name or null}, {"why": true}, {"log": true}, {"stop": true}, {"save": file}. With
+    "accept": true beside answer or known, values are accepted that were not in training.
+
+    Example: fsgym ask model.fsgym --known known.json --unavailable ct,mri
+    """
+    from fsgym.cli.model_data import ModelData
+    from fsgym.cli.session_file import SessionFile
+
+    if save is not None:
+        if save.is_dir():
+            raise IsADirectoryError(f"--save {save} is a folder; name a file for the session")
+        _create_folder(save.parent)
+    classifier = ModelData.open(model, {}).classifier
+    given = {"known": known, "unavailable": unavailable, "charge-unknown": charge_unknown, "accept": accept}
+    session, unfinished = _open_session(classifier, resume, given)
+    file = SessionFile(model, save, resume)
+    if as_json:
+        _serve(session, unfinished, file, save is not None)
+    else:
+        _talk(model, session, unfinished, file, save is not None)
+
+
+def _create_folder(folder: Path) -> None:
+    from fsgym.comparison.compare import writable_folder  # takes a second to import
+
+    writable_folder(folder)
+
+
+def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -> tuple[Session, Unfinished | None]:
+    """The session to continue, or a new one."""
+    from fsgym.cli.session_file import read_session
+    from fsgym.datasets.files import read_json
+
+    if resume is not None:
+        for name, value in given.items():
+            if value:
+                raise ValueError(f"--{name} is in the file of --resume already; leave it out")
+        return read_session(resume, classifier)
+    path, values = given["known"], {}
+    if path is not None:
+        values = read_json(path)
+        if not isinstance(values, dict):
+            raise ValueError(f'{path} must map names to values, as {{"age": 63}}')
+    try:
+        session = classifier.session(
+            values,
+            options.comma_separated(given["unavailable"]),
+            charge_unknown=given["charge-unknown"],
+            accept=given["accept"],
+        )
+    except (ValueError, TypeError) as error:
+        source = "" if path is None else f"{path}: "
+        raise ValueError(source + str(error).replace("(accept=True)", "(--accept)")) from None
+    return session, None
+
+
+def _serve(session: Session, unfinished: Unfinished | None, file: SessionFile, saved: bool) -> None:
+    """Commands from standard input until its end."""
+    from fsgym.cli.ask_json import JsonDialog
+
+    def write(line: str) -> None:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    dialog = JsonDialog(session, file)
+    dialog.run(iter(sys.stdin.readline, ""), write, unfinished)
+    if saved:
+        file.write(dialog.session)
+
+
+def _talk(model: Path, session: Session, unfinished: Unfinished | None, file: SessionFile, saved: bool) -> None:
+    """Questions to a person; what is not finished is saved, however it ends."""
+    from fsgym.cli.ask_dialog import Dialog
+
+    dialog = Dialog(session, session.model.columns_, unfinished)
+    code = 0
+    try:
+        if dialog.run():
+            print(f"Ended with the answer {session.step.answer}, paid {session.spent:.4g}.")
+            if saved:
+                print(f"Session: {file.write(session)}")
+            return
+    except (KeyboardInterrupt, EOFError) as stop:
+        code = 130 if isinstance(stop, KeyboardInterrupt) else 0
+        path = _save(file, dialog.session, dialog.unfinished)
+        print()
+    except Exception:
+        say(f"the session was saved to {_save(file, dialog.session, dialog.unfinished)}")
+        raise
+    else:
+        path = _save(file, dialog.session, dialog.unfinished)
+    print(f"Session saved: {path}")
+    print(f"Resume it: {shlex.join(['fsgym', 'ask', str(model), '--resume', str(path)])}")
+    if code:
+        raise typer.Exit(code)
+
+
+def _save(file: SessionFile, session: Session, unfinished: Unfinished | None) -> Path:
+    """Write the session; where that is not possible, print it, so that nothing is lost."""
+    try:
+        return file.write(session, unfinished)
+    except OSError:
+        print(session.to_json())
+        raise

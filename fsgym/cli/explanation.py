@@ -1,0 +1,101 @@
+"""The command ``explain``: the path of one row of a file in sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+from fsgym.sentences import belief_text, beliefs_in_words, price_text, values_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fsgym.columns import Columns
+    from fsgym.session import Session
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    data: Annotated[
+        str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
+    ],
+    row: Annotated[int, typer.Option(help="Number of the row, from 0.")] = 0,
+    missing_columns: options.MissingColumnsOption = "error",
+    numeric: options.NumericOption = None,
+    separator: options.SeparatorOption = None,
+    decimal: options.DecimalOption = None,
+    data_dir: options.DataDirOption = None,
+) -> None:
+    """Explain the answer for one row of a file: what was acquired, why, what it cost, and what the model believed.
+
+    Example: fsgym explain model.fsgym new.csv --row 3
+    """
+    from fsgym.cli.ask_text import Screen
+    from fsgym.cli.model_data import ModelData
+
+    given = {"numeric": tuple(options.comma_separated(numeric)), "separator": separator, "decimal": decimal}
+    opened = ModelData.open(model, given)
+    with options.warnings_printed():
+        table, _ = opened.read(data, data_dir)
+        rows = opened.rows_of(table, data, missing_columns)
+        if not 0 <= row < len(rows):
+            allowed = f"from 0 to {len(rows) - 1}" if len(rows) else "that of a row, and there are none"
+            raise ValueError(f"--row must be {allowed}, got {row}")
+        values = known_values(rows.iloc[[row]], opened.columns)
+    screen = Screen()
+    screen.show(f"Row {row} of {data}", "bold")
+    for text in path_in_words(opened.classifier, values):
+        screen.show(text.lstrip(), indent=len(text) - len(text.lstrip()))
+
+
+def known_values(row: pd.DataFrame, columns: Columns) -> dict[str, Any]:
+    """The values of a row (a table of one) by column: numbers, bools and levels; None where it has no value."""
+    from fsgym.cli.prediction import cells_by_name
+
+    named = row.set_axis(list(columns.names), axis=1)
+    return cells_by_name(columns.encode(named)[0], range(columns.n_features), columns)
+
+
+def path_in_words(model: Any, values: dict[str, Any]) -> list[str]:
+    """The path of a case: why each acquisition is made, and below it, indented, its values; at the end the answer.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    values : dict column -> value, None where the case has none
+    """
+    missing = [name for name, value in values.items() if value is None]
+    session = model.session(unavailable=missing)
+    paragraphs = [f"Unavailable: {', '.join(missing)}."] if missing else []
+    labels = None if session.probabilities is None else list(session.probabilities)
+    beliefs = [_current_belief(session)]
+    if labels is not None:
+        paragraphs.append(f"Before the first acquisition: {belief_text(beliefs[0], beliefs[0], labels)}.")
+    number = 0
+    while question := session.next():
+        number += 1
+        why = session.why()
+        session.answer(question.name, {c.name: values[c.name] for c in question.columns}, accept=True)
+        beliefs.append(_current_belief(session))
+        change = "" if labels is None else f": {beliefs_in_words(beliefs, labels)[-1]}"
+        paragraphs += [f"{number}. {why}", f"   {_last_acquisition(session, number)}{change}."]
+    paid = f"paid {session.spent:.4g} for {number} acquisition{'s' * (number != 1)}"
+    return [*paragraphs, f"Answer: {session.step.answer}, {paid}. {session.why()}"]
+
+
+def _current_belief(session: Session) -> list[float]:
+    return list((session.probabilities or {}).values())
+
+
+def _last_acquisition(session: Session, number: int) -> str:
+    """The values of the last acquisition, the ``number``-th one, with units, and what was paid."""
+    from fsgym.cli.ask_text import value_text
+
+    columns = {column.name: column for column in session.model.columns_}
+    entry = session.log()[-1]
+    texts = [(name, value_text(columns[name], value)) for name, value in entry.values.items()]
+    paid = f", paid so far {entry.spent:.4g}" if number > 1 else ""
+    return f"{values_text(entry.name, texts, len(texts))} ({price_text(entry.price)}{paid})"

@@ -1,0 +1,51 @@
+"""Legal actions and prices after sets of acquisitions, for batches of states."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from fsgym.rules import kernels as mdp
+from fsgym.rules.rules import Rules
+
+
+def legal_and_prices(
+    rules: Rules,
+    taken: NDArray[np.bool_],
+    spent: NDArray[np.float64] | None = None,
+    n_paid: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """The legal actions after some acquisitions, and the prices of the next one. No value counts as missing.
+
+    Parameters
+    ----------
+    rules : Rules
+    taken : bool (n, J), the acquisitions made or known
+    spent : float64 (n,), the total price paid so far, in the unit of ``costs``
+        By default that of all acquisitions in ``taken``, in the greedily cheapest order.
+    n_paid : int64 (n,), how many of the acquisitions count for ``budget``; by default all
+
+    Returns
+    -------
+    legal : bool (n, n_actions)
+    prices : float64 (n, J), in the unit of ``costs``
+    """
+    state, prices = rules.blank_state(len(taken)), np.zeros(taken.shape)
+    if spent is None:
+        spent = rules.price_sets(taken)[0]
+    if n_paid is None:
+        n_paid = taken.sum(axis=1)
+    tables = rules.tables._replace(budget=mdp.NO_BUDGET)
+    _place_and_price(tables, rules.tables.budget, state, taken, spent, n_paid, prices)
+    return state.legal.astype(bool), prices
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _place_and_price(t, budget, state, taken, spent, n_paid, prices):
+    for e in range(len(taken)):
+        mdp.set_acquired(t, state, e, taken[e], spent[e])
+        for j in range(t.costs.size):
+            prices[e, j] = mdp.price(t, state, e, j)
+            if n_paid[e] >= budget:
+                state.legal[e, j] = 0

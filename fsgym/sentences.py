@@ -1,0 +1,72 @@
+"""The words in which an episode is described: in sessions, in the text of the environments, on the cards of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+VALUES_SHOWN = 3  # of the columns of one acquisition
+
+
+def values_text(name: str, values: Sequence[tuple[str, str]], most: int = VALUES_SHOWN) -> str:
+    """An acquisition with the value of its column, or with the values of its columns.
+
+    >>> values_text("crp", [("crp", "12 mg/l")]), values_text("blood", [("wbc", "7"), ("hgb", "12")])
+    ('crp = 12 mg/l', 'blood: wbc = 7, hgb = 12')
+    """
+    if len(values) == 1 and values[0][0] == name:
+        return f"{name} = {values[0][1]}"
+    shown = ", ".join(f"{column} = {value}" for column, value in values[:most])
+    more = f", and {len(values) - most} more" if len(values) > most else ""
+    return f"{name}: {shown}{more}"
+
+
+def price_text(price: float) -> str:
+    """A price in words.
+
+    >>> price_text(2.5), price_text(0)
+    ('price 2.5', 'free')
+    """
+    return f"price {price:.4g}" if price else "free"
+
+
+def beliefs_in_words(beliefs: Sequence[Sequence[float]], labels: Sequence[Any]) -> list[str]:
+    """What was believed after each acquisition, such as "acs 41 % (was 9 %)".
+
+    Of two classes, that which was less likely before the first acquisition; of more, the likeliest one.
+
+    Parameters
+    ----------
+    beliefs : n_steps + 1 sequences of n_classes probabilities, the first before any acquisition
+    labels : n_classes labels
+    """
+    changes = []
+    for before, after in pairwise(beliefs):
+        k = class_shown(beliefs[0], after)
+        changes.append(f"{labels[k]} {probability_text(after[k])} (was {probability_text(before[k])})")
+    return changes
+
+
+def belief_text(prior: Sequence[float], belief: Sequence[float], labels: Sequence[Any]) -> str:
+    """The belief in the class that ``beliefs_in_words`` shows, such as "acs 9 %"."""
+    k = class_shown(prior, belief)
+    return f"{labels[k]} {probability_text(belief[k])}"
+
+
+def class_shown(prior: Sequence[float], belief: Sequence[float]) -> int:
+    """The class whose probability is shown: of two the rarer one, of more the likeliest one."""
+    if len(prior) == 2:
+        return 1 if prior[1] <= prior[0] else 0
+    return max(range(len(belief)), key=lambda k: belief[k])
+
+
+def probability_text(share: float) -> str:
+    """A probability in whole per cent.
+
+    >>> probability_text(0.414), probability_text(0.004), probability_text(1)
+    ('41 %', 'below 1 %', '100 %')
+    """
+    if 0 < share < 0.01:
+        return "below 1 %"
+    return "above 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"

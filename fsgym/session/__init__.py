@@ -1,0 +1,6 @@
+"""One case at a time: what to ask next, sessions that can be undone and resumed, predictions on demand."""
+
+from fsgym.session.session import LogEntry, Session
+from fsgym.session.step import Advice, Alternative, AskedColumn, ExpectedCost, Question, Step
+
+__all__ = ["Advice", "Alternative", "AskedColumn", "ExpectedCost", "LogEntry", "Question", "Session", "Step"]

@@ -1,0 +1,101 @@
+"""What is known about one case, and which acquisitions can be made now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.checks import brief
+from fsgym.rules import Rules
+from fsgym.rules.states import legal_and_prices
+from fsgym.session.acquisitions import Acquisitions, name_list
+
+
+class Case:
+    """One case between two questions; F features, J acquisitions.
+
+    Values that are known at no price count for prerequisites and relations, but not for budgets. Of a group that is
+    known in part, the rest comes with an acquisition of the group, at its whole price.
+
+    Attributes
+    ----------
+    rules : Rules
+    values : float64 (F,), NaN where a value is not known
+    closed : bool (F,), the features that cannot be obtained (any more)
+    paid : bool (J,), the acquisitions that were made
+    spent : float, their total price, in the unit of ``costs``
+    n_paid : int, how many acquisitions count for ``budget``
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.values = np.full(rules.n_features, np.nan)
+        self.closed = np.zeros(rules.n_features, bool)
+        self.paid = np.zeros(rules.n_acquisitions, bool)
+        self.spent, self.n_paid = 0.0, 0
+
+    def copy(self) -> Self:
+        """An independent copy."""
+        other = type(self)(self.rules)
+        other.values, other.closed, other.paid = self.values.copy(), self.closed.copy(), self.paid.copy()
+        other.spent, other.n_paid = self.spent, self.n_paid
+        return other
+
+    @property
+    def acquired(self) -> NDArray[np.bool_]:
+        """The features whose values are known, bool (F,)."""
+        return ~np.isnan(self.values)
+
+    def know(self, features: list[int], numbers: NDArray[np.float64]) -> None:
+        """Set values; a feature that is known to have none (NaN) is closed."""
+        self.values[features] = numbers
+        self.closed[features] = np.isnan(numbers)
+
+    def close(self, features: list[int]) -> None:
+        """Mark features as impossible to obtain, unless they are known."""
+        self.closed[features] = np.isnan(self.values[features])
+
+    def pay(self, j: int, price: float) -> None:
+        """Make acquisition j: what it does not bring cannot be obtained any more."""
+        self.paid[j] = True
+        self.spent += price
+        self.n_paid += 1
+        self.close(list(self.rules.groups[j]))
+
+    def legal_and_prices(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """The legal actions, bool (n_actions,), and the prices of the acquisitions, float64 (J,)."""
+        member, first = self.rules.tables.member, self.rules.tables.member_first[:-1]
+        known = self.acquired
+        some = np.logical_or.reduceat(known[member], first)
+        rest = np.logical_or.reduceat((~known & ~self.closed)[member], first) & ~self.paid
+        taken = self.paid | (some & ~rest)
+        legal, prices = legal_and_prices(
+            self.rules, taken[None], np.array([self.spent]), np.array([self.n_paid], np.int64)
+        )
+        legal[0, : len(rest)] &= rest
+        return legal[0], prices[0]
+
+
+def start_case(acquisitions: Acquisitions, known: Mapping[str, Any], unavailable: Iterable[str], accept: bool) -> Case:
+    """A case with values known in advance."""
+    case = Case(acquisitions.rules)
+    if not isinstance(known, Mapping):
+        raise TypeError(f"known must be a mapping of names to values, got {brief(known)}")
+    given: dict[str, Any] = {}
+    for name, value in known.items():
+        for column, cell in acquisitions.values_of(name, value).items():
+            if column in given:
+                raise ValueError(f"known must have one value for each column, got two for {column!r}")
+            given[column] = cell
+    for name in name_list(unavailable, "unavailable"):
+        columns = acquisitions.find(name)[1]
+        double = [acquisitions.columns[k].name for k in columns if acquisitions.columns[k].name in given]
+        if double:
+            raise ValueError(f"{double[0]!r} must be known or unavailable, got both")
+        case.close(acquisitions.features_of(columns))
+    features, numbers, _ = acquisitions.encode(given, accept)
+    case.know(features, numbers)
+    return case

@@ -1,0 +1,375 @@
+"""A session: one case, asked question by question, with answers in any order and undo."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from fsgym.checks import brief
+from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.case import Case, start_case
+from fsgym.session.events import Event, events_from_json, plain_value
+from fsgym.session.reasons import explain_step
+from fsgym.session.step import Question, Step
+from fsgym.session.steps import make_step, question_on
+
+SESSION_FORMAT = "fsgym-session-1"
+
+
+class LogEntry(NamedTuple):
+    """What happened after one question.
+
+    Attributes
+    ----------
+    name : str, of the acquisition
+    kind : str
+        "asked" for the model's question, "chosen" for another acquisition that the person made, "known" for values at
+        no price, "unknown" for an acquisition without a result, "later" for a postponed one.
+    values : dict column -> value
+    price : float, paid for it
+    spent : float, paid so far
+    probabilities : dict label -> float after it, or None
+    remark : str, what was accepted although it is not as in training, or done although the model would have stopped
+    """
+
+    name: str
+    kind: str
+    values: dict[str, Any]
+    price: float
+    spent: float
+    probabilities: dict[Any, float] | None
+    remark: str
+
+
+class _Moment:
+    """The case after some of the events, and what the model says then."""
+
+    def __init__(self, case: Case, later: frozenset[int]) -> None:
+        self.case, self.later = case, later
+        self.kind, self.price, self.remark = "", 0.0, ""
+        self.step: Step | None = None
+
+
+class Session:
+    """Questions on one case, one by one.
+
+    The state follows from the answers alone: ``undo`` and ``from_json`` replay them. Made by the method ``session`` of
+    a classifier, whose parameters it has.
+
+    Parameters
+    ----------
+    model : AskingMixin
+    known : dict name -> value
+    unavailable : tuple of names
+    charge_unknown : bool
+    accept : bool
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["alcohol", "hue", "flavanoids"]], y)
+    >>> session = model.session(known={"hue": 1.0})
+    >>> while question := session.next():
+    ...     session.answer(question.name, float(X[question.name].iloc[0]))
+    >>> int(session.stop()), session.spent
+    (0, 1.0)
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        known: Mapping[str, Any],
+        unavailable: tuple[str, ...],
+        *,
+        charge_unknown: bool = False,
+        accept: bool = False,
+    ) -> None:
+        self.model = model
+        self._acquisitions: Acquisitions = model._acquisitions()
+        self._known = {name: plain_value(value) for name, value in known.items()}
+        self._unavailable = unavailable
+        self.charge_unknown, self.accept = bool(charge_unknown), bool(accept)
+        self._events: list[Event] = []
+        self._moments = [_Moment(start_case(self._acquisitions, known, unavailable, accept), frozenset())]
+        self._stopped = False
+
+    @property
+    def step(self) -> Step:
+        """What the model says now."""
+        return self._step_at(len(self._events))
+
+    @property
+    def spent(self) -> float:
+        """The total price paid so far, in the unit of ``costs``."""
+        return self._moments[-1].case.spent
+
+    @property
+    def probabilities(self) -> dict[Any, float] | None:
+        """Class probabilities given what is known, by label; None for a model without them."""
+        return self.step.probabilities
+
+    @property
+    def stopped(self) -> bool:
+        """Whether ``stop`` was called."""
+        return self._stopped
+
+    def next(self) -> Question | None:
+        """What to ask next; None where the model would stop.
+
+        Postponed acquisitions come when the model would stop without them.
+        """
+        return None if self._stopped else self.step.question
+
+    def question(self, name: str) -> Question:
+        """The question of any acquisition that is legal now, also one that the model does not ask for.
+
+        Raises ValueError where the acquisition is not legal.
+        """
+        j, _ = self._acquisitions.find(name)
+        wanted, case = self._acquisitions.rules.names[j], self._moments[-1].case
+        price = next((a.price for a in self.step.alternatives if a.name == wanted), None)
+        if price is None:
+            raise ValueError(self._refusal(case, wanted, j))
+        return question_on(self._acquisitions, case, j, price)
+
+    def answer(self, name: str, value: Any, *, paid: bool = True, accept: bool = False) -> None:
+        """Give the value of a column, or the values of an acquisition as a mapping of its columns.
+
+        Any acquisition that is legal now may be answered, not only the one asked for, also where the model would stop.
+        Of an acquisition of several columns, those without a value count as unknown; their values can be given later
+        at no further price. An answer to what was undone takes its old place.
+
+        Parameters
+        ----------
+        name : str, an acquisition or a column
+        value : value or mapping column -> value
+        paid : bool, default True
+            False for a value that is known without acquiring it: it costs nothing, and need not be legal.
+        accept : bool, default False
+            Whether to accept a number outside the range in training, and a level that was not in training, which
+            counts as unknown.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the acquisition is not legal, or a value is not one of its column; the session is not changed.
+        """
+        values = self._acquisitions.values_of(name, value)
+        self._acquisitions.encode(values, accept)
+        j, _ = self._acquisitions.find(name)
+        values = {column: plain_value(cell) for column, cell in values.items()}
+        self._give(Event("answer", self._acquisitions.rules.names[j], values, bool(paid), bool(accept)))
+
+    def unknown(self, name: str) -> None:
+        """Say that an acquisition or a column was asked for without a result; it is not asked for again."""
+        j, columns = self._acquisitions.find(name)
+        names = {self._acquisitions.columns[k].name: None for k in columns}
+        self._give(Event("unknown", self._acquisitions.rules.names[j], names))
+
+    def later(self, name: str) -> None:
+        """Postpone an acquisition: others come first."""
+        j, _ = self._acquisitions.find(name)
+        self._give(Event("later", self._acquisitions.rules.names[j], {}))
+
+    def undo(self, name: str | None = None) -> None:
+        """Take back what was last said, or all that was said about one acquisition.
+
+        What follows is replayed; a value that the model does not ask for any more stays known at no price.
+
+        Raises ValueError where there is nothing to undo.
+        """
+        if self._stopped and name is None:
+            self._stopped = False
+            return
+        given = [e for e in self._events if e.kind != "undone"]
+        if name is not None:
+            wanted = self._acquisitions.rules.names[self._acquisitions.find(name)[0]]
+            given = [e for e in given if e.name == wanted]
+        if not given:
+            raise ValueError("there is nothing to undo" + (f" about {name!r}" if name is not None else ""))
+        given.sort(key=lambda e: e.serial)
+        self._stopped = False
+        for event in given[-1:] if name is None else given[::-1]:
+            k = self._events.index(event)
+            if event.refilled or k < len(self._events) - 1:
+                self._events[k] = Event("undone", event.name, {})
+            else:
+                self._events.pop()
+            del self._moments[k + 1 :]
+        self._replay()
+
+    def stop(self) -> Any:
+        """End the session, whatever the model would ask, and return the answer: a class label."""
+        self._stopped = True
+        return self.step.answer
+
+    def why(self) -> str:
+        """Why the model asks its question, or stops, in sentences."""
+        return explain_step(self.step, self._acquisitions.rules.lam)
+
+    def log(self) -> list[LogEntry]:
+        """What happened so far, in its order."""
+        entries = []
+        for k, (event, moment) in enumerate(zip(self._events, self._moments[1:], strict=True)):
+            if event.kind != "undone":
+                probabilities, spent = self._step_at(k + 1).probabilities, moment.case.spent
+                values = {column: cell for column, cell in event.values.items() if cell is not None}
+                entries.append(
+                    LogEntry(event.name, moment.kind, values, moment.price, spent, probabilities, moment.remark)
+                )
+        return entries
+
+    def to_json(self) -> str:
+        """The session as text for ``resume`` of the model: its digest, the answers in their order, and options."""
+        plain = {
+            "format": SESSION_FORMAT,
+            "policy": self.model.policy_digest(),
+            "known": self._known,
+            "unavailable": list(self._unavailable),
+            "charge_unknown": self.charge_unknown,
+            "accept": self.accept,
+            "answers": [event.as_json() for event in self._events],
+            "stopped": self._stopped,
+        }
+        return json.dumps(plain, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, model: Any, text: str) -> Self:
+        """The session that ``to_json`` wrote with the same model; ValueError where it is damaged or another's."""
+        try:
+            plain = json.loads(text)
+        except (ValueError, TypeError, RecursionError):
+            raise ValueError("a session must be the JSON text that Session.to_json wrote, got something else") from None
+        if not isinstance(plain, dict) or plain.get("format") != SESSION_FORMAT:
+            found = plain.get("format") if isinstance(plain, dict) else plain
+            raise ValueError(f"a session must be of the format {SESSION_FORMAT!r}, got {brief(found)}")
+        digest = model.policy_digest()
+        if plain.get("policy") != digest:
+            raise ValueError(
+                f"this session was held with another model (policy {brief(plain.get('policy'))}, this one is "
+                f"{digest[:12]}...); load the model that it was held with"
+            )
+        try:
+            known, unavailable = plain["known"], plain["unavailable"]
+            flags = {name: plain[name] for name in ("charge_unknown", "accept", "stopped")}
+            if not isinstance(known, dict) or not isinstance(unavailable, list):
+                raise ValueError("known must be an object and unavailable a list")
+            if not all(isinstance(v, bool) for v in flags.values()):
+                raise ValueError("charge_unknown, accept and stopped must be true or false")
+            stopped = flags.pop("stopped")
+            session = cls(model, known, tuple(unavailable), **flags)
+            session._events = events_from_json(plain["answers"], session._acquisitions)
+            session._replay()
+        except (KeyError, ValueError, TypeError) as error:
+            raise ValueError(f"the session is damaged: {error}") from None
+        session._stopped = stopped
+        return session
+
+    def _step_at(self, k: int) -> Step:
+        moment = self._moments[k]
+        if moment.step is None:
+            moment.step = make_step(self.model, self._acquisitions, moment.case, moment.later)
+        return moment.step
+
+    def _give(self, event: Event) -> None:
+        """Append an event, or put it where the same acquisition was undone; ValueError leaves all as it was."""
+        if self._stopped:
+            raise ValueError("the session has ended with an answer; undo() goes back to the questions")
+        places = [k for k, e in enumerate(self._events) if e.kind == "undone" and e.name == event.name]
+        k = places[0] if places and event.kind != "later" else len(self._events)
+        question = self._step_at(k).question
+        event = event._replace(
+            serial=1 + max((e.serial for e in self._events), default=0),
+            refilled=k < len(self._events),
+            chosen=question is None or question.name != event.name,
+        )
+        after = self._after(self._moments[k], self._step_at(k), event, strict=True)
+        self._events[k : k + 1] = [event]
+        self._moments[k + 1 :] = [after]
+        self._replay()
+
+    def _replay(self) -> None:
+        """Bring the moments up to the events."""
+        for k in range(len(self._moments) - 1, len(self._events)):
+            self._moments.append(self._after(self._moments[k], self._step_at(k), self._events[k], strict=False))
+
+    def _after(self, before: _Moment, step: Step, event: Event, strict: bool) -> _Moment:
+        """The moment after an event; ``strict`` raises ValueError where it is not possible."""
+        names = self._acquisitions
+        j = names.index[event.name]
+        case = before.case.copy()
+        after = _Moment(case, before.later - {j} if event.kind in ("answer", "unknown") else before.later)
+        after.kind = event.kind
+        if event.kind == "later":
+            if strict and event.name not in [a.name for a in step.alternatives]:
+                raise ValueError(f"{event.name!r} cannot be postponed, as it cannot be acquired now")
+            after.later = before.later | {j}
+        elif event.kind == "answer":
+            self._apply_answer(after, step, event, strict)
+        elif event.kind == "unknown":
+            self._apply_unknown(after, step, event, strict)
+        return after
+
+    def _apply_unknown(self, after: _Moment, step: Step, event: Event, strict: bool) -> None:
+        names, case = self._acquisitions, after.case
+        j = names.index[event.name]
+        features = names.features_of(names.column_index[name] for name in event.values)
+        if strict and not np.isnan(case.values[features]).any():
+            raise ValueError(f"{event.name!r} has a value already; undo({event.name!r}) takes it back first")
+        case.close(features)
+        price = next((a.price for a in step.alternatives if a.name == event.name), None)
+        nothing_left = case.closed[list(case.rules.groups[j])].all()
+        if self.charge_unknown and price is not None and nothing_left and not case.paid[j]:
+            case.spent, case.n_paid, after.price = case.spent + price, case.n_paid + 1, price
+
+    def _apply_answer(self, after: _Moment, step: Step, event: Event, strict: bool) -> None:
+        names, case = self._acquisitions, after.case
+        j = names.index[event.name]
+        features, numbers, remarks = names.encode(event.values, event.accept)
+        price = next((a.price for a in step.alternatives if a.name == event.name), None)
+        asked = step.question is not None and step.question.name == event.name
+        pays = event.paid and not case.paid[j] and price is not None and (asked or event.chosen)
+        if strict and event.paid and not case.paid[j] and price is None:
+            raise ValueError(self._refusal(case, event.name, j))
+        repeated = [
+            names.columns[names.columns.column_of[i]].name for i in features if case.values[i] == case.values[i]
+        ]
+        if strict and repeated:
+            raise ValueError(f"{repeated[0]!r} has a value already; undo({repeated[0]!r}) takes it back first")
+        case.know(features, numbers)
+        remark = [f"{column}: {text}" for column, text in remarks.items()]
+        if pays and price is not None:
+            case.pay(j, price)
+            after.price, after.kind = price, "asked" if asked else "chosen"
+            if step.should_stop:
+                remark.append("acquired although the model would stop")
+        else:
+            after.kind = "known"
+        after.remark = "; ".join(remark)
+
+    def _refusal(self, case: Case, name: str, j: int) -> str:
+        """Why acquisition j cannot be made now."""
+        rules, known = case.rules, case.paid | case.rules.acquisitions_of(case.acquired[None])[0]
+        advice = "pass paid=False if its value is known without acquiring it"
+        if case.closed[list(rules.groups[j])].all():
+            return f"{name!r} is unavailable or unknown for this case; {advice}"
+        if rules.budget is not None and case.n_paid >= rules.budget:
+            return f"{name!r} cannot be acquired: the budget of {rules.budget} acquisitions is used up; {advice}"
+        if rules.prerequisites is not None and (rules.prerequisites[j] & ~known).any():
+            needed = rules.names[int((rules.prerequisites[j] & ~known).argmax())]
+            return f"{name!r} cannot be acquired before {needed!r}; {advice}"
+        price = case.legal_and_prices()[1][j]
+        if rules.budget_cost is not None and case.spent + price > rules.budget_cost:
+            return (
+                f"{name!r} cannot be acquired: its price is {price:g}, and {rules.budget_cost - case.spent:g} of the "
+                f"budget of {rules.budget_cost:g} is left; {advice}"
+            )
+        known_features = case.acquired[list(rules.groups[j])]
+        if known_features.any():
+            return f"{name!r} is known already; undo({name!r}) takes its value back first"
+        return f"{name!r} cannot be acquired now, as it is not related to earlier acquisitions; {advice}"

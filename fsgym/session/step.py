@@ -1,0 +1,145 @@
+"""What a model says about one case: the question to ask next, or the answer, and what both are expected to cost."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class AskedColumn(NamedTuple):
+    """A column whose value a question asks for.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        "number", "category", "codes" or "bool", as in ``fsgym.columns.Column``.
+    unit : str, of a number; "" if it is not known
+    levels : tuple of str, the values of a category
+    low, high : float, or None
+        The range of a number in the training data; None if it is not known.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    levels: tuple[str, ...]
+    low: float | None
+    high: float | None
+
+
+class Question(NamedTuple):
+    """An acquisition that can be made now.
+
+    Attributes
+    ----------
+    name : str, of the acquisition
+    columns : tuple of AskedColumn, the columns whose values it brings; those that are known already are left out
+    price : float, now, in the unit of ``costs``
+    """
+
+    name: str
+    columns: tuple[AskedColumn, ...]
+    price: float
+
+
+class Alternative(NamedTuple):
+    """One of the legal acquisitions.
+
+    Attributes
+    ----------
+    name : str
+    price : float, now, in the unit of ``costs``
+    expected_cost : float, or None
+        What the case is expected to cost from here on if this is acquired next, its own price included, in units of the
+        error costs. None where the agent has no estimate of it.
+    gain : float, or None
+        By how much that is below the expected cost of stopping now, for each unit of the price. None for a free
+        acquisition, and where there is no estimate.
+    """
+
+    name: str
+    price: float
+    expected_cost: float | None
+    gain: float | None
+
+
+class ExpectedCost(NamedTuple):
+    """What a case is expected to cost from here on, in units of the error costs; None where there is no estimate.
+
+    Attributes
+    ----------
+    stop : float or None, if it is answered now
+    go_on : float or None, if the next question is asked, prices included
+    """
+
+    stop: float | None
+    go_on: float | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a model says about one case.
+
+    Attributes
+    ----------
+    question : Question or None
+        What the model asks next; None where it stops.
+    should_stop : bool
+        Whether the model would answer now.
+    answer : label
+        The answer if it is given now.
+    probabilities : dict label -> float, or None for a model without class probabilities
+    expected_cost : ExpectedCost
+    spent : float
+        The total price paid so far, in the unit of ``costs``.
+    alternatives : tuple of Alternative
+        The legal acquisitions, the one that the model prefers first.
+    """
+
+    question: Question | None
+    should_stop: bool
+    answer: Any
+    probabilities: dict[Any, float] | None
+    expected_cost: ExpectedCost
+    spent: float
+    alternatives: tuple[Alternative, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The step as plain JSON values; probabilities are a list of pairs, as labels need not be text."""
+        plain = asdict(self) | {
+            "question": None
+            if self.question is None
+            else self.question._asdict() | {"columns": [c._asdict() for c in self.question.columns]},
+            "expected_cost": self.expected_cost._asdict(),
+            "alternatives": [a._asdict() for a in self.alternatives],
+        }
+        if self.probabilities is not None:
+            plain["probabilities"] = [list(pair) for pair in self.probabilities.items()]
+        return plain
+
+
+class Advice(NamedTuple):
+    """What a policy says about n states, with J acquisitions.
+
+    Attributes
+    ----------
+    actions : int64 (n,), as ``Policy.actions``
+    beyond : int64 (n,), the acquisition to make if the episode goes on; -1 where none is legal
+    answers : int64 (n,), class codes, the answers if they are given now
+    preference : float64 (n, J), higher for acquisitions that come first
+    expected : float64 (n, J), as ``Alternative.expected_cost``; NaN where there is no estimate
+    stop_cost : float64 (n,), as ``ExpectedCost.stop``; NaN where there is no estimate
+    probabilities : float64 (n, n_classes), or None
+    """
+
+    actions: NDArray[np.int64]
+    beyond: NDArray[np.int64]
+    answers: NDArray[np.int64]
+    preference: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    stop_cost: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | None

@@ -1,0 +1,71 @@
+"""A step from what a policy advises about one case."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from fsgym.session.acquisitions import Acquisitions
+from fsgym.session.case import Case
+from fsgym.session.step import Alternative, ExpectedCost, Question, Step
+
+
+def make_step(model: Any, acquisitions: Acquisitions, case: Case, later: Collection[int] = ()) -> Step:
+    """What a model says about a case.
+
+    Parameters
+    ----------
+    model : AskingMixin
+    acquisitions : Acquisitions
+    case : Case
+    later : acquisitions that are only asked where the model would stop without them
+    """
+    rules, J = acquisitions.rules, acquisitions.rules.n_acquisitions
+    legal, prices = case.legal_and_prices()
+    state = case.acquired[None], case.values[None]
+    advice = model._advise(*state, legal[None])
+    if later and advice.actions[0] < J:
+        without = legal.copy()
+        without[list(later)] = False
+        other = model._advise(*state, without[None])
+        if other.actions[0] < J:
+            advice = other
+    action, beyond, stop_cost = int(advice.actions[0]), int(advice.beyond[0]), _known_number(advice.stop_cost[0])
+    candidates = np.flatnonzero(legal[:J])
+    ranked = candidates[np.argsort(-advice.preference[0, candidates], kind="stable")].tolist()
+    if beyond >= 0:
+        ranked.remove(beyond)
+        ranked.insert(0, beyond)
+    alternatives = []
+    for j in ranked:
+        expected, price, gain = _known_number(advice.expected[0, j]), float(prices[j]), None
+        if expected is not None and stop_cost is not None and price > 0:
+            gain = (stop_cost - expected) / price
+        alternatives.append(Alternative(rules.names[j], price, expected, gain))
+    question = None if action >= J else question_on(acquisitions, case, action, float(prices[action]))
+    labels = model.classes_.tolist()
+    probabilities = None
+    if advice.probabilities is not None:
+        probabilities = dict(zip(labels, advice.probabilities[0].tolist(), strict=True))
+    return Step(
+        question,
+        question is None,
+        labels[int(advice.answers[0])],
+        probabilities,
+        ExpectedCost(stop_cost, None if beyond < 0 else _known_number(advice.expected[0, beyond])),
+        case.spent,
+        tuple(alternatives),
+    )
+
+
+def question_on(acquisitions: Acquisitions, case: Case, j: int, price: float) -> Question:
+    """The question of acquisition j, with the columns that it would bring."""
+    open_features = np.isnan(case.values) & ~case.closed
+    columns = [k for k in acquisitions.columns_of[j] if open_features[acquisitions.columns.features[k].start]]
+    return Question(acquisitions.rules.names[j], acquisitions.asked_columns(columns), price)
+
+
+def _known_number(value: float) -> float | None:
+    return None if value != value else float(value)

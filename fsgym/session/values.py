@@ -1,0 +1,123 @@
+"""Values that a person gives, checked against a column and encoded as its features."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fsgym.cells import BOOL_TEXTS, level_text
+from fsgym.checks import brief, listing
+from fsgym.columns import Column
+
+
+class CheckedValue(NamedTuple):
+    """A value as features.
+
+    Attributes
+    ----------
+    features : tuple of float, those of the column; NaN for a level that the column does not have
+    remark : str, what was accepted although it is not as in training; "" if nothing
+    """
+
+    features: tuple[float, ...]
+    remark: str
+
+
+def check_value(column: Column, value: Any, accept: bool = False) -> CheckedValue:
+    """The features of a value of a column.
+
+    Parameters
+    ----------
+    column : Column
+    value : number, text or bool
+    accept : bool, default False
+        Whether to accept a number outside the range in training, and a level that was not in training, which then
+        counts as unknown.
+
+    Raises
+    ------
+    ValueError
+        If the value is not one of this column; the message has what is allowed.
+
+    Examples
+    --------
+    >>> check_value(Column("age", low=18, high=94), 63).features
+    (63.0,)
+    >>> check_value(Column("ward", "category", ("er", "gp", "icu")), "icu").features
+    (0.0, 0.0, 1.0)
+    """
+    if column.kind == "number":
+        return _number_value(column, value, accept)
+    if column.kind == "bool":
+        flag = BOOL_TEXTS.get(level_text(value).strip().lower()) if isinstance(value, str | Real | np.bool_) else None
+        if flag is None:
+            raise ValueError(f"{column.name!r} must be True or False, got {brief(value)}")
+        return CheckedValue((flag,), "")
+    return _level_value(column, value, accept)
+
+
+def allowed_text(column: Column) -> str:
+    """What the value of a column may be, in words.
+
+    >>> allowed_text(Column("crp", unit="mg/l", low=0.3, high=412.0)), allowed_text(Column("ill", "bool"))
+    ('a number from 0.3 to 412 mg/l', 'True or False')
+    """
+    if column.kind == "bool":
+        return "True or False"
+    if column.kind != "number":
+        return f"one of {listing(column.levels)}" if column.levels else "a level"
+    unit = f" {column.unit}" if column.unit else ""
+    if column.low is None or column.high is None:
+        return f"a number{f' in{unit}' if unit else ''}"
+    return f"a number from {column.low:.12g} to {column.high:.12g}{unit}"
+
+
+def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise ValueError(f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}")
+    try:
+        feature = float(value) - column.offset
+    except OverflowError:  # a whole number that float64 does not hold
+        raise ValueError(
+            f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}, which is too large"
+        ) from None
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.float32(feature)):
+            raise ValueError(
+                f"{column.name!r} must be {allowed_text(column)}, got {value}; say that it is unknown instead"
+                if feature != feature
+                else f"{column.name!r} must be {allowed_text(column)}, got {value}, which is too large"
+            )
+    if column.low is None or column.high is None or _within(np.float32(feature), column):
+        return CheckedValue((feature,), "")
+    remark = f"outside the range in training, {column.low:.12g} to {column.high:.12g}"
+    if not accept:
+        raise ValueError(
+            f"{column.name!r} must be {allowed_text(column)}, the range in training, got {value}; correct it, or "
+            "accept it as it is (accept=True)"
+        )
+    return CheckedValue((feature,), remark)
+
+
+def _within(feature: np.float32, column: Column) -> bool:
+    """Whether a feature is in the range of its column, up to one step of float32, in which the range was measured."""
+    low, high = (np.float32((bound or 0.0) - column.offset) for bound in (column.low, column.high))
+    return bool(np.nextafter(low, np.float32(-np.inf)) <= feature <= np.nextafter(high, np.float32(np.inf)))
+
+
+def _level_value(column: Column, value: Any, accept: bool) -> CheckedValue:
+    text = level_text(value).strip() if isinstance(value, str | Real | np.bool_) and value == value else None
+    n_features = len(column.feature_names)
+    place = {level.strip(): k for k, level in enumerate(column.levels)}.get(text) if text is not None else None
+    if place is None:
+        if text is None or not accept:
+            raise ValueError(
+                f"{column.name!r} must be {allowed_text(column)}, got {brief(value)}"
+                + ("" if text is None else "; correct it, or accept it as unknown (accept=True)")
+            )
+        return CheckedValue((np.nan,) * n_features, "a level that was not in training, counts as unknown")
+    if column.kind == "codes" or n_features == 1:
+        return CheckedValue((float(place),), "")
+    return CheckedValue(tuple(float(place == k) for k in column.indicated), "")

@@ -1,0 +1,55 @@
+"""The command ``explain``: the path of one row in sentences."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+from test_cli import call
+
+from agents import load_classifier
+from fsgym.cli.explanation import known_values, path_in_words
+
+
+def test_the_path_is_that_of_predict(case_model):
+    model = load_classifier(case_model)
+    table = pd.read_csv(case_model.parent / "new.csv").iloc[:8].astype({"smoker": object, "age": float})
+    table.loc[1, "age"], table.loc[2, "wbc"], table.loc[3, ["smoker", "ward"]] = None, None, None
+    found = model.trajectories(table)
+    steps = found.to_frame()
+    for row in range(len(table)):
+        text = path_in_words(model, known_values(table.iloc[[row]], model.columns_))
+        mine = steps[steps["row"] == row]
+        acquired = mine[mine["answer"].isna()]["acquired"].tolist()
+        assert re.findall(r"^   (\w+)[ :]", "\n".join(text), re.MULTILINE) == acquired
+        last = mine.iloc[-1]
+        assert text[-1].startswith(f"Answer: {last['answer']}, paid {last['spent']:g} for {len(acquired)} acquisition")
+    assert "Unavailable: ward, smoker." in path_in_words(model, known_values(table.iloc[[3]], model.columns_))
+
+
+def test_sentences_have_values_units_prices_and_beliefs(case_model, capsys):
+    code, printed, error = call(capsys, "explain", case_model, case_model.parent / "new.csv", "--row", 3)
+    assert (code, error) == (0, "")
+    lines = " ".join(printed.split())
+    cells = pd.read_csv(case_model.parent / "new.csv").iloc[3]
+    assert re.search(
+        rf"blood: crp = {cells['crp']:g} mg/l, wbc = {cells['wbc']:g} \(price 3\): \w+ .* % \(was \d+ %\)\.", lines
+    )
+    assert "1. The model believes in" in lines
+    assert "It acquires blood (price 3, worth 0.06) because the case is then expected to cost" in lines
+    assert re.search(r"Answer: (yes|no), paid \d+ for \d acquisitions?\. .* It stops because", lines)
+
+
+@pytest.mark.parametrize("row", ["-1", "150"])
+def test_a_row_out_of_range(case_model, capsys, row):
+    code, _, error = call(capsys, "explain", case_model, case_model.parent / "new.csv", f"--row={row}")
+    assert (code, error) == (2, f"fsgym: --row must be from 0 to 149, got {row}\n")
+
+
+def test_missing_columns(case_model, capsys, tmp_path):
+    pd.read_csv(case_model.parent / "new.csv").drop(columns="age").to_csv(tmp_path / "part.csv", index=False)
+    code, _, error = call(capsys, "explain", case_model, tmp_path / "part.csv")
+    assert (code, "lacks the column 'age'" in error) == (2, True)
+    code, printed, _ = call(capsys, "explain", case_model, tmp_path / "part.csv", "--missing-columns", "unavailable")
+    assert (code, "Unavailable: age." in printed) == (0, True)

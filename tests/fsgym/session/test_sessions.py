@@ -1,0 +1,361 @@
+"""Sessions: answers in any order, undo, resume, values that are refused, budgets and prerequisites."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.clinic import BLOOD, clinic_model, clinic_table
+
+ROW = {"ct": 0.9, "age": 63, "ward": "icu", "fever": True, "crp": 12.5, "wbc": 11.2, "hgb": 12.9}
+ACQUISITIONS = ["ct", "age", "ward", "fever", "crp", "blood"]
+every_agent = pytest.mark.parametrize("agent", ["lattice", "rcpi"])
+
+
+def value_of(name):
+    return {column: ROW[column] for column in BLOOD} if name == "blood" else ROW[name]
+
+
+def state_of(session):
+    return session.to_json(), session.step, session.spent, session.log()
+
+
+def say(session, kind, name):
+    """One call of a session; False where it is refused."""
+    try:
+        if kind == "answer":
+            session.answer(name, value_of(name))
+        elif kind == "known":
+            session.answer(name, value_of(name), paid=False)
+        else:
+            getattr(session, kind)(name)
+    except ValueError:
+        return False
+    return True
+
+
+calls = st.tuples(st.sampled_from(["answer", "known", "unknown", "later"]), st.sampled_from(ACQUISITIONS))
+
+
+@every_agent
+@settings(max_examples=25, deadline=None)
+@given(script=st.lists(calls, max_size=7))
+def test_undo_is_identity_resume_is_exact_and_rules_hold(agent, script):
+    model = clinic_model(agent, budget=4, budget_cost=9.0)
+    session = model.session()
+    for kind, name in script:
+        before = state_of(session)
+        if not say(session, kind, name):
+            assert state_of(session) == before
+            continue
+        after = state_of(session)
+        session.undo()
+        assert state_of(session) == before
+        assert say(session, kind, name)
+        assert state_of(session) == after
+        assert state_of(model.resume(session.to_json())) == after
+        paid = [entry.name for entry in session.log() if entry.kind in ("asked", "chosen")]
+        assert len(paid) <= 4
+        assert session.spent <= 9.0
+        assert session.spent == sum(entry.price for entry in session.log())
+        known = {entry.name for entry in session.log() if entry.kind in ("asked", "chosen", "known")}
+        if "ct" in paid:
+            assert "crp" in known
+    while question := session.next():
+        assert question.price <= 9.0 - session.spent
+        session.answer(question.name, values_in_row(question))
+    assert session.stop() in ("ill", "well")
+
+
+def values_in_row(question):
+    return {column.name: ROW[column.name] for column in question.columns}
+
+
+@every_agent
+def test_the_order_of_values_known_in_advance_does_not_matter(agent):
+    model = clinic_model(agent)
+    names = ["age", "ward", "wbc", "crp"]
+    steps = [model.step({name: ROW[name] for name in order}) for order in (names, names[::-1], sorted(names))]
+    assert steps[0] == steps[1] == steps[2]
+    sessions = [model.session({name: ROW[name] for name in order}) for order in (names, names[::-1])]
+    assert sessions[0].step == sessions[1].step == steps[0]
+    assert sessions[0].spent == 0.0
+
+
+@every_agent
+def test_known_values_are_free_and_count_for_prerequisites_but_not_for_budgets(agent):
+    model = clinic_model(agent, budget=1)
+    assert "ct" not in [a.name for a in model.step({}).alternatives]
+    step = model.step({"crp": 12.5, "age": 63})
+    assert "ct" in [a.name for a in step.alternatives]
+    assert step.spent == 0.0
+    assert model.step({"crp": 12.5}, spent=2.0).alternatives == ()
+    assert model.step({"crp": 12.5}, spent=2.0, n_paid=0).alternatives != ()
+
+
+@every_agent
+def test_all_unknown_all_unavailable_and_all_known_end_with_an_answer(agent):
+    model = clinic_model(agent)
+    everything = model.step(ROW)
+    assert everything.should_stop
+    assert everything.alternatives == ()
+    nothing = model.step({}, unavailable=ACQUISITIONS)
+    assert nothing.should_stop
+    assert nothing.answer == model.predict(clinic_table()[0][:1].assign(**dict.fromkeys(ROW, np.nan)))[0]
+    session = model.session()
+    while question := session.next():
+        session.unknown(question.name)
+    assert session.spent == 0.0
+    assert session.step.answer == nothing.answer
+
+
+def test_unknown_acquisitions_are_charged_on_request():
+    session = clinic_model("lattice").session(charge_unknown=True)
+    question = session.next()
+    session.unknown(question.name)
+    assert session.spent == question.price > 0
+    assert session.next().name != question.name
+    assert session.log()[0].kind == "unknown"
+
+
+def test_a_half_known_group_costs_its_whole_price_and_brings_the_rest():
+    model = clinic_model("lattice")
+    session = model.session({"wbc": 11.2})
+    blood = next(a for a in session.step.alternatives if a.name == "blood")
+    assert blood.price == 3.0
+    session.answer("blood", {"hgb": 12.9})
+    assert session.spent == 3.0
+    assert "blood" not in [a.name for a in session.step.alternatives]
+    assert session.step.probabilities == pytest.approx(model.step({"wbc": 11.2, "hgb": 12.9}).probabilities, abs=1e-12)
+
+
+def test_a_group_answered_in_part_leaves_the_rest_unknown_until_it_comes():
+    session = clinic_model("lattice").session()
+    session.answer("wbc", 11.2)
+    assert session.spent == 3.0
+    assert "blood" not in [a.name for a in session.step.alternatives]
+    session.answer("hgb", 12.9)
+    assert session.spent == 3.0
+    assert [entry.kind for entry in session.log()][1:] == ["known"]
+    whole = clinic_model("lattice").session()
+    whole.answer("blood", {"wbc": 11.2, "hgb": 12.9})
+    assert session.step == whole.step
+
+
+def test_postponed_questions_come_when_the_model_would_stop_without_them():
+    model = clinic_model("lattice")
+    session, first = model.session(), model.session().next().name
+    session.later(first)
+    assert session.next().name != first
+    asked = []
+    while question := session.next():
+        asked.append(question.name)
+        session.answer(question.name, values_in_row(question))
+    assert session.log()[0].kind == "later"
+    session = model.session(unavailable=[name for name in ACQUISITIONS if name != first])
+    session.later(first)
+    assert session.next().name == first
+    with pytest.raises(ValueError, match="'ct' cannot be postponed"):
+        session.later("ct")
+
+
+def test_an_undone_answer_in_the_middle_is_replayed_and_its_correction_takes_its_place():
+    model = clinic_model("lattice", lam=0.001)
+    session = model.session()
+    while question := session.next():
+        session.answer(question.name, values_in_row(question))
+    before, first = state_of(session), session.log()[0].name
+    session.undo(first)
+    assert first not in [entry.name for entry in session.log()]
+    assert all(entry.price == 0 for entry in session.log() if entry.kind == "known")
+    assert session.next().name == first
+    session.answer(first, value_of(first))
+    assert session.log() == before[3]
+    assert (session.spent, session.step) == (before[2], before[1])
+    session.undo()
+    assert session.next().name == first
+
+
+def test_what_is_not_asked_any_more_stays_known_at_no_price():
+    session = clinic_model("lattice").session()
+    session.answer("crp", 2.0)
+    question = session.next() or pytest.skip("the model stops after the CRP")
+    session.answer(question.name, values_in_row(question))
+    kinds = {entry.name: entry.kind for entry in session.log()}
+    session.undo("crp")
+    left = session.log()
+    assert [entry.name for entry in left] == [question.name]
+    asked_first = clinic_model("lattice").session().next().name == question.name
+    assert left[0].kind == ("asked" if asked_first else "known")
+    assert kinds[question.name] == "asked"
+
+
+def test_going_on_after_the_model_would_stop_is_allowed_and_logged():
+    model = clinic_model("lattice")
+    session = model.session({"ct": 1.3, "age": 63})
+    while question := session.next():
+        session.answer(question.name, values_in_row(question))
+    extra = session.step.alternatives[0].name
+    session.answer(extra, value_of(extra))
+    assert session.log()[-1].kind == "chosen"
+    assert "would stop" in session.log()[-1].remark
+    label = session.stop()
+    assert session.stopped
+    assert session.next() is None
+    with pytest.raises(ValueError, match="has ended"):
+        session.unknown("blood")
+    assert json.loads(session.to_json())["stopped"]
+    assert model.resume(session.to_json()).stopped
+    session.undo()
+    assert not session.stopped
+    assert session.step.answer == label
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("age", 200, "'age' must be a number from 18 to 94 years, the range in training, got 200"),
+        ("age", "63", "'age' must be a number from 18 to 94 years, got '63'"),
+        ("age", True, "'age' must be a number"),
+        ("age", float("nan"), "say that it is unknown"),
+        ("age", 1e300, "too large"),
+        ("age", None, "'age' must be a number"),
+        ("ward", 3, "'ward' must be one of er, gp, icu, got 3"),
+        ("ward", "ICU", "'ward' must be one of er, gp, icu, got 'ICU'"),
+        ("ward", None, "'ward' must be one of er, gp, icu, got None"),
+        ("fever", "perhaps", "'fever' must be True or False, got 'perhaps'"),
+        ("blood", 7.0, "'blood' must be answered by its columns"),
+        ("blood", {"crp": 1.0}, "column of 'blood'"),
+        ("blood", {}, "at least one of wbc, hgb"),
+        ("ages", 63, "did you mean 'age'"),
+        ("ct", 0.5, "'ct' cannot be acquired before 'crp'; pass paid=False"),
+    ],
+)
+def test_wrong_answers_are_one_sentence_and_change_nothing(name, value, message):
+    session = clinic_model("lattice").session()
+    before = state_of(session)
+    with pytest.raises((ValueError, TypeError), match=message.replace("(", r"\(")) as caught:
+        session.answer(name, value)
+    assert "\n" not in str(caught.value)
+    assert state_of(session) == before
+
+
+def test_odd_values_are_accepted_on_request_and_marked():
+    session = clinic_model("lattice").session()
+    session.answer("age", 120, accept=True)
+    assert session.log()[0].remark.startswith("age: outside the range in training")
+    session.answer("ward", "hospice", accept=True)
+    assert "was not in training" in session.log()[1].remark
+    assert session.spent == 1.0
+    again = clinic_model("lattice").resume(session.to_json())
+    assert again.log() == session.log()
+    step = clinic_model("lattice").step({"age": 120}, accept=True)
+    assert step.spent == 0.0
+
+
+def test_the_budget_is_explained_and_values_are_not_given_twice():
+    session = clinic_model("rcpi", budget=1).session()
+    session.answer("crp", 12.5)
+    with pytest.raises(ValueError, match="budget of 1 acquisitions is used up"):
+        session.answer("blood", value_of("blood"))
+    with pytest.raises(ValueError, match=r"undo\('crp'\)"):
+        session.answer("crp", 3.0)
+    with pytest.raises(ValueError, match=r"undo\('crp'\)"):
+        session.unknown("crp")
+    session = clinic_model("rcpi", budget_cost=4.0).session()
+    session.answer("blood", value_of("blood"))
+    with pytest.raises(ValueError, match="its price is 2, and 1 of the budget of 4 is left"):
+        session.answer("crp", 12.5)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda plain: plain.update(format="fsgym-session-9"),
+        lambda plain: plain.update(policy="0" * 64),
+        lambda plain: plain.pop("known"),
+        lambda plain: plain.update(known=[]),
+        lambda plain: plain.update(known={"age": "old"}),
+        lambda plain: plain.update(unavailable="ct"),
+        lambda plain: plain.update(unavailable=[3]),
+        lambda plain: plain.update(stopped=1),
+        lambda plain: plain.update(answers={}),
+        lambda plain: plain["answers"].append(3),
+        lambda plain: plain["answers"].append({"kind": "answer", "name": "age"}),
+        lambda plain: plain["answers"].append({"kind": "answer", "name": "nobody", "values": {"age": 3}}),
+        lambda plain: plain["answers"].append({"kind": "answer", "name": "age", "values": {"crp": 3}}),
+        lambda plain: plain["answers"].append({"kind": "answer", "name": "age", "values": {"age": []}}),
+        lambda plain: plain["answers"].append({"kind": "sing", "name": "age", "values": {"age": 20}}),
+        lambda plain: plain["answers"][0].update(serial="1"),
+        lambda plain: plain["answers"][0].update(extra=1),
+    ],
+)
+def test_damaged_sessions_and_those_of_other_models_are_refused(damage):
+    model = clinic_model("rcpi")
+    session = model.session({"age": 63}, unavailable=["ct"])
+    session.answer("crp", 12.5)
+    plain = json.loads(session.to_json())
+    assert model.resume(json.dumps(plain)).step == session.step
+    damage(plain)
+    with pytest.raises(ValueError, match="session") as caught:
+        model.resume(json.dumps(plain))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="JSON text"):
+        model.resume("{")
+
+
+@every_agent
+def test_a_model_from_its_file_asks_the_same_and_has_the_same_digest(agent, tmp_path):
+    model = clinic_model(agent)
+    model.save(tmp_path / "model.fsgym")
+    again = type(model).load(tmp_path / "model.fsgym")
+    assert again.policy_digest() == model.policy_digest() != clinic_model(agent, budget=2).policy_digest()
+    session = model.session({"age": 63})
+    session.answer("crp", 12.5)
+    loaded = again.resume(session.to_json())
+    assert loaded.step == session.step
+    question = model.step({}).alternatives and again.step({"crp": 5.0}).question
+    if question:
+        assert question == model.step({"crp": 5.0}).question
+
+
+def test_reasons_name_costs_where_the_agent_has_values_and_the_order_where_it_has_not():
+    session = clinic_model("lattice").session()
+    assert "because the case is then expected to cost" in session.why()
+    while question := session.next():
+        session.answer(question.name, values_in_row(question))
+    assert "It stops because" in session.why()
+    text = clinic_model("rcpi").session().why()
+    assert "prefers to" in text
+    assert "expected" not in text
+
+
+def test_steps_are_plain_json():
+    step = clinic_model("lattice").step({"age": 63})
+    plain = json.loads(json.dumps(step.as_json()))
+    assert plain["question"]["columns"][0]["name"] in ROW
+    assert dict(map(tuple, plain["probabilities"])) == step.probabilities
+    assert [a["name"] for a in plain["alternatives"]] == [a.name for a in step.alternatives]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"known": {"age": 63, "agee": 1}}, "did you mean 'age'"),
+        ({"known": [1]}, "known must be a mapping"),
+        ({"known": {"wbc": 7.0, "blood": {"wbc": 7.0}}}, "two for 'wbc'"),
+        ({"known": {"age": 63}, "unavailable": ["age"]}, "known or unavailable, got both"),
+        ({"known": {}, "unavailable": "age"}, "unavailable must be a list of names"),
+        ({"known": {}, "unknown": "age"}, "unknown must be a list of names"),
+        ({"known": {}, "spent": -1}, "spent must be"),
+        ({"known": {}, "n_paid": 1.5}, "n_paid must be a whole number"),
+    ],
+)
+def test_wrong_arguments_of_a_step_are_one_sentence(options, message):
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        clinic_model("rcpi").step(**options)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,65 @@
+"""Classifiers of all agents under all variants of the rules, to be asked case by case."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from agents import (
+    AdaptiveClassifier,
+    AnyStateNetworkClassifier,
+    DatumWiseClassifier,
+    LatticeClassifier,
+    MixtureClassifier,
+)
+from support.deep_training import short_classifier
+from support.rcpi_twin import VARIANTS, options_of, problem
+
+NAMES = ["f", "b", "e", "a", "d", "c"]  # not in alphabetical order, in which policies are trained
+ASKED_AGENTS = {
+    "linear": lambda **options: DatumWiseClassifier(n_iterations=2, random_state=0, **options),
+    "lattice": lambda **options: LatticeClassifier(random_state=0, **options),
+    "mixture": lambda **options: MixtureClassifier(random_state=0, **options),
+    "any_network": lambda **options: AnyStateNetworkClassifier(n_steps=20, random_state=0, **options),
+    "dqn": lambda **options: short_classifier("dqn", **options),
+    "adaptive": lambda **options: AdaptiveClassifier(random_state=0, **options),
+    "maskable_ppo": lambda **options: short_classifier("maskable_ppo", **options),
+}
+QUICK = [("linear", v) for v in VARIANTS] + [
+    (agent, v)
+    for agent in ("lattice", "mixture", "any_network", "dqn")
+    for v in ("base", "everything", "needle", "prerequisites, budget")
+]
+REST = [(agent, v) for agent in ASKED_AGENTS for v in VARIANTS if (agent, v) not in QUICK]
+
+
+@cache
+def asked_table(variant: str, n: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
+    """A table with names and missing values, and labels of three classes that depend on it."""
+    dataset, _ = problem(variant, missing=True, n=n)
+    X = np.where(np.isnan(dataset.X), 0, dataset.X)
+    label = np.digitize(X[:, 0] + X[:, 1] - X[:, 2], [-0.5, 0.5])
+    return pd.DataFrame(dataset.X, columns=NAMES), np.array(["low", "mid", "top"])[label]
+
+
+@cache
+def asked_model(agent: str, variant: str) -> Any:
+    """A fitted classifier, which takes the options of the rules by position, as its table has six columns."""
+    return ASKED_AGENTS[agent](**options_of(variant)).fit(*asked_table(variant))
+
+
+def ask_row(model: Any, row: pd.Series, **options: Any) -> Any:
+    """A session on one row, asked to its end: missing values are unavailable, all answers are those of the row."""
+    absent = [name for name in row.index if row[name] != row[name]]
+    session = model.session(unavailable=absent, **options)
+    while question := session.next():
+        session.answer(question.name, values_in(question, row))
+    return session
+
+
+def values_in(question: Any, row: pd.Series) -> dict[str, float]:
+    """The answers to a question by column."""
+    return {column.name: float(row[column.name]) for column in question.columns}

@@ -1,0 +1,55 @@
+"""A small table with a category, a bool, units and a group, and classifiers that were fitted on it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import fsgym
+from agents import DatumWiseClassifier, LatticeClassifier
+
+BLOOD = ["wbc", "hgb"]
+OPTIONS: dict[str, Any] = {
+    "groups": {"blood": BLOOD},
+    "costs": {"age": 0.0, "ward": 1.0, "fever": 0.5, "crp": 2.0, "blood": 3.0, "ct": 8.0},
+    "prerequisites": {"ct": ["crp"]},
+    "lam": 0.01,
+}
+
+
+@cache
+def clinic_table(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Patients, of whom a third is ill; most of it shows in the CT, some in the blood and the fever."""
+    rng = np.random.default_rng(seed)
+    ill = rng.random(n) < 0.35
+    table = pd.DataFrame(
+        {
+            "ct": (ill + 0.25 * rng.normal(size=n)).round(3),
+            "age": rng.integers(18, 95, n),
+            "ward": np.where(rng.random(n) < 0.5, "er", np.where(ill, "icu", "gp")),
+            "fever": rng.random(n) < 0.2 + 0.5 * ill,
+            "crp": (rng.lognormal(1 + ill, 0.8, n)).round(1),
+            "wbc": (7 + 3 * ill + 2 * rng.normal(size=n)).round(1),
+            "hgb": (14 - ill + rng.normal(size=n)).round(1),
+        }
+    )
+    return table, np.where(ill, "ill", "well")
+
+
+@cache
+def clinic_model(agent: str = "lattice", cheap: str = "", **options: Any) -> Any:
+    """A fitted classifier of the clinic: "lattice" or "rcpi"; ``options`` as "budget" are added.
+
+    With ``cheap`` all other acquisitions have a price at which none is worth making.
+    """
+    X, y = clinic_table()
+    data = fsgym.load_dataset(X.assign(state=y), target="state", units={"crp": "mg/l", "age": "years"})
+    given = OPTIONS | options
+    if cheap:
+        given["costs"] = dict.fromkeys(OPTIONS["costs"], 90.0) | {cheap: 0.1}
+    if agent == "rcpi":
+        return DatumWiseClassifier(n_iterations=2, random_state=0, **given).fit(data)
+    return LatticeClassifier(random_state=0, **given).fit(data)
