@@ -19,7 +19,7 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 # The imports are done once; each command runs in a fork, which has the terminal as its controlling one.
 SERVER = """
-import json, os, sys
+import json, os, signal, sys
 import fsgym.cli, agents, pandas, rich.console
 from fsgym.cli import ask, ask_dialog, ask_json, explanation, model_data, session_file
 
@@ -28,6 +28,7 @@ for line in sys.stdin:
     pid = os.fork()
     if pid == 0:
         os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
         terminal = os.open(order["terminal"], os.O_RDWR)
         for k in range(3):
             os.dup2(terminal, k)
