@@ -136,6 +136,7 @@ def train(
     print(f"Model: {output}")
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", "Classify rows")):
         print(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
+    print(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
 
 
 def _find_agent(agent: str) -> Method:

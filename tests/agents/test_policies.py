@@ -15,6 +15,9 @@ from support.majority import MajorityClassifier, MajorityPolicy
 from support.method_tables import TABLES, honest_usage
 from support.rcpi_twin import VARIANTS, problem
 
+# small lattices, which are quick to learn, reach their limits
+pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
+
 SAVED = {name: method for name, method in METHODS.items() if method.kind}
 KINDS = {method.kind: method for method in SAVED.values()}
 AGENTS = [*KINDS, "majority"]
@@ -25,6 +28,7 @@ def quick(kind, **options):
     method = KINDS.get(kind)
     cls = MajorityClassifier if method is None else load_class(method)
     length = {cls.length_parameter: 2} if cls.length_parameter else {}
+    length |= {"effort": 0.1} if kind == "lattice" else {}
     length |= {"learner": "lattice"} if kind == "adaptive" else {}  # the choice: tests/agents/test_adaptive.py
     return cls(**(method.preset if method else {}), **length, random_state=0).set_params(**options)
 

@@ -23,9 +23,13 @@ from support.method_tables import TABLES, honest_usage, honest_usage_of_columns
 from support.outside import TopFeatures
 from support.patients import GROUPS, features_and_labels, patients
 
+# A small lattice reaches its limit sooner, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
+
 # Parameters that cost time only, of whichever method has them; and what trains a method in a moment.
 QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
 FAST: dict[str, dict[str, Any]] = {
+    "lattice": {"effort": 0.1},
     "mixture": {"n_components": 1, "n_steps": 0},
     "network": {"n_steps": 40},
     "adaptive": {"learner": "lattice"},  # the choice: tests/agents/test_adaptive.py

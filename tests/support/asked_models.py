@@ -21,7 +21,7 @@ from support.rcpi_twin import VARIANTS, options_of, problem
 NAMES = ["f", "b", "e", "a", "d", "c"]  # not in alphabetical order, in which policies are trained
 ASKED_AGENTS = {
     "linear": lambda **options: DatumWiseClassifier(n_iterations=2, random_state=0, **options),
-    "lattice": lambda **options: LatticeClassifier(random_state=0, **options),
+    "lattice": lambda **options: LatticeClassifier(effort=0.1, random_state=0, **options),
     "mixture": lambda **options: MixtureClassifier(random_state=0, **options),
     "any_network": lambda **options: AnyStateNetworkClassifier(n_steps=20, random_state=0, **options),
     "dqn": lambda **options: short_classifier("dqn", **options),

@@ -14,7 +14,7 @@ import sys
 import termios
 import time
 
-PATIENCE = 60.0  # seconds until a text must have come; by hand, for a machine with much other work
+PATIENCE = 300.0  # seconds until a text must have come; by hand, for a machine with much other work
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 # The imports are done once; each command runs in a fork, which has the terminal as its controlling one.

@@ -10,6 +10,9 @@ from agents import Policy
 from support.asked_models import asked_model, asked_table
 from support.clinic import BLOOD, clinic_model, clinic_table
 
+# small lattices, which are quick to learn, reach their limits
+pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
+
 
 def source(X, log=None):
     """The values of the clinic's table; ``log`` collects the calls."""

@@ -11,6 +11,9 @@ import pytest
 from fsgym.trajectories import price_orders
 from support.asked_models import QUICK, REST, ask_row, asked_model, asked_table
 
+# small lattices, which are quick to learn, reach their limits
+pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
+
 every_case = pytest.mark.parametrize(
     ("agent", "variant"), QUICK + [pytest.param(*case, marks=pytest.mark.slow) for case in REST]
 )
