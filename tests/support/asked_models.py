@@ -16,7 +16,9 @@ from agents import (
     MixtureClassifier,
 )
 from support.deep_training import short_classifier
-from support.rcpi_twin import VARIANTS, options_of, problem
+from support.problems import VARIANTS
+from support.rcpi_twin import VARIANTS as MORE_VARIANTS
+from support.rcpi_twin import problem
 
 NAMES = ["f", "b", "e", "a", "d", "c"]  # not in alphabetical order, in which policies are trained
 ASKED_AGENTS = {
@@ -28,18 +30,20 @@ ASKED_AGENTS = {
     "adaptive": lambda **options: AdaptiveClassifier(random_state=0, **options),
     "maskable_ppo": lambda **options: short_classifier("maskable_ppo", **options),
 }
-QUICK = [("linear", v) for v in VARIANTS] + [
-    (agent, v)
+# All rows of the table of rules, and the mixed ones of the tests of RCPI.
+RULES = VARIANTS | {f"{name}, mixed": {"lam": 0.05, **rules} for name, rules in MORE_VARIANTS.items()}
+QUICK = [("linear", variant) for variant in RULES] + [
+    (agent, variant)
     for agent in ("lattice", "mixture", "any_network", "dqn")
-    for v in ("base", "everything", "needle", "prerequisites, budget")
+    for variant in ("budget 0", "everything", "panel with a needle", "base, mixed", "prerequisites, budget, mixed")
 ]
-REST = [(agent, v) for agent in ASKED_AGENTS for v in VARIANTS if (agent, v) not in QUICK]
+REST = [(agent, variant) for agent in ASKED_AGENTS for variant in RULES if (agent, variant) not in QUICK]
 
 
 @cache
 def asked_table(variant: str, n: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
     """A table with names and missing values, and labels of three classes that depend on it."""
-    dataset, _ = problem(variant, missing=True, n=n)
+    dataset, _ = problem("base", missing=True, n=n, seed=len(variant))
     X = np.where(np.isnan(dataset.X), 0, dataset.X)
     label = np.digitize(X[:, 0] + X[:, 1] - X[:, 2], [-0.5, 0.5])
     return pd.DataFrame(dataset.X, columns=NAMES), np.array(["low", "mid", "top"])[label]
@@ -48,7 +52,7 @@ def asked_table(variant: str, n: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
 @cache
 def asked_model(agent: str, variant: str) -> Any:
     """A fitted classifier, which takes the options of the rules by position, as its table has six columns."""
-    return ASKED_AGENTS[agent](**options_of(variant)).fit(*asked_table(variant))
+    return ASKED_AGENTS[agent](**RULES[variant]).fit(*asked_table(variant))
 
 
 def ask_row(model: Any, row: pd.Series, **options: Any) -> Any:

@@ -118,8 +118,8 @@ class Plain(Policy):
 
 @pytest.mark.parametrize("agent", ["linear", "lattice", "mixture"])
 def test_a_policy_without_advice_of_its_own_is_ranked_by_what_it_does(agent):
-    policy = asked_model(agent, "base").policy_
-    X = np.nan_to_num(asked_table("base")[0].to_numpy(np.float32)[:20])
+    policy = asked_model(agent, "base, mixed").policy_
+    X = np.nan_to_num(asked_table("base, mixed")[0].to_numpy(np.float32)[:20])
     acquired = np.random.default_rng(0).random(X.shape) < 0.3
     legal = np.hstack([~acquired, np.ones((len(X), 3), bool)])
     plain, own = Plain(policy).advise(acquired, X, legal), policy.advise(acquired, X, legal)
