@@ -179,8 +179,9 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         left, right = tree.children_left, tree.children_right
         return AskedTrees(tree.feature, tree.threshold, left, right, unknown_left, np.zeros(1, np.int64))
 
-    def _tree_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return for_trees(self.scaling_, values).astype(np.float64)
+    def _tree_values(self, values: NDArray[np.float64], columns: Any = slice(None)) -> NDArray[np.float64]:
+        scaling = Scaling(self.scaling_.offset[columns], self.scaling_.scale[columns])
+        return for_trees(scaling, values).astype(np.float64)
 
     def _tree_shares(self, values: NDArray[np.float64], node: NDArray[np.int64]) -> NDArray[np.float64]:
         if self.leaf_shares_ is not None:
