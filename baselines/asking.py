@@ -62,13 +62,38 @@ class TreeAskingMixin(AskingMixin):
     """Steps, sessions and predictions on demand of a classifier that walks through trees.
 
     The first split that needs a value that is not known asks for it; a value that cannot be had goes the way of the
-    library that grew the tree. A subclass implements ``_asked_trees``, ``_tree_values``, ``_tree_shares`` and sets
-    ``asked_rules_`` and ``asked_columns_`` in ``fit``.
+    library that grew the tree. A subclass implements ``_asked_trees``, ``_tree_values``, ``_tree_shares``,
+    ``_make_asked_rules`` and sets ``value_ranges_`` in ``fit``.
     """
 
     classes_: NDArray
-    asked_rules_: Rules
-    asked_columns_: Columns
+    value_ranges_: NDArray[np.float64]  # (2, n_features), the lowest and the highest value of each column in training
+
+    def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
+        """The rules by which columns of these names are acquired."""
+        raise NotImplementedError
+
+    def _asked(self) -> tuple[Rules, Columns]:
+        """Rules and columns, made when they are first needed after ``fit``."""
+        found = self.__dict__.get("_asked_found")
+        if found is None or found[0] is not self.value_ranges_:
+            columns = columns_with_ranges(self, self.value_ranges_)
+            rules = self._make_asked_rules(columns.names)
+            found = self.__dict__["_asked_found"] = (self.value_ranges_, rules, columns)
+        return found[1:]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_asked_found"}
+
+    @property
+    def asked_rules_(self) -> Rules:
+        """The rules by which columns are acquired one by one."""
+        return self._asked()[0]
+
+    @property
+    def asked_columns_(self) -> Columns:
+        """The columns with their ranges in training."""
+        return self._asked()[1]
 
     def _asked_trees(self) -> AskedTrees:
         raise NotImplementedError
@@ -134,10 +159,10 @@ class TreeAskingMixin(AskingMixin):
         return []
 
 
-def columns_with_ranges(estimator: Any, table: NDArray[np.float64]) -> Columns:
-    """The columns of a training table (n_samples, n_features) with their ranges, as ``x0, x1, ...`` without names."""
-    names = [str(name) for name in getattr(estimator, "feature_names_in_", default_names(table.shape[1]))]
-    low, high = table.min(axis=0).tolist(), table.max(axis=0).tolist()
+def columns_with_ranges(estimator: Any, ranges: NDArray[np.float64]) -> Columns:
+    """The columns with their ranges (2, n_features), as ``x0, x1, ...`` where the estimator has no names."""
+    low, high = ranges.tolist()
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", default_names(len(low)))]
     return Columns([Column(name, low=a, high=b) for name, a, b in zip(names, low, high, strict=True)])
 
 

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.asking import AskedTrees, TreeAskingMixin, columns_with_ranges
+from baselines.asking import AskedTrees, TreeAskingMixin
 from baselines.linear import check_X_y, class_codes, validate_data
 from baselines.path import SettingsPathMixin
 from fsgym.rules import Rules
@@ -131,9 +131,7 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         weight = prior_weights(self.error_costs_, codes)
         self.estimator_: Any = self._make_tree(self.ccp_alpha).fit(Z, codes, weight)
         self.leaf_shares_ = None if weight is None else smoothed_shares(self.estimator_, Z, codes)
-        self.asked_columns_ = columns_with_ranges(self, table)
-        names = self.asked_columns_.names
-        self.asked_rules_ = Rules(len(names), len(self.classes_), lam=0.0, names=names, error_costs=self.error_costs_)
+        self.value_ranges_ = np.stack([table.min(axis=0), table.max(axis=0)])
         return self
 
     def _check_error_costs(self, classes: NDArray) -> NDArray[np.float64] | None:
@@ -172,6 +170,9 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         used = np.zeros(table.shape, dtype=bool)
         used[rows[split >= 0], split[split >= 0]] = True
         return used
+
+    def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
+        return Rules(len(names), len(self.classes_), lam=0.0, names=names, error_costs=self.error_costs_)
 
     def _asked_trees(self) -> AskedTrees:
         tree = self.estimator_.tree_
