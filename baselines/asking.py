@@ -15,7 +15,7 @@ from fsgym.grouping import default_names
 from fsgym.rules import Rules, State
 from fsgym.session.asking import AskingMixin
 from fsgym.session.step import Advice
-from fsgym.session.walk import ActingWalk, Walk
+from fsgym.session.walk import Walk, acquire_rows
 
 
 class AskedTrees(NamedTuple):
@@ -44,30 +44,62 @@ class AskedNodes(NamedTuple):
     Attributes
     ----------
     asked : int64 (n,), the first column that a row needs and can get; -1 if none
+    tree : int64 (n,), the tree in which the column is needed; n_trees if none is
     node : int64 (n,), the node of the last tree that was walked: where the column is needed, or a leaf
     """
 
     asked: NDArray[np.int64]
+    tree: NDArray[np.int64]
     node: NDArray[np.int64]
+
+    @classmethod
+    def start(cls, n: int) -> AskedNodes:
+        """All rows at the root of the first tree, which is node 0."""
+        return cls(np.full(n, -1), np.zeros(n, np.int64), np.zeros(n, np.int64))
 
 
 class TreeAskingMixin(AskingMixin):
     """Steps, sessions and predictions on demand of a classifier that walks through trees.
 
     The first split that needs a value that is not known asks for it; a value that cannot be had goes the way of the
-    library that grew the tree. A subclass implements ``_asked_trees``, ``_tree_values``, ``_tree_shares`` and sets
-    ``asked_rules_`` and ``asked_columns_`` in ``fit``.
+    library that grew the tree. A subclass implements ``_asked_trees``, ``_tree_values``, ``_tree_shares``,
+    ``_make_asked_rules`` and sets ``value_ranges_`` in ``fit``.
     """
 
     classes_: NDArray
-    asked_rules_: Rules
-    asked_columns_: Columns
+    value_ranges_: NDArray[np.float64]  # (2, n_features), the lowest and the highest value of each column in training
+
+    def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
+        """The rules by which columns of these names are acquired."""
+        raise NotImplementedError
+
+    def _asked(self) -> tuple[Rules, Columns]:
+        """Rules and columns, made when they are first needed after ``fit``."""
+        found = self.__dict__.get("_asked_found")
+        if found is None or found[0] is not self.value_ranges_:
+            columns = columns_with_ranges(self, self.value_ranges_)
+            rules = self._make_asked_rules(columns.names)
+            found = self.__dict__["_asked_found"] = (self.value_ranges_, rules, columns)
+        return found[1:]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_asked_found"}
+
+    @property
+    def asked_rules_(self) -> Rules:
+        """The rules by which columns are acquired one by one."""
+        return self._asked()[0]
+
+    @property
+    def asked_columns_(self) -> Columns:
+        """The columns with their ranges in training."""
+        return self._asked()[1]
 
     def _asked_trees(self) -> AskedTrees:
         raise NotImplementedError
 
-    def _tree_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The numbers that the thresholds are compared with, of values with NaN."""
+    def _tree_values(self, values: NDArray[np.float64], columns: Any = slice(None)) -> NDArray[np.float64]:
+        """The numbers that the thresholds are compared with, of values of some columns, with NaN."""
         return values
 
     def _tree_shares(self, values: NDArray[np.float64], node: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -85,34 +117,14 @@ class TreeAskingMixin(AskingMixin):
         return self.asked_columns_
 
     def _walk(self, state: State) -> Walk:
-        return ActingWalk(self._act, self._rules_asked(), state)
-
-    def _look(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]
-    ) -> tuple[AskedNodes, NDArray[np.int64]]:
-        """Where n rows are, and the acquisition of each column."""
-        acquisition = revealing_acquisitions(self.asked_rules_)
-        n = len(acquired)
-        nodes = AskedNodes(np.full(n, -1), np.zeros(n, np.int64))
-        can_ask = np.ascontiguousarray(legal[:, acquisition], bool)
-        _walk_rows(self._asked_trees(), np.ascontiguousarray(acquired), self._tree_values(values), can_ask, nodes)
-        return nodes, acquisition
-
-    def _act(
-        self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]
-    ) -> NDArray[np.int64]:
-        nodes, acquisition = self._look(acquired, values, legal)
-        actions = np.where(nodes.asked >= 0, acquisition[nodes.asked], 0)
-        ended = nodes.asked < 0
-        if ended.any():
-            answers = self._cheapest(self._tree_shares(values[ended], nodes.node[ended]))
-            actions[ended] = self.asked_rules_.n_acquisitions + answers
-        return actions
+        return TreeWalk(self, state)
 
     def _advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float64], legal: NDArray[np.bool_]) -> Advice:
         rules = self.asked_rules_
         n, J = len(acquired), rules.n_acquisitions
-        nodes, acquisition = self._look(acquired, values, legal)
+        acquisition, nodes = revealing_acquisitions(rules), AskedNodes.start(n)
+        compared = np.ascontiguousarray(self._tree_values(values))
+        _walk_rows(self._asked_trees(), compared, legal.astype(np.int8), acquisition, np.arange(n), nodes)
         shares = self._tree_shares(values, nodes.node)
         answers = self._cheapest(shares)
         actions = np.where(nodes.asked >= 0, acquisition[nodes.asked], J + answers)
@@ -128,16 +140,13 @@ class TreeAskingMixin(AskingMixin):
 
     def _needed_below(self, node: int, acquired: NDArray[np.bool_]) -> list[int]:
         """The columns that one row may need from a node on, and in the trees after it, in the order of the walk."""
-        trees = self._asked_trees()
-        after = trees.roots[trees.roots > node].tolist()
-        queue, needed = [int(node), *after] if len(trees.roots) else [], {}
-        while queue:
-            here = queue.pop(0)
-            if trees.feature[here] >= 0:
-                queue += [int(trees.left[here]), int(trees.right[here])]
-                if not acquired[trees.feature[here]]:
-                    needed.setdefault(int(trees.feature[here]), None)
-        return list(needed)
+        trees, needed = self._asked_trees(), {}
+        level = np.append(node, trees.roots[trees.roots > node]) if len(trees.roots) else trees.roots
+        while len(level):  # breadth first
+            level = level[trees.feature[level] >= 0]
+            needed.update(dict.fromkeys(trees.feature[level].tolist()))
+            level = np.stack([trees.left[level], trees.right[level]], axis=1).ravel()
+        return [f for f in needed if not acquired[f]]
 
     def policy_digest(self) -> str:
         """SHA-256 of the trees, rules, names and classes, 64 hexadecimal digits: equal ones ask and answer the same."""
@@ -150,28 +159,73 @@ class TreeAskingMixin(AskingMixin):
         return []
 
 
-def columns_with_ranges(estimator: Any, table: NDArray[np.float64]) -> Columns:
-    """The columns of a training table (n_samples, n_features) with their ranges, as ``x0, x1, ...`` without names."""
-    names = [str(name) for name in getattr(estimator, "feature_names_in_", default_names(table.shape[1]))]
-    low, high = table.min(axis=0).tolist(), table.max(axis=0).tolist()
+def columns_with_ranges(estimator: Any, ranges: NDArray[np.float64]) -> Columns:
+    """The columns with their ranges (2, n_features), as ``x0, x1, ...`` where the estimator has no names."""
+    low, high = ranges.tolist()
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", default_names(len(low)))]
     return Columns([Column(name, low=a, high=b) for name, a, b in zip(names, low, high, strict=True)])
 
 
+class TreeWalk:
+    """See ``fsgym.session.walk.Walk``: each row waits at the node that needs a value, and goes on from there.
+
+    The rules must have neither prerequisites nor budgets: what a row cannot get, it cannot get later.
+
+    Parameters
+    ----------
+    model : TreeAskingMixin, fitted
+    state : State of n cases, started
+    """
+
+    def __init__(self, model: TreeAskingMixin, state: State) -> None:
+        self.model, self.state, self.rules = model, state, model.asked_rules_
+        self.trees, self.acquisition = model._asked_trees(), revealing_acquisitions(self.rules)
+        self.nodes = AskedNodes.start(len(state.spent))
+        self.values = np.full((len(state.spent), self.rules.n_features), np.nan)
+        self.compared = self.values.copy()  # as the thresholds need them
+
+    def begin(self) -> NDArray[np.int64]:
+        return self._actions(np.arange(len(self.values)))
+
+    def go_on(
+        self, rows: NDArray[np.int64], j: int, numbers: NDArray[np.float64], brought: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        columns = list(self.rules.groups[j])
+        self.values[rows[:, None], columns] = numbers
+        self.compared[rows[:, None], columns] = self.model._tree_values(numbers, columns)
+        acquire_rows(self.rules.tables, self.state, j, rows, brought)
+        return self._actions(rows)
+
+    def _actions(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        _walk_rows(self.trees, self.compared, self.state.legal, self.acquisition, rows, self.nodes)
+        asked = self.nodes.asked[rows]
+        actions, ended = self.acquisition[asked], asked < 0
+        if ended.any():
+            answered = rows[ended]
+            shares = self.model._tree_shares(self.values[answered], self.nodes.node[answered])
+            actions[ended] = self.rules.n_acquisitions + self.model._cheapest(shares)
+        return actions
+
+
 @njit(cache=True, nogil=True, _nrt=False)
-def _walk_rows(trees, acquired, values, can_ask, nodes):
-    for i in range(len(values)):
-        for root in trees.roots:
-            node = root
-            while trees.feature[node] >= 0:
-                f = trees.feature[node]
-                if acquired[i, f]:
-                    goes_left = values[i, f] <= trees.threshold[node]
-                elif can_ask[i, f]:
-                    nodes.asked[i] = f
-                    break
-                else:
-                    goes_left = trees.unknown_left[node]
-                node = trees.left[node] if goes_left else trees.right[node]
-            nodes.node[i] = node
-            if nodes.asked[i] >= 0:
+def _walk_rows(trees, values, legal, acquisition, rows, nodes):
+    """Walk on with some rows from where they are, until each needs a value that it can get, or has no tree left."""
+    for i in rows:
+        node, t = nodes.node[i], nodes.tree[i]
+        nodes.asked[i] = -1
+        while t < len(trees.roots):
+            f = trees.feature[node]
+            if f < 0:
+                t += 1
+                node = trees.roots[t] if t < len(trees.roots) else node
+                continue
+            value = values[i, f]
+            if value == value:
+                goes_left = value <= trees.threshold[node]
+            elif legal[i, acquisition[f]]:
+                nodes.asked[i] = f
                 break
+            else:
+                goes_left = trees.unknown_left[node]
+            node = trees.left[node] if goes_left else trees.right[node]
+        nodes.node[i], nodes.tree[i] = node, t

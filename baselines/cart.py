@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.asking import AskedTrees, TreeAskingMixin, columns_with_ranges
+from baselines.asking import AskedTrees, TreeAskingMixin
 from baselines.linear import check_X_y, class_codes, validate_data
 from baselines.path import SettingsPathMixin
 from fsgym.rules import Rules
@@ -131,9 +131,7 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         weight = prior_weights(self.error_costs_, codes)
         self.estimator_: Any = self._make_tree(self.ccp_alpha).fit(Z, codes, weight)
         self.leaf_shares_ = None if weight is None else smoothed_shares(self.estimator_, Z, codes)
-        self.asked_columns_ = columns_with_ranges(self, table)
-        names = self.asked_columns_.names
-        self.asked_rules_ = Rules(len(names), len(self.classes_), lam=0.0, names=names, error_costs=self.error_costs_)
+        self.value_ranges_ = np.stack([table.min(axis=0), table.max(axis=0)])
         return self
 
     def _check_error_costs(self, classes: NDArray) -> NDArray[np.float64] | None:
@@ -173,14 +171,18 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
         used[rows[split >= 0], split[split >= 0]] = True
         return used
 
+    def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
+        return Rules(len(names), len(self.classes_), lam=0.0, names=names, error_costs=self.error_costs_)
+
     def _asked_trees(self) -> AskedTrees:
         tree = self.estimator_.tree_
         unknown_left = tree.missing_go_to_left.astype(bool)
         left, right = tree.children_left, tree.children_right
         return AskedTrees(tree.feature, tree.threshold, left, right, unknown_left, np.zeros(1, np.int64))
 
-    def _tree_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return for_trees(self.scaling_, values).astype(np.float64)
+    def _tree_values(self, values: NDArray[np.float64], columns: Any = slice(None)) -> NDArray[np.float64]:
+        scaling = Scaling(self.scaling_.offset[columns], self.scaling_.scale[columns])
+        return for_trees(scaling, values).astype(np.float64)
 
     def _tree_shares(self, values: NDArray[np.float64], node: NDArray[np.int64]) -> NDArray[np.float64]:
         if self.leaf_shares_ is not None:

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from baselines.asking import AskedTrees, TreeAskingMixin, columns_with_ranges
+from baselines.asking import AskedTrees, TreeAskingMixin
 from baselines.lightgbm_trees import import_lightgbm, power_of_two_scales, trees_of
 from baselines.linear import class_codes, probabilities, validate_data
 from fsgym.rules import Rules
@@ -168,7 +168,7 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
             self.n_iter_ = self._choose_n_iter(table, codes, folds)
         self.init_, self.penalty_, self.trees_ = self._train(table, codes, self.n_iter_)
         self.n_iter_ = self.trees_.n_trees // len(self.init_)
-        self.asked_columns_, self.asked_rules_ = columns_with_ranges(self, table), self.rules_
+        self.value_ranges_ = np.stack([table.min(axis=0), table.max(axis=0)])
         return self
 
     def _make_rules(self, n_features: int) -> Rules:
@@ -294,6 +294,9 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which columns are on each row's paths, bool (n_samples, n_features)."""
         return self.trees_.used(self._validate_table(X))
+
+    def _make_asked_rules(self, names: tuple[str, ...]) -> Rules:
+        return self.rules_
 
     def _asked_trees(self) -> AskedTrees:
         trees = self.trees_

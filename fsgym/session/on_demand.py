@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.cells import as_wide_numbers
 from fsgym.checks import brief, is_integer, listing
 from fsgym.columns import Column
 from fsgym.notices import warn_caller
@@ -111,11 +112,9 @@ def encode_batch(
 
 
 def _encode_cells(column: Column, cells: Any) -> NDArray[np.float64]:
-    if column.kind == "number" and type(cells) is np.ndarray and cells.dtype.kind == "f" and cells.ndim == 1:
-        numbers = np.subtract(cells, column.offset, dtype=np.float64)
-        if len(numbers) and np.fmax.reduce(np.abs(numbers)) > MAX_FLOAT32:
-            raise ValueError(f"the values of {column.name!r} must be finite in float32, got {brief(cells)}")
-        return numbers[:, None]
+    """The features of the cells; numbers are as exact as they were given, as a model may compare them in float64."""
+    if column.kind == "number":
+        return _encode_numbers(column, cells)[:, None]
     import pandas as pd
 
     unseen: dict[str, str] = {}
@@ -124,6 +123,17 @@ def _encode_cells(column: Column, cells: Any) -> NDArray[np.float64]:
         text = unseen[column.name]
         warn_caller(f"a level that was not in the training data counts as missing: {text!r} in {column.name!r}")
     return features
+
+
+def _encode_numbers(column: Column, cells: Any) -> NDArray[np.float64]:
+    if not (type(cells) is np.ndarray and cells.dtype.kind == "f" and cells.ndim == 1):
+        import pandas as pd
+
+        cells = as_wide_numbers(pd.Series(cells), column.name, column.odd_is_missing)
+    numbers = np.subtract(cells, column.offset, dtype=np.float64)
+    if len(numbers) and np.fmax.reduce(np.abs(numbers)) > MAX_FLOAT32:
+        raise ValueError(f"the values of {column.name!r} must be finite in float32, got {brief(cells)}")
+    return numbers
 
 
 def run_source(batch: RowBatch, get: ValueSource) -> None:

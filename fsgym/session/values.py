@@ -88,7 +88,7 @@ def _number_value(column: Column, value: Any, accept: bool) -> CheckedValue:
             raise ValueError(
                 f"{column.name!r} must be {allowed_text(column)}, got {value}; say that it is unknown instead"
                 if feature != feature
-                else f"{column.name!r} must be {allowed_text(column)}, got {value}, which is too large"
+                else f"{column.name!r} must be a number that float32 can hold, got {value}; use a larger unit"
             )
     if column.low is None or column.high is None or _within(np.float32(feature), column):
         return CheckedValue((feature,), "")

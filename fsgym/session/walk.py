@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 
-# (acquired, values, legal) -> actions, see ``AskingMixin._act_in``
+# (acquired, values, legal) -> actions, each as in ``AskingMixin._advise``
 ActInStates = Callable[[NDArray[np.bool_], NDArray[np.float64], NDArray[np.bool_]], NDArray[np.int64]]
 
 

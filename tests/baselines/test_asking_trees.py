@@ -81,6 +81,50 @@ def test_on_demand_fetches_what_the_paths_need(name):
     np.testing.assert_array_equal(model.asked_rules_.acquisitions_of(fetched.to_numpy()), paid)
 
 
+@pytest.mark.parametrize("kind", [list, pd.Series, np.array])
+@pytest.mark.parametrize("name", ["cart", "cegb"])
+def test_on_demand_numbers_are_not_rounded_to_float32(name, kind):
+    model, X = finely_fitted(name)
+    labels = model.predict_on_demand(lambda column, rows: kind(X[rows, int(column[1:])].tolist()), len(X))
+    np.testing.assert_array_equal(labels, model.predict(X))
+
+
+@cache
+def finely_fitted(name):
+    """A model of columns whose values differ by less than float32 resolves, one of them whole numbers."""
+    if name == "cegb":
+        pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(0)
+    X = np.stack([1.7e9 + rng.integers(0, 2000, 600), 1e6 + rng.random(600)], axis=1)
+    y = (X[:, 0] > 1.7e9 + 1000) ^ (X[:, 1] > 1e6 + 0.5)
+    model = clone(MODELS[name]).set_params(**{"lam": 1e-5} if name == "cegb" else {})
+    return model.fit(X, y), X
+
+
+@every_model
+def test_on_demand_without_some_values_answers_as_a_session_does(name):
+    model, (_, _, X) = fitted(name), wine()
+    rng = np.random.default_rng(1)
+    available, comes = rng.random(X.shape) < 0.8, rng.random(X.shape) < 0.8
+    table = X.where(comes)
+    members = {model.asked_rules_.names[j]: [X.columns[i] for i in g] for j, g in enumerate(model.asked_rules_.groups)}
+
+    def get(acquisition, rows):
+        return table.iloc[rows][members[acquisition]].where(available[rows][:, X.columns.isin(members[acquisition])])
+
+    labels = model.predict_on_demand(get, len(X), available=available)
+    for i in range(0, len(X), 4):
+        session = model.session(unavailable=list(X.columns[~available[i]]))
+        while question := session.next():
+            shown = {c.name: table.at[X.index[i], c.name] for c in question.columns}
+            given = {k: v for k, v in shown.items() if v == v}
+            if given:
+                session.answer(question.name, given, accept=True)
+            for column in shown.keys() - given.keys():
+                session.unknown(column)
+        assert session.stop() == labels[i]
+
+
 @every_model
 def test_all_known_asks_nothing_and_all_unknown_answers(name):
     model, (_, _, X) = fitted(name), wine()

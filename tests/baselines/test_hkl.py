@@ -109,6 +109,7 @@ def test_certified_optimum_of_all_boards():
     assert model.score(X, y) == pytest.approx(0.98330, abs=1e-5)
 
 
+@pytest.mark.slow  # conjunctions of fewer rows: tests/baselines/test_hkl_estimator.py
 def test_conjunctions_of_all_boards_are_the_lines():
     X, y = BOARDS
     model = DisjunctionClassifier(1000, 1.2, 1.1, connective="and", max_literals=3, max_active=600).fit(X, y)

@@ -31,7 +31,7 @@ QUICK = {"n_iter": 20, "n_estimators": 10, "n_iterations": 3, "random_state": 0}
 FAST: dict[str, dict[str, Any]] = {
     "lattice": {"effort": 0.1},
     "mixture": {"n_components": 1, "n_steps": 0},
-    "network": {"n_steps": 40},
+    "network": {"n_steps": 10},
     "adaptive": {"learner": "lattice"},  # the choice: tests/agents/test_adaptive.py
     "maskable_ppo": {
         "total_timesteps": 1024, "num_envs": 64,
@@ -121,7 +121,7 @@ def test_baselines_refuse_text(name):
         make_estimator(name).fit(X, y)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", or_slow([*METHODS]))
 def test_names_come_from_pandas_and_must_return(name, wine):
     X, y = wine
     model = make_estimator(name).fit(X, y)
@@ -133,7 +133,7 @@ def test_names_come_from_pandas_and_must_return(name, wine):
     assert set(make_estimator(name).fit(X, words).predict(X)) <= {"red", "white", "rose"}
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", or_slow([*METHODS]))
 def test_a_seed_fixes_everything(name, wine):
     first, second = (make_estimator(name).fit(*wine) for _ in range(2))
     np.testing.assert_array_equal(first.features_used(wine[0]), second.features_used(wine[0]))

@@ -247,6 +247,7 @@ def test_a_run_killed_twenty_times_ends_with_the_same_bytes(tmp_path):
     assert killed_again_and_again(tmp_path, 20, 120, 1) > 10
 
 
+@pytest.mark.slow  # with one process: test_a_run_that_is_killed_ends_with_the_same_bytes
 @pytest.mark.kill
 def test_a_run_with_two_processes_that_is_killed_ends_with_the_same_bytes(tmp_path):
     assert killed_again_and_again(tmp_path, 1, 40, 2) == 2
