@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAF = -1
+ANY_NUMBER = float(np.finfo(np.float32).max)  # the threshold of a node that only asks whether there is a value
 
 
 class ActionTree(NamedTuple):

@@ -90,7 +90,7 @@ class Structure:
         """
         rules: Rules = model.rules_
         first = int(done.action(0, rules.n_acquisitions)[0])
-        found = _most_visited(done)
+        found = _most_visited(done, y >= 0)
         boxes = [_make_box(model, X, y, done, cases, columns) for cases in found]
         return cls(boxes, first, rules.n_acquisitions)
 
@@ -102,8 +102,16 @@ class _Cases(NamedTuple):
     rows: NDArray[np.int64]
 
 
-def _most_visited(done: AskedCases) -> list[_Cases]:
-    """The cases of each box, from the first box on always that of the boxes reached which most cases come to."""
+def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[_Cases]:
+    """The cases of each box, from the first box on always that of the boxes reached which most ``real`` cases come to.
+
+    Of others, that which most cases come to.
+    """
+
+    def rank(key: tuple[int, int]) -> tuple[int, int, int, tuple[int, int]]:
+        cases = visits[key]
+        return -int(real[cases.rows].sum()), -len(cases.rows), cases.step, key
+
     visits: dict[tuple[int, int], _Cases] = {}
     after: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
     for step in range(done.n_steps):
@@ -123,14 +131,14 @@ def _most_visited(done: AskedCases) -> list[_Cases]:
                     after[tuple(parent)].add((state, question))
     reached: list[_Cases] = []
     seen = {key for key, cases in visits.items() if cases.step == 0}
-    queue = [(-len(visits[key].rows), visits[key].step, key) for key in seen]
+    queue = [rank(key) for key in seen]
     heapq.heapify(queue)
     while queue and len(reached) < MOST_BOXES:
         *_, key = heapq.heappop(queue)
         reached.append(visits[key])
         for following in after[key] - seen:
             seen.add(following)
-            heapq.heappush(queue, (-len(visits[following].rows), visits[following].step, following))
+            heapq.heappush(queue, rank(following))
     return reached
 
 

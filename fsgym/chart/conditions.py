@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fsgym.chart.action_tree import Limit
+from fsgym.chart.action_tree import ANY_NUMBER, Limit
 from fsgym.checks import listing
 from fsgym.columns import Column, Columns
 
@@ -27,7 +27,7 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
     by_column: dict[int, list[Limit]] = {}
     for limit in limits:
         by_column.setdefault(int(columns.column_of[limit.feature]), []).append(limit)
-    parts = []
+    parts: list[str] = []
     for k, of_column in by_column.items():
         column: Column = columns[k]
         first = columns.features[k].start
@@ -36,7 +36,9 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
             if column.kind == "number"
             else _levels_text([limit._replace(feature=limit.feature - first) for limit in of_column], column)
         )
-        if any(limit.missing for limit in of_column):
+        if any(limit.low >= ANY_NUMBER for limit in of_column):
+            text = "has no value"
+        elif any(limit.missing for limit in of_column):
             text += " or no value"
         parts.append(text if column.name == alone else f"{column.name} {text}")
     return " and ".join(parts)
@@ -45,9 +47,11 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
 def _interval_text(limit: Limit, column: Column) -> str:
     low, high = (f"{v + column.offset:.12g}" for v in (limit.low, limit.high))
     unit = f" {column.unit}" if column.unit else ""
+    if np.isinf(limit.low) and limit.high >= ANY_NUMBER:
+        return "has a value"
     if np.isinf(limit.low):
         return f"≤ {high}{unit}"
-    return f"> {low}{unit}" if np.isinf(limit.high) else f"> {low} and ≤ {high}{unit}"
+    return f"> {low}{unit}" if limit.high >= ANY_NUMBER else f"> {low} and ≤ {high}{unit}"
 
 
 def _levels_text(limits: list[Limit], column: Column) -> str:

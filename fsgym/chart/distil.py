@@ -9,17 +9,15 @@ from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import LEAF, ActionTree, chain_of
 from fsgym.chart.decimals import shortest_between
+from fsgym.chart.imitation import MOST_LEAVES, imitate
 from fsgym.chart.invented import invented_rows
 from fsgym.columns import Columns
 from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
 
-MOST_LEAVES = 8  # of a tree that imitates a policy; by hand: what a person reads at a glance
-LEAST_SHARE = 0.02  # of the cases of a box, that a leaf must have
 LEAST_INTERVAL = 0.01  # of the cases of a box, that an interval of one number must have
 LEAST_TO_IMITATE = 600  # cases for a tree; some are invented if there are less
-LEAST_CASES = 3  # likewise
-MOST_INTERVALS = 6  # of the exact choice by one number
+MOST_INTERVALS = 12  # of the exact choice by one number
 MOST_PROBES = 4000  # states at which the policy is asked where its choice by one number changes
 
 
@@ -183,76 +181,3 @@ def _without_slivers(counts: list[int], actions: list[int]) -> list[tuple[int, i
                 parts[i - 1] = [parts[i][0], parts[i - 1][1] + parts[i][1], parts[i][2]]
                 del parts[i]
     return [(k, a) for k, _, a in parts]
-
-
-def imitate(
-    features: list[int],
-    X: NDArray[np.float32],
-    actions: NDArray[np.int64],
-    offsets: NDArray[np.float64],
-    most_leaves: int,
-) -> ActionTree:
-    """A small tree on ``features`` that chooses as in the rows; thresholds have few digits, between two of the rows."""
-    from sklearn.tree import DecisionTreeClassifier
-
-    if (actions == actions[0]).all():
-        return ActionTree.always(int(actions[0]), exact=False)
-    least = max(LEAST_CASES, int(LEAST_SHARE * len(X)))
-    tree = DecisionTreeClassifier(max_leaf_nodes=most_leaves, min_samples_leaf=least, random_state=0)
-    known = X[:, features].astype(np.float32)
-    grown = tree.fit(known, actions).tree_
-    inner = grown.children_left >= 0
-    feature = np.where(inner, np.array(features)[np.maximum(grown.feature, 0)], LEAF)
-    leaf_actions = tree.classes_[grown.value[:, 0].argmax(axis=1)]
-    threshold = np.zeros(len(inner))
-    reached = tree.decision_path(known).toarray().astype(bool)
-    for node in np.flatnonzero(inner).tolist():
-        x = X[reached[:, node], feature[node]].astype(np.float64)
-        offset = float(offsets[feature[node]])
-        below, above = x[x <= grown.threshold[node]], x[x > grown.threshold[node]]
-        low, high = below.max(initial=-np.inf) + offset, above.min(initial=np.inf) + offset
-        finite = np.isfinite(low) and np.isfinite(high)
-        threshold[node] = shortest_between(low, high) - offset if finite else grown.threshold[node]
-    choice = ActionTree(
-        feature.astype(np.int64),
-        threshold,
-        np.where(inner, grown.children_left, LEAF).astype(np.int64),
-        np.where(inner, grown.children_right, LEAF).astype(np.int64),
-        np.where(inner, LEAF, leaf_actions).astype(np.int64),
-        np.where(inner, grown.missing_go_to_left.astype(bool), False),
-        bool(np.isnan(known).any()),
-        False,
-        1.0,
-    )
-    choice = _without_idle_splits(choice)
-    return choice._replace(agreement=float((choice.actions(X) == actions).mean()))
-
-
-def _without_idle_splits(choice: ActionTree) -> ActionTree:
-    """The tree without splits both sides of which lead to the same action, as a tree of its own nodes only."""
-    nodes: list[tuple[int, float, int, int, int, bool]] = []
-
-    def add(node: int) -> int:
-        place = len(nodes)
-        nodes.append((LEAF, 0.0, LEAF, LEAF, int(choice.action[node]), False))
-        if choice.feature[node] >= 0:
-            left, right = add(int(choice.left[node])), add(int(choice.right[node]))
-            if nodes[left][0] < 0 and nodes[right][0] < 0 and nodes[left][4] == nodes[right][4]:
-                nodes[place] = (LEAF, 0.0, LEAF, LEAF, nodes[left][4], False)
-                del nodes[place + 1 :]
-            else:
-                nodes[place] = (
-                    int(choice.feature[node]),
-                    float(choice.threshold[node]),
-                    left,
-                    right,
-                    LEAF,
-                    bool(choice.missing_left[node]),
-                )
-        return place
-
-    add(0)
-    feature, threshold, left, right, action, missing_left = map(np.array, zip(*nodes))
-    return choice._replace(
-        feature=feature, threshold=threshold, left=left, right=right, action=action, missing_left=missing_left
-    )

@@ -27,6 +27,7 @@ def chart(
             "--output", "-o", metavar="FILE", help="A .svg, .md (Mermaid), .txt or .json file; default: text."
         ),
     ] = None,
+    target: options.TargetOption = None,
     max_boxes: Annotated[int, typer.Option(help="The chart is cut after so many boxes.")] = 30,
     data_dir: options.DataDirOption = None,
 ) -> None:
@@ -42,7 +43,7 @@ def chart(
 
     if output is not None and output.suffix not in CHART_SUFFIXES:
         raise ValueError(f"--output must end in {', '.join(CHART_SUFFIXES)}, got {output}")
-    opened = ModelData.open(model, {})
+    opened = ModelData.open(model, {"target": target})
     rows = None if data is None else _unseen_rows(opened, data, data_dir)
     drawn = opened.classifier.chart(rows, max_boxes=max_boxes)
     writers = {".svg": drawn.to_svg, ".md": drawn.to_markdown, ".json": drawn.to_json}
