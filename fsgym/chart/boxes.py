@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import AskedCases
 from fsgym.chart.distil import KnownState, PolicyInStates, choice_at
+from fsgym.chart.imitation import MOST_LEAVES
 from fsgym.columns import Columns
 from fsgym.rules import Rules
 
 MOST_BOXES = 60  # of a chart
 LEAVES_OF_UNKNOWN = 3  # of the tree for an answer that is unknown
+LEAVES_PER_SHARE = 80  # of the tree of a box to which all cases come; by hand
+FEWEST_LEAVES_ALLOWED = 4
 MOST_PROBED = 200  # cases of a box in which the policy is asked what it does if an answer is unknown
 
 
@@ -160,7 +163,8 @@ def _make_box(
         unknown_actions = PolicyInStates(model, before).actions(X[unknown_rows])
     unknown = choice_at(model, before, X[unknown_rows], unknown_actions, columns, LEAVES_OF_UNKNOWN)
     if len(with_value):
-        answered = choice_at(model, after, X[with_value], actions[has_value], columns)
+        most = max(FEWEST_LEAVES_ALLOWED, min(MOST_LEAVES, int(LEAVES_PER_SHARE * len(rows) / len(X))))
+        answered = choice_at(model, after, X[with_value], actions[has_value], columns, most)
     else:
         answered = ActionTree.always(int(actions[0]), exact=False, agreement=0.0)
     shares: dict[tuple[bool, int], tuple[float, ...]] = {}

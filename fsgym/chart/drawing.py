@@ -68,10 +68,8 @@ def _places(views: Sequence[BoxView], top: float) -> tuple[dict[int, _Place], in
     by_number, places, bottom = {view.number: view for view in views}, {}, top
     columns = arrange(views)
     heights = {view.number: _height(view) for view in views}
-    tallest = max((sum(heights[n] + CARD_GAP for n in column) for column in columns), default=0.0)
     for place, column in enumerate(columns):
-        x = MARGIN + place * (CARD_WIDTH + COLUMN_GAP)
-        y = top + (tallest - sum(heights[n] + CARD_GAP for n in column)) / 2
+        x, y = MARGIN + place * (CARD_WIDTH + COLUMN_GAP), top
         for number in column:
             first = y + TITLE_HEIGHT + _bar_height(by_number[number])
             rows = [first + (k + 0.5) * ROW_HEIGHT for k in range(len(by_number[number].rows))]

@@ -179,4 +179,5 @@ def _wrong_share(classes: NDArray[np.int64], code: int) -> float:
 def _imitation_note(choice: ActionTree) -> str:
     if choice.exact or ((choice.feature < 0).all() and choice.agreement == 1):
         return ""
-    return f"simplified: the policy goes on in this way in {probability_text(choice.agreement)} of the cases here"
+    share = "all" if choice.agreement == 1 else f"{probability_text(choice.agreement)} of the"
+    return f"simplified: a small tree, as the policy in {share} cases here"
