@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -9,19 +11,44 @@ from sklearn.utils.validation import check_is_fitted
 from agents import model_file
 from agents.arrangement import Arrangement
 from agents.policy import Policy
+from fsgym.chart import Chart
+from fsgym.chart.asked import follow_policy
+from fsgym.chart.stored import (
+    ChartRows,
+    MeasuredChart,
+    chart_as_json,
+    chart_from_json,
+    measured_chart,
+    some_rows,
+)
+from fsgym.chart.views import ChartTerms
+from fsgym.chart.ways import ways_of
+from fsgym.checks import brief, is_integer
 from fsgym.columns import Columns
-from fsgym.rules import State
+from fsgym.dataset import Dataset
+from fsgym.rules import Rules, State
 from fsgym.session.asking import AskingMixin
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk, WalkOrder
 
+MAX_BOXES = 30  # of a chart, by default: what fits on a page
+
 
 class AskingAgent(AskingMixin):
-    """The steps and sessions of a classifier with a policy."""
+    """The steps, sessions and charts of a classifier with a policy."""
 
     columns_: Columns
+    rules_: Rules
     policy_: Policy
     arrangement_: Arrangement
+    _chart_rows: ChartRows | None = None  # not in model files
+    _chart: MeasuredChart | None = None
+
+    def labelled_dataset(self, X: Any, y: Any = None) -> Dataset:
+        raise NotImplementedError
+
+    def _features(self, X: Any) -> NDArray[np.float32]:
+        raise NotImplementedError
 
     def _labels(self) -> model_file.Labels:
         raise NotImplementedError
@@ -42,3 +69,72 @@ class AskingAgent(AskingMixin):
 
     def _walk(self, state: State) -> Walk:
         return self.policy_.walk(state)
+
+    def chart(self, X: Any = None, y: Any = None, *, max_boxes: int = MAX_BOXES) -> Chart:
+        """What the policy asks in which state, as a chart to look at, to read or to draw.
+
+        The boxes are made from up to 4,000 rows of the training, three quarters of them where there are no more; at
+        most 60 boxes are found. Model files have the chart, but no rows.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Dataset, as in ``predict``, optional
+            The cases by which shares and figures are measured. By default a quarter of the rows of the training, from
+            which the boxes were not made; the policy was trained on them, however, so its loss is too low there.
+        y : array-like of shape (n_samples,), optional
+            Their labels. Without labels the chart has no shares of classes and no loss.
+        max_boxes : int, default 30
+            The chart is cut after so many boxes, and answers there; its loss and fidelity say what this costs.
+
+        Raises
+        ------
+        ValueError
+            If ``max_boxes`` is not a whole number above 0, or the model is from a file without a chart.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from agents import LatticeClassifier
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["alcohol", "hue", "flavanoids"]], y)
+        >>> chart = model.chart(max_boxes=2)
+        >>> len(chart.boxes), chart.boxes[0].question
+        (2, 'flavanoids')
+        """
+        check_is_fitted(self, "policy_")
+        if not is_integer(max_boxes) or max_boxes < 1:
+            raise ValueError(f"max_boxes must be a whole number above 0, got {brief(max_boxes)}")
+        if X is None and y is not None:
+            raise ValueError("X must be given where y is, got labels without rows")
+        structure, ways = self._found_chart()
+        cases = "cases of the training from which it was not made"
+        if X is not None:
+            labelled = y is not None or isinstance(X, Dataset)
+            rows = self.labelled_dataset(X, y) if labelled else None
+            features = self._features(X) if rows is None else rows.X
+            codes = None if rows is None else rows.y
+            ways, cases = ways_of(structure, self.rules_, features, codes, follow_policy(self, features)), "cases"
+        terms = ChartTerms(self.rules_, self.columns_, self.classes_.tolist())
+        title = f"{type(self).__name__} at lambda {self.rules_.lam:.4g}"
+        return Chart(structure, ways, terms, title=title, cases=cases, max_boxes=max_boxes)
+
+    def _see_rows(self, dataset: Dataset) -> None:
+        """Take the rows of the training from which a chart is made when it is asked for."""
+        self._chart, self._chart_rows = None, some_rows(dataset.X, dataset.y)
+
+    def _chart_json(self) -> dict[str, Any] | None:
+        """The chart for a model file; None for a model from a file without one."""
+        return None if self._chart is None and self._chart_rows is None else chart_as_json(self._found_chart())
+
+    def _read_chart(self, plain: Any) -> None:
+        """Take the chart from a model file; one of ``DAMAGE_ERRORS`` if it is damaged."""
+        if plain is not None:
+            self._chart = chart_from_json(plain, self.rules_)
+
+    def _found_chart(self) -> MeasuredChart:
+        """The chart from the file, or made now from rows of the training."""
+        if self._chart is None:
+            if self._chart_rows is None:
+                raise ValueError("this model was saved without a chart; fit it again, and save it")
+            self._chart = measured_chart(self, self._chart_rows, self.columns_)
+        return self._chart

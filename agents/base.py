@@ -115,6 +115,7 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
+        self._see_rows(dataset)
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())
         if described:
@@ -356,12 +357,12 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
         return estimate_loss(self, X, y, cv, groups, n_jobs)
 
     def save(self, path: str | os.PathLike) -> None:
-        """Save policy, rules, class labels, columns and units to a model file (safetensors with a JSON header).
+        """Save policy, rules, class labels, columns, units and chart to a model file (safetensors with a JSON header).
 
         Raises OSError if the file cannot be written, TypeError for class labels other than numbers and text.
         """
         check_is_fitted(self, "policy_")
-        model_file.save(path, self.policy_, model_file.labels_as_json(self._labels()))
+        model_file.save(path, self.policy_, model_file.labels_as_json(self._labels()) | {"chart": self._chart_json()})
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> Self:
@@ -379,6 +380,7 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
             labels = model_file.read_labels(header, policy.rules)
             model = cls(**model_file.rule_parameters(labels.arrangement.rules_of_user(policy.rules), labels))
             model._restore(policy, header, labels)
+            model._read_chart(header.get("chart"))
         except model_file.DAMAGE_ERRORS as error:
             raise model_file.damage_error(path, error) from None
         return model

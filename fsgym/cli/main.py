@@ -18,6 +18,7 @@ import fsgym
 from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.ask import ask
+from fsgym.cli.charts import chart
 from fsgym.cli.completion import complete_methods
 from fsgym.cli.description import describe_table
 from fsgym.cli.explanation import explain
@@ -205,6 +206,7 @@ app.command()(cli_models.evaluate)
 app.command()(predict)
 app.command()(ask)
 app.command()(explain)
+app.command()(chart)
 app.command("describe")(describe_table)
 app.command("leaderboard")(show_leaderboard)
 

@@ -1,0 +1,177 @@
+"""The boxes of a chart: states in which a policy asks something, and how it goes on from each."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.chart.action_tree import ActionTree
+from fsgym.chart.asked import AskedCases
+from fsgym.chart.distil import KnownState, PolicyInStates, choice_at
+from fsgym.chart.imitation import MOST_LEAVES
+from fsgym.columns import Columns
+from fsgym.rules import Rules
+
+MOST_BOXES = 60  # of a chart
+LEAVES_OF_UNKNOWN = 3  # of the tree for an answer that is unknown
+LEAVES_PER_SHARE = 80  # of the tree of a box to which all cases come; by hand
+FEWEST_LEAVES_ALLOWED = 4
+MOST_PROBED = 200  # cases of a box in which the policy is asked what it does if an answer is unknown
+
+
+class Box(NamedTuple):
+    """A state in which the policy asks for one acquisition.
+
+    Attributes
+    ----------
+    known : tuple of int, acquisitions with a value, rising
+    unavailable : tuple of int, acquisitions asked for without a value, rising
+    question : int, the acquisition asked for
+    answered : ActionTree, of the next action once it has a value
+    unknown : ActionTree, of the next action if it has none
+    shares : mapping of (whether the question was answered, leaf of the choice) -> tuple of float
+        Shares of the classes there, in the cases from which the chart was made.
+    n_cases : int, cases from which the box was made
+    """
+
+    known: tuple[int, ...]
+    unavailable: tuple[int, ...]
+    question: int
+    answered: ActionTree
+    unknown: ActionTree
+    shares: Mapping[tuple[bool, int], tuple[float, ...]]
+    n_cases: int
+
+    @property
+    def n_before(self) -> int:
+        """How many questions come before."""
+        return len(self.known) + len(self.unavailable)
+
+    def choice(self, brought: bool) -> ActionTree:
+        """How it goes on."""
+        return self.answered if brought else self.unknown
+
+
+class Structure:
+    """All boxes of a chart, in an order in which each prefix of them is a chart: the most visited ones first.
+
+    Parameters
+    ----------
+    boxes : list of Box
+    first : int, the first action: that of the first box, or ``n_acquisitions`` plus a class code where nothing is asked
+    n_acquisitions : int
+    """
+
+    def __init__(self, boxes: list[Box], first: int, n_acquisitions: int) -> None:
+        self.boxes, self.first, self.n_acquisitions = boxes, first, n_acquisitions
+        self._place = {(b.known, b.unavailable, b.question): k for k, b in enumerate(boxes)}
+
+    def find(self, known: Any, unavailable: Any, question: int) -> int | None:
+        """The number of a box, from 0; None if there is none."""
+        return self._place.get((tuple(sorted(known)), tuple(sorted(unavailable)), question))
+
+    def after(self, box: Box, brought: bool, leaf: int) -> int | None:
+        """The number of the next box; None where the action is an answer, or the box is not in the chart."""
+        action = int(box.choice(brought).action[leaf])
+        known, unavailable = (
+            ([*box.known, box.question], box.unavailable) if brought else (box.known, [*box.unavailable, box.question])
+        )
+        return self.find(known, unavailable, action)
+
+    @classmethod
+    def from_cases(
+        cls, model: Any, X: NDArray[np.float32], y: NDArray[np.int64], done: AskedCases, columns: Columns
+    ) -> Self:
+        """The boxes of a model in the cases ``X`` (n, n_features) and what it asked in them.
+
+        ``y`` are class codes, int64 (n,), and -1 for invented cases.
+        """
+        rules: Rules = model.rules_
+        first = int(done.action(0, rules.n_acquisitions)[0])
+        found = _most_visited(done, y >= 0)
+        boxes = [_make_box(model, X, y, done, cases, columns) for cases in found]
+        return cls(boxes, first, rules.n_acquisitions)
+
+
+class _Cases(NamedTuple):
+    """The cases that come to a box, rows int64 (n,), before one step."""
+
+    step: int
+    rows: NDArray[np.int64]
+
+
+def _most_visited(done: AskedCases, real: NDArray[np.bool_]) -> list[_Cases]:
+    """The cases of each box, from the first box on always that of the boxes reached which most ``real`` cases come to.
+
+    Of others, that which most cases come to.
+    """
+
+    def rank(key: tuple[int, int]) -> tuple[int, int, int, tuple[int, int]]:
+        cases = visits[key]
+        return -int(real[cases.rows].sum()), -len(cases.rows), cases.step, key
+
+    visits: dict[tuple[int, int], _Cases] = {}
+    after: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
+    for step in range(done.n_steps):
+        rows = np.flatnonzero(done.asked[:, step] >= 0)
+        keys = np.stack([done.state[rows, step], done.asked[rows, step].astype(np.uint64)], axis=1)
+        distinct, inverse = np.unique(keys, axis=0, return_inverse=True)
+        order = np.argsort(inverse.ravel(), kind="stable")
+        parts = np.split(rows[order], np.cumsum(np.bincount(inverse.ravel()))[:-1])
+        for (state, question), members in zip(distinct.tolist(), parts, strict=True):
+            visits[state, question] = _Cases(step, np.sort(members))
+            if step:
+                before = np.unique(
+                    np.stack([done.state[members, step - 1], done.asked[members, step - 1].astype(np.uint64)], axis=1),
+                    axis=0,
+                )
+                for parent in before.tolist():
+                    after[tuple(parent)].add((state, question))
+    reached: list[_Cases] = []
+    seen = {key for key, cases in visits.items() if cases.step == 0}
+    queue = [rank(key) for key in seen]
+    heapq.heapify(queue)
+    while queue and len(reached) < MOST_BOXES:
+        *_, key = heapq.heappop(queue)
+        reached.append(visits[key])
+        for following in after[key] - seen:
+            seen.add(following)
+            heapq.heappush(queue, rank(following))
+    return reached
+
+
+def _make_box(
+    model: Any, X: NDArray[np.float32], y: NDArray[np.int64], done: AskedCases, cases: _Cases, columns: Columns
+) -> Box:
+    rules: Rules = model.rules_
+    step, rows = cases
+    asked, brought = done.asked[rows[0], :step], done.brought[rows[0], :step]
+    known, unavailable = sorted(asked[brought].tolist()), sorted(asked[~brought].tolist())
+    question = int(done.asked[rows[0], step])
+    actions, has_value = done.action(step + 1, rules.n_acquisitions)[rows], done.brought[rows, step]
+    with_value, without = rows[has_value], rows[~has_value]
+    before, after = KnownState(known, [*unavailable, question]), KnownState([*known, question], unavailable)
+    if len(without):
+        unknown_rows, unknown_actions = without, actions[~has_value]
+    else:
+        unknown_rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_PROBED)).astype(int)]
+        unknown_actions = PolicyInStates(model, before).actions(X[unknown_rows])
+    unknown = choice_at(model, before, X[unknown_rows], unknown_actions, columns, LEAVES_OF_UNKNOWN)
+    if len(with_value):
+        most = max(FEWEST_LEAVES_ALLOWED, min(MOST_LEAVES, int(LEAVES_PER_SHARE * len(rows) / len(X))))
+        answered = choice_at(model, after, X[with_value], actions[has_value], columns, most)
+    else:
+        answered = ActionTree.always(int(actions[0]), exact=False, agreement=0.0)
+    shares: dict[tuple[bool, int], tuple[float, ...]] = {}
+    for flag, of_rows, choice in ((True, with_value, answered), (False, unknown_rows, unknown)):
+        reached = choice.leaves(X[of_rows])
+        for leaf in np.flatnonzero(choice.feature < 0).tolist():
+            members = next(m for m in (of_rows[reached == leaf], of_rows, rows, np.arange(len(y))) if (y[m] >= 0).any())
+            counts = np.bincount(y[members][y[members] >= 0], minlength=rules.n_classes)
+            shares[flag, leaf] = tuple((counts / counts.sum()).tolist())
+    return Box(tuple(known), tuple(unavailable), question, answered, unknown, shares, len(rows))

@@ -1,0 +1,140 @@
+"""A decision chart of a policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from fsgym.chart.boxes import Structure
+from fsgym.chart.drawing import draw_svg
+from fsgym.chart.views import BoxView, ChartTerms, views_of
+from fsgym.chart.ways import Way, figures_of
+from fsgym.chart.words import in_mermaid, in_sentences
+from fsgym.sentences import probability_text
+
+CHART_FORMAT = "fsgym-chart-1"
+
+
+class Chart:
+    """What a policy asks in which state, and where each answer leads; the method ``chart`` of a classifier makes it.
+
+    A box is a state: some acquisitions are known, and the policy asks for one more. Where one value decides, the
+    conditions are the policy's own. Where several do, a small tree imitates the policy, and the box says in how many
+    cases it does. A chart with fewer boxes than the policy has answers where it is cut. So a chart is a policy itself:
+    ``loss`` is its own, and ``fidelity`` says how often it does what the model does.
+
+    Attributes
+    ----------
+    boxes : tuple of BoxView, in the order of their numbers, from 1
+    n_boxes_in_all : int
+        The boxes that were found; the cases of training go through no more than the 60 most visited ones.
+    n_cases : int, cases by which shares and figures were measured
+    loss, policy_loss : float
+        Mean error cost plus ``lam`` times the mean price, of the chart and of the policy; NaN if classes are not given.
+    paid, policy_paid : float, mean prices, in the unit of ``costs``
+    fidelity : float, share of cases in which the policy gives the same answer and acquires the same
+
+    See Also
+    --------
+    agents.BaseAgentClassifier.chart
+    """
+
+    def __init__(
+        self, structure: Structure, ways: list[Way], terms: ChartTerms, *, title: str, cases: str, max_boxes: int
+    ) -> None:
+        n_boxes = min(max_boxes, len(structure.boxes))
+        figures = figures_of(structure, terms.rules, ways, n_boxes)
+        self._terms, self._title, self._cases = terms, title, cases
+        self._places = [(frozenset(b.known), frozenset(b.unavailable), b.question) for b in structure.boxes[:n_boxes]]
+        self._first_answer = None if structure.boxes else terms.labels[structure.first - terms.rules.n_acquisitions]
+        self.boxes: tuple[BoxView, ...] = tuple(views_of(structure, figures, terms, n_boxes))
+        self.n_boxes_in_all, self.n_cases = len(structure.boxes), figures.n
+        self.loss, self.policy_loss = figures.loss, figures.policy_loss
+        self.paid, self.policy_paid, self.fidelity = figures.paid, figures.policy_paid, figures.same
+
+    def __repr__(self) -> str:
+        return f"Chart({len(self.boxes)} of {self.n_boxes_in_all} boxes, fidelity {self.fidelity:.3f})"
+
+    @property
+    def headline(self) -> str:
+        """What the chart shows and how far it is the policy, in sentences."""
+        shown = f"{len(self.boxes)} boxes"
+        if len(self.boxes) < self.n_boxes_in_all:
+            shown = f"the first {len(self.boxes)} of {self.n_boxes_in_all} boxes"
+        if self._first_answer is not None:
+            shown = f"nothing is asked, and the answer is always {self._first_answer}"
+        text = f"{self._title}: {shown}."
+        if not self.n_cases:
+            return text
+        compared = f"in {probability_text(self.fidelity)} the chart asks and answers as the policy does"
+        if self.loss == self.loss:
+            compared += f"; its loss is {self.loss:.4g}, that of the policy {self.policy_loss:.4g}"
+        compared += f"; it pays {self.paid:.4g} on average, the policy {self.policy_paid:.4g}"
+        return f"{text} Of {self.n_cases:,} {self._cases}, {compared}."
+
+    def place(self, known: Iterable[str], question: str | None, unavailable: Iterable[str] = ()) -> int | None:
+        """The number of the box of a case; None if no box asks its question with that knowledge.
+
+        Parameters
+        ----------
+        known : names of the acquisitions with a value
+            Where more is known than in any box, the box that knows most of it counts.
+        question : str, the acquisition asked for next; None after the answer
+        unavailable : names of the acquisitions without a value
+        """
+        index = {name: j for j, name in enumerate(self._terms.rules.names)}
+        have, lack = ({index[name] for name in names if name in index} for names in (known, unavailable))
+        best: tuple[int, int, int] | None = None
+        for k, (box_known, box_lacks, j) in enumerate(self._places):
+            if index.get(question or "") == j and box_known <= have:
+                rank = (len(box_known), -len(box_lacks ^ lack), -k)
+                best = rank if best is None else max(best, rank)
+        return None if best is None else 1 - best[2]
+
+    def to_text(self) -> str:
+        """The chart in sentences, box by box, to read or to print."""
+        return in_sentences(self.boxes, self._terms.labels, self.headline)
+
+    def to_mermaid(self) -> str:
+        """The chart as a Mermaid flow chart, for Markdown files."""
+        return in_mermaid(self.boxes, self._terms.labels)
+
+    def to_markdown(self) -> str:
+        """A Markdown text with the Mermaid flow chart, and below it the chart in sentences."""
+        return f"{self.headline}\n\n```mermaid\n{self.to_mermaid()}\n```\n\n```text\n{self.to_text()}\n```\n"
+
+    def to_svg(self, here: int | None = None, style: bool = True) -> str:
+        """The chart as a drawing: SVG without scripts, which needs no other file.
+
+        Parameters
+        ----------
+        here : int, optional
+            The number of a box to mark, see ``place``.
+        style : bool, default True
+            Whether the drawing has its style sheet; otherwise the page must have ``fsgym.chart.CHART_STYLE``.
+        """
+        return draw_svg(self.boxes, self._terms.labels, self.headline, here, style)
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
+
+    def to_json(self) -> str:
+        """The chart as JSON: boxes with branches, figures, and the format's name."""
+        figures = {name: getattr(self, name) for name in ("loss", "policy_loss", "paid", "policy_paid", "fidelity")}
+        plain = {
+            "format": CHART_FORMAT,
+            "headline": self.headline,
+            "n_cases": self.n_cases,
+            "figures": {name: value if value == value else None for name, value in figures.items()},
+            "labels": [str(label) for label in self._terms.labels],
+            "boxes": [
+                b._asdict() | {"branches": [br._asdict() | {"answer": _answer_text(br.answer)} for br in b.branches]}
+                for b in self.boxes
+            ],
+        }
+        return json.dumps(plain, ensure_ascii=False)
+
+
+def _answer_text(answer: Any) -> Any:
+    return None if answer is None else str(answer)

@@ -1,0 +1,196 @@
+"""A chart as SVG: one card a box, with its branches as rows, and curves to the next boxes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import escape
+from textwrap import wrap
+from typing import Any, NamedTuple
+
+from fsgym.chart.layers import arrange
+from fsgym.chart.style import CHART_STYLE
+from fsgym.chart.views import BoxView, Branch
+from fsgym.chart.words import classes_text, condition_words, ending_text, paid_text, price_range_text
+from fsgym.sentences import probability_text
+
+# Lengths in pixels, by hand.
+CARD_WIDTH, COLUMN_GAP, CARD_GAP, MARGIN = 470, 80, 22, 16
+TITLE_HEIGHT, BAR_HEIGHT, ROW_HEIGHT, LINE_HEIGHT, PADDING = 46, 12, 24, 15, 10
+CHARACTER = 6.3  # width of a character of 12 pixels, on average
+INDENT = 14
+SHARE_WIDTH = 62
+N_COLOURS = 8  # of classes; further ones repeat
+HEADLINE_CHARACTERS = 150
+
+
+class _Place(NamedTuple):
+    """Where a card stands."""
+
+    x: float
+    y: float
+    height: float
+    rows: list[float]  # the y of the middle of each row
+
+
+def draw_svg(
+    views: Sequence[BoxView], labels: Sequence[Any], headline: str, here: int | None = None, style: bool = True
+) -> str:
+    """The boxes as SVG.
+
+    Parameters
+    ----------
+    views : boxes, in the order of their numbers
+    labels : class labels
+    headline : str, shown above
+    here : int, optional; the number of a box to mark
+    style : bool; without its own style sheet the drawing needs ``CHART_STYLE`` in the page
+    """
+    head = wrap(headline, HEADLINE_CHARACTERS)
+    top = MARGIN + len(head) * (LINE_HEIGHT + 2) + 12
+    places, width, height = _places(views, top)
+    shown = [
+        f'<text x="{MARGIN}" y="{MARGIN + 12 + k * (LINE_HEIGHT + 2)}">{_text(t)}</text>' for k, t in enumerate(head)
+    ]
+    edges = [_edge(view, k, places) for view in views for k in range(len(view.rows))]
+    cards = [_draw_card(view, places[view.number], labels, view.number == here) for view in views]
+    width = max(width, MARGIN * 2 + int(max(map(len, head)) * CHARACTER))
+    sheet = f"<style>{CHART_STYLE}</style>" if style else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="fsgym-chart" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="{_text(headline)}">{sheet}'
+        f"{''.join(shown)}{''.join(edges)}{''.join(cards)}</svg>"
+    )
+
+
+def _places(views: Sequence[BoxView], top: float) -> tuple[dict[int, _Place], int, int]:
+    """The place of each card by its number, and the size of the drawing."""
+    by_number, places, bottom = {view.number: view for view in views}, {}, top
+    columns = arrange(views)
+    heights = {view.number: _height(view) for view in views}
+    for place, column in enumerate(columns):
+        x, y = MARGIN + place * (CARD_WIDTH + COLUMN_GAP), top
+        for number in column:
+            first = y + TITLE_HEIGHT + _bar_height(by_number[number])
+            rows = [first + (k + 0.5) * ROW_HEIGHT for k in range(len(by_number[number].rows))]
+            places[number] = _Place(x, y, heights[number], rows)
+            y += heights[number] + CARD_GAP
+            bottom = max(bottom, y)
+    width = MARGIN * 2 + max(len(columns), 1) * (CARD_WIDTH + COLUMN_GAP) - COLUMN_GAP
+    return places, width, int(bottom + MARGIN)
+
+
+def _bar_height(view: BoxView) -> float:
+    return BAR_HEIGHT + LINE_HEIGHT + 4 if view.classes else 0
+
+
+def _height(view: BoxView) -> float:
+    note = LINE_HEIGHT + 4 if view.note else 0
+    return TITLE_HEIGHT + _bar_height(view) + len(view.rows) * ROW_HEIGHT + note + PADDING
+
+
+def _edge(view: BoxView, k: int, places: dict[int, _Place]) -> str:
+    """The curve from a row to the next box, if it leads to one."""
+    branch = _branch_of(view, k)
+    if branch is None or branch.goes_to is None:
+        return ""
+    start, end = places[view.number], places[branch.goes_to]
+    x, y = start.x + CARD_WIDTH, start.rows[k]
+    to_x, to_y = end.x, end.y + TITLE_HEIGHT / 2
+    bend = max((to_x - x) / 2, 20)
+    width = 1 + 4 * (branch.share or 0) * view.share
+    kind = "edge" if branch.answered else "edge unknown"
+    return (
+        f'<path class="{kind}" stroke-width="{width:.1f}" d="M{x:.0f},{y:.0f} C{x + bend:.0f},{y:.0f} '
+        f'{to_x - bend:.0f},{to_y:.0f} {to_x:.0f},{to_y:.0f}"/>'
+    )
+
+
+def _draw_card(view: BoxView, place: _Place, labels: Sequence[Any], marked: bool) -> str:
+    x, y = place.x, place.y
+    known = escape(json.dumps(sorted(view.known), ensure_ascii=False), quote=True)
+    parts = [
+        f'<g class="box{" here" if marked else ""}" id="box-{view.number}" data-known="{known}" '
+        f'data-question="{_text(view.question)}">',
+        f'<rect class="card" x="{x}" y="{y:.0f}" width="{CARD_WIDTH}" height="{place.height:.0f}" rx="8"/>',
+        _line(x + PADDING, y + 19, f"{view.number}. {view.question}", CARD_WIDTH - 2 * PADDING, "name"),
+        _line(x + PADDING, y + 36, _about(view), CARD_WIDTH - 2 * PADDING, "soft"),
+    ]
+    if view.classes:
+        parts += _class_bar(view, x + PADDING, y + TITLE_HEIGHT, labels)
+    parts += [_draw_row(x, middle, view, k) for k, middle in enumerate(place.rows)]
+    if view.note:
+        parts.append(_line(x + PADDING, y + place.height - 9, view.note, CARD_WIDTH - 2 * PADDING, "soft"))
+    return "".join([*parts, "</g>"])
+
+
+def _about(view: BoxView) -> str:
+    about = f"{price_range_text(view.price)}, {probability_text(view.share)} of all cases"
+    return f"{about}; unknown: {', '.join(view.unavailable)}" if view.unavailable else about
+
+
+def _class_bar(view: BoxView, x: float, y: float, labels: Sequence[Any]) -> list[str]:
+    width, parts, begin = CARD_WIDTH - 2 * PADDING, [], x
+    for k, share in enumerate(view.classes):
+        if share > 0:
+            title = _text(f"{labels[k]} {probability_text(share)}")
+            parts.append(
+                f'<rect x="{begin:.1f}" y="{y:.0f}" width="{share * width:.1f}" height="{BAR_HEIGHT - 3}" '
+                f'class="class{k % N_COLOURS}"><title>{title}</title></rect>'
+            )
+        begin += share * width
+    return [*parts, _line(x, y + BAR_HEIGHT + 10, classes_text(view.classes, labels), width, "soft")]
+
+
+def _branch_of(view: BoxView, k: int) -> Branch | None:
+    place = view.rows[k].branch
+    return None if place is None else view.branches[place]
+
+
+def _draw_row(x: float, middle: float, view: BoxView, k: int) -> str:
+    row, branch, left = view.rows[k], _branch_of(view, k), x + PADDING + view.rows[k].depth * INDENT
+    inside = x + CARD_WIDTH - PADDING - left
+    if branch is None:
+        return _line(left, middle + 4, row.condition, inside, "soft")
+    name, details = _ending(branch)
+    width = min((len(name) + len(details)) * CHARACTER + len(name), 0.66 * inside)
+    share = "" if branch.share is None else probability_text(branch.share)
+    share_at = x + CARD_WIDTH - PADDING - width - 10
+    full = f"{condition_words(branch)}: {ending_text(branch)}"
+    name = _shortened(name, width - len(details) * CHARACTER)
+    return (
+        f'<g><title>{_text(full)}</title><rect class="row" x="{x + 4}" y="{middle - ROW_HEIGHT / 2 + 1:.0f}" '
+        f'width="{CARD_WIDTH - 8}" height="{ROW_HEIGHT - 2}" rx="4"/>'
+        + _line(left, middle + 4, row.condition, share_at - left - (SHARE_WIDTH if share else 0), "")
+        + f'<text class="soft" text-anchor="end" x="{share_at:.0f}" y="{middle + 4:.0f}">{_text(share)}</text>'
+        f'<text text-anchor="end" x="{x + CARD_WIDTH - PADDING}" y="{middle + 4:.0f}"><tspan class="ends">{_text(name)}'
+        f"</tspan>{_text(details)}</text></g>"
+    )
+
+
+def _ending(branch: Branch) -> tuple[str, str]:
+    """Where a branch leads, in short, and the details of an answer."""
+    if branch.goes_to is not None:
+        return f"{branch.goes_to} ▸", ""
+    if branch.cut and branch.share is None:
+        return "", f"asks for {branch.cut}"
+    wrong = "" if branch.wrong is None else f", {probability_text(branch.wrong)} wrong"
+    paid = "" if branch.paid is None else f", {paid_text(branch.paid)}"
+    return f"{branch.answer}", f"{wrong}{paid}{' (cut)' if branch.cut else ''}"
+
+
+def _line(x: float, y: float, text: str, width: float, kind: str) -> str:
+    """One line of text, shortened to a width; the whole of it is its title."""
+    short = _shortened(text, width)
+    title = f"<title>{_text(text)}</title>" if short != text else ""
+    return f'<text class="{kind}" x="{x:.0f}" y="{y:.0f}">{title}{_text(short)}</text>'
+
+
+def _shortened(text: str, width: float) -> str:
+    most = max(int(width / CHARACTER), 1)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _text(text: str) -> str:
+    """Text for SVG: without characters that XML does not have, escaped."""
+    return escape("".join(c if c.isprintable() else " " for c in text), quote=True)

@@ -1,0 +1,101 @@
+"""Charts in model files, and the rows of the training from which a chart is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.chart.action_tree import ActionTree
+from fsgym.chart.asked import follow_policy
+from fsgym.chart.boxes import Box, Structure
+from fsgym.chart.invented import invented_rows
+from fsgym.chart.ways import Way, ways_of
+from fsgym.columns import Columns
+from fsgym.rules import Rules
+
+MOST_CHART_ROWS = 4000  # of the training rows, from which a chart is made
+MOST_CELLS = 4_000_000  # likewise
+MEASURED_SHARE = 0.25  # of these rows, by which it is measured
+
+
+class ChartRows(NamedTuple):
+    """Some rows of the training: features float32 (n, n_features) in the order of the user, class codes int64 (n,)."""
+
+    X: NDArray[np.float32]
+    y: NDArray[np.int64]
+
+
+class MeasuredChart(NamedTuple):
+    """All boxes of a model's chart, and the ways of rows through it from which it was not made."""
+
+    structure: Structure
+    ways: list[Way]
+
+
+def some_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
+    """A random sample of the rows, always the same."""
+    most = min(MOST_CHART_ROWS, max(MOST_CELLS // X.shape[1], 1))
+    if len(X) > most:
+        chosen = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False, shuffle=False))
+        return ChartRows(X[chosen], y[chosen])
+    return ChartRows(X.copy(), y.copy())
+
+
+def measured_chart(model: Any, rows: ChartRows, columns: Columns) -> MeasuredChart:
+    """The chart of a model: made from three quarters of some rows, and measured by the others."""
+    measured = np.zeros(len(rows.X), bool)
+    n_measured = int(MEASURED_SHARE * len(rows.X))
+    measured[np.random.default_rng(1).choice(len(rows.X), n_measured, replace=False)] = True
+    n_invented = max(MOST_CHART_ROWS - n_measured - len(rows.X), 0)
+    used, codes = rows.X[~measured], rows.y[~measured]
+    if n_invented and len(used):
+        used = np.concatenate([used, invented_rows(used, n_invented, columns)])
+        codes = np.concatenate([codes, np.full(n_invented, -1)])
+    structure = Structure.from_cases(model, used, codes, follow_policy(model, used), columns)
+    X, y = rows.X[measured], rows.y[measured]
+    return MeasuredChart(structure, ways_of(structure, model.rules_, X, y, follow_policy(model, X)))
+
+
+def chart_as_json(chart: MeasuredChart) -> dict[str, Any]:
+    """A chart for the header of a model file."""
+    boxes = []
+    for box in chart.structure.boxes:
+        shares = [[flag, leaf, list(values)] for (flag, leaf), values in box.shares.items()]
+        plain: dict[str, Any] = {"known": list(box.known), "unavailable": list(box.unavailable)}
+        choices = {"answered": box.answered.to_json(), "unknown": box.unknown.to_json()}
+        boxes.append(plain | {"question": box.question, **choices, "shares": shares, "n_cases": box.n_cases})
+    return {"first": chart.structure.first, "boxes": boxes, "ways": [way.to_json() for way in chart.ways]}
+
+
+def chart_from_json(plain: Mapping[str, Any], rules: Rules) -> MeasuredChart:
+    """The chart from ``chart_as_json``; KeyError, ValueError or TypeError if it is damaged."""
+    first = plain["first"]
+    if type(first) is not int or not 0 <= first < rules.n_actions:
+        raise ValueError("the chart must begin with an action of the model")
+    structure = Structure([_read_box(entry, rules) for entry in plain["boxes"]], first, rules.n_acquisitions)
+    if (first < rules.n_acquisitions) != bool(structure.boxes):
+        raise ValueError("a chart that begins with a question must have boxes")
+    return MeasuredChart(structure, [Way.from_json(way, structure, rules) for way in plain["ways"]])
+
+
+def _read_box(plain: Mapping[str, Any], rules: Rules) -> Box:
+    J, n_features = rules.n_acquisitions, rules.n_features
+    known, unavailable, question, n_cases = (plain[k] for k in ("known", "unavailable", "question", "n_cases"))
+    everything = [*known, *unavailable, question]
+    if not all(type(j) is int and 0 <= j < J for j in everything) or len(set(everything)) != len(everything):
+        raise ValueError("a box must have different acquisitions of the model")
+    if type(n_cases) is not int:
+        raise ValueError("a box must say how many cases it was made from")
+    answered, unknown = (ActionTree.from_json(plain[k], n_features, rules.n_actions) for k in ("answered", "unknown"))
+    shares: dict[tuple[bool, int], tuple[float, ...]] = {}
+    for flag, leaf, values in plain["shares"]:
+        if not isinstance(flag, bool) or len(values) != rules.n_classes or not np.isfinite(values).all():
+            raise ValueError("a box must have a share for each class")
+        shares[flag, int(leaf)] = tuple(map(float, values))
+    for flag, choice in ((True, answered), (False, unknown)):
+        if any((flag, leaf) not in shares for leaf in np.flatnonzero(choice.feature < 0).tolist()):
+            raise ValueError("a box must have the shares of the classes for each way on")
+    return Box(tuple(known), tuple(unavailable), question, answered, unknown, shares, n_cases)

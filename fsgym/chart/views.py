@@ -1,0 +1,183 @@
+"""A chart as a person sees it: boxes with names, prices and shares, and branches in words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.chart.action_tree import ActionTree
+from fsgym.chart.boxes import Box, Structure
+from fsgym.chart.conditions import condition_text
+from fsgym.chart.ways import ChartFigures, answer_of
+from fsgym.columns import Columns
+from fsgym.rules import Rules
+from fsgym.sentences import probability_text
+
+
+class Branch(NamedTuple):
+    """One way on from a box.
+
+    Attributes
+    ----------
+    answered : bool, False if the question has no answer
+    condition : str, "" if there is none
+    share : float or None, of the cases at the box that take it; None if the question had an answer in all of them
+    goes_to : int or None, number of the next box
+    answer : label or None, the answer where it ends
+    cut : str, the acquisition that the policy would ask for where the chart answers; "" elsewhere
+    wrong : float or None, the share of wrong answers among the cases that end here
+    paid : tuple of float or None, the smallest and largest total price of the cases that take it
+    """
+
+    answered: bool
+    condition: str
+    share: float | None
+    goes_to: int | None
+    answer: Any
+    cut: str
+    wrong: float | None
+    paid: tuple[float, float] | None
+
+
+class Row(NamedTuple):
+    """A line of a box: a condition, indented below one that holds, too.
+
+    Attributes
+    ----------
+    depth : int, from 0
+    condition : str
+    branch : int or None, the index of the branch that it completes; None where further conditions follow
+    """
+
+    depth: int
+    condition: str
+    branch: int | None
+
+
+class BoxView(NamedTuple):
+    """One box.
+
+    Attributes
+    ----------
+    number : int, from 1
+    known, unavailable : tuple of str, acquisitions
+    question : str
+    price : tuple of float, the smallest and largest price of the question
+    share : float, of all cases
+    classes : tuple of float, shares of the classes at the box; empty if classes are not given
+    branches : tuple of Branch, the last of them for an answer that is unknown
+    rows : tuple of Row, the conditions of the branches in their order, as a person reads them
+    note : str, how far the conditions imitate the policy; "" where they are its own
+    """
+
+    number: int
+    known: tuple[str, ...]
+    unavailable: tuple[str, ...]
+    question: str
+    price: tuple[float, float]
+    share: float
+    classes: tuple[float, ...]
+    branches: tuple[Branch, ...]
+    rows: tuple[Row, ...]
+    note: str
+
+
+class ChartTerms(NamedTuple):
+    """The rules, columns and class labels of the model, in the order of the user."""
+
+    rules: Rules
+    columns: Columns
+    labels: list[Any]
+
+
+def views_of(structure: Structure, figures: ChartFigures, terms: ChartTerms, n_boxes: int) -> list[BoxView]:
+    """The first boxes of a chart."""
+    return [_BoxDescriber(structure, figures, terms, n_boxes).view(k) for k in range(n_boxes)]
+
+
+class _BoxDescriber:
+    def __init__(self, structure: Structure, figures: ChartFigures, terms: ChartTerms, n_boxes: int) -> None:
+        self.structure, self.figures, self.terms, self.n_boxes = structure, figures, terms, n_boxes
+
+    def view(self, k: int) -> BoxView:
+        box, names = self.structure.boxes[k], self.terms.rules.names
+        arrived = self.figures.arrivals.get(k, np.zeros(self.terms.rules.n_classes + 1, np.int64))
+        n, n_classes = int(arrived.sum()), int(arrived[:-1].sum())
+        branches = self._branches(k, box, True, n)
+        rows = self._rows(box, True, 0)
+        rows += self._rows(box, False, len(branches))
+        branches += self._branches(k, box, False, n)
+        listed = float(self.terms.rules.costs[box.question])
+        return BoxView(
+            k + 1,
+            tuple(names[j] for j in box.known),
+            tuple(names[j] for j in box.unavailable),
+            names[box.question],
+            self.figures.price.get(k, (listed, listed)),
+            n / max(self.figures.n, 1),
+            tuple((arrived[:-1] / n_classes).tolist()) if n_classes else (),
+            tuple(branches),
+            tuple(rows),
+            _imitation_note(box.answered),
+        )
+
+    def _branches(self, k: int, box: Box, answered: bool, n: int) -> list[Branch]:
+        choice, rules = box.choice(answered), self.terms.rules
+        alone = self._column_alone(box, choice)
+        described = []
+        for leaf, limits in choice.limits().items():
+            found = self.figures.branches.get((k, answered, leaf))
+            place, action = self.structure.after(box, answered, leaf), int(choice.action[leaf])
+            goes_to = None if place is None or place >= self.n_boxes else place + 1
+            code = None if goes_to is not None else answer_of(self.structure, rules, k, answered, leaf)
+            classes = None if found is None or not found.classes.sum() else found.classes
+            described.append(
+                Branch(
+                    answered,
+                    condition_text(limits, self.terms.columns, alone),
+                    found.n / n if found is not None and n else (0.0 if answered else None),
+                    goes_to,
+                    None if code is None else self.terms.labels[code],
+                    rules.names[action] if code is not None and action < rules.n_acquisitions else "",
+                    None if classes is None or code is None else _wrong_share(classes, code),
+                    None if found is None else found.paid,
+                )
+            )
+        return described
+
+    def _column_alone(self, box: Box, choice: ActionTree) -> str | None:
+        """The name of the column asked for, if the question has one column and nothing else decides."""
+        column_of = self.terms.columns.column_of
+        asked = set(column_of[list(self.terms.rules.groups[box.question])].tolist())
+        compared = set(column_of[choice.feature[choice.feature >= 0]].tolist())
+        return self.terms.columns[min(asked)].name if len(asked) == 1 and compared <= asked else None
+
+    def _rows(self, box: Box, answered: bool, first: int) -> list[Row]:
+        """The lines of the branches, which are numbered from ``first`` on; nested where several columns decide."""
+        choice, columns = box.choice(answered), self.terms.columns
+        limits, alone = choice.limits(), self._column_alone(box, choice)
+        number = {leaf: first + k for k, leaf in enumerate(limits)}
+        start = "" if answered else "unknown"
+        if len(limits) == 1:
+            return [Row(0, start or "any value", first)]
+        n_columns = len(set(columns.column_of[choice.feature[choice.feature >= 0]].tolist()))
+        if n_columns == 1 and answered:
+            return [Row(0, condition_text(way, columns, alone), number[leaf]) for leaf, way in limits.items()]
+        deeper = 0 if answered else 1
+        rows = [] if answered else [Row(0, start, None)]
+        for depth, node, limit in choice.splits():
+            rows.append(Row(depth + deeper, condition_text((limit,), columns, alone), number.get(node)))
+        return rows
+
+
+def _wrong_share(classes: NDArray[np.int64], code: int) -> float:
+    return 1.0 - float(classes[code] / classes.sum())
+
+
+def _imitation_note(choice: ActionTree) -> str:
+    if choice.exact or ((choice.feature < 0).all() and choice.agreement == 1):
+        return ""
+    share = "all" if choice.agreement == 1 else f"{probability_text(choice.agreement)} of the"
+    return f"simplified: a small tree, as the policy in {share} cases here"

@@ -1,0 +1,109 @@
+"""A chart in sentences, and as a Mermaid diagram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fsgym.chart.views import BoxView, Branch
+from fsgym.sentences import price_text, probability_text
+
+CLASSES_NAMED = 4  # of a box
+PLAIN_IN_MERMAID = " .,%=_-+/'"  # signs that are no part of its language inside quotes
+
+
+def price_range_text(price: tuple[float, float]) -> str:
+    """The price of a question in words.
+
+    >>> price_range_text((2, 2)), price_range_text((0, 3))
+    ('price 2', 'price 0 to 3')
+    """
+    low, high = (f"{p:.4g}" for p in price)
+    return price_text(price[0]) if low == high else f"price {low} to {high}"
+
+
+def paid_text(paid: tuple[float, float]) -> str:
+    """What was paid in all.
+
+    >>> paid_text((2, 2)), paid_text((1, 3))
+    ('paid 2', 'paid 1 to 3')
+    """
+    low, high = (f"{p:.4g}" for p in paid)
+    return f"paid {low}" if low == high else f"paid {low} to {high}"
+
+
+def classes_text(classes: Sequence[float], labels: Sequence[Any]) -> str:
+    """Shares of classes, the largest first where not all are named."""
+    ranked = list(zip(labels, classes))
+    if len(ranked) > CLASSES_NAMED:
+        ranked = sorted(ranked, key=lambda pair: -pair[1])[:CLASSES_NAMED]
+        return ", ".join(f"{label} {probability_text(p)}" for label, p in ranked if p) + ", ..."
+    return ", ".join(f"{label} {probability_text(p)}" for label, p in ranked)
+
+
+def ending_text(branch: Branch) -> str:
+    """Where a branch leads, in words."""
+    if branch.goes_to is not None:
+        return f"go to {branch.goes_to}"
+    details = [] if branch.wrong is None else [f"{probability_text(branch.wrong)} wrong"]
+    details += [] if branch.paid is None else [paid_text(branch.paid)]
+    answer = f"answer {branch.answer}" + (f" ({', '.join(details)})" if details else "")
+    if not branch.cut:
+        return answer
+    if branch.share is None:
+        return f"the policy asks for {branch.cut}, which is not in this chart"
+    return f"cut here, {answer}; the policy asks for {branch.cut}"
+
+
+def condition_words(branch: Branch) -> str:
+    """The condition of a branch, with "unknown" for a question without an answer."""
+    if branch.answered:
+        return branch.condition or "any value"
+    return f"unknown and {branch.condition}" if branch.condition else "unknown"
+
+
+def in_sentences(views: Sequence[BoxView], labels: Sequence[Any], headline: str) -> str:
+    """A chart as numbered paragraphs: what is asked, and where each answer leads."""
+    lines = [headline]
+    for view in views:
+        known = f" Known: {', '.join(view.known)}." if view.known else ""
+        without = f" Unknown: {', '.join(view.unavailable)}." if view.unavailable else ""
+        classes = f"; {classes_text(view.classes, labels)}" if view.classes else ""
+        lines.append("")
+        lines.append(
+            f"{view.number}. Ask for {view.question} ({price_range_text(view.price)}).{known}{without} "
+            f"{probability_text(view.share)} of all cases come here{classes}."
+        )
+        for row in view.rows:
+            line = f"   {'  ' * row.depth}- {row.condition}"
+            if row.branch is not None:
+                branch = view.branches[row.branch]
+                share = "" if branch.share is None else f" ({probability_text(branch.share)} of them)"
+                line += f"{share}: {ending_text(branch)}"
+            lines.append(line + ("" if row.branch is not None else ":"))
+        if view.note:
+            lines.append(f"   ({view.note})")
+    return "\n".join(lines)
+
+
+def in_mermaid(views: Sequence[BoxView], labels: Sequence[Any]) -> str:
+    """A chart as a Mermaid flow chart, from left to right."""
+    lines = ["flowchart LR"]
+    for view in views:
+        about = f"{price_range_text(view.price)}, {probability_text(view.share)}"
+        lines.append(f'    b{view.number}["{_mermaid_text(view.question, about)}"]')
+        for k, branch in enumerate(view.branches):
+            label = condition_words(branch)
+            share = "" if branch.share is None else f", {probability_text(branch.share)}"
+            edge = f'-->|"{_mermaid_text(label + share)}"|' if branch.answered else f'-.->|"{_mermaid_text(label)}"|'
+            if branch.goes_to is not None:
+                lines.append(f"    b{view.number} {edge} b{branch.goes_to}")
+            else:
+                text = ending_text(branch).removeprefix("answer ")
+                lines.append(f'    b{view.number} {edge} a{view.number}x{k}(["{_mermaid_text(text)}"])')
+    return "\n".join(lines)
+
+
+def _mermaid_text(*lines: str) -> str:
+    """Lines of text inside quotes: signs that Mermaid would read become their numbers."""
+    return "<br/>".join("".join(c if c.isalnum() or c in PLAIN_IN_MERMAID else f"#{ord(c)};" for c in v) for v in lines)

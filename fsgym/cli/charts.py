@@ -1,0 +1,69 @@
+"""The command ``chart``: what a model asks in which state, as a drawing, as Markdown or as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+
+CHART_SUFFIXES = (".svg", ".md", ".txt", ".json")
+
+
+def chart(
+    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            help="Labelled data by which shares and figures are measured, as in evaluate: rows that were not used in "
+            "training, if there are any. Default: what the model file says of rows of the training."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A .svg, .md (Mermaid), .txt or .json file; default: text."
+        ),
+    ] = None,
+    target: options.TargetOption = None,
+    max_boxes: Annotated[int, typer.Option(help="The chart is cut after so many boxes.")] = 30,
+    data_dir: options.DataDirOption = None,
+) -> None:
+    """Draw what a model asks in which state, and where each answer leads.
+
+    Where one value decides, the conditions are the model's own; where several do, a small tree imitates it. The first
+    lines say how often the chart asks and answers as the model does, and the loss of both.
+
+    Example: fsgym chart model.fsgym -o chart.svg
+    """
+    from fsgym.cli.model_data import ModelData
+    from fsgym.cli.prediction import opened_output
+
+    if output is not None and output.suffix not in CHART_SUFFIXES:
+        raise ValueError(f"--output must end in {', '.join(CHART_SUFFIXES)}, got {output}")
+    opened = ModelData.open(model, {"target": target})
+    rows = None if data is None else _unseen_rows(opened, data, data_dir)
+    drawn = opened.classifier.chart(rows, max_boxes=max_boxes)
+    writers = {".svg": drawn.to_svg, ".md": drawn.to_markdown, ".json": drawn.to_json}
+    text = writers.get("" if output is None else output.suffix, drawn.to_text)()
+    with opened_output(output) as file:
+        file.write(f"{text.rstrip()}\n")
+    if output is not None:
+        print(f"{drawn.headline} {output}")
+
+
+def _unseen_rows(opened: Any, data: str, data_dir: Path | None) -> Any:
+    """The rows of labelled data that the model was not trained on; all, with a remark, where that is not known."""
+    import sys
+
+    from fsgym.cli.model_data import read_labelled
+    from fsgym.datasets.loading import part_index
+
+    with options.warnings_printed():
+        labelled = read_labelled(opened, data, data_dir, "error")
+    rows = part_index(labelled.loaded, labelled.default_split, labelled.reading.row_groups)
+    if labelled.default_split == "all":
+        print(labelled.caution(rows), file=sys.stderr)
+    return labelled.loaded.dataset.rows(rows)

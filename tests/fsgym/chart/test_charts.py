@@ -1,0 +1,298 @@
+"""Charts: what they print is true, also by a reader of their text; drawings are inert; model files have them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import xml.etree.ElementTree as ET
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.model_selection import train_test_split
+
+import fsgym
+from agents import DatumWiseClassifier, LatticeClassifier, MixtureClassifier, load_classifier
+from fsgym.chart.asked import follow_policy
+from fsgym.rules.states import legal_and_prices
+from support import patients
+from support.asked_models import QUICK, REST, asked_model, asked_table
+from support.chart_reader import ChartReader
+from support.model_files import assert_refused
+
+pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit")
+
+
+def context_task(n=1500):
+    """A context that says which three of nine bits show the class, each in 85 % of the cases."""
+    rng = np.random.default_rng(100)
+    context, y, bits = rng.integers(0, 3, n), rng.integers(0, 2, n), rng.integers(0, 2, (n, 9))
+    for k in range(3):
+        shown = np.where(rng.random(n) < 0.85, y, 1 - y)
+        bits[np.arange(n), 3 * context + k] = shown
+    X = pd.DataFrame(bits, columns=[f"{block}{k}" for block in "abc" for k in (1, 2, 3)])
+    return X.assign(context=np.array(["block a", "block b", "block c"])[context]), pd.Series(y)
+
+
+@cache
+def drawn(name: str):
+    """A model, its chart by rows that it was not trained on, and these rows with labels."""
+    if name == "patients":
+        table = patients.patients(1000)
+        X = table.drop(columns=[*patients.NOT_FEATURES, patients.PATIENT, patients.TARGET])
+        y = table[patients.TARGET]
+        model = LatticeClassifier(effort=0.1, random_state=0, **patients.RULES)
+    elif name == "context":
+        X, y = context_task()
+        model = LatticeClassifier(lam=0.02, effort=0.2, random_state=0)
+    else:
+        X, y = (load_wine if name == "wine" else load_breast_cancer)(return_X_y=True, as_frame=True)
+        model = {
+            "breast cancer": LatticeClassifier(lam=0.01, effort=0.2, random_state=0),
+            "wine": MixtureClassifier(lam=0.01, random_state=0),
+            "linear": DatumWiseClassifier(lam=0.01, n_iterations=3, random_state=0),
+        }[name]
+    X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=100)
+    model.fit(X_train, y_train)
+    return model, model.chart(X_test, y_test), X_test, y_test
+
+
+def cases_of(model, X):
+    """The rows as values by column; None for what is missing."""
+    for row in model.columns_.encode(X):
+        cells = [c.cells(row[None, list(f)].astype(float))[0] for c, f in zip(model.columns_, model.columns_.features)]
+        yield {
+            column.name: None if cell is None or cell != cell else cell
+            for column, cell in zip(model.columns_, cells, strict=True)
+        }
+
+
+def read_cases(model, chart, X):
+    columns = {name: [model.columns_[k].name for k in ks] for name, ks in _columns_of(model).items()}
+    reader = ChartReader(chart.to_text(), columns)
+    return [reader.read(case) for case in cases_of(model, X)]
+
+
+def _columns_of(model):
+    of_feature = model.columns_.column_of
+    return {
+        name: list(dict.fromkeys(of_feature[list(group)].tolist()))
+        for name, group in zip(model.rules_.names, model.rules_.groups, strict=True)
+    }
+
+
+NAMES = ["breast cancer", "wine", "linear", "context", "patients"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_those_that_a_reader_of_the_text_finds(name):
+    model, chart, X, y = drawn(name)
+    rules, labels = model.rules_, model.classes_.tolist()
+    done = model.trajectories(X)
+    loss, same, paid = 0.0, 0, 0.0
+    code = {str(label): k for k, label in enumerate(labels)}
+    for i, read in enumerate(read_cases(model, chart, X)):
+        taken = np.zeros((1, rules.n_acquisitions), bool)
+        price = 0.0
+        for name_read in read.asked:
+            j = rules.names.index(name_read)
+            if name_read in read.known:
+                price += legal_and_prices(rules, taken)[1][0, j]
+                taken[0, j] = True
+        answer = code[read.answer]
+        paid += price
+        loss += rules.lam * price + rules.error_costs[answer, labels.index(y.iloc[i])]
+        # the policy is told beforehand what is missing, so that its order may differ, but not what it acquires
+        asked = {rules.names[j] for j in done.order[i] if j >= 0}
+        same += answer == done.answers[i] and set(read.known) == asked
+    n = len(X)
+    assert chart.n_cases == n
+    assert chart.loss == pytest.approx(loss / n)
+    assert chart.paid == pytest.approx(paid / n)
+    assert chart.fidelity == pytest.approx(same / n, abs=0.02 if X.isna().any(axis=None) else 1e-12)
+    policy = fsgym.evaluate(model, model.labelled_dataset(X, y))
+    assert chart.policy_loss == pytest.approx(policy.loss, abs=0.05 * policy.loss if X.isna().any(axis=None) else 1e-9)
+    assert f"{chart.loss:.4g}" in chart.headline
+    assert chart.fidelity > {"linear": 0.3}.get(name, 0.6)
+
+
+@pytest.mark.parametrize("name", ["breast cancer", "wine", "context", "patients"])
+def test_a_reader_names_the_next_question(name):
+    model, chart, X, _ = drawn(name)
+    asked = follow_policy(model, model._features(X))
+    right = n = 0
+    for i, read in enumerate(read_cases(model, chart, X)):
+        wanted = [model.rules_.names[j] for j in asked.asked[i] if j >= 0] + [None]
+        found = [*read.asked, None]
+        for step, question in enumerate(wanted):
+            n += 1
+            if found[step] != question:
+                break  # the reader is in another state from here on
+            right += 1
+    assert right / n > 0.9
+
+
+def test_conditions_of_one_value_are_those_of_the_policy():
+    model, *_ = drawn("breast cancer")
+    box = model._found_chart()[0].boxes[0]
+    tree, names = box.answered, model.rules_.names
+    assert len(set(tree.feature[tree.feature >= 0])) == 1
+    for threshold in tree.threshold[tree.feature >= 0]:
+        at = np.float32(threshold)
+        below = at if at <= threshold else np.nextafter(at, np.float32(-np.inf))
+        pair = (below, np.nextafter(below, np.float32(np.inf)))
+        steps = [model.step({names[box.question]: float(v)}, spent=1.0, accept=True) for v in pair]
+        one, other = (s.question.name if s.question else s.answer for s in steps)
+        assert one != other
+
+
+def test_a_chart_is_cut_and_says_what_it_costs():
+    model, whole, X, y = drawn("wine")
+    cut = model.chart(X, y, max_boxes=2)
+    assert len(cut.boxes) == 2
+    assert cut.n_boxes_in_all == whole.n_boxes_in_all > 2
+    assert "the first 2 of" in cut.headline
+    assert "cut here" in cut.to_text()
+    assert cut.fidelity <= whole.fidelity
+    assert all(b.goes_to is None or b.goes_to <= 2 for box in cut.boxes for b in box.branches)
+
+
+def test_without_labels_there_is_no_loss():
+    model, chart, X, _ = drawn("wine")
+    without = model.chart(X)
+    assert np.isnan(without.loss)
+    assert "loss" not in without.headline
+    assert without.fidelity == chart.fidelity
+    assert without.boxes[0].classes == ()
+
+
+def test_what_is_unknown_has_boxes_of_its_own():
+    _, chart, X, _ = drawn("patients")
+    assert X.isna().any(axis=None)
+    assert any(box.unavailable for box in chart.boxes)
+    first = chart.boxes[0]
+    unknown = [b for b in first.branches if not b.answered]
+    assert unknown
+    assert "unknown" in chart.to_text()
+
+
+@pytest.mark.parametrize(
+    ("agent", "variant"), [*QUICK, *(pytest.param(*p, marks=pytest.mark.slow) for p in REST)], ids=str
+)
+def test_every_agent_and_rule_has_a_chart(agent, variant, tmp_path):
+    model, (X, y) = asked_model(agent, variant), asked_table(variant)
+    chart = model.chart(X, y)
+    assert chart.n_cases == len(X)
+    if not chart.boxes:
+        assert "nothing is asked" in chart.headline
+        return
+    assert chart.boxes[0].share == 1
+    for box in chart.boxes:
+        if box.share:
+            assert sum(b.share or 0.0 for b in box.branches) == pytest.approx(1)
+    whole = model.chart(X, y, max_boxes=1000)
+    assert whole.policy_loss == pytest.approx(chart.policy_loss)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    assert type(model).load(path).chart(X, y).to_json() == chart.to_json()
+    ET.fromstring(chart.to_svg(here=1))
+
+
+def test_charts_are_the_same_each_time():
+    model, chart, X, y = drawn("wine")
+    again = MixtureClassifier(lam=0.01, random_state=0)
+    X_all, y_all = load_wine(return_X_y=True, as_frame=True)
+    X_train, _, y_train, _ = train_test_split(X_all, y_all, stratify=y_all, random_state=100)
+    again.fit(X_train, y_train)
+    assert again.chart(X, y).to_json() == chart.to_json()
+    assert pickle.loads(pickle.dumps(model)).chart(X, y).to_json() == chart.to_json()
+
+
+HOSTILE = ["<script>alert(1)</script>", 'a"b', "]]>", "x & y\n#", "-->|z|"]
+
+
+def test_hostile_names_are_text():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(200, 5)), columns=HOSTILE)
+    y = np.where(X.iloc[:, 0] + X.iloc[:, 1] + X.iloc[:, 2] > 0, '"><img src=x onerror=alert(2)>', "ok")
+    model = LatticeClassifier(lam=0.001, effort=0.1, random_state=0).fit(X, y)
+    chart = model.chart(X, y)
+    drawing = ET.fromstring(chart.to_svg(here=1))
+    assert {element.tag.rpartition("}")[2] for element in drawing.iter()} <= {
+        "svg", "style", "g", "rect", "path", "text", "tspan", "title",
+    }  # fmt: skip
+    boxes = [g for g in drawing.iter() if g.get("class", "").startswith("box")]
+    assert [g.get("data-question") for g in boxes] == [b.question.replace("\n", " ") for b in chart.boxes]
+    assert [json.loads(g.get("data-known")) for g in boxes] == [sorted(b.known) for b in chart.boxes]
+    for line in chart.to_mermaid().splitlines()[1:]:
+        assert line.count('"') in (2, 4)
+        assert "<script" not in line
+        assert "onerror=alert(" not in line
+
+
+def test_the_place_of_a_case():
+    model, chart, _, _ = drawn("breast cancer")
+    session = model.session()
+    first = session.next()
+    assert chart.place([], first.name) == 1
+    following = next(b for b in chart.boxes[0].branches if b.goes_to)
+    box = chart.boxes[following.goes_to - 1]
+    assert chart.place(box.known, box.question) == box.number
+    assert chart.place([*box.known, "mean area"], box.question) == box.number
+    assert chart.place([], None) is None
+    assert 'class="box here" id="box-1"' in chart.to_svg(here=1)
+
+
+def test_mistakes_are_said():
+    model, _, X, y = drawn("wine")
+    with pytest.raises(ValueError, match="max_boxes must be a whole number above 0, got 0"):
+        model.chart(max_boxes=0)
+    with pytest.raises(ValueError, match="X must be given where y is"):
+        model.chart(y=y)
+    with pytest.raises(ValueError, match="y holds the label 102"):
+        model.chart(X, y + 100)
+
+
+def test_damaged_charts_are_refused(tmp_path):
+    from safetensors import safe_open
+    from safetensors.numpy import load_file, save_file
+
+    model, _, _, _ = drawn("wine")
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    with safe_open(path, "np") as file:
+        metadata = file.metadata()
+    arrays, ((key, text),) = load_file(path), metadata.items()
+    damages = [
+        lambda chart: chart.update(first=-1),
+        lambda chart: chart.pop("ways"),
+        lambda chart: chart.update(boxes=[]),
+        lambda chart: chart["boxes"][0].update(question=99),
+        lambda chart: chart["boxes"][0].update(known=[chart["boxes"][0]["question"]]),
+        lambda chart: chart["boxes"][0]["answered"].update(left=[0] * len(chart["boxes"][0]["answered"]["left"])),
+        lambda chart: chart["boxes"][0]["answered"].update(threshold=["x"]),
+        lambda chart: chart["boxes"][0].update(shares=[]),
+        lambda chart: chart["ways"][0].__setitem__(0, [[0, True, 999, 1.0]]),
+        lambda chart: chart["ways"][0].__setitem__(1, 77),
+        lambda chart: chart["ways"].append(3),
+    ]
+    for damage in damages:
+        header = json.loads(text)
+        damage(header["chart"])
+        save_file(arrays, path, {key: json.dumps(header)})
+        assert_refused(path, "damaged", load_classifier)
+    header = json.loads(text) | {"chart": None}
+    save_file(arrays, path, {key: json.dumps(header)})
+    with pytest.raises(ValueError, match="saved without a chart"):
+        load_classifier(path).chart()
+
+
+def test_markdown_has_the_diagram_and_the_sentences():
+    _, chart, _, _ = drawn("wine")
+    text = chart.to_markdown()
+    assert text.count("```mermaid\nflowchart LR\n") == 1
+    assert chart.to_text() in text
+    assert chart._repr_svg_().startswith("<svg")
+    assert "<style>" not in chart.to_svg(style=False)

@@ -1,0 +1,58 @@
+"""The command ``chart``: drawings, Markdown and text of a model file."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+from test_cli import call
+
+from agents import load_classifier
+from conftest import cases
+
+
+def test_text_is_that_of_the_model(case_model, capsys):
+    code, printed, error = call(capsys, "chart", case_model)
+    assert (code, error) == (0, "")
+    assert printed.rstrip() == load_classifier(case_model).chart().to_text()
+    assert printed.startswith("LatticeClassifier at lambda 0.02: ")
+    assert "cases of the training from which it was not made" in printed.splitlines()[0]
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".md", ".txt", ".json"])
+def test_files(case_model, capsys, tmp_path, suffix):
+    path = tmp_path / f"chart{suffix}"
+    code, printed, error = call(capsys, "chart", case_model, "-o", path, "--max-boxes", 2)
+    assert (code, error) == (0, "")
+    assert str(path) in printed
+    text = path.read_text(encoding="utf-8")
+    if suffix == ".svg":
+        assert ET.fromstring(text).tag.endswith("svg")
+    elif suffix == ".json":
+        assert len(json.loads(text)["boxes"]) == 2
+    else:
+        assert "mermaid" in text or suffix == ".txt"
+        assert "2. Ask for" in text
+
+
+def test_figures_of_other_rows(case_model, capsys, tmp_path):
+    table, labels = cases(60, seed=101)
+    table.assign(ill=labels).to_csv(tmp_path / "other.csv", index=False)
+    code, printed, error = call(capsys, "chart", case_model, tmp_path / "other.csv", "--target", "ill")
+    assert code == 0
+    assert "Of 60 cases, " in printed
+    assert "its loss is" in printed
+    assert "optimistic" in error
+
+
+def test_wrong_arguments(case_model, capsys, tmp_path):
+    for arguments, said in (
+        (["-o", tmp_path / "chart.png"], "--output must end in .svg, .md, .txt, .json, got"),
+        (["--max-boxes", 0], "max_boxes must be a whole number above 0, got 0"),
+        (["-o", tmp_path / "absent" / "chart.svg"], "cannot write"),
+    ):
+        code, _, error = call(capsys, "chart", case_model, *arguments)
+        assert code in (1, 2)
+        assert error.startswith(f"fsgym: {said}")
+        assert error.count("\n") == 1
