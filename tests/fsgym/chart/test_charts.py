@@ -220,9 +220,8 @@ def test_hostile_names_are_text():
     model = LatticeClassifier(lam=0.001, effort=0.1, random_state=0).fit(X, y)
     chart = model.chart(X, y)
     drawing = ET.fromstring(chart.to_svg(here=1))
-    assert {element.tag.rpartition("}")[2] for element in drawing.iter()} <= {
-        "svg", "style", "g", "rect", "path", "text", "tspan", "title",
-    }  # fmt: skip
+    tags = {element.tag.rpartition("}")[2] for element in drawing.iter()}
+    assert tags <= {"svg", "style", "g", "rect", "path", "text", "tspan", "title"}
     boxes = [g for g in drawing.iter() if g.get("class", "").startswith("box")]
     assert [g.get("data-question") for g in boxes] == [b.question.replace("\n", " ") for b in chart.boxes]
     assert [json.loads(g.get("data-known")) for g in boxes] == [sorted(b.known) for b in chart.boxes]
