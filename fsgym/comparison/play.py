@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from fsgym.sentences import price_text, probability_text
 
 MOST_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
 # What ``probability_text`` writes, from the lowest to the highest, with the length of the bar in per cent.
-SHARES = {
+BAR_LENGTHS = {
     "0 %": 0.0,
     "below 1 %": 0.5,
     **{f"{percent} %": float(percent) for percent in range(1, 100)},
@@ -142,7 +143,7 @@ class Played:
         ]
         return {
             "classes": [str(label) for label in protocol.dataset.classes],
-            "shares": list(SHARES.items()),
+            "shares": list(BAR_LENGTHS.items()),
             "questions": list(protocol.rules.names),
             "texts": list(places),
             "start": self.start,
@@ -204,11 +205,12 @@ def _note_on_setting(ranking: Ranking | None, method: str, outcome: Outcome) -> 
         first = rows[rows["split"] == 0]
         if not first.empty and first["setting"].iloc[0] != outcome.row["setting"]:
             other = settings_text(first["params"].iloc[0])
-            return f"The figures of the answer are those of the setting chosen on validation data, here {other}."
+            played = settings_text(outcome.row["params"])
+            return f"The setting played is {played}; for the answer at this lambda, validation data chose {other} here."
     return ""
 
 
-def _compact_case(case: dict[str, Any], place: Any) -> list[Any]:
+def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any]:
     """``[correct, verdict, costs, prior, steps, beliefs]``, texts by their places."""
     verdict = f"answer {case['answer']}, correct"
     if not case["correct"]:
@@ -217,7 +219,7 @@ def _compact_case(case: dict[str, Any], place: Any) -> list[Any]:
         [step["question"], *(place(step[name]) for name in ("text", "asked_price", "paid", "belief"))]
         for step in case["steps"]
     ]
-    ranks = {text: rank for rank, text in enumerate(SHARES)}
+    ranks = {text: rank for rank, text in enumerate(BAR_LENGTHS)}
     beliefs = [[ranks[probability_text(abs(share))] for share in belief] for belief in case["beliefs"]]
     return [int(case["correct"]), place(verdict), place(case["costs"]), place(case["prior"]), steps, beliefs]
 

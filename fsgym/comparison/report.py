@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 MOST_CLASSES_LISTED = 5
-PAGE_RESERVE = 2_000  # bytes for sentences on the cases to play and on the chart
+PAGE_RESERVE = 1_000  # bytes for sentences on the chart and on cases that are left out
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
 
 
@@ -204,7 +204,8 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
     """
     template = template_environment().get_template("report.html.j2")
     played, chart = played_of(comparison, ranking), chart_of(comparison, ranking)
-    parts = {"played": played, "played_data": "", "n_played": 0, "chart": None, "chart_fits": True}
+    most = 0 if played is None else played.n_recorded
+    parts = {"played": played, "played_data": "", "n_played": most, "chart": None, "chart_fits": True}
     described = _described(comparison, summary, ranking, pictures)
     room = MOST_BYTES - len(template.render(**described, **parts).encode()) - PAGE_RESERVE
     if chart is not None:

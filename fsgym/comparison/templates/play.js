@@ -50,7 +50,7 @@
     showQuestion();
   }
   function showShares() {
-    var belief = current()[5][shown], box = part("play-shares");
+    var belief = current()[5][shown], before = shown ? current()[5][shown - 1] : null, box = part("play-shares");
     var order = belief.map(function (_, k) { return k; });
     if (order.length > CLASSES_SHOWN) {
       order.sort(function (a, b) { return belief[b] - belief[a] || a - b; });
@@ -59,7 +59,9 @@
     order.slice(0, CLASSES_SHOWN).forEach(function (k) {
       var share = record.shares[belief[k]], line = add(box, "div", "", "share");
       add(line, "span", record.classes[k]).title = record.classes[k];
-      add(add(line, "span", "", "bar"), "span").style.width = share[1] + "%";
+      var bar = add(line, "span", "", "bar");
+      add(bar, "span").style.width = share[1] + "%";
+      if (before) add(bar, "span", "", "was").style.left = "calc(" + record.shares[before[k]][1] + "% - 1px)";
       add(line, "span", joined(share[0]));
     });
     if (order.length > CLASSES_SHOWN) {
