@@ -60,7 +60,10 @@ def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:
 
 
 def chart_drawn(model: Any, test: Dataset) -> str | None:
-    """The chart of a policy as SVG, with shares and figures of the test rows; None for a model without a chart."""
+    """The chart of a policy as SVG, with shares and figures of the test rows; None for a model without a chart.
+
+    ``chart(X, y, max_boxes=...)`` returns an object with ``to_svg()``; an agent takes the labels from its data set.
+    """
     chart = getattr(model, "chart", None)
     if not callable(chart):
         return None
@@ -70,4 +73,4 @@ def chart_drawn(model: Any, test: Dataset) -> str | None:
         drawn: Any = chart(*rows, max_boxes=BOXES_DRAWN)
     except ValueError:  # a model that was loaded from a file without a chart
         return None
-    return str(drawn.to_svg())
+    return str(drawn.to_svg()) if callable(getattr(drawn, "to_svg", None)) else None
