@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
 import numpy as np
 
+from fsgym.columns import Columns
 from fsgym.comparison.examples import beliefs_of_row
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
+from fsgym.rules import Rules
 
 ROWS_PLAYED = 50  # test rows of each setting
 MOST_PROBABILITIES = 50_000  # of one setting in a file of results, about half a megabyte
@@ -26,7 +29,7 @@ def record_of(result: Evaluation, model: Any, test: Dataset) -> dict[str, Any]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a row's warning is that of its fits
-        return {"played": played_rows(result, model), "chart": chart_drawn(model, test)}
+        return {"played": played_rows(result, model), "chart": chart_drawn(with_names(model, result, test), test)}
 
 
 def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:
@@ -74,3 +77,20 @@ def chart_drawn(model: Any, test: Dataset) -> str | None:
     except ValueError:  # a model that was loaded from a file without a chart
         return None
     return str(drawn.to_svg()) if callable(getattr(drawn, "to_svg", None)) else None
+
+
+def with_names(model: Any, result: Evaluation, test: Dataset) -> Any:
+    """A shallow copy of an agent with the names and units of the data: a comparison fits it on arrays, without names.
+
+    Any other model is returned as it is.
+    """
+    columns, rules = getattr(model, "columns_", None), getattr(model, "rules_", None)
+    if not isinstance(columns, Columns) or not isinstance(rules, Rules):
+        return model
+    if len(columns) != test.n_features or rules.groups != result.rules.groups:  # it has names of its own
+        return model
+    named, units = copy.copy(model), [test.columns[k].unit for k in test.columns.column_of.tolist()]
+    each = zip(columns, test.feature_names, units, strict=True)
+    named.columns_ = Columns([column._replace(name=name, unit=unit) for column, name, unit in each])
+    named.rules_ = Rules(rules.n_features, rules.n_classes, names=result.rules.names, **rules.options())
+    return named

@@ -12,7 +12,9 @@ from sklearn.datasets import load_digits
 from sklearn.frozen import FrozenEstimator
 
 import fsgym
-from fsgym import Dataset, evaluate
+from agents import LatticeClassifier
+from fsgym import Dataset, Rules, evaluate
+from fsgym.columns import Column, Columns
 from fsgym.comparison import recording, report
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.play import BAR_LENGTHS
@@ -21,7 +23,7 @@ from fsgym.comparison.recording import ROWS_PLAYED, played_rows
 from fsgym.digests import canonical_json
 from fsgym.runner import store
 from fsgym.sentences import beliefs_in_words, probability_text, values_text
-from support.asking_in_order import AskingInOrder, Charted
+from support.asking_in_order import AskingInOrder, Charted, DrawnChart
 from support.clinic import OPTIONS, clinic_model, clinic_table
 from support.pages import read
 
@@ -172,6 +174,27 @@ def test_the_chart_is_that_of_the_chosen_setting_on_test_rows(nasty):
     html = (folder / "report.html").read_text("utf-8")
     assert f"<text>lambda {lam}, 60 rows, 30 boxes.</text></svg></div><figcaption>" in html
     assert "The policy of mine as a chart" in html
+
+
+class NamedLattice(LatticeClassifier):
+    """An agent with a chart that consists of its names."""
+
+    def chart(self, X=None, y=None, *, max_boxes=30):
+        assert isinstance(X, Dataset)
+        assert y is None
+        names = [f"{column.name} {column.unit}".strip() for column in self.columns_]
+        return DrawnChart("; ".join((*names, *self.rules_.names, f"{self.rules_.lam}, {self.rules_.costs.tolist()}")))
+
+
+def test_a_chart_has_the_names_and_units_of_the_data():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    columns = Columns([Column("crp", unit="mg/l"), Column("age")])
+    data = Dataset(X, (X[:, 0] > 0).astype(int), columns=columns)
+    model = NamedLattice(lam=0.3, costs=[2.0, 1.0], random_state=0).fit(data.to_array(), data.y)
+    result = evaluate(model, data, rules=Rules.for_dataset(data, lam=0.1, costs=[2.0, 1.0]))
+    record = recording.record_of(result, model, data)
+    assert "<text>crp mg/l; age; crp; age; 0.3, [2.0, 1.0]</text>" in record["chart"]
+    assert model.rules_.names == model.columns_.names == ("x0", "x1")
 
 
 @pytest.mark.usefixtures("no_pictures")
