@@ -80,17 +80,16 @@ def chart_drawn(model: Any, test: Dataset) -> str | None:
 
 
 def with_names(model: Any, result: Evaluation, test: Dataset) -> Any:
-    """A shallow copy of an agent with the names and units of the data: a comparison fits it on arrays, without names.
+    """A shallow copy of an agent with the columns of the data: a comparison fits it on arrays, without names.
 
     Any other model is returned as it is.
     """
     columns, rules = getattr(model, "columns_", None), getattr(model, "rules_", None)
     if not isinstance(columns, Columns) or not isinstance(rules, Rules):
         return model
-    if len(columns) != test.n_features or rules.groups != result.rules.groups:  # it has names of its own
+    if columns.n_features != test.n_features or rules.groups != result.rules.groups:
         return model
-    named, units = copy.copy(model), [test.columns[k].unit for k in test.columns.column_of.tolist()]
-    each = zip(columns, test.feature_names, units, strict=True)
-    named.columns_ = Columns([column._replace(name=name, unit=unit) for column, name, unit in each])
+    named = copy.copy(model)
+    named.columns_ = test.columns.with_offsets(columns.offsets)
     named.rules_ = Rules(rules.n_features, rules.n_classes, names=result.rules.names, **rules.options())
     return named
