@@ -15,10 +15,10 @@
   function joined(text) { return text.replace(/ %/g, "\u00a0%"); }
   function words(place) { return joined(record.texts[place]); }
 
-  // The answer at a lambda, above the tables.
+  // The answer at the lambda of the slider, above the tables.
   function showAnswer() {
     var sentences = record.settings[setting].answer, box = part("answer");
-    if (!box || !sentences.length) return;
+    if (!box || !part("price") || !sentences.length) return;
     var paragraphs = [sentences[0]];
     if (sentences.length > 1) paragraphs.push(sentences.slice(1).join(" "));
     box.textContent = "";
