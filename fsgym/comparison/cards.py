@@ -27,7 +27,7 @@ def cards_of(comparison: Comparison, ranking: Ranking) -> list[dict[str, Any]]:
         rows = (o for o in comparison.outcomes if (o.row["split"], o.row["method"], o.row["setting"]) == wanted)
         outcome = next(rows, None)
         if outcome is not None and outcome.examples:
-            cards = [_card(example, comparison, ranking) for example in outcome.examples]
+            cards = [card_of(example, comparison, ranking) for example in outcome.examples]
             shown.append(_method_cards(standing, outcome.row["params"], cards))
     return shown
 
@@ -36,7 +36,7 @@ def _method_cards(standing: Standing, params: str, cards: list[dict[str, Any]]) 
     return {"title": standing.title, "flag": standing.flag, "setting": settings_text(params), "cards": cards}
 
 
-def _card(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> dict[str, Any]:
+def card_of(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> dict[str, Any]:
     """An example with its values, beliefs and costs as text."""
     labels = [str(label) for label in comparison.protocol.dataset.classes]
     beliefs = example["beliefs"]

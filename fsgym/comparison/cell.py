@@ -17,6 +17,7 @@ from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.examples import examples_of_rows, first_columns, with_units
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
 from fsgym.comparison.protocol import Protocol, SplitParts
+from fsgym.comparison.recording import record_of
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
@@ -72,12 +73,15 @@ class Outcome:
     histogram : list of int, the number of test rows predicted with 0, 1, ... acquisitions; None if the cell failed
     usage : list of float, the share of test rows for which each acquisition was made; None if the cell failed
     examples : list of dict, a few test rows with their acquisitions in order; None without an order
+    played, chart : what ``fsgym.comparison.recording`` records; None without it, and in folders written before it
     """
 
     row: dict[str, Any]
     histogram: list[int] | None = None
     usage: list[float] | None = None
     examples: list[dict[str, Any]] | None = None
+    played: dict[str, list] | None = None
+    chart: str | None = None
 
 
 def cells_of(protocol: Protocol, methods: tuple[ComparedMethod, ...]) -> list[Cell]:
@@ -180,7 +184,8 @@ def run_cell(
 
     Returns
     -------
-    dict of JSON values: ``row``, figures by name; ``histogram``, ``usage`` and ``examples`` as in ``Outcome``
+    dict of JSON values: ``row``, figures by name; ``histogram``, ``usage``, ``examples`` and, in the first split of a
+    method with an order, ``played`` and ``chart`` as in ``Outcome``
     """
     protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
     if fitted:
@@ -270,6 +275,7 @@ def _fit_and_evaluate(
             figures["row"] |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
             ordered = split == 0 and results[1].trajectories is not None
             figures["examples"] = examples_of_rows(results[1], parts.test, second) if ordered else None
+            figures |= record_of(results[1], second, parts.test) if ordered else {}
             cells.append(figures)
     return [_with_warning(figures, caught) for figures in cells]
 
@@ -328,7 +334,9 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str 
     if cell.caution:
         result["row"]["warning"] = f"{cell.method} {cell.caution}"
     examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
-    return Outcome(row | result["row"] | {"usage": usage}, result["histogram"], result["usage"], examples)
+    row |= result["row"] | {"usage": usage}
+    more = {name: result.get(name) for name in ("played", "chart")}
+    return Outcome(row, result["histogram"], result["usage"], examples, **more)
 
 
 def _seeded(candidate: Any, seed: int) -> Any:

@@ -79,19 +79,20 @@ def _evenly_spaced(rows: list[int], n: int) -> list[int]:
 
 
 def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[str, Any]:
-    """The acquisitions of test row ``i`` in their order, with values, prices and beliefs; its answer and its costs.
-
-    ``beliefs`` has the class probabilities before the first acquisition and after each, or is None if the model has
-    none.
-    """
-    rules = result.rules
+    """Test row ``i`` as ``case_of`` describes it, with what the model believed."""
     assert result.trajectories is not None
     order = result.trajectories.order[i]
     order = order[order >= 0]
+    beliefs = beliefs_of_row(model, result, order, i)
+    return case_of(result.rules, dataset, i, order, int(result.answers[i])) | {"beliefs": beliefs}
+
+
+def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int) -> dict[str, Any]:
+    """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs."""
     # The price of a step is the difference between the price of the acquisitions up to it and of those before it.
     prefixes = np.where(np.tri(len(order) + 1, len(order), -1, dtype=bool), order, -1).astype(np.int32)
     paid = price_orders(rules, np.repeat(dataset.X[i : i + 1], len(prefixes), axis=0), prefixes)[0]
-    error_cost = float(rules.error_costs[result.answers[i], dataset.y[i]])
+    error_cost = float(rules.error_costs[answer, dataset.y[i]])
     return {
         "steps": [
             {
@@ -101,18 +102,17 @@ def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[s
             }
             for j, price in zip(order, np.diff(paid))
         ],
-        "beliefs": _beliefs(model, result, order, i),
         "paid": float(paid[-1]),
         "error_cost": error_cost,
         "cost": rules.lam * float(paid[-1]) + error_cost,
-        "answer": str(dataset.classes[result.answers[i]]),
+        "answer": str(dataset.classes[answer]),
         "true_class": str(dataset.classes[dataset.y[i]]),
-        "correct": bool(result.answers[i] == dataset.y[i]),
+        "correct": bool(answer == dataset.y[i]),
     }
 
 
-def _beliefs(model: Any, result: Evaluation, order: NDArray[np.int32], i: int) -> list[list[float]] | None:
-    """Class probabilities of row ``i`` before the first acquisition and after each; None if the model has none."""
+def beliefs_of_row(model: Any, result: Evaluation, order: NDArray[np.int32], i: int) -> list[list[float]] | None:
+    """Class probabilities of row ``i``, six decimals, before the first acquisition and after each; None if unknown."""
     probabilities_at = getattr(model, "probabilities_at", None)
     if not callable(probabilities_at):
         return None

@@ -24,6 +24,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cards import cards_of
 from fsgym.comparison.headline import headline_table
+from fsgym.comparison.play import MOST_BYTES, chart_of, played_of
 from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, titles_with_flags
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 MOST_CLASSES_LISTED = 5
+PAGE_RESERVE = 1_000  # bytes for sentences on the chart and on cases that are left out
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
 
 
@@ -196,14 +198,37 @@ def provenance() -> dict[str, Any]:
 
 
 def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pictures: list[Picture]) -> str:
-    """The report as HTML; names and values of the data are escaped."""
-    results, template = comparison.results, template_environment().get_template("report.html.j2")
+    """The report as HTML; names and values of the data are escaped.
+
+    Of the cases to play it has as many as fit into ``MOST_BYTES``, and the chart if that fits.
+    """
+    template = template_environment().get_template("report.html.j2")
+    played, chart = played_of(comparison, ranking), chart_of(comparison, ranking)
+    most = 0 if played is None else played.n_recorded
+    parts = {"played": played, "played_data": "", "n_played": most, "chart": None, "chart_fits": True}
+    described = _described(comparison, summary, ranking, pictures)
+    room = MOST_BYTES - len(template.render(**described, **parts).encode()) - PAGE_RESERVE
+    if chart is not None:
+        fits = len(chart[1].encode()) <= room
+        parts |= {"chart": chart, "chart_fits": fits}
+        room -= len(chart[1].encode()) if fits else 0
+    if played is not None:
+        data, n_played = played.to_json(room)
+        parts |= {"played_data": data, "n_played": n_played}
+    return template.render(**described, **parts)
+
+
+def _described(
+    comparison: Comparison, summary: Summary, ranking: Ranking | None, pictures: list[Picture]
+) -> dict[str, Any]:
+    """What the template shows apart from cases to play and the chart, by name."""
+    results = comparison.results
     within = summary.within.dropna(subset=["accuracy"])
     within = within[~within["method"].isin(REFERENCES)]
     if ranking is None or ranking.has_error_costs:
         within = within[:0]
     losses, rules = summary.losses.dropna(subset=["loss"]), comparison.protocol.rules
-    return template.render(
+    return dict(
         command=comparison.command,
         protocol=comparison.protocol,
         dataset=comparison.protocol.dataset,

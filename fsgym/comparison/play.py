@@ -1,0 +1,230 @@
+"""Cases that the reader of a report plays, at each lambda of the best agent, with the answer in words at each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fsgym.comparison.answer import answer_in_words
+from fsgym.comparison.cards import card_of
+from fsgym.comparison.cell import Outcome
+from fsgym.comparison.examples import case_of, with_units
+from fsgym.comparison.ranking import Ranking, Standing, rank_methods
+from fsgym.comparison.result import Comparison
+from fsgym.comparison.summary import settings_text
+from fsgym.sentences import price_text, probability_text
+
+MOST_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
+# What ``probability_text`` writes, from the lowest to the highest, with the length of the bar in per cent.
+BAR_LENGTHS = {
+    "0 %": 0.0,
+    "below 1 %": 0.5,
+    **{f"{percent} %": float(percent) for percent in range(1, 100)},
+    "above 99 %": 99.5,
+    "100 %": 100.0,
+}
+
+
+class PlayedSetting(NamedTuple):
+    """One place of the slider.
+
+    Attributes
+    ----------
+    outcome : Outcome, of the first split
+    lam : float, or None for a setting that is no lambda
+    label : str, such as "lambda 0.01"
+    answer : list of str, the sentences of ``answer_in_words`` at this lambda; empty without a lambda
+    note : str, which setting the sentences are about in the first split, if that is another one; "" otherwise
+    """
+
+    outcome: Outcome
+    lam: float | None
+    label: str
+    answer: list[str]
+    note: str
+
+    @property
+    def played(self) -> dict[str, list]:
+        assert self.outcome.played is not None
+        return self.outcome.played
+
+
+class Played:
+    """The recorded cases of the best agent.
+
+    Attributes
+    ----------
+    standing : Standing, of the agent
+    settings : list of PlayedSetting, from the highest lambda to the lowest, that is from the cheapest to the dearest
+    start : int, the setting at the lambda of the report, or at the closest one
+    """
+
+    def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
+        self.standing = standing
+        self._comparison, self._ranking = comparison, ranking
+        self.settings = _settings_in_order(comparison, ranking, standing, outcomes)
+        distances = [np.inf if s.lam is None else abs(s.lam - ranking.lam) for s in self.settings]
+        self.start = int(np.argmin(distances))
+
+    @property
+    def moves(self) -> bool:
+        """Whether there are several lambdas, and so a slider."""
+        return len(self.settings) > 1 and all(s.lam is not None for s in self.settings)
+
+    @property
+    def n_recorded(self) -> int:
+        """Number of rows that were recorded at every setting."""
+        return min(len(s.played["rows"]) for s in self.settings)
+
+    @cached_property
+    def n_test(self) -> int:
+        return self._comparison.protocol.parts(0).test.n_samples
+
+    @cached_property
+    def cases(self) -> list[list[dict[str, Any]]]:
+        """The recorded rows at each setting: cards, and of each step its ``question``, ``asked_price`` and ``paid``."""
+        return [self._cases_of(setting) for setting in self.settings]
+
+    @property
+    def example(self) -> dict[str, Any]:
+        """The first case at the setting ``start`` that acquires anything, if there is one, as a card."""
+        cases = self.cases[self.start]
+        return next((case for case in cases if case["steps"]), cases[0])
+
+    def _cases_of(self, setting: PlayedSetting) -> list[dict[str, Any]]:
+        protocol, played = self._comparison.protocol, setting.played
+        test, rules, ranking = protocol.parts(0).test, protocol.rules, self._ranking
+        lam = rules.lam if setting.lam is None else setting.lam
+        cases = []
+        columns = (played[name][: self.n_recorded] for name in ("rows", "order", "beliefs", "answers"))
+        for i, order, beliefs, answer in zip(*columns, strict=True):
+            example = case_of(rules, test, i, np.array(order, np.int32), answer) | {"beliefs": beliefs}
+            example["cost"] = lam * example["paid"] + example["error_cost"]
+            (example,) = with_units([example], protocol.dataset)
+            card = card_of(example, self._comparison, ranking._replace(lam=lam))
+            spent = np.cumsum([step["price"] for step in example["steps"]])
+            for step, asked, paid, j in zip(card["steps"], example["steps"], spent, order, strict=True):
+                step |= {"question": j, "asked_price": price_text(asked["price"]), "paid": f"paid so far {paid:.4g}"}
+            cases.append(card)
+        return cases
+
+    def to_json(self, room: int) -> tuple[str, int]:
+        """All settings with their cases as JSON for a ``script`` element, and how many rows it has.
+
+        The last rows are left out where it would have more than ``room`` bytes, down to none. ``<`` is escaped.
+        """
+        n = self.n_recorded
+        while True:
+            text = _script_json(self._compact(n))
+            size = len(text.encode())
+            if size <= room or n == 0:
+                return text, n
+            n = min(n - 1, n * max(room, 0) // size)
+
+    def _compact(self, n: int) -> dict[str, Any]:
+        """The first ``n`` rows; every text stands once, and cases refer to it by its place in ``texts``."""
+        protocol, places = self._comparison.protocol, {"": 0}
+
+        def place(text: str) -> int:
+            return places.setdefault(text, len(places))
+
+        settings = [
+            {
+                "label": setting.label,
+                "answer": setting.answer,
+                "note": setting.note,
+                "cases": [_compact_case(case, place) for case in cases[:n]],
+            }
+            for setting, cases in zip(self.settings, self.cases, strict=True)
+        ]
+        return {
+            "classes": [str(label) for label in protocol.dataset.classes],
+            "shares": list(BAR_LENGTHS.items()),
+            "questions": list(protocol.rules.names),
+            "texts": list(places),
+            "start": self.start,
+            "settings": settings,
+        }
+
+
+def played_of(comparison: Comparison, ranking: Ranking | None) -> Played | None:
+    """The recorded cases of the best method that asks case by case and was recorded; None if there is none.
+
+    Results that were written before cases were recorded have none.
+    """
+    for standing in () if ranking is None else ranking.standings:
+        if standing.reference or standing.fixed:
+            continue
+        recorded = [o for o in comparison.outcomes if o.row["split"] == 0 and o.row["method"] == standing.method]
+        recorded = [o for o in recorded if o.played]
+        if recorded:
+            assert ranking is not None
+            return Played(comparison, ranking, standing, recorded)
+    return None
+
+
+def chart_of(comparison: Comparison, ranking: Ranking | None) -> tuple[Standing, str] | None:
+    """The chart of the best method that has one, as SVG, at its chosen setting in the first split."""
+    for standing in () if ranking is None else ranking.standings:
+        first = standing.chosen[standing.chosen["split"] == 0]
+        if first.empty:
+            continue
+        wanted = (0, standing.method, first["setting"].iloc[0])
+        for outcome in comparison.outcomes:
+            if (outcome.row["split"], outcome.row["method"], outcome.row["setting"]) == wanted and outcome.chart:
+                return standing, outcome.chart
+    return None
+
+
+def _settings_in_order(
+    comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]
+) -> list[PlayedSetting]:
+    titles = {s.method: s.title for s in ranking.standings}
+    settings = []
+    for outcome in outcomes:
+        lam = json.loads(outcome.row["params"]).get("lam")
+        if not isinstance(lam, int | float):
+            settings.append(PlayedSetting(outcome, None, settings_text(outcome.row["params"]), [], ""))
+            continue
+        at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, titles, lam)
+        note = _note_on_setting(at_lam, standing.method, outcome)
+        settings.append(PlayedSetting(outcome, lam, f"lambda {lam:.4g}", answer_in_words(at_lam), note))
+    if all(s.lam is not None for s in settings):
+        return sorted(settings, key=lambda s: -s.lam if s.lam is not None else 0.0)
+    return sorted(settings, key=lambda s: s.outcome.row["spent"])
+
+
+def _note_on_setting(ranking: Ranking | None, method: str, outcome: Outcome) -> str:
+    """Says so where validation data chose another setting of the method at this lambda than the one that is played."""
+    chosen = [] if ranking is None else [s.chosen for s in ranking.standings if s.method == method]
+    for rows in chosen:
+        first = rows[rows["split"] == 0]
+        if not first.empty and first["setting"].iloc[0] != outcome.row["setting"]:
+            other = settings_text(first["params"].iloc[0])
+            played = settings_text(outcome.row["params"])
+            return f"The setting played is {played}; for the answer at this lambda, validation data chose {other} here."
+    return ""
+
+
+def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any]:
+    """``[correct, verdict, costs, prior, steps, beliefs]``, texts by their places."""
+    verdict = f"answer {case['answer']}, correct"
+    if not case["correct"]:
+        verdict = f"answer {case['answer']}, wrong: the true class is {case['true_class']}"
+    steps = [
+        [step["question"], *(place(step[name]) for name in ("text", "asked_price", "paid", "belief"))]
+        for step in case["steps"]
+    ]
+    ranks = {text: rank for rank, text in enumerate(BAR_LENGTHS)}
+    beliefs = [[ranks[probability_text(abs(share))] for share in belief] for belief in case["beliefs"]]
+    return [int(case["correct"]), place(verdict), place(case["costs"]), place(case["prior"]), steps, beliefs]
+
+
+def _script_json(value: Any) -> str:
+    """The value as JSON that ends no ``script`` element and begins no comment in it."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
