@@ -24,6 +24,7 @@ from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
 from fsgym.cli.options import comma_separated
 from fsgym.cli.prediction import predict
+from fsgym.cli.serve import serve_model
 from fsgym.cli.terminal import console, say, show_comparison
 from fsgym.methods import DEFAULT_METHODS
 
@@ -204,6 +205,7 @@ app.command()(cli_models.train)
 app.command()(cli_models.evaluate)
 app.command()(predict)
 app.command()(ask)
+app.command("serve")(serve_model)
 app.command()(explain)
 app.command("describe")(describe_table)
 app.command("leaderboard")(show_leaderboard)
