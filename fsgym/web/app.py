@@ -21,7 +21,11 @@ from fsgym.web.pages import CasePages
 
 MOST_CASES = 1000
 THREADS = 4  # that work at a time, each on one request; more only contend for the interpreter
-SENTENCES = {404: "There is no such page.", 405: "That is not done with this address."}
+SENTENCES = {
+    404: "There is no such page.",
+    405: "That is not done with this address.",
+    500: "Something failed in the server; its log says where.",
+}
 
 
 def case_app(
@@ -65,7 +69,7 @@ def case_app(
 
     app = Starlette(
         routes=[*pages.routes(), *interface.routes()],
-        exception_handlers={CaseGone: at_exception, HTTPException: at_exception},
+        exception_handlers={CaseGone: at_exception, HTTPException: at_exception, Exception: at_exception},
         lifespan=lifespan,
     )
     return Guard(app, access, hosts, cookie, refuse, log)

@@ -113,15 +113,23 @@ CHANGES: dict[str, Callable[[OpenCase, Acquisitions, SentForm], str]] = {
 }
 
 
-def begin_values(
-    acquisitions: Acquisitions, form: SentForm
-) -> tuple[list[FieldEntry], list[dict[str, object]], list[str]]:
-    """What the form of a new case says is known and cannot be obtained.
+class Beginning(NamedTuple):
+    """What the form of a new case says.
 
-    Returns the entries of all columns, for each acquisition the values of its columns, and names of acquisitions.
-
-    Raises Unanswered where a field has no value that can be used.
+    Attributes
+    ----------
+    entries : list of FieldEntry, of all columns
+    known : for each acquisition a dict column -> value
+    barred : names of the acquisitions that cannot be obtained
     """
+
+    entries: list[FieldEntry]
+    known: list[dict[str, Any]]
+    barred: list[str]
+
+
+def begin_values(acquisitions: Acquisitions, form: SentForm) -> Beginning:
+    """What is known and cannot be obtained; raises Unanswered where a field has no value that can be used."""
     names = acquisitions.rules.names
     entries = read_entries(acquisitions.columns, range(len(acquisitions.columns)), form)
     barred = [j for j in range(len(names)) if f"barred{j}" in form]

@@ -85,8 +85,9 @@ class Guard:
             lines = "".join(traceback.format_tb(error.__traceback__))
             print(f"{lines}{type(error).__name__} in {route_of(scope)}", file=sys.stderr)
             if not status:
-                sentence = "Something failed in the server; its log says where."
-                await self._refuse(scope, 500, sentence)(scope, receive, send_safely)
+                await self._refuse(scope, 500, "Something failed in the server; its log says where.")(
+                    scope, receive, send_safely
+                )
         finally:
             if not scope["path"].startswith("/static/"):
                 took = 1e3 * (time.perf_counter() - began)
