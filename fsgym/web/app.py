@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Scope
 
 from fsgym.web.access import Access, HostNames
 from fsgym.web.cases import CaseGone, Cases
-from fsgym.web.guard import API, Guard
+from fsgym.web.guard import API, FAILED, Guard
 from fsgym.web.interface import StepInterface, json_reply
 from fsgym.web.pages import CasePages
 
@@ -24,7 +24,7 @@ THREADS = 4  # that work at a time, each on one request; more only contend for t
 SENTENCES = {
     404: "There is no such page.",
     405: "That is not done with this address.",
-    500: "Something failed in the server; its log says where.",
+    500: FAILED,
 }
 
 

@@ -21,6 +21,7 @@ MOST_SECONDS = 10.0  # until the body must be here
 MOST_FIELDS = 20_000  # of a form
 OPEN_PATHS = ("/start", "/static/")  # which need no token
 API = "/api/"
+FAILED = "Something failed in the server; its log says where."
 
 
 class Refused(Exception):
@@ -85,9 +86,7 @@ class Guard:
             lines = "".join(traceback.format_tb(error.__traceback__))
             print(f"{lines}{type(error).__name__} in {route_of(scope)}", file=sys.stderr)
             if not status:
-                await self._refuse(scope, 500, "Something failed in the server; its log says where.")(
-                    scope, receive, send_safely
-                )
+                await self._refuse(scope, 500, FAILED)(scope, receive, send_safely)
         finally:
             if not scope["path"].startswith("/static/"):
                 took = 1e3 * (time.perf_counter() - began)

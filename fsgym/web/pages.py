@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -15,7 +16,7 @@ from starlette.routing import Route
 from fsgym.checks import one_line
 from fsgym.session.words import without_advice
 from fsgym.web.access import HEADERS, POLICY, Access
-from fsgym.web.cases import CaseGone, Cases, OpenCase
+from fsgym.web.cases import Cases, OpenCase
 from fsgym.web.changes import CHANGES, Unanswered, begin_values
 from fsgym.web.entries import MOST_CHOICES, FieldEntry, blank_entries
 from fsgym.web.views import ChartPictures, case_view, open_view, start_view
@@ -68,7 +69,7 @@ class CasePages:
             Route("/case/{id}/log", self.log_page, methods=["GET"]),
             Route("/case/{id}/session.json", self.saved, methods=["GET"]),
             Route("/case/{id}/delete", self.delete, methods=["POST"]),
-            Route("/case/{id}/{verb}", self.change, methods=["POST"]),
+            *(Route(f"/case/{{id}}/{verb}", partial(self.change, verb), methods=["POST"]) for verb in CHANGES),
         ]
 
     def message(self, status: int, sentence: str) -> Response:
@@ -146,11 +147,9 @@ class CasePages:
         self._cases.delete(self._case(request).id)
         return RedirectResponse("/", 303)
 
-    def change(self, request: Request) -> Response:
+    def change(self, verb: str, request: Request) -> Response:
         """Do what a button of the page of a case says, then show the page again."""
-        case, verb, form = self._case(request), request.path_params["verb"], request.scope["fsgym.form"]
-        if verb not in CHANGES:
-            raise CaseGone(404, "There is no such page.")
+        case, form = self._case(request), request.scope["fsgym.form"]
         with case.lock:
             if form.get("version") != str(case.version):
                 if case.last != (verb, form):  # the same form twice, as by a double click, needs no remark

@@ -65,6 +65,7 @@ def serve(
         access, cookie = Access(given), f"fsgym-{port}"
         hosts = HostNames(host, port, names if is_loopback(host) else [*names, socket.gethostname()])
         app = case_app(model, title, access, hosts, cookie=cookie, most_cases=most_cases, log=_print_line)
+        model.step({})  # what is compiled or made at the first question is there then
         _greet(host, port, None if given else access.token, browser)
         config = uvicorn.Config(
             app,
