@@ -37,17 +37,17 @@ def test_pages_have_no_serious_defect(open_page, shoot, scheme, width):
             page.get_by_text("Go on with a saved case").click()
             assert defects(page) == []
             shoot(page, f"{name}-start")
-            page.get_by_label("age").fill("x")
+            page.get_by_role("textbox", name="age").fill("x")
             page.keyboard.press("Enter")
             page.wait_for_selector(".refusal")
             assert defects(page) == []
-            page.get_by_label("age").fill("")
+            page.get_by_role("textbox", name="age").fill("")
             page.keyboard.press("Enter")
             page.wait_for_selector("h1:has-text('ward')")
             assert defects(page) == []
             shoot(page, f"{name}-question")
-            page.get_by_role("button", name="Acquire this instead: crp").click()
-            page.get_by_label("crp").fill("9000")
+            page.get_by_role("button", name="Acquire this instead crp").click()
+            page.get_by_role("textbox", name="crp").fill("9000")
             page.keyboard.press("Enter")
             page.wait_for_selector(".refusal")
             assert defects(page) == []

@@ -61,25 +61,25 @@ def test_every_button_is_a_verb_of_the_session(visitor):
     visitor.press("Undo")
     session.undo()
     assert f"{question.name} is taken back." in visitor.text
-    visitor.press("Acquire this instead: age")
+    visitor.press("Acquire this instead age")
     assert visitor.heading == session.question("age").name
     assert "in years" not in visitor.text
     visitor.press("Answer", value1="60")
     session.answer("age", 60)
-    visitor.press("Undo: ward")
+    visitor.press("Undo ward")
     session.undo("ward")
     assert session_of(visitor) == json.loads(session.to_json())
     assert visitor.heading == session.next().name
 
 
 def test_a_group_has_a_field_for_each_column(visitor):
-    visitor.begin().press("Acquire this instead: blood")
+    visitor.begin().press("Acquire this instead blood")
     visitor.press("Answer", value5="", value6="")
     assert "'blood' has no value yet: enter one, or press Unknown." in visitor.text
     visitor.press("Answer", value5="9", value6="")
     assert "blood: wbc = 9" in visitor.text
     assert session_of(visitor)["answers"][0]["values"] == {"wbc": 9}
-    visitor.press("Acquire this instead: fever").press("Back to the model's question")
+    visitor.press("Acquire this instead fever").press("Back to the model's question")
     assert visitor.heading != "fever"
 
 
@@ -100,7 +100,7 @@ def test_a_value_known_already_costs_nothing(visitor):
     ],
 )
 def test_a_refused_number_is_said_at_the_field_and_stays(visitor, choice, typed, sentence):
-    visitor.begin().press(f"Acquire this instead: {choice}").press("Answer", value4=typed)
+    visitor.begin().press(f"Acquire this instead {choice}").press("Answer", value4=typed)
     assert visitor.reply.status_code == 422
     assert sentence in visitor.text
     (field,) = [found for tag, found in visitor.page.tags if found.get("name") == CRP]
@@ -116,7 +116,7 @@ def session_of_answers(visitor):
 
 
 def test_a_value_outside_the_range_is_accepted_on_request(visitor):
-    visitor.begin().press("Acquire this instead: crp").press("Answer", value4="9000")
+    visitor.begin().press("Acquire this instead crp").press("Answer", value4="9000")
     assert "correct it, or accept it as it is with the box below." in visitor.text
     visitor.press("Answer", accept4="1")
     assert "Accepted: crp: outside the range in training" in visitor.text
