@@ -47,9 +47,7 @@ class FieldEntry(NamedTuple):
     @property
     def allowed(self) -> str:
         """What may be typed, in words; "" where it can be chosen."""
-        if self.choices or len(self.column.levels) > MOST_CHOICES:
-            return ""
-        return allowed_text(self.column)
+        return "" if self.choices else allowed_text(self.column)
 
     @property
     def keyboard(self) -> str:

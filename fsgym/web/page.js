@@ -52,7 +52,7 @@ async function send(form, button, data) {
   for (const other of form.querySelectorAll("button")) other.disabled = true;
   try {
     const reply = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
-    swap(await reply.text(), reply.url);
+    swap(await reply.text(), reply.redirected ? reply.url : location.href);
   } catch {
     location.reload();
   }
@@ -87,7 +87,7 @@ for (const area of document.querySelectorAll("textarea[data-file]")) {
     if (input.files.length) area.value = await input.files[0].text();
   });
   label.append(input);
-  area.before(label);
+  area.parentElement.before(label);
 }
 
 for (const button of document.querySelectorAll("[data-print]")) {
