@@ -124,9 +124,12 @@ def test_slow_bodies_are_refused(monkeypatch):
 
 def test_forms_are_sent_as_forms(visitor):
     assert visitor.client.post("/case", json={"proof": "x"}).status_code == 415
-    assert visitor.client.post("/case", content=b"a&" * 30_000, headers={
-        "Content-Type": "application/x-www-form-urlencoded"
-    }).status_code == 413  # fmt: skip
+    assert (
+        visitor.client.post(
+            "/case", content=b"a&" * 30_000, headers={"Content-Type": "application/x-www-form-urlencoded"}
+        ).status_code
+        == 413
+    )
 
 
 @pytest.mark.parametrize(

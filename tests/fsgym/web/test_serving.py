@@ -56,8 +56,10 @@ def test_from_the_address_that_is_printed_to_ctrl_c(model_file):
     assert server.returncode == 0
     assert printed == "Stopped; cases that were not saved as files are gone.\n"
     assert [re.sub(r"\d+ ms", "", line) for line in said.splitlines()] == [
-        "GET /start 303 ", "GET / 200 ", "POST /api/step 200 "
-    ]  # fmt: skip
+        "GET /start 303 ",
+        "GET / 200 ",
+        "POST /api/step 200 ",
+    ]
 
 
 def test_a_port_in_use_is_a_sentence(model_file, capsys):

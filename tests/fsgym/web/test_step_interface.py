@@ -122,12 +122,18 @@ def test_the_description_is_true_of_every_model(name):
     }
 
 
-@given(st.binary(max_size=200) | st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
-        st.sampled_from(["known", "unknown", "spent", "accept", "n_paid", "age", "blood"]), inner, max_size=3
-    ),
-).map(lambda value: json.dumps(value).encode()))  # fmt: skip
+@given(
+    st.binary(max_size=200)
+    | st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["known", "unknown", "spent", "accept", "n_paid", "age", "blood"]), inner, max_size=3
+            )
+        ),
+    ).map(lambda value: json.dumps(value).encode())
+)
 def test_any_body_is_a_step_or_a_sentence(body):
     with suppress(RefusedStep, ValueError, TypeError):  # each with a sentence; anything else would be status 500
         arguments = read_arguments(body)
