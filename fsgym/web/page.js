@@ -2,6 +2,17 @@
 // can be chosen for a saved case, and a button prints.
 "use strict";
 
+// The box of the case is in sight in the chart, which scrolls by itself.
+function showPlace() {
+  const chart = document.querySelector(".chart[data-here]");
+  const box = chart && document.getElementById(chart.dataset.here);
+  if (!box) return;
+  const inside = box.getBoundingClientRect();
+  const outside = chart.getBoundingClientRect();
+  chart.scrollLeft += inside.left - outside.left - 16;
+  chart.scrollTop += inside.top - outside.top - 16;
+}
+
 function swap(text, url) {
   const next = new DOMParser().parseFromString(text, "text/html").querySelector("main");
   const main = document.querySelector("main[data-live]");
@@ -48,6 +59,7 @@ function swap(text, url) {
   const focus = main.querySelector("[autofocus]") || document.getElementById("next");
   if (focus) focus.focus();
   window.scrollTo(0, 0);
+  showPlace();
 }
 
 async function send(form, button, data) {
@@ -97,3 +109,5 @@ for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;
   button.addEventListener("click", () => window.print());
 }
+
+showPlace();

@@ -194,10 +194,10 @@ class CasePages:
         if refusal and case.chosen is not None and case.chosen not in [a.name for a in case.session.step.alternatives]:
             case.chosen = None
         view = self._view(case, entries)
-        svg, sources = self._chart.picture(*view["place"])
-        page = self._page("case.html", status, heading=f"Case {case.number}", refusal=refusal, chart=svg, **view)
-        if sources:
-            page.headers["Content-Security-Policy"] = POLICY.format(styles=" ".join(["'self'", *sources]))
+        chart = self._chart.picture(*view["place"])
+        page = self._page("case.html", status, heading=f"Case {case.number}", refusal=refusal, chart=chart, **view)
+        if chart.styles:
+            page.headers["Content-Security-Policy"] = POLICY.format(styles=" ".join(["'self'", *chart.styles]))
         return page
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:

@@ -51,6 +51,21 @@ class Bar(NamedTuple):
     now: bool
 
 
+class DrawnChart(NamedTuple):
+    """A chart on a page.
+
+    Attributes
+    ----------
+    svg : str; "" for a model without a chart
+    here : int or None, the number of the box in which the case is
+    styles : list of str, the sources of its style sheets for a content security policy
+    """
+
+    svg: str
+    here: int | None
+    styles: list[str]
+
+
 class ChartPictures:
     """The chart of a model as SVG, with the place of a case.
 
@@ -67,12 +82,15 @@ class ChartPictures:
             self._chart = None
         self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here))
 
-    def picture(self, known: Sequence[str], question: str | None) -> tuple[str, list[str]]:
-        """The SVG text, and the sources of its style sheets for a content security policy; "" without a chart."""
+    def picture(self, known: Sequence[str], question: str | None) -> DrawnChart:
+        """The drawing with the place of a case that knows these acquisitions and is asked this question."""
         if self._chart is None:
-            return "", []
-        svg = self._svg(self._chart.place(known, question))
-        return svg, [style_source(style) for style in re.findall(r"<style[^>]*>(.*?)</style>", svg, re.DOTALL)]
+            return DrawnChart("", None, [])
+        here = self._chart.place(known, question)
+        svg = self._svg(here)
+        return DrawnChart(
+            svg, here, [style_source(s) for s in re.findall(r"<style[^>]*>(.*?)</style>", svg, re.DOTALL)]
+        )
 
 
 def style_source(style: str) -> str:

@@ -210,3 +210,34 @@ def test_another_address_of_this_machine(open_page):
         heading(page, "ward")
         press(page, "Unknown")
         page.wait_for_selector("text=ward is unknown")
+
+
+class WideChart:
+    """A chart of three boxes side by side, each wider than a phone."""
+
+    def place(self, known, question):
+        return len(list(known))
+
+    def to_svg(self, here=None):
+        boxes = [
+            f'<g class="box{" here" * (k == here)}" id="box-{k}"><rect x="{900 * k}" width="800" height="900"/></g>'
+            for k in range(3)
+        ]
+        style = "<style>.box { fill: gray } .box.here { fill: teal }</style>"
+        return f'<svg width="2700" height="900" role="img" aria-label="boxes">{style}{"".join(boxes)}</svg>'
+
+
+def test_the_chart_shows_where_the_case_is(open_page, shoot, monkeypatch):
+    monkeypatch.setattr(type(clinic_model()), "chart", lambda self: WideChart(), raising=False)
+    with running(clinic_model()) as server, open_page(server.start(), 390) as page:
+        press(page, "Begin")
+        heading(page, "ward")
+        for place in (0, 1):
+            shoot(page, f"chart-{place}")
+            box = page.locator(f"#box-{place}")
+            assert box.evaluate("box => getComputedStyle(box).fill") == "rgb(0, 128, 128)"
+            assert 0 <= box.bounding_box()["x"] < 390
+            if place == 0:
+                page.get_by_label("er", exact=True).check()
+                page.keyboard.press("Enter")
+                page.wait_for_selector("text=ward = er")

@@ -246,6 +246,7 @@ def test_the_chart_has_the_place_of_the_case(monkeypatch):
     monkeypatch.setattr(type(clinic_model()), "chart", lambda self: ChartDouble(), raising=False)
     visitor = Visitor(clinic_model()).sign_in().begin()
     assert 'id="box-0"' in visitor.reply.text
+    assert 'href="#box-0"' in visitor.reply.text
     visitor.press("Answer", value2="2")
     assert 'id="box-1"' in visitor.reply.text
     assert re.search(r"style-src 'self' 'sha256-[\w+/]{43}='", visitor.reply.headers["content-security-policy"])
