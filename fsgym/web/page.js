@@ -56,7 +56,7 @@ function swap(text, url) {
   announced.className = "spoken";
   announced.textContent = " " + question;
   spoken.append(announced);
-  const focus = main.querySelector("[autofocus]") || document.getElementById("next");
+  const focus = main.querySelector("[autofocus]");
   if (focus) focus.focus();
   window.scrollTo(0, 0);
   showPlace();
