@@ -7,7 +7,6 @@ import time
 import traceback
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
 from urllib.parse import parse_qsl
 
 import anyio
@@ -134,8 +133,10 @@ class Guard:
 
 def route_of(scope: Scope) -> str:
     """The path of a request without what it has of a case."""
-    route: Any = scope.get("route")
-    return getattr(route, "path", "") or "(no page)"
+    path = scope["path"] if "endpoint" in scope else "(no page)"
+    for name, value in scope.get("path_params", {}).items():
+        path = path.replace(value, f"{{{name}}}")
+    return path
 
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:

@@ -18,10 +18,11 @@ from fsgym.session.words import without_advice
 from fsgym.web.access import HEADERS, POLICY, Access
 from fsgym.web.cases import Cases, OpenCase
 from fsgym.web.changes import CHANGES, Unanswered, begin_values
-from fsgym.web.entries import MOST_CHOICES, FieldEntry, blank_entries
+from fsgym.web.entries import FieldEntry, blank_entries
 from fsgym.web.views import ChartPictures, case_view, open_view, start_view
 
 OUT_OF_DATE = "That page was out of date, so nothing was changed; this is the case as it is now."
+CASES_LISTED = 20  # on the first page, by hand
 STATIC = {
     "style.css": ("fsgym.pages", "style.css", "text/css"),
     "page.js": ("fsgym.web", "page.js", "text/javascript"),
@@ -173,6 +174,7 @@ class CasePages:
         return RedirectResponse(f"/case/{case.id}", 303)
 
     def _begin_page(self, entries: list[FieldEntry], form: Any, refusal: str = "", saved: str = "") -> Response:
+        cases = self._cases.listed()
         return self._page(
             "start.html",
             422 if refusal else 200,
@@ -182,7 +184,8 @@ class CasePages:
             acquisitions=start_view(self._acquisitions, entries),
             barred={j for j in range(len(self._acquisitions.rules.names)) if f"barred{j}" in form},
             charge="charge" in form,
-            cases=open_view(self._cases.listed()),
+            cases=open_view(cases[:CASES_LISTED]),
+            more_cases=len(cases[CASES_LISTED:]),
         )
 
     def _view(self, case: OpenCase, entries: list[FieldEntry] | None = None) -> dict[str, Any]:
@@ -201,6 +204,6 @@ class CasePages:
         return page
 
     def _page(self, template: str, status: int = 200, **values: Any) -> Response:
-        values |= {"title": self._title, "proof": self._access.proof, "most_choices": MOST_CHOICES}
+        values |= {"title": self._title, "proof": self._access.proof}
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text.encode("utf-8", "replace"), status, headers=dict(HEADERS))

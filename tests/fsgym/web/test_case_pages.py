@@ -8,10 +8,12 @@ import threading
 
 import pytest
 
+from fsgym.sentences import probability_text
 from fsgym.web.cases import CaseGone, Cases
+from support.asked_models import asked_model
 from support.browsing import Visitor
 from support.clinic import clinic_model
-from support.hostile import HOSTILE_LEVELS, hostile_model
+from support.hostile import HOSTILE_LEVELS, MANY_LEVELS, TEMPLATE, hostile_model
 
 WARD, CRP, FEVER = "value2", "value4", "value3"  # the columns of the clinic are ct, age, ward, fever, crp, wbc, hgb
 
@@ -208,6 +210,13 @@ def test_only_so_many_cases_are_held():
     assert re.fullmatch(r"/case/[\w-]{22}", first)
 
 
+def test_the_latest_cases_are_listed(visitor):
+    paths = [visitor.begin().reply.url.path for _ in range(23)]
+    visitor.go("/")
+    assert [path in visitor.reply.text for path in paths] == [False] * 3 + [True] * 20
+    assert "and 3 that were used longer ago" in visitor.text
+
+
 def test_ids_of_dropped_cases_are_bounded():
     cases = Cases(1)
     ids = [cases.add(clinic_model().session()).id for _ in range(13)]
@@ -230,6 +239,46 @@ def test_forms_of_two_people_at_once_change_a_case_once(visitor):
     for thread in threads:
         thread.join()
     assert len(json.loads(visitor.client.get(action.replace("answer", "session.json")).text)["answers"]) == 1
+
+
+WALKED = {
+    "budget": lambda: clinic_model("rcpi", budget=2),
+    "hostile": hostile_model,
+    "three classes": lambda: asked_model("linear", "base, mixed"),
+    "network": lambda: asked_model("dqn", "base, mixed"),
+}
+
+
+@pytest.mark.parametrize("name", WALKED)
+def test_a_whole_case_of_other_models(name):
+    model = WALKED[name]()
+    visitor, session = Visitor(model).sign_in().begin(), model.session()
+    places = {column: k for k, column in enumerate(model.columns_.names)}
+    while question := session.next():
+        assert visitor.heading == " ".join(question.name.split())
+        values, fields = {}, {}
+        for column in question.columns:
+            low = {"number": column.low, "bool": True}.get(column.kind, next(iter(column.levels), None))
+            values[column.name] = low
+            typed = {"number": str(low), "bool": "yes"}.get(column.kind, "0" if len(column.levels) <= 10 else low)
+            fields[f"value{places[column.name]}"] = typed
+        session.answer(question.name, values)
+        visitor.press("Answer", **fields)
+        assert visitor.reply.status_code == 200, visitor.text
+    assert visitor.heading.startswith("Answer:")
+    assert session_of(visitor) == json.loads(session.to_json())
+    for belief in (session.probabilities or {}).values():
+        assert probability_text(belief) in visitor.text
+
+
+def test_many_levels_are_suggested_and_checked():
+    visitor = Visitor(hostile_model()).sign_in().begin().press(f"Acquire this instead {TEMPLATE}")
+    assert [found["value"] for tag, found in visitor.page.tags if tag == "option"] == sorted(MANY_LEVELS)
+    visitor.press("Answer", value3="<script>")
+    assert visitor.reply.status_code == 422
+    assert "or accept it as unknown with the box below." in visitor.text
+    visitor.press("Answer", value3=MANY_LEVELS[3])
+    assert session_of(visitor)["answers"][0]["values"] == {TEMPLATE: MANY_LEVELS[3]}
 
 
 class ChartDouble:
