@@ -12,6 +12,7 @@ EXTRAS = {
     "dask": ("distributed",),
     "ray": ("ray",),
     "parquet": ("pyarrow",),
+    "web": ("starlette", "uvicorn"),
 }
 
 

@@ -49,7 +49,18 @@ def test_types_are_shipped(package):
 
 
 def test_importing_loads_nothing_heavy():
-    heavy = ("torch", "stable_baselines3", "lightgbm", "matplotlib", "pandas", "jinja2", "typer", "rich")
+    heavy = (
+        "torch",
+        "stable_baselines3",
+        "lightgbm",
+        "matplotlib",
+        "pandas",
+        "jinja2",
+        "typer",
+        "rich",
+        "starlette",
+        "uvicorn",
+    )
     done = subprocess.run([sys.executable, "-c", f"HEAVY = {heavy}{SPY}"], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n") == ["", ""]
 
@@ -64,7 +75,10 @@ def test_constraints_are_plain_and_cover_what_the_tests_need():
     names = {v.partition("==")[0].lower().replace("_", "-") for v in lines}
     assert all(v.count("==") == 1 and "+" not in v and "/" not in v and "@" not in v for v in lines)
     extras = project()["optional-dependencies"]
-    wanted = [*project()["dependencies"], *(v for name in ("rl", "dask", "cegb", "test", "dev") for v in extras[name])]
+    wanted = [
+        *project()["dependencies"],
+        *(v for name in ("rl", "dask", "cegb", "web", "test", "browser", "dev") for v in extras[name]),
+    ]
     wanted = {v.partition(">=")[0].partition("[")[0] for v in wanted} - {"fsgym"}
     assert wanted <= names
     assert "torch==2.13.0" in lines

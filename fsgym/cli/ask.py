@@ -140,12 +140,13 @@ def _serve(session: Session, unfinished: Unfinished | None, file: SessionFile, s
 def _talk(model: Path, session: Session, unfinished: Unfinished | None, file: SessionFile, saved: bool) -> None:
     """Questions to a person; what is not finished is saved, however it ends."""
     from fsgym.cli.ask_dialog import Dialog
+    from fsgym.session.words import ending_text
 
     dialog = Dialog(session, session.model.columns_, unfinished)
     code = 0
     try:
         if dialog.run():
-            print(f"Ended with the answer {session.step.answer}, paid {session.spent:.4g}.")
+            print(ending_text(session.step))
             if saved:
                 print(f"Session: {file.write(session)}")
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import select
 import signal
 import socket
@@ -16,8 +15,8 @@ from fsgym.cli.ask_values import typed_value, unquoted
 from fsgym.cli.session_file import Unfinished
 from fsgym.columns import Column, Columns
 from fsgym.session import Question, Session
-
-ADVICE = r"; (pass paid=False|undo\().*"  # of errors of a session, on its methods
+from fsgym.session.turns import choose, postpone
+from fsgym.session.words import comes_now_text, without_advice
 
 
 class Dialog:
@@ -167,24 +166,16 @@ class Dialog:
         self._start_anew()
         if chosen:  # back to the question of the model
             return
-        self.session.later(question.name)
-        asked = self.session.next()
-        if asked is not None and asked.name == question.name:
-            self.session.undo()
-            self._screen.show(f"{question.name} comes now, because the model would stop without it.")
+        if not postpone(self.session, question.name):
+            self._screen.show(comes_now_text(question.name))
             self._shown = True
 
     def _choose(self, name: str) -> None:
         """Ask for an acquisition that the model does not ask for."""
-        stopped = self.session.stopped
-        if stopped:
-            self.session.undo()
         try:
-            question = self.session.question(name)
+            question = choose(self.session, name)
         except ValueError as error:
-            if stopped:
-                self.session.stop()
-            self._screen.show(f"{re.sub(ADVICE, '', str(error))}.", "red")
+            self._screen.show(f"{without_advice(error)}.", "red")
             return
         self._start_anew()
         self._chosen = question.name

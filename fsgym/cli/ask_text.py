@@ -10,11 +10,20 @@ from typing import Any
 from fsgym.cli.ask_values import allowed_at_prompt
 from fsgym.cli.terminal import wrapped
 from fsgym.columns import Column
-from fsgym.sentences import price_text, probability_text, values_text
+from fsgym.sentences import price_text, probability_text
 from fsgym.session import LogEntry, Question, Step
+from fsgym.session.words import (
+    ALTERNATIVES_SHOWN,
+    BELIEFS_SHOWN,
+    alternative_text,
+    answer_cost_text,
+    answer_text,
+    entry_text,
+    price_and_paid,
+    ranked_beliefs,
+    would_stop_text,
+)
 
-BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
-ALTERNATIVES_SHOWN = 6  # by hand
 LONGEST_BAR = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out
 PERCENT_WIDTH = len("above 99 %")
@@ -62,11 +71,11 @@ class Screen:
     def show_question(self, question: Question, step: Step, columns: Sequence[Column]) -> None:
         """Print what is asked, its price, the price paid so far and what the model believes."""
         self._console.print()
-        self.show(f"{question.name} ({price_text(question.price)}, paid so far {step.spent:.4g})", "bold")
+        self.show(f"{question.name} ({price_and_paid(question.price, step.spent)})", "bold")
         for column in columns:
             self.show_column(column, question.name)
         if step.should_stop:
-            self.show(f"The model would stop here and answer {step.answer}.", "dim", 2)
+            self.show(would_stop_text(step), "dim", 2)
         self.show_beliefs(step)
         self.show_keys(columns)
 
@@ -98,18 +107,14 @@ class Screen:
     def show_log(self, entries: Sequence[LogEntry], columns: Mapping[str, Column]) -> None:
         """Print what happened so far."""
         for entry in entries:
-            texts = [(name, value_text(columns[name], value)) for name, value in entry.values.items()]
-            happened = values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {entry.kind}"
-            self.show(f"{happened} ({price_text(entry.price)})", "dim")
+            self.show(f"{entry_text(entry, columns)} ({price_text(entry.price)})", "dim")
 
     def show_alternatives(self, step: Step) -> None:
         """Print the acquisitions that can be made now, the best first."""
         if not step.alternatives:
             self.show("Nothing more can be acquired.")
         for place, a in enumerate(step.alternatives[:ALTERNATIVES_SHOWN], 1):
-            expected = "" if a.expected_cost is None else f", expected cost {a.expected_cost:.3g}"
-            gain = "" if a.gain is None else f", gain {a.gain:.3g} per unit of price"
-            self.show(f"{place}. {a.name}: {price_text(a.price)}{expected}{gain}", indent=2)
+            self.show(f"{place}. {a.name}: {alternative_text(a)}", indent=2)
         more = len(step.alternatives) - ALTERNATIVES_SHOWN
         if more > 0:
             self.show(f"and {more} more: {', '.join(a.name for a in step.alternatives[ALTERNATIVES_SHOWN:])}", "dim", 2)
@@ -119,27 +124,15 @@ class Screen:
     def show_answer(self, step: Step) -> None:
         """Print the answer, what the model believes, the total price and the expected cost."""
         self._console.print()
-        self.show(f"Answer: {step.answer} (paid {step.spent:.4g} in total)", "bold")
+        self.show(answer_text(step), "bold")
         self.show_beliefs(step)
-        if step.expected_cost.stop is not None:
-            go_on = step.expected_cost.go_on
-            first = "" if go_on is None else f"; after acquiring {step.alternatives[0].name} it would be {go_on:.3g}"
-            self.show(f"The expected cost of this answer is {step.expected_cost.stop:.3g}{first}.", indent=2)
+        if answer_cost_text(step):
+            self.show(answer_cost_text(step), indent=2)
         example = [
             f" The name of an acquisition, such as {a.name}, acquires it all the same." for a in step.alternatives
         ]
         self.show(f"Enter ends.{''.join(example[:1])}")
         self.show_keys()
-
-
-def value_text(column: Column, value: Any) -> str:
-    """A value with its unit.
-
-    >>> value_text(Column("crp", unit="mg/l"), 12.5), value_text(Column("ill", "bool"), True)
-    ('12.5 mg/l', 'True')
-    """
-    text = str(value) if isinstance(value, bool | str) else f"{value:.12g}"
-    return f"{text} {column.unit}" if column.unit else text
 
 
 def belief_lines(
@@ -154,9 +147,7 @@ def belief_lines(
     """
     from rich.cells import cell_len, set_cell_size
 
-    ranked = list(probabilities.items())
-    if len(ranked) > BELIEFS_SHOWN:
-        ranked.sort(key=lambda pair: -pair[1])
+    ranked = ranked_beliefs(probabilities)
     texts = [printable(str(label)) for label, _ in ranked]
     label_width = min(max(map(cell_len, texts)), max(width // 3, 1))
     length = min(width - label_width - PERCENT_WIDTH - 2, LONGEST_BAR)

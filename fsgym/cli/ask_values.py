@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fsgym.cells import BOOL_TEXTS
-from fsgym.checks import brief, listing
+from fsgym.checks import listing
 from fsgym.columns import Column
+from fsgym.session.typed import number_or_text, value_of_text
 from fsgym.session.values import allowed_text, check_value
 
-YES_NO = {"yes": True, "y": True, "no": False, "n": False}
 LEVELS_LISTED = 30  # of one column, by hand
 QUOTES = "\"'"
 
@@ -45,10 +44,8 @@ def typed_value(column: Column, text: str) -> TypedValue:
     bare = text.removeprefix("!").strip()
     quoted = unquoted(bare)
     value: Any = bare if quoted is None else quoted
-    if column.kind == "number":
-        value = _number_or_text(bare)
-    elif column.kind == "bool":
-        value = _yes_or_no(column, bare)
+    if column.kind in ("number", "bool"):
+        value = value_of_text(column, bare)
     elif quoted is None and bare not in levels and levels_are_numbered(column):
         value = dict(zip(map(str, range(1, len(levels) + 1)), levels, strict=True)).get(bare, bare)
     try:
@@ -69,7 +66,7 @@ def unquoted(text: str) -> str | None:
 
 def levels_are_numbered(column: Column) -> bool:
     """Whether a level can be picked by its number: where no level is a number itself."""
-    return bool(column.levels) and not any(isinstance(_number_or_text(level), int | float) for level in column.levels)
+    return bool(column.levels) and not any(isinstance(number_or_text(level), int | float) for level in column.levels)
 
 
 def allowed_at_prompt(column: Column) -> str:
@@ -83,18 +80,3 @@ def allowed_at_prompt(column: Column) -> str:
     if not levels_are_numbered(column):
         return f"one of {listing(column.levels, LEVELS_LISTED)}" if column.levels else allowed_text(column)
     return listing((f"{k} {level.strip()}" for k, level in enumerate(column.levels, 1)), LEVELS_LISTED)
-
-
-def _number_or_text(text: str) -> float | str:
-    try:
-        whole = text.removeprefix("-").isdecimal()
-        return text if "_" in text else int(text) if whole else float(text)
-    except ValueError:
-        return text
-
-
-def _yes_or_no(column: Column, text: str) -> bool:
-    word = text.lower()
-    if word not in YES_NO and word not in BOOL_TEXTS:
-        raise ValueError(f"{column.name!r} must be yes or no, got {brief(text)}")
-    return YES_NO[word] if word in YES_NO else bool(BOOL_TEXTS[word])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli import options
-from fsgym.sentences import belief_text, beliefs_in_words, price_text, values_text
+from fsgym.sentences import belief_text, beliefs_in_words, price_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,10 +92,9 @@ def _current_belief(session: Session) -> list[float]:
 
 def _last_acquisition(session: Session, number: int) -> str:
     """The values of the last acquisition, the ``number``-th one, with units, and what was paid."""
-    from fsgym.cli.ask_text import value_text
+    from fsgym.session.words import entry_text
 
     columns = {column.name: column for column in session.model.columns_}
     entry = session.log()[-1]
-    texts = [(name, value_text(columns[name], value)) for name, value in entry.values.items()]
     paid = f", paid so far {entry.spent:.4g}" if number > 1 else ""
-    return f"{values_text(entry.name, texts, len(texts))} ({price_text(entry.price)}{paid})"
+    return f"{entry_text(entry, columns)} ({price_text(entry.price)}{paid})"

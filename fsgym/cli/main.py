@@ -25,6 +25,7 @@ from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
 from fsgym.cli.options import comma_separated
 from fsgym.cli.prediction import predict
+from fsgym.cli.serve import serve_model
 from fsgym.cli.terminal import console, say, show_comparison
 from fsgym.methods import DEFAULT_METHODS
 
@@ -205,6 +206,7 @@ app.command()(cli_models.train)
 app.command()(cli_models.evaluate)
 app.command()(predict)
 app.command()(ask)
+app.command("serve")(serve_model)
 app.command()(explain)
 app.command()(chart)
 app.command("describe")(describe_table)

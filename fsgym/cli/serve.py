@@ -1,0 +1,68 @@
+"""The command ``serve``: cases in the browser, and steps for programs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+from fsgym.extras import require
+
+
+def serve_model(
+    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    host: Annotated[
+        str,
+        typer.Option(help="Address to serve at. One that other machines can reach needs --token-file or FSGYM_TOKEN."),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve at; 0 takes a free one.")] = 8765,
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="File with the token that is asked for, instead of a random one; it may also be in the environment "
+            "variable FSGYM_TOKEN.",
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A further name under which the server is reached, such as that of a server in front of it which "
+            "speaks TLS; separate several by commas."
+        ),
+    ] = None,
+    most_cases: Annotated[
+        int,
+        typer.Option(min=1, max=100_000, help="How many cases are held; the least recently used one is dropped first."),
+    ] = 1000,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Whether to open the page in the browser.")
+    ] = False,
+) -> None:
+    """Ask about cases in the browser, question by question, on this machine.
+
+    Prints the address to open. Nothing is written to disk: cases are held in memory until the command ends, and can be
+    saved as files from the page. Programs send POST /api/step with the token as "Authorization: Bearer TOKEN";
+    GET /api/openapi.json describes it.
+
+    Example: fsgym serve model.fsgym --port 8765
+    """
+    require("web", "fsgym serve")
+    from fsgym.cli.model_data import ModelData
+
+    serving: Any = import_module("fsgym.web.serving")
+    classifier = ModelData.open(model, {}).classifier
+    names = options.comma_separated(name)
+    serving.serve(
+        classifier,
+        model.name,
+        host,
+        port,
+        token_file=token_file,
+        names=names,
+        most_cases=most_cases,
+        browser=open_browser,
+    )

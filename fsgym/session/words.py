@@ -1,0 +1,89 @@
+"""The words in which a session is shown to a person: in the terminal and on the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fsgym.columns import Column
+from fsgym.sentences import price_text, values_text
+from fsgym.session.session import LogEntry
+from fsgym.session.step import Alternative, Step
+
+BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
+ALTERNATIVES_SHOWN = 6  # by hand
+ADVICE = r"; (pass paid=False|undo\().*"  # of errors of a session, on its methods
+
+
+def value_text(column: Column, value: Any) -> str:
+    """A value with its unit.
+
+    >>> value_text(Column("crp", unit="mg/l"), 12.5), value_text(Column("ill", "bool"), True)
+    ('12.5 mg/l', 'True')
+    """
+    text = str(value) if isinstance(value, bool | str) else f"{value:.12g}"
+    return f"{text} {column.unit}" if column.unit else text
+
+
+def price_and_paid(price: float, spent: float) -> str:
+    """The price of a question, and what was paid before.
+
+    >>> price_and_paid(2, 3)
+    'price 2, paid so far 3'
+    """
+    return f"{price_text(price)}, paid so far {spent:.4g}"
+
+
+def would_stop_text(step: Step) -> str:
+    """What is said above a question that the model does not ask."""
+    return f"The model would stop here and answer {step.answer}."
+
+
+def ranked_beliefs(probabilities: Mapping[Any, float]) -> list[tuple[Any, float]]:
+    """Labels with their probabilities; the likeliest first if there are too many to show all."""
+    ranked = list(probabilities.items())
+    return sorted(ranked, key=lambda pair: -pair[1]) if len(ranked) > BELIEFS_SHOWN else ranked
+
+
+def alternative_text(alternative: Alternative) -> str:
+    """The price of an alternative, what the case is then expected to cost, and the gain for each unit of the price."""
+    expected, gain = alternative.expected_cost, alternative.gain
+    words = "" if expected is None else f", expected cost {expected:.3g}"
+    words += "" if gain is None else f", gain {gain:.3g} per unit of price"
+    return f"{price_text(alternative.price)}{words}"
+
+
+def answer_text(step: Step) -> str:
+    """The answer and the total price."""
+    return f"Answer: {step.answer} (paid {step.spent:.4g} in total)"
+
+
+def ending_text(step: Step) -> str:
+    """What is said once a session has ended with its answer."""
+    return f"Ended with the answer {step.answer}, paid {step.spent:.4g}."
+
+
+def answer_cost_text(step: Step) -> str:
+    """The expected cost of the answer now, and after one more acquisition; "" where there is no estimate."""
+    stop, go_on = step.expected_cost
+    if stop is None:
+        return ""
+    first = "" if go_on is None else f"; after acquiring {step.alternatives[0].name} it would be {go_on:.3g}"
+    return f"The expected cost of this answer is {stop:.3g}{first}."
+
+
+def entry_text(entry: LogEntry, columns: Mapping[str, Column]) -> str:
+    """What happened: the acquisition with its values, or what else was said about it."""
+    texts = [(name, value_text(columns[name], value)) for name, value in entry.values.items()]
+    return values_text(entry.name, texts, len(texts)) if texts else f"{entry.name}: {entry.kind}"
+
+
+def comes_now_text(name: str) -> str:
+    """What is said where a question cannot be postponed."""
+    return f"{name} comes now, because the model would stop without it."
+
+
+def without_advice(error: Exception) -> str:
+    """The sentence of an error without its advice to programmers."""
+    return re.sub(ADVICE, "", str(error))

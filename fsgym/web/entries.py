@@ -1,0 +1,116 @@
+"""The fields of a form: what may be typed for a column, what was typed, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from fsgym.columns import Column, Columns
+from fsgym.session.typed import value_of_text
+from fsgym.session.values import allowed_text, check_value
+
+MOST_CHOICES = 10  # levels of a column that are shown side by side, by hand; of more, they are suggested as text
+ANOTHER = "another"  # the choice of a level that is typed
+
+
+class FieldEntry(NamedTuple):
+    """A column in a form, and what was typed for it. Fields are named by the number of the column, not by its name.
+
+    Attributes
+    ----------
+    k : int, of the column
+    column : Column
+    choices : tuple of (value of the field, text), for columns that are answered by choosing
+    picked : str, the value of the field that was chosen
+    text : str, as it was typed
+    value : what it means; None where nothing was entered
+    error : str, a sentence where it means nothing
+    can_accept : bool, whether the value may be accepted although it is not as in training
+    accept : bool, whether that was asked for
+    """
+
+    k: int
+    column: Column
+    choices: tuple[tuple[str, str], ...] = ()
+    picked: str = ""
+    text: str = ""
+    value: Any = None
+    error: str = ""
+    can_accept: bool = False
+    accept: bool = False
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether another level than the choices can be typed."""
+        return bool(self.column.levels)
+
+    @property
+    def allowed(self) -> str:
+        """What may be typed, in words; "" where it can be chosen."""
+        return "" if self.choices else allowed_text(self.column)
+
+    @property
+    def keyboard(self) -> str:
+        """The keyboard of a phone: one for numbers has no minus sign everywhere."""
+        number = self.column.kind == "number" and self.column.low is not None and self.column.low >= 0
+        return "decimal" if number else "text"
+
+
+def blank_entry(k: int, column: Column) -> FieldEntry:
+    """A field in which nothing was typed yet."""
+    if column.kind == "bool":
+        return FieldEntry(k, column, (("yes", "yes"), ("no", "no")))
+    if 0 < len(column.levels) <= MOST_CHOICES:
+        return FieldEntry(k, column, tuple((str(place), level.strip()) for place, level in enumerate(column.levels)))
+    return FieldEntry(k, column)
+
+
+def read_entry(k: int, column: Column, form: Mapping[str, str]) -> FieldEntry:
+    """What a form has for a column."""
+    entry = blank_entry(k, column)
+    accept = f"accept{k}" in form
+    if not entry.choices:
+        entry = entry._replace(text=form.get(f"value{k}", ""), accept=accept)
+        return _with_value(entry, entry.text.strip())
+    entry = entry._replace(picked=form.get(f"value{k}", ""), text=form.get(f"text{k}", ""), accept=accept)
+    typed, texts = entry.text.strip(), dict(entry.choices)
+    if entry.picked in texts:
+        if typed:
+            return entry._replace(error=f"{column.name!r} must have one value: choose one, or type another, not both")
+        return _with_value(entry, texts[entry.picked])
+    if entry.picked == ANOTHER and not typed:
+        return entry._replace(error=f"{column.name!r} must have a value: type the other one, or choose one")
+    return _with_value(entry._replace(picked=ANOTHER if typed else ""), typed)
+
+
+def _with_value(entry: FieldEntry, text: str) -> FieldEntry:
+    """The entry with the value that the text means, or with the sentence that refuses it."""
+    if not text:
+        return entry
+    value: Any = text
+    try:
+        value = value_of_text(entry.column, text)
+        check_value(entry.column, value, entry.accept)
+    except ValueError as error:
+        sentence = str(error).replace("(accept=True)", "with the box below")
+        return entry._replace(error=sentence, can_accept=_acceptable(entry.column, value))
+    return entry._replace(value=value, can_accept=entry.accept)
+
+
+def _acceptable(column: Column, value: Any) -> bool:
+    """Whether a value that is refused can be accepted as it is."""
+    try:
+        check_value(column, value, accept=True)
+    except ValueError:
+        return False
+    return True
+
+
+def blank_entries(columns: Columns, chosen: Iterable[int]) -> list[FieldEntry]:
+    """A field for each of some columns."""
+    return [blank_entry(k, columns[k]) for k in chosen]
+
+
+def read_entries(columns: Columns, chosen: Iterable[int], form: Mapping[str, str]) -> list[FieldEntry]:
+    """What a form has for some columns."""
+    return [read_entry(k, columns[k], form) for k in chosen]

@@ -1,0 +1,174 @@
+"""What is checked of each request before anything else, and what each reply has."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl
+
+import anyio
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fsgym.web.access import HEADERS, Access, HostNames, same_text
+
+MOST_BYTES = 64 * 1024  # of the body of a request
+MOST_SECONDS = 10.0  # until the body must be here
+MOST_FIELDS = 20_000  # of a form
+OPEN_PATHS = ("/start", "/static/")  # which need no token
+API = "/api/"
+FAILED = "Something failed in the server; its log says where."
+
+
+class Refused(Exception):
+    """A request that is not served: its message is a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Guard:
+    """The application behind its checks: host, origin, size, token; it adds the headers of every reply.
+
+    The body of a request is then in ``scope["fsgym.body"]``, and the fields of a form in ``scope["fsgym.form"]``.
+
+    Parameters
+    ----------
+    app : ASGI application
+    access : Access
+    hosts : HostNames
+    cookie : str, name of the cookie
+    refuse : function (scope, status, sentence) -> ASGI application that replies
+    log : function that gets a line for each request: method, route, status and time, but no value of a case
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        hosts: HostNames,
+        cookie: str,
+        refuse: Callable[[Scope, int, str], ASGIApp],
+        log: Callable[[str], object],
+    ) -> None:
+        self._app, self._access, self._hosts, self._cookie = app, access, hosts, cookie
+        self._refuse, self._log = refuse, log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close"})
+            else:
+                await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def send_safely(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self._check(scope, receive)
+            await self._app(scope, receive, send_safely)
+        except Refused as error:
+            await self._refuse(scope, error.status, str(error))(scope, receive, send_safely)
+        except Exception as error:  # its message may have values, and is left out of the log
+            lines = "".join(traceback.format_tb(error.__traceback__))
+            print(f"{lines}{type(error).__name__} in {route_of(scope)}", file=sys.stderr)
+            if not status:
+                await self._refuse(scope, 500, FAILED)(scope, receive, send_safely)
+        finally:
+            if not scope["path"].startswith("/static/"):
+                took = 1e3 * (time.perf_counter() - began)
+                self._log(f"{scope['method']} {route_of(scope)} {status} {took:.0f} ms")
+
+    async def _check(self, scope: Scope, receive: Receive) -> None:
+        """Raise Refused unless the request may be served."""
+        headers, path = Headers(scope=scope), scope["path"]
+        named = headers.getlist("host")
+        if len(named) != 1 or not self._hosts.allow(named[0]):
+            raise Refused(421, "This server does not answer under that name; use the address that it printed.")
+        posted = scope["method"] not in ("GET", "HEAD")
+        if posted:
+            self._check_origin(headers)
+        allowed = path.startswith(OPEN_PATHS) or self._has_token(headers, path, posted)
+        if posted:
+            scope["fsgym.body"] = await read_body(headers, receive)
+        if not allowed:
+            raise Refused(401, "The token of this server is needed.")
+        if posted and not path.startswith(API):
+            scope["fsgym.form"] = form = parse_form(headers, scope["fsgym.body"])
+            if not path.startswith(OPEN_PATHS) and not same_text(form.get("proof", ""), self._access.proof):
+                raise Refused(403, "This form was not one of this server's pages now; load the page again.")
+
+    def _check_origin(self, headers: Headers) -> None:
+        """Refuse what pages of others send: a browser says which page it was."""
+        # A form of our own pages has the origin "null", because they send no referrer; its field `proof` counts then.
+        origins, site = headers.getlist("origin"), headers.get("sec-fetch-site", "same-origin")
+        if site != "same-origin" or any(o != "null" and not self._hosts.allow_origin(o) for o in origins):
+            raise Refused(403, "This server takes nothing from pages of others.")
+
+    def _has_token(self, headers: Headers, path: str, posted: bool) -> bool:
+        """Whether the request has the token, or the cookie; the interface for programs takes nothing with a cookie."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return self._access.opens(token.strip())
+        if posted and path.startswith(API):
+            return False
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self._cookie)
+        except CookieError:
+            return False
+        return found is not None and same_text(found.value, self._access.cookie)
+
+
+def route_of(scope: Scope) -> str:
+    """The path of a request without what it has of a case."""
+    path = scope["path"] if "endpoint" in scope else "(no page)"
+    for name, value in scope.get("path_params", {}).items():
+        path = path.replace(value, f"{{{name}}}")
+    return path
+
+
+async def read_body(headers: Headers, receive: Receive) -> bytes:
+    """The body of a request, whether it says its length or not; Refused where it is too long or too slow."""
+    too_long = Refused(413, f"A request may have at most {MOST_BYTES // 1024} KiB.")
+    length = headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > MOST_BYTES:
+        raise too_long
+    body = bytearray()
+    with anyio.move_on_after(MOST_SECONDS):
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Refused(400, "The request ended before its body.")
+            body += message.get("body", b"")
+            if len(body) > MOST_BYTES:
+                raise too_long
+            if not message.get("more_body", False):
+                return bytes(body)
+    raise Refused(408, "The request took too long.")
+
+
+def parse_form(headers: Headers, body: bytes) -> dict[str, str]:
+    """The fields of a form by name, the first one of each name."""
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
+        raise Refused(415, "A form must be sent as application/x-www-form-urlencoded.")
+    try:
+        text = body.decode("utf-8", "replace")
+        fields = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="replace")
+    except ValueError:
+        raise Refused(413, f"A form may have at most {MOST_FIELDS} fields.") from None
+    form: dict[str, str] = {}
+    for name, value in fields:
+        form.setdefault(name, value)
+    return form

@@ -1,0 +1,113 @@
+// The pages work without this. With it, an answer changes the page in place, so that the new belief is read aloud, a file
+// can be chosen for a saved case, and a button prints.
+"use strict";
+
+// The box of the case is in sight in the chart, which scrolls by itself.
+function showPlace() {
+  const chart = document.querySelector(".chart[data-here]");
+  const box = chart && document.getElementById(chart.dataset.here);
+  if (!box) return;
+  const inside = box.getBoundingClientRect();
+  const outside = chart.getBoundingClientRect();
+  chart.scrollLeft += inside.left - outside.left - 16;
+  chart.scrollTop += inside.top - outside.top - 16;
+}
+
+function swap(text, url) {
+  const next = new DOMParser().parseFromString(text, "text/html").querySelector("main");
+  const main = document.querySelector("main[data-live]");
+  const other = () => new URL(url).pathname.split("/")[2] !== location.pathname.split("/")[2];
+  // The page's policy allows the style sheet of its own chart alone.
+  const styles = (part) => [...part.querySelectorAll("style")].map((sheet) => sheet.textContent).join("");
+  if (!next || !next.hasAttribute("data-live") || other() || styles(next) !== styles(main)) {
+    location.assign(url);
+    return;
+  }
+  for (const place of main.querySelectorAll("details[id]")) {
+    const same = next.querySelector("#" + place.id);
+    if (same && place.id !== "delete") same.open = place.open;
+  }
+  const spoken = document.getElementById("spoken");
+  const fresh = next.querySelector("#spoken");
+  const said = fresh.textContent;
+  const question = next.querySelector("h1").textContent;
+  for (const column of main.querySelectorAll(":scope > *")) if (!column.contains(spoken)) column.remove();
+  // The column with the live region stays in place; what is around the region is replaced.
+  const column = spoken.closest(".column");
+  const card = spoken.closest(".card");
+  const freshCard = fresh.closest(".card");
+  const freshColumn = freshCard.parentElement;
+  for (const part of [...card.children]) if (part !== spoken && part.tagName !== "H2") part.remove();
+  let after = false;
+  for (const part of [...freshCard.children]) {
+    if (part === fresh) after = true;
+    else if (after) card.append(part);
+  }
+  for (const part of [...column.children]) if (part !== card) part.remove();
+  for (const part of [...freshColumn.children]) if (part !== freshCard) column.append(part);
+  let before = true;
+  for (const part of [...next.children]) {
+    if (part === freshColumn) before = false;
+    else if (before) column.before(part);
+    else main.append(part);
+  }
+  spoken.textContent = said;
+  const announced = document.createElement("span");
+  announced.className = "spoken";
+  announced.textContent = " " + question;
+  spoken.append(announced);
+  const focus = main.querySelector("[autofocus]");
+  if (focus) focus.focus();
+  window.scrollTo(0, 0);
+  showPlace();
+}
+
+async function send(form, button, data) {
+  const action = button && button.hasAttribute("formaction") ? button.formAction : form.action;
+  for (const other of form.querySelectorAll("button")) other.disabled = true;
+  try {
+    const reply = await fetch(action, { method: "POST", body: new URLSearchParams(data) });
+    swap(await reply.text(), reply.redirected ? reply.url : location.href);
+  } catch {
+    location.reload();
+  }
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.closest("main[data-live]") || form.action.endsWith("/delete")) return;
+  let data;
+  try {
+    data = new FormData(form, event.submitter);
+  } catch {
+    return; // an old browser: the form is sent as without this script
+  }
+  event.preventDefault();
+  send(form, event.submitter, data);
+});
+
+// Whoever types another value means it.
+document.addEventListener("input", (event) => {
+  const radio = event.target.parentElement && event.target.parentElement.querySelector("input[type=radio][value=another]");
+  if (radio && event.target.type === "text") radio.checked = event.target.value.trim() !== "";
+});
+
+for (const area of document.querySelectorAll("textarea[data-file]")) {
+  const label = document.createElement("label");
+  const input = document.createElement("input");
+  label.textContent = area.dataset.file + " ";
+  input.type = "file";
+  input.accept = ".json";
+  input.addEventListener("change", async () => {
+    if (input.files.length) area.value = await input.files[0].text();
+  });
+  label.append(input);
+  area.parentElement.before(label);
+}
+
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => window.print());
+}
+
+showPlace();

@@ -1,0 +1,137 @@
+"""Runs the application until Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import webbrowser
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from fsgym.datasets.files import read_text
+from fsgym.web.access import ANY_ADDRESS, Access, HostNames, is_loopback
+from fsgym.web.app import MOST_CASES, case_app
+
+TOKEN_VARIABLE = "FSGYM_TOKEN"
+SHORTEST_TOKEN = 16  # characters
+MOST_CONNECTIONS = 500
+SECONDS_TO_END = 3  # for requests that are served when Ctrl-C comes
+
+
+def serve(
+    model: Any,
+    title: str,
+    host: str,
+    port: int,
+    *,
+    token_file: Path | None = None,
+    names: Sequence[str] = (),
+    most_cases: int = MOST_CASES,
+    browser: bool = False,
+) -> None:
+    """Serve a model until Ctrl-C.
+
+    Parameters
+    ----------
+    model : fitted classifier that can be asked
+    title : str, the name of the model
+    host : str, the address to bind
+    port : int; 0 takes a free one
+    token_file : Path, optional
+        File with the token; by default the token is that of the environment variable ``FSGYM_TOKEN``, else a random
+        one, which is printed.
+    names : further names under which the server is reached
+    most_cases : int, how many cases are held in memory
+    browser : bool, whether to open the page in a browser
+
+    Raises
+    ------
+    ValueError, OSError
+        If the token is too short or missing, or the address cannot be bound.
+    """
+    given = given_token(token_file)
+    if given is None and not is_loopback(host):
+        raise ValueError(
+            f"--host {host} can be reached from other machines, and needs a token of yours: give --token-file, or set "
+            f"{TOKEN_VARIABLE}"
+        )
+    with bound_socket(host, port) as bound:
+        port = bound.getsockname()[1]
+        access, cookie = Access(given), f"fsgym-{port}"
+        hosts = HostNames(host, port, names if is_loopback(host) else [*names, socket.gethostname()])
+        app = case_app(model, title, access, hosts, cookie=cookie, most_cases=most_cases, log=_print_line)
+        model.step({})  # what is compiled or made at the first question is there then
+        _greet(host, port, None if given else access.token, browser)
+        config = uvicorn.Config(
+            app,
+            access_log=False,
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_graceful_shutdown=SECONDS_TO_END,
+            ws="none",
+        )
+        with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has ended
+            uvicorn.Server(config).run(sockets=[bound])
+    print("Stopped; cases that were not saved as files are gone.")
+
+
+def given_token(token_file: Path | None) -> str | None:
+    """The token of the file or of the environment; None where there is neither."""
+    if token_file is not None:
+        token, source = read_text(token_file).strip(), str(token_file)
+    else:
+        token, source = os.environ.get(TOKEN_VARIABLE, "").strip(), TOKEN_VARIABLE
+        if not token:
+            return None
+    if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
+        raise ValueError(
+            f"{source} must have a token of at least {SHORTEST_TOKEN} letters, digits and signs, without blanks, got "
+            f"{len(token)} characters; make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
+        )
+    return token
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """A socket at this address; OSError with a sentence where it cannot be bound."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is named, because asyncio only then sends what it has at once (TCP_NODELAY), and not 40 ms later.
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+        bound.listen(socket.SOMAXCONN)
+    except (OSError, OverflowError) as error:
+        bound.close()
+        words = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise OSError(
+            f"cannot serve at {host}, port {port}: {words}; give another --port, or --port 0 for a free one"
+        ) from None
+    return bound
+
+
+def _greet(host: str, port: int, token: str | None, browser: bool) -> None:
+    """Print where the page is, and what that means for who can reach it."""
+    name = "localhost" if host in ANY_ADDRESS else f"[{host}]" if ":" in host else host
+    address = f"http://{name}:{port}/"
+    address += "" if token is None else f"start?token={token}"
+    print(f"Open {address}")
+    if token is None:
+        print("and enter the token that you gave.")
+    if not is_loopback(host):
+        print(
+            "This is plain HTTP: everyone in the network who has the token can see and change all cases, and whoever "
+            "can listen to the network can read the token; put a server that speaks TLS in front of it."
+        )
+    print("Ctrl-C ends.", flush=True)
+    if browser:
+        webbrowser.open(address)
+
+
+def _print_line(line: str) -> None:
+    print(line, file=sys.stderr)

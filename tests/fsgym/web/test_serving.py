@@ -1,0 +1,120 @@
+"""The command ``serve``: where it listens, its token, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx2
+import pytest
+
+from fsgym import extras
+from fsgym.cli.main import main
+from fsgym.web import serving
+from support.clinic import clinic_model
+from support.servers import running
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("served") / "clinic.fsgym"
+    clinic_model().save(path)
+    return path
+
+
+def refusal(capsys, *arguments):
+    """The sentence with which the command ends."""
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", *map(str, arguments)])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    return line
+
+
+def test_from_the_address_that_is_printed_to_ctrl_c(model_file):
+    command = [sys.executable, "-m", "fsgym", "serve", str(model_file), "--port", "0"]
+    environment = {k: v for k, v in os.environ.items() if k != serving.TOKEN_VARIABLE}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as server:
+        try:
+            address = re.fullmatch(r"Open (http://127.0.0.1:\d+)/start\?token=([\w-]{43})\n", server.stdout.readline())
+            assert address is not None
+            assert server.stdout.readline() == "Ctrl-C ends.\n"
+            with httpx2.Client(base_url=address[1], follow_redirects=True) as client:
+                assert "A new case" in client.get("/start", params={"token": address[2]}).text
+                reply = client.post("/api/step", json={}, headers={"Authorization": f"Bearer {address[2]}"})
+            assert reply.json()["question"]["name"] == "ward"
+            assert reply.headers.get("server") is None
+        finally:
+            server.send_signal(signal.SIGINT)
+            printed, said = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert printed == "Stopped; cases that were not saved as files are gone.\n"
+    assert [re.sub(r"\d+ ms", "", line) for line in said.splitlines()] == [
+        "GET /start 303 ",
+        "GET / 200 ",
+        "POST /api/step 200 ",
+    ]
+
+
+def test_a_port_in_use_is_a_sentence(model_file, capsys):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        line = refusal(capsys, model_file, "--port", port)
+    words = "Address already in use; give another --port, or --port 0 for a free one"
+    assert line == f"fsgym: cannot serve at 127.0.0.1, port {port}: {words}"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "example.org"])
+def test_other_machines_need_a_token(model_file, host, capsys, monkeypatch):
+    monkeypatch.delenv(serving.TOKEN_VARIABLE, raising=False)
+    assert "and needs a token of yours: give --token-file, or set FSGYM_TOKEN" in refusal(
+        capsys, model_file, "--host", host
+    )
+
+
+def test_tokens(tmp_path, monkeypatch):
+    monkeypatch.delenv(serving.TOKEN_VARIABLE, raising=False)
+    assert serving.given_token(None) is None
+    monkeypatch.setenv(serving.TOKEN_VARIABLE, "0123456789abcdef")
+    assert serving.given_token(None) == "0123456789abcdef"
+    path = tmp_path / "token"
+    path.write_text("fedcba9876543210\n")
+    assert serving.given_token(path) == "fedcba9876543210"
+    for wrong in ("short", "with blanks in between it", "ümlaute-sind-nicht-gut"):
+        path.write_text(wrong)
+        with pytest.raises(ValueError, match="must have a token of at least 16 letters, digits and signs"):
+            serving.given_token(path)
+    with pytest.raises(OSError, match="nowhere"):
+        serving.given_token(tmp_path / "nowhere")
+
+
+def test_what_is_printed_for_other_machines(capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr(serving.webbrowser, "open", opened.append)
+    serving._greet("0.0.0.0", 80, None, True)
+    printed = capsys.readouterr().out
+    assert "Open http://localhost:80/\nand enter the token that you gave.\nThis is plain HTTP: everyone" in printed
+    assert opened == ["http://localhost:80/"]
+    serving._greet("::1", 80, "secret", False)
+    assert "Open http://[::1]:80/start?token=secret\nCtrl-C ends.\n" in capsys.readouterr().out
+
+
+def test_a_missing_extra_is_a_sentence(model_file, capsys, monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert refusal(capsys, model_file) == "fsgym: fsgym serve needs starlette, uvicorn: pip install 'fsgym[web]'"
+
+
+def test_a_body_in_chunks_is_limited_over_the_network():
+    with running(clinic_model()) as server, httpx2.Client(base_url=f"http://127.0.0.1:{server.port}") as client:
+        headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+        reply = client.post("/api/step", content=(b" " * 1000 for _ in range(200)), headers=headers)
+        assert reply.status_code == 413
+        assert client.post("/api/step", content=b"{}", headers=headers).status_code == 200

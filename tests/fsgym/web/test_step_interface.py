@@ -1,0 +1,140 @@
+"""Steps for programs: what ``model.step`` returns, sentences for mistakes, and a description that is true."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsgym.web.interface import RefusedStep, read_arguments
+from support.asked_models import asked_model
+from support.browsing import Visitor
+from support.clinic import clinic_model
+from support.hostile import hostile_model
+
+MODELS = {
+    "clinic": clinic_model,
+    "hostile": hostile_model,
+    "budget": lambda: clinic_model("rcpi", budget=2),
+    "three classes": lambda: asked_model("linear", "base, mixed"),
+}
+ARGUMENTS = [
+    {},
+    {"known": {"age": 60, "blood": {"wbc": 7.5}}, "unknown": ["crp"], "unavailable": ["fever"], "spent": 3},
+    {"known": {"ward": "icu", "fever": True, "hgb": 12}, "n_paid": 1, "spent": None},
+    {"known": {"age": 900, "ward": "zz"}, "accept": True},
+]
+
+
+@pytest.fixture(scope="module")
+def visitor():
+    return Visitor(clinic_model()).sign_in()
+
+
+def validator(description, name):
+    schema = {"$ref": f"#/components/schemas/{name}", "components": description["components"]}
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_a_step_is_that_of_the_model(visitor, arguments):
+    plain = dict(arguments)
+    reply = visitor.step(json.dumps(arguments))
+    assert reply.status_code == 200
+    expected = clinic_model().step(plain.pop("known", {}), **plain)
+    assert reply.json() == json.loads(json.dumps(expected.as_json()))
+    description = visitor.client.get("/api/openapi.json").json()
+    validator(description, "Arguments").validate(arguments)
+    validator(description, "Step").validate(reply.json())
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "sentence"),
+    [
+        (b"", 400, "cannot be read as JSON."),
+        (b"{", 400, "cannot be read as JSON."),
+        (b"\xff", 400, "cannot be read as JSON."),
+        (b"[" * 30_000, 400, "cannot be read as JSON."),
+        (b'{"spent": NaN}', 400, "no number NaN"),
+        (b'{"known": {"age": 1, "age": 2}}', 400, "got two for 'age'."),
+        (b"[]", 422, "must be a JSON object, got []."),
+        (b'{"knwon": {}}', 422, "unknown argument 'knwon'; did you mean 'known'?"),
+        (b'{"known": []}', 422, "known must be a mapping"),
+        (b'{"known": {"agee": 1}}', 422, "did you mean 'age'?"),
+        (b'{"known": {"age": 900}}', 422, 'or accept it as it is with "accept": true.'),
+        (b'{"known": {"blood": 1}}', 422, "must be answered by its columns"),
+        (b'{"unknown": "age"}', 422, "unknown must be a list of names, got 'age'."),
+        (b'{"unavailable": [1]}', 422, "unavailable must be a list of names"),
+        (b'{"spent": -1}', 422, "spent"),
+        (b'{"n_paid": 1.5}', 422, "n_paid must be a whole number"),
+        (b'{"accept": 1}', 422, "accept must be true or false, got 1."),
+        (b'{"known": {"\\ud800": 1}}', 422, "unknown acquisition or column"),
+    ],
+)
+def test_mistakes_are_sentences(visitor, body, status, sentence):
+    reply = visitor.step(body)
+    assert reply.status_code == status
+    assert sentence in reply.json()["error"]
+    description = visitor.client.get("/api/openapi.json").json()
+    validator(description, "Error").validate(reply.json())
+    assert str(status) in description["paths"]["/api/step"]["post"]["responses"]
+
+
+def test_programs_need_the_token_in_its_header(visitor):
+    assert visitor.step(token="wrong").status_code == 401
+    assert visitor.step(Authorization="Basic x").json()["error"] == "The token of this server is needed."
+    with_cookie = visitor.client.post("/api/step", json={})
+    assert (with_cookie.status_code, visitor.client.get("/api/openapi.json").status_code) == (401, 200)
+    assert visitor.step(**{"Content-Type": "text/plain"}).status_code == 415
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_description_is_true_of_every_model(name):
+    visitor, model = Visitor(MODELS[name]()).sign_in(), MODELS[name]()
+    description = visitor.client.get("/api/openapi.json").json()
+    assert description["openapi"].startswith("3.1")
+    arguments, step = validator(description, "Arguments"), validator(description, "Step")
+    arguments.check_schema(description["components"]["schemas"]["Arguments"])
+    known = {}
+    for _ in range(3):
+        sent = {"known": known}
+        reply = visitor.step(json.dumps(sent))
+        assert reply.status_code == 200
+        arguments.validate(sent)
+        step.validate(reply.json())
+        question = reply.json()["question"]
+        if question is None:
+            break
+        for column in question["columns"]:
+            choices = {"number": column["low"], "bool": True}
+            known[column["name"]] = choices.get(column["kind"], next(iter(column["levels"]), None))
+    properties = description["components"]["schemas"]["Arguments"]["properties"]
+    assert set(properties["known"]["properties"]) == {*model.rules_.names, *model.columns_.names}
+    assert not arguments.is_valid({"known": {"nobody": 1}})
+    paths = description["paths"]
+    assert {path: list(methods) for path, methods in paths.items()} == {
+        "/api/step": ["post"],
+        "/api/openapi.json": ["get"],
+    }
+
+
+@given(
+    st.binary(max_size=200)
+    | st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["known", "unknown", "spent", "accept", "n_paid", "age", "blood"]), inner, max_size=3
+            )
+        ),
+    ).map(lambda value: json.dumps(value).encode())
+)
+def test_any_body_is_a_step_or_a_sentence(body):
+    with suppress(RefusedStep, ValueError, TypeError):  # each with a sentence; anything else would be status 500
+        arguments = read_arguments(body)
+        clinic_model().step(arguments.pop("known", {}), **arguments)
