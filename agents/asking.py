@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
@@ -9,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from agents import model_file
 from agents.arrangement import Arrangement
 from agents.policy import Policy
+from agents.policy_export import export_policy
 from fsgym.columns import Columns
 from fsgym.rules import State
 from fsgym.session.asking import AskingMixin
@@ -30,6 +33,17 @@ class AskingAgent(AskingMixin):
         """SHA-256 of the policy, its rules and names, 64 hexadecimal digits: equal ones ask and answer the same."""
         check_is_fitted(self, "policy_")
         return model_file.digest(self.policy_, self._labels())
+
+    def policy_json(self) -> str:
+        """The policy with its rules and names as JSON text, in the format ``fsgym-policy-1`` (docs/policy-format.md).
+
+        An interpreter without fsgym can ask with it, such as that of ``save_page``.
+
+        Raises ValueError for a kind of policy that has no interpreter, TypeError for class labels other than numbers
+        and text.
+        """
+        check_is_fitted(self, "policy_")
+        return json.dumps(export_policy(self.policy_, self._labels()), ensure_ascii=False, allow_nan=False)
 
     def _columns_asked(self) -> Columns:
         return self.columns_
