@@ -546,7 +546,8 @@ def outputs(parameters, sizes, x):
     first = 0
     for k, (n, m) in enumerate(zip(sizes, sizes[1:])):
         weights, biases = parameters[first : first + n * m].reshape(n, m), parameters[first + n * m : first + n * m + m]
-        x = biases + (np.maximum(x, 0) if k else x) @ weights
+        active = np.flatnonzero(x > 0 if k else x)
+        x = np.add.accumulate([biases, *(x[active, None] * weights[active])])[-1]  # in this order, in float32
         first += (n + 1) * m
     return x
 

@@ -574,7 +574,8 @@ const FsgymPolicy = (() => {
   class AnyStateNetwork extends AnyState {
     constructor(plain) {
       super(plain);
-      this.e = Object.fromEntries(Object.entries(this.arrays).map(([name, array]) => [name.split(".").pop(), array]));
+      const own = Object.entries(this.arrays).filter(([name]) => name.startsWith("model."));
+      this.e = Object.fromEntries(own.map(([name, array]) => [name.split(".").pop(), array]));
       const { errorCosts } = this, n = this.classes.length;
       const best = range(0, n).map((k) => Math.min(...errorCosts.map((row) => row[k])));
       const regrets = errorCosts.map((row) => row.map((cost, k) => cost - best[k]));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import runpy
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from fsgym.cli.prediction import cells_by_name
 
@@ -20,6 +22,10 @@ INTERPRETER = ROOT / "fsgym" / "export" / "interpreter.js"
 ASK = Path(__file__).with_name("ask_exported.js")
 NODE = shutil.which("node")
 REFERENCE: dict[str, Any] = {}
+# With FSGYM_REQUIRE_NODE the tests run, and fail where there is no Node.
+needs_node = pytest.mark.skipif(
+    NODE is None and not os.environ.get("FSGYM_REQUIRE_NODE"), reason="Node.js is not installed"
+)
 
 
 class AskedCase(NamedTuple):
@@ -116,6 +122,17 @@ def asked_by_reference(text: str, cases: list[AskedCase]) -> list[list[dict[str,
             one.acquire(step["question"], {name: case.row[name] for name in names})
         records.append(steps)
     return records
+
+
+def check_interpreters(model: Any, cases: list[AskedCase]) -> list[list[dict[str, Any]]]:
+    """The steps of sessions; AssertionError where an interpreter takes others."""
+    text, wanted = model.policy_json(), asked_by_model(model, cases)
+    # Expected costs of networks are sums in float32, whose order is that of a library.
+    loose = 1e-4 if json.loads(text)["kind"] == "network" else 1e-6
+    for ask in (asked_by_javascript, asked_by_reference):
+        found = differences(wanted, ask(text, cases), loose)
+        assert not found, f"{ask.__name__}, {len(found)} differences: {found[0]}"
+    return wanted
 
 
 def differences(wanted: list[list[dict]], got: list[list[dict]], loose: float = 1e-6) -> list[str]:
