@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +45,37 @@ class AskingAgent(AskingMixin):
         and text.
         """
         check_is_fitted(self, "policy_")
-        return json.dumps(export_policy(self.policy_, self._labels()), ensure_ascii=False, allow_nan=False)
+        return json.dumps(export_policy(self.policy_, self._labels()), allow_nan=False)
+
+    def save_page(self, path: str | os.PathLike, title: str = "") -> None:
+        """Save an HTML page that asks about a case in a browser, without Python and without a network.
+
+        It holds the policy (``policy_json``), an interpreter in JavaScript, and the chart of the model if there is one.
+
+        Parameters
+        ----------
+        path : str or PathLike; an existing file is replaced
+        title : str, optional; by default the name of the file without its ending
+
+        Raises
+        ------
+        ValueError, TypeError
+            As ``policy_json``.
+        OSError
+            If the file cannot be written.
+        """
+        from fsgym.export.page import page_html, write_text
+
+        policy = json.loads(self.policy_json())
+        write_text(path, page_html(policy, title or Path(path).stem, self._chart_svg()))
+
+    def _chart_svg(self) -> str:
+        """The chart of the model as an SVG element; "" where it has none."""
+        chart = getattr(self, "chart", None)
+        try:
+            return "" if chart is None else chart().to_svg()
+        except ValueError:
+            return ""
 
     def _columns_asked(self) -> Columns:
         return self.columns_

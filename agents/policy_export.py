@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agents.arrangement import Arrangement
 
 POLICY_FORMAT = "fsgym-policy-1"
+WHOLE_NUMBERS = ("uint8", "int16", "int32")
 EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
 
 
@@ -54,17 +55,18 @@ def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
 
 
 def array_as_json(array: NDArray) -> dict[str, Any]:
-    """An array as its dtype, shape and little-endian bytes in base 64; whole numbers become int32 or uint8.
+    """An array as its dtype, shape and little-endian bytes in base 64; whole numbers as narrow as they fit.
 
     >>> array_as_json(np.array([1.0, 2.0], np.float32))
     {'dtype': 'float32', 'shape': [2], 'base64': 'AACAPwAAAEA='}
     """
-    if array.dtype == np.int64:
-        if array.size and np.abs(array).max() > np.iinfo(np.int32).max:
-            raise ValueError("an index of the policy is too large to be exported")
-        array = array.astype(np.int32)
-    elif array.dtype == bool:
-        array = array.astype(np.uint8)
+    if array.dtype.kind in "biu":
+        low, high = int(array.min(initial=0)), int(array.max(initial=0))
+        fitting = (np.dtype(t) for t in WHOLE_NUMBERS if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
+        dtype = next(fitting, None)
+        if dtype is None:
+            raise ValueError(f"an index of the policy must be below 2 ** 31 to be exported, got {high}")
+        array = array.astype(dtype)
     data = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return {
         "dtype": array.dtype.name,

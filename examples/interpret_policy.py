@@ -5,9 +5,9 @@
 The first class is what all policies share: one case under the rules. Then comes one class for each kind of policy.
 """
 
-import base64
 import json
 import sys
+from base64 import b64decode
 
 import numpy as np
 
@@ -89,10 +89,7 @@ class Policy:
         self.groups = [a["features"] for a in self.acquisitions]
         self.n_features = sum(map(len, self.groups))
         self.error_costs = np.array(self.rules["error_costs"])
-        self.arrays = {
-            name: np.frombuffer(base64.b64decode(a["base64"]), np.dtype(a["dtype"]).newbyteorder("<")).reshape(a["shape"])
-            for name, a in plain["arrays"].items()
-        }
+        self.arrays = {name: read_array(**array) for name, array in plain["arrays"].items()}
 
     def legal_and_prices(self, taken, spent):
         """Which acquisitions are legal after those ``taken``, apart from ``budget``, and the prices of all."""
@@ -123,6 +120,11 @@ class Policy:
             action=action, beyond=beyond, answer=answer, preference=preference, expected=expected, stop_cost=stop_cost,
             probabilities=probabilities,
         )  # fmt: skip
+
+
+def read_array(dtype, shape, base64):
+    array = np.frombuffer(b64decode(base64), np.dtype(dtype).newbyteorder("<")).reshape(shape)
+    return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
 
 class Lattice(Policy):

@@ -10,7 +10,7 @@ const FsgymPolicy = (() => {
 
   // --- arrays
 
-  const KINDS_OF_ARRAYS = { float64: Float64Array, float32: Float32Array, int32: Int32Array, uint8: Uint8Array };
+  const KINDS_OF_ARRAYS = { float64: Float64Array, float32: Float32Array, int32: Int32Array, int16: Int16Array, uint8: Uint8Array };
 
   function decodeArray({ dtype, shape, base64 }) {
     const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));

@@ -105,9 +105,9 @@ def test_arrays_are_little_endian():
     assert plain["dtype"] == "int32"
     assert plain["shape"] == [2, 2]
     assert np.frombuffer(base64.b64decode(plain["base64"]), "<i4").tolist() == [1, 2, 3, 70_000]
-    assert array_as_json(np.array([True]))["dtype"] == "uint8"
+    assert [array_as_json(np.array([v]))["dtype"] for v in (True, 255, 256, -1)] == ["uint8", "uint8", "int16", "int16"]
     assert array_as_json(np.array([1.5], ">f8"))["base64"] == array_as_json(np.array([1.5]))["base64"]
-    with pytest.raises(ValueError, match="too large to be exported"):
+    with pytest.raises(ValueError, match=r"below 2 \*\* 31 to be exported, got 1099511627776"):
         array_as_json(np.array([2**40]))
 
 
