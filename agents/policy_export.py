@@ -1,4 +1,4 @@
-"""A policy as plain JSON in the format ``fsgym-policy-1``, see docs/policy-format.md, for interpreters without fsgym."""
+"""A policy as plain JSON in the format ``fsgym-policy-1`` (docs/policy-format.md), for interpreters without fsgym."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from fsgym.cli.description import describe_table
 from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
 from fsgym.cli.options import comma_separated
+from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
 from fsgym.cli.terminal import console, say, show_comparison
 from fsgym.methods import DEFAULT_METHODS
@@ -205,6 +206,7 @@ app.command()(cli_models.evaluate)
 app.command()(predict)
 app.command()(ask)
 app.command()(explain)
+app.command("export")(export_page)
 app.command("describe")(describe_table)
 app.command("leaderboard")(show_leaderboard)
 

@@ -204,7 +204,7 @@
   function showQuestion(j, step) {
     const price = `${words.priceText(step.prices[j])}, paid so far ${words.general(step.spent, 4)}`;
     byId("question-title").textContent = nameOf(j);
-    byId("question-price").textContent = `(${price})`;
+    byId("question-price").textContent = price;
     if (step.action < 0) show("notice", `The model would stop here and answer ${policy.classes[step.answer]}.`);
     fields = now.one.openColumns(j).map((k) => field(k, `value-${k}`, true));
     byId("question-fields").replaceChildren(...fields.map((one) => one.node));
@@ -283,7 +283,7 @@
       const value = element("td", {}, texts.join(", ") || kind);
       if (kind === "known") value.append(element("small", { class: "quiet" }, " known already"));
       if (remark) value.append(element("small", { class: "quiet" }, ` accepted: ${remark}`));
-      const cost = kind === "answer" ? words.priceText(price) : "free";
+      const cost = kind === "answer" && price ? words.general(price, 4) : "free";
       return element("tr", {}, element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost));
     });
     if (unavailable.length) {

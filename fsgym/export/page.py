@@ -71,7 +71,7 @@ def json_in_html(value: Any) -> str:
 
 
 def write_text(path: str | os.PathLike, text: str) -> None:
-    """Write a text file atomically: if it fails, an existing file stays as it was. OSError where it cannot be written."""
+    """Write a text file; if that fails, OSError, and an existing file stays as it was."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import os
-import runpy
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 INTERPRETER = ROOT / "fsgym" / "export" / "interpreter.js"
 ASK = Path(__file__).with_name("ask_exported.js")
 NODE = shutil.which("node")
-REFERENCE: dict[str, Any] = {}
 # With FSGYM_REQUIRE_NODE the tests run, and fail where there is no Node.
 needs_node = pytest.mark.skipif(
     NODE is None and not os.environ.get("FSGYM_REQUIRE_NODE"), reason="Node.js is not installed"
@@ -99,15 +99,22 @@ def asked_by_javascript(text: str, cases: list[AskedCase]) -> list[list[dict[str
     return json.loads(done.stdout)
 
 
+def import_example(name: str) -> Any:
+    """A module of the folder of examples."""
+    folder = str(ROOT / "examples")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module(name)
+
+
 def asked_by_reference(text: str, cases: list[AskedCase]) -> list[list[dict[str, Any]]]:
     """The steps of examples/interpret_policy.py."""
-    if not REFERENCE:
-        REFERENCE.update(runpy.run_path(str(ROOT / "examples" / "interpret_policy.py")))
-    policy, records = REFERENCE["read_policy"](text), []
+    reference, others = (import_example(name) for name in ("interpret_policy", "interpret_other_policies"))
+    policy, records = reference.read_policy(text, others.KINDS), []
     columns_of = {a["name"]: a["features"] for a in policy.acquisitions}
     place = {label: k for k, label in enumerate(policy.classes)}
     for case in cases:
-        one, steps = REFERENCE["Case"](policy, case.given, case.unavailable), []
+        one, steps = reference.Case(policy, case.given, case.unavailable), []
         while True:
             step = one.step()
             shares = step["probabilities"]
@@ -148,9 +155,7 @@ def differences(wanted: list[list[dict]], got: list[list[dict]], loose: float = 
             if a["answer"] != b["answer"] or not _near(a["spent"], b["spent"], 1e-9):
                 found.append(f"{where}: answers {a['answer']}, {b['answer']}, spent {a['spent']}, {b['spent']}")
             shares = [s["probabilities"] for s in (a, b)]
-            if (shares[0] is None) != (shares[1] is None):
-                found.append(f"{where}: probabilities {shares}")
-            elif shares[0] is not None and np.abs(np.subtract(*shares)).max() > 1e-9:
+            if not all(_near(p, q, 1e-9) for p, q in zip(*(s or [None] for s in shares), strict=True)):
                 found.append(f"{where}: probabilities {shares}")
             if not _near(a["stop_cost"], b["stop_cost"], loose):
                 found.append(f"{where}: cost of stopping {a['stop_cost']} and {b['stop_cost']}")
