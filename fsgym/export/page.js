@@ -77,7 +77,9 @@
 
   // Radio buttons for levels, and for yes and no.
   function choiceField(column, id, isQuestion) {
-    const choices = column.kind === "bool" ? [["yes", true], ["no", false]] : column.levels.map((level) => [level.trim(), level]);
+    const levels = column.levels.map((level) => [level.trim(), level]);
+    const choices = column.kind === "bool" ? [["yes", true], ["no", false]] : levels;
+    if (!isQuestion) choices.push(["not known", null]);
     const inputs = choices.map((_, n) => element("input", { type: "radio", name: id, id: `${id}-${n}`, value: String(n) }));
     const labels = choices.map(([text], n) => {
       const key = isQuestion && n < 9 ? [element("kbd", { "aria-hidden": "true" }, String(n + 1))] : [];
@@ -89,7 +91,7 @@
     );
     const read = () => {
       const n = inputs.findIndex((input) => input.checked);
-      return n < 0 ? null : { value: choices[n][1], remark: "" };
+      return n < 0 || choices[n][1] === null ? null : { value: choices[n][1], remark: "" };
     };
     const clear = () => inputs.forEach((input) => (input.checked = false));
     const pick = (n) => {
@@ -140,7 +142,7 @@
     byId("find").value = "";
     byId("start-known").open = false;
     show("start-refusal", "");
-    for (const id of ["question", "answer", "more", "belief", "history", "restart", "print"]) byId(id).hidden = true;
+    for (const id of ["question", "answer", "tools", "more", "belief", "history", "restart", "print"]) byId(id).hidden = true;
     byId("start").hidden = false;
     markPlace(null, null);
     byId("begin").firstChild.textContent = "Begin ";
@@ -168,7 +170,7 @@
     known = values.map(([column, value, remark]) => ({ column, value, remark }));
     unavailable = startFields.filter((one) => one.closed()).map((one) => one.k);
     byId("start").hidden = true;
-    for (const id of ["more", "belief", "restart", "print"]) byId(id).hidden = false;
+    for (const id of ["tools", "more", "belief", "restart", "print"]) byId(id).hidden = false;
     render();
   });
 
@@ -378,24 +380,24 @@
     }
   });
 
-  // Mark the box of the chart at which the case is.
+  // Mark the box of the chart at which the case is: of those that ask its question, the one with most of what is known.
   function markPlace(one, j) {
     const boxes = [...document.querySelectorAll("#chart .box")];
-    let found = false;
-    for (const box of boxes) {
-      let here = false;
-      if (one !== null) {
-        const names = new Set(JSON.parse(box.dataset.known || "[]"));
-        const isKnown = policy.groups.map((group) => group.some((i) => one.isKnown(i)));
-        const matches = isKnown.every((is, k) => is === names.has(nameOf(k)));
-        here = matches && (box.dataset.question || "") === (j === null ? "" : nameOf(j));
+    let best = null, most = -1;
+    if (one !== null && j !== null) {
+      const names = policy.groups.flatMap((group, k) => (group.some((i) => one.isKnown(i)) ? [nameOf(k)] : []));
+      for (const box of boxes) {
+        const needed = JSON.parse(box.dataset.known || "[]");
+        const fits = box.dataset.question === nameOf(j) && needed.every((name) => names.includes(name));
+        if (fits && needed.length > most) [best, most] = [box, needed.length];
       }
-      box.classList.toggle("here", here);
-      if (here) box.setAttribute("aria-current", "step");
-      else box.removeAttribute("aria-current");
-      found = found || here;
     }
-    if (boxes.length) byId("chart-place").hidden = !found;
+    for (const box of boxes) {
+      box.classList.toggle("here", box === best);
+      if (box === best) box.setAttribute("aria-current", "step");
+      else box.removeAttribute("aria-current");
+    }
+    if (boxes.length) byId("chart-place").hidden = best === null;
   }
 
   showStart();

@@ -2,8 +2,8 @@
 // A case is {known: [[column, value]], unavailable: [column], row: [value]}; columns are places in the policy.
 "use strict";
 
-const { interpreter, policy: plain, cases } = JSON.parse(require("fs").readFileSync(0, "utf8"));
-const { read, Case } = require(interpreter);
+const { folder, policy: plain, cases } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const { read, Case } = require(`${folder}/interpreter.js`), { explain } = require(`${folder}/words.js`);
 const policy = read(plain);
 
 const records = cases.map(({ known, unavailable, row }) => {
@@ -18,6 +18,7 @@ const records = cases.map(({ known, unavailable, row }) => {
       probabilities: step.probabilities,
       stop_cost: step.stopCost,
       spent: step.spent,
+      why: explain(policy, step),
       alternatives: step.alternatives.map((a) => [name(a.acquisition), a.price, a.expected]),
     });
     if (step.action < 0) return steps;

@@ -19,7 +19,7 @@ import pytest
 from fsgym.cli.prediction import cells_by_name
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-INTERPRETER = ROOT / "fsgym" / "export" / "interpreter.js"
+SCRIPTS = ROOT / "fsgym" / "export"
 ASK = Path(__file__).with_name("ask_exported.js")
 NODE = shutil.which("node")
 # With FSGYM_REQUIRE_NODE the tests run, and fail where there is no Node.
@@ -69,6 +69,7 @@ def asked_by_model(model: Any, cases: list[AskedCase]) -> list[list[dict[str, An
                     "probabilities": None if step.probabilities is None else list(step.probabilities.values()),
                     "stop_cost": step.expected_cost.stop,
                     "spent": step.spent,
+                    "why": session.why(),
                     "alternatives": [[a.name, a.price, a.expected_cost] for a in step.alternatives],
                 }
             )
@@ -93,8 +94,13 @@ def asked_by_javascript(text: str, cases: list[AskedCase]) -> list[list[dict[str
         }
         for case in cases
     ]
-    given = json.dumps({"interpreter": str(INTERPRETER), "policy": policy, "cases": listed})
-    done = subprocess.run([NODE or "node", str(ASK)], input=given, capture_output=True, text=True, check=False)
+    given = json.dumps({"folder": str(SCRIPTS), "policy": policy, "cases": listed})
+    return run_node(ASK, given)
+
+
+def run_node(script: Path, given: str) -> Any:
+    """What a script prints as JSON, with a text on its standard input."""
+    done = subprocess.run([NODE or "node", str(script)], input=given, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
