@@ -20,7 +20,7 @@ from agents import (
 from agents.policy_export import array_as_json
 from support.asked_models import ASKED_AGENTS, RULES, asked_model, asked_table
 from support.deep_training import short_classifier
-from support.exported_policies import cases_of, check_interpreters, needs_node
+from support.exported_policies import ROOT, cases_of, check_interpreters, import_example, needs_node
 from support.majority import MajorityClassifier
 from support.patients import RULES as RULES_OF_PATIENTS
 from support.patients import UNITS, features_and_labels, patients
@@ -124,6 +124,23 @@ def test_names_and_rules_of_the_text():
         members = {model.columns_.names[i] for i in group}
         features = next(a["features"] for a in plain["acquisitions"] if a["name"] == acquisition)
         assert {c["name"] for c in plain["columns"] if set(c["features"]) <= set(features)} == members
+
+
+def test_format_is_documented():
+    plain = json.loads(asked_model("lattice", "panel with a needle").policy_json())
+    text = (ROOT / "docs" / "policy-format.md").read_text()
+    fields = [*plain, *plain["columns"][0], *plain["acquisitions"][0], *plain["rules"], *array_as_json(np.zeros(1))]
+    assert [name for name in fields if f"`{name}`" not in text and f'"{name}"' not in text] == []
+
+
+def test_reference_as_a_program(tmp_path, capsys):
+    model = asked_model("lattice", "panel with a needle")
+    (tmp_path / "policy.json").write_text(model.policy_json())
+    step = import_example("interpret_policy").main(tmp_path / "policy.json", '{"a": 0.5}')
+    assert json.loads(capsys.readouterr().out)["question"] == step["question"] == model.step({"a": 0.5}).question.name
+    (tmp_path / "policy.json").write_text(asked_model("linear", "panel with a needle").policy_json())
+    with pytest.raises(ValueError, match="of a kind in lattice"):
+        import_example("interpret_policy").main(tmp_path / "policy.json")
 
 
 def test_policies_without_an_interpreter():
