@@ -10,7 +10,7 @@
   const nameOf = (j) => policy.acquisitions[j].name;
 
   // What was said: values known in advance, columns that cannot be obtained, and what happened since then.
-  let known = [], unavailable = [], events = [], chosen = null;
+  let known = [], unavailable = [], events = [], chosen = null, serial = 0;
 
   function element(tag, attributes = {}, ...children) {
     const made = document.createElement(tag);
@@ -29,24 +29,32 @@
 
   // --- the case, replayed from what was said
 
-  function replayed() {
+  // `said` are events; one that was taken back keeps its place as "undone", and is filled again by the next answer.
+  function replayed(said = events) {
+    const revised = said.some(({ kind, refilled }) => kind === "undone" || refilled);
     const one = new FsgymPolicy.Case(policy), later = new Set(), log = [];
     unavailable.forEach((k) => one.close(k));
     for (const { column, value, remark } of known) {
       one.know(column, value);
       log.push({ name: policy.columns[column].name, values: [[column, value]], kind: "known", price: 0, remark });
     }
-    for (const { kind, j, values, remark } of events) {
+    for (const event of said) {
+      const { kind, j, values, remark } = event;
+      if (kind === "undone") continue;
       if (kind === "later") {
         later.add(j);
-        log.push({ name: nameOf(j), values: [], kind, price: 0, remark: "" });
+        log.push({ event, name: nameOf(j), values: [], kind, price: 0, remark: "" });
         continue;
       }
+      // After something before it is taken back, a value that is not asked for any more stays known at no price.
+      const { legal, prices } = one.legalAndPrices();
+      const pays = kind === "answer" && legal[j] && (!revised || event.chosen || one.step(later).action === j);
       later.delete(j);
-      const price = kind === "answer" ? one.legalAndPrices().prices[j] : 0;
-      if (kind === "answer") one.acquire(j, values);
+      if (pays) one.acquire(j, values);
+      else if (kind === "answer") values.forEach(([k, value]) => one.know(k, value));
       else policy.columnsOf[j].forEach((k) => one.close(k));
-      log.push({ name: nameOf(j), values, kind, price, remark });
+      const happened = kind === "answer" && !pays ? "known" : kind;
+      log.push({ event, name: nameOf(j), values, kind: happened, price: pays ? prices[j] : 0, remark });
     }
     return { one, later, log, step: one.step(later) };
   }
@@ -101,6 +109,8 @@
     return { k: policy.columns.indexOf(column), node, read, clear, pick, focus: () => inputs[0].focus(), mark: () => {} };
   }
 
+  let acceptance = ""; // what the button says that accepts a refused value
+
   // The values of some fields as [column, value, remark]; null, with the refusal shown, where one is not allowed.
   function readAll(fields, accept, refusal) {
     const values = [];
@@ -114,6 +124,8 @@
       } catch (error) {
         if (!(error instanceof words.Refusal)) throw error;
         show(refusal, error.message);
+        acceptance = policy.columns[one.k].kind === "number" ? "Accept it as it is" : "Accept it as unknown";
+        byId("accept").textContent = acceptance;
         byId("accept").hidden = !error.acceptable || refusal !== "refusal";
         one.mark(true);
         one.focus();
@@ -159,7 +171,7 @@
     const { values, acceptable } = readAll(startFields, startAccepts, "start-refusal");
     if (values === null) {
       startAccepts = acceptable; // pressed again, the button accepts them
-      if (acceptable) byId("begin").firstChild.textContent = "Accept it as it is ";
+      if (acceptable) byId("begin").firstChild.textContent = `${acceptance} `;
       return;
     }
     const double = values.find(([k]) => startFields[k].closed());
@@ -193,7 +205,7 @@
     byId("why").setAttribute("aria-expanded", "false");
     byId("question").hidden = asked === null;
     byId("answer").hidden = asked !== null;
-    byId("undo").disabled = events.length === 0 && chosen === null;
+    byId("undo").disabled = lastSaid() === undefined && chosen === null;
     if (asked === null) showAnswer(step);
     else showQuestion(asked, step);
     showBeliefs(step);
@@ -277,7 +289,7 @@
 
   function showLog(log) {
     byId("history").hidden = log.length === 0 && unavailable.length === 0;
-    const rows = log.map(({ name, values, kind, price, remark }) => {
+    const rows = log.map(({ event, name, values, kind, price, remark }) => {
       const texts = values.map(([k, value]) => {
         const column = policy.columns[k], text = words.valueText(column, value);
         return column.name === name ? text : `${column.name} = ${text}`;
@@ -286,11 +298,14 @@
       if (kind === "known") value.append(element("small", { class: "quiet" }, " known already"));
       if (remark) value.append(element("small", { class: "quiet" }, ` accepted: ${remark}`));
       const cost = kind === "answer" && price ? words.general(price, 4) : "free";
-      return element("tr", {}, element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost));
+      const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
+      const button = element("button", { type: "button", class: "small", "aria-label": `Undo ${name}` }, "Undo");
+      button.addEventListener("click", () => takeBack(event));
+      return element("tr", {}, ...cells, element("td", {}, event ? button : ""));
     });
     if (unavailable.length) {
       const names = unavailable.map((k) => policy.columns[k].name).join(", ");
-      rows.unshift(element("tr", {}, element("td", { colspan: "3", class: "quiet" }, `Unavailable: ${names}`)));
+      rows.unshift(element("tr", {}, element("td", { colspan: "4", class: "quiet" }, `Unavailable: ${names}`)));
     }
     byId("log").tBodies[0].replaceChildren(...rows);
   }
@@ -313,7 +328,11 @@
   const asked = () => chosen ?? now.step.action;
 
   function say(event, notice = "") {
-    events.push(event);
+    const place = events.findIndex(({ kind, j }) => kind === "undone" && j === event.j), refilled = place >= 0;
+    const before = refilled ? replayed(events.slice(0, place)) : now;
+    const given = { ...event, refilled, chosen: event.j !== before.step.action, serial: ++serial };
+    if (refilled) events[place] = given;
+    else events.push(given);
     chosen = null;
     render(notice);
   }
@@ -325,7 +344,7 @@
       render();
       return;
     }
-    events.push({ kind: "later", j });
+    events.push({ kind: "later", j, serial: ++serial });
     if (replayed().step.action === j) {
       events.pop();
       render(`${nameOf(j)} comes now, because the model would stop without it.`);
@@ -334,10 +353,21 @@
     }
   }
 
+  // What was said last, also where it stands in the place of something that was taken back.
+  const lastSaid = () => events.filter(({ kind }) => kind !== "undone").sort((a, b) => b.serial - a.serial)[0];
+
   function undo() {
-    if (chosen !== null) chosen = null;
-    else if (events.length === 0) return;
+    if (chosen === null) return takeBack(lastSaid());
+    chosen = null;
+    return render();
+  }
+
+  function takeBack(event) {
+    if (!event) return;
+    const place = events.indexOf(event);
+    if (event.refilled || place < events.length - 1) events[place] = { kind: "undone", j: event.j };
     else events.pop();
+    chosen = null;
     render();
   }
 
