@@ -13,7 +13,8 @@ const FsgymPolicy = (() => {
   const KINDS_OF_ARRAYS = { float64: Float64Array, float32: Float32Array, int32: Int32Array, int16: Int16Array, uint8: Uint8Array };
 
   function decodeArray({ dtype, shape, base64 }) {
-    const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
+    const text = atob(base64), bytes = new Uint8Array(text.length);
+    for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
     const array = new KINDS_OF_ARRAYS[dtype](bytes.buffer); // little-endian, as all present machines are
     array.shape = shape;
     return array;

@@ -428,6 +428,10 @@
       else box.removeAttribute("aria-current");
     }
     if (boxes.length) byId("chart-place").hidden = best === null;
+    if (best !== null) {
+      const frame = best.closest("figure"); // which is scrolled sideways where the chart is wide
+      frame.scrollLeft += best.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 8;
+    }
   }
 
   showStart();

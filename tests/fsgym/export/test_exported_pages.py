@@ -56,8 +56,8 @@ TEXTS = (
 def test_reasons_are_those_of_sessions(agent):
     model = asked_model(agent, "panel with a needle")
     cases = cases_of(model, asked_table("panel with a needle")[0], 40)
-    asked, told = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
-    assert [[step["why"] for step in steps] for steps in told] == [[step["why"] for step in steps] for steps in asked]
+    asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
+    assert [[step["why"] for step in steps] for steps in found] == [[step["why"] for step in steps] for steps in asked]
 
 
 @needs_node
