@@ -53,7 +53,7 @@ def test_every_kind_of_policy(agent, variant):
 @pytest.mark.parametrize("agent", ASKED_AGENTS)
 def test_all_rules(agent, variant):
     model = asked_model(agent, variant)
-    check_interpreters(model, cases_of(model, asked_table(variant)[0], 200, seed=1))
+    check_interpreters(model, cases_of(model, asked_table(variant)[0], 80, seed=1))
 
 
 def breast_cancer():
