@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from agents import model_file
 from agents.arrangement import Arrangement
 from agents.policy import Policy
+from agents.policy_export import export_policy
 from fsgym.chart import Chart
 from fsgym.chart.asked import follow_policy
 from fsgym.chart.stored import (
@@ -57,6 +61,47 @@ class AskingAgent(AskingMixin):
         """SHA-256 of the policy, its rules and names, 64 hexadecimal digits: equal ones ask and answer the same."""
         check_is_fitted(self, "policy_")
         return model_file.digest(self.policy_, self._labels())
+
+    def policy_json(self) -> str:
+        """The policy with its rules and names as JSON text, in the format ``fsgym-policy-1`` (docs/policy-format.md).
+
+        An interpreter without fsgym can ask with it, such as that of ``save_page``.
+
+        Raises ValueError for a kind of policy that has no interpreter, TypeError for class labels other than numbers
+        and text.
+        """
+        check_is_fitted(self, "policy_")
+        return json.dumps(export_policy(self.policy_, self._labels()), allow_nan=False)
+
+    def save_page(self, path: str | os.PathLike, title: str = "") -> None:
+        """Save an HTML page that asks about a case in a browser, without Python and without a network.
+
+        It holds the policy (``policy_json``), an interpreter in JavaScript, and the chart of the model if there is one.
+
+        Parameters
+        ----------
+        path : str or PathLike; an existing file is replaced
+        title : str, optional; by default the name of the file without its ending
+
+        Raises
+        ------
+        ValueError, TypeError
+            As ``policy_json``.
+        OSError
+            If the file cannot be written.
+        """
+        from fsgym.export.page import page_html, write_text
+
+        policy = json.loads(self.policy_json())
+        write_text(path, page_html(policy, title or Path(path).stem, self._chart_svg()))
+
+    def _chart_svg(self) -> str:
+        """The chart of the model as an SVG element; "" where it has none."""
+        chart = getattr(self, "chart", None)
+        try:
+            return "" if chart is None else chart().to_svg()
+        except ValueError:
+            return ""
 
     def _columns_asked(self) -> Columns:
         return self.columns_
@@ -119,8 +164,9 @@ class AskingAgent(AskingMixin):
         return Chart(structure, ways, terms, title=title, cases=cases, max_boxes=max_boxes)
 
     def _see_rows(self, dataset: Dataset) -> None:
-        """Take the rows of the training from which a chart is made when it is asked for."""
-        self._chart, self._chart_rows = None, some_rows(dataset.X, dataset.y)
+        """Take the rows of the training, in the order of the policy; a chart is made of them when it is asked for."""
+        rows = some_rows(dataset.X, dataset.y)
+        self._chart_rows = rows._replace(X=rows.X[:, np.argsort(self.arrangement_.features)])
 
     def _chart_json(self) -> dict[str, Any] | None:
         """The chart for a model file; None for a model from a file without one."""
@@ -135,6 +181,6 @@ class AskingAgent(AskingMixin):
         """The chart from the file, or made now from rows of the training."""
         if self._chart is None:
             if self._chart_rows is None:
-                raise ValueError("this model was saved without a chart; fit it again, and save it")
+                raise ValueError("this model is from a file without a chart; fit it again, and save it")
             self._chart = measured_chart(self, self._chart_rows, self.columns_)
         return self._chart

@@ -115,7 +115,7 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
         self.__dict__.pop("training_data_", None)
         self.classes_, self.columns_ = dataset.classes, dataset.columns.with_ranges(dataset.X)
         self._n_training_rows, self.training_origin_ = dataset.n_samples, dataset.origin
-        self._see_rows(dataset)
+        self._chart = self._chart_rows = None
         self.arrangement_ = Arrangement.sorted_by_name(dataset, rules)
         described = describe_error_costs(rules.error_costs, self.classes_.tolist())
         if described:
@@ -380,7 +380,7 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
             labels = model_file.read_labels(header, policy.rules)
             model = cls(**model_file.rule_parameters(labels.arrangement.rules_of_user(policy.rules), labels))
             model._restore(policy, header, labels)
-            model._read_chart(header.get("chart"))
+            model._read_chart(header["chart"])
         except model_file.DAMAGE_ERRORS as error:
             raise model_file.damage_error(path, error) from None
         return model

@@ -113,6 +113,11 @@ class Policy(ABC):
         """
         return ActingWalk(lambda z, x, legal: self.actions(z, x.astype(np.float32), legal), self.rules, state)
 
+    @property
+    def acting(self) -> Policy:
+        """The policy that decides: this one, or the one that it delegates to."""
+        return self
+
     @abstractmethod
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Everything except the rules: arrays by name, and other values as plain JSON."""

@@ -151,6 +151,8 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
         check_n_jobs(self.n_jobs)
         check_random_state(self.random_state)
         weighted_rows, weight = training_rows(arrangement.dataset(given), self.class_weight, sample_weight)
+        for model in models:
+            model._see_rows(weighted_rows)
         groups, known = arrangement.rules(rules_of_models[0]).groups, tuple(np.flatnonzero(known).tolist())
         task = TrainingTask(weighted_rows, weight, groups, known, generator_of(self.random_state))
         with self._learner(task) as learner:

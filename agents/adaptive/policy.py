@@ -61,6 +61,10 @@ class ChosenPolicy(Policy):
     def walk(self, state: State) -> Walk:
         return self.policy.walk(state)
 
+    @property
+    def acting(self) -> Policy:
+        return self.policy
+
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         arrays, header = self.policy.to_arrays()
         return arrays, {"learner": self.learner, "report": self.report.as_json(), "policy": header}

@@ -130,6 +130,7 @@ class SB3Classifier(BaseAgentClassifier):
         """
         dataset, rules = self._task(X, y)
         dataset, weight = training_rows(dataset, self.class_weight, sample_weight)
+        self._see_rows(dataset)
         scaling = Scaling.standard(dataset.X)
         scaled_dataset = Dataset(scale_and_clip(dataset.X, scaling), dataset.y, classes=np.arange(dataset.n_classes))
         hidden, seed = _check_widths(self.hidden), int(generator_of(self.random_state).integers(2**31))

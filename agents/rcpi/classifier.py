@@ -102,6 +102,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         """
         dataset, rules = self._task(X, y)
         weighted_rows, weight = training_rows(dataset, self.class_weight, sample_weight)
+        self._see_rows(weighted_rows)
         agent = RCPI(
             DatumWiseEnv(weighted_rows, rules),
             n_iterations=self.n_iterations,

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import AskedCases
-from fsgym.chart.distil import KnownState, PolicyInStates, choice_at
+from fsgym.chart.distil import KnownState, PolicyInStates, TreeSize, choice_at
 from fsgym.chart.imitation import MOST_LEAVES
 from fsgym.columns import Columns
 from fsgym.rules import Rules
 
 MOST_BOXES = 60  # of a chart
-LEAVES_OF_UNKNOWN = 3  # of the tree for an answer that is unknown
+LEAVES_OF_UNKNOWN = 3  # of the tree for an answer that is unknown in none of the cases
+MOST_IMITATED, FEWEST_IMITATED = 1200, 100  # cases from which a tree is grown
+FULL_SHARE = 0.2  # of all cases at a box, from which on it is grown from most cases
 LEAVES_PER_SHARE = 80  # of the tree of a box to which all cases come; by hand
 FEWEST_LEAVES_ALLOWED = 4
 MOST_PROBED = 200  # cases of a box in which the policy is asked what it does if an answer is unknown
@@ -156,15 +158,19 @@ def _make_box(
     actions, has_value = done.action(step + 1, rules.n_acquisitions)[rows], done.brought[rows, step]
     with_value, without = rows[has_value], rows[~has_value]
     before, after = KnownState(known, [*unavailable, question]), KnownState([*known, question], unavailable)
+    share = len(rows) / len(X)
+    n_imitated = max(FEWEST_IMITATED, int(MOST_IMITATED * min(share / FULL_SHARE, 1)))
+    size = TreeSize(max(FEWEST_LEAVES_ALLOWED, min(MOST_LEAVES, int(LEAVES_PER_SHARE * share))), n_imitated)
+    size_of_unknown = size
     if len(without):
         unknown_rows, unknown_actions = without, actions[~has_value]
     else:
         unknown_rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), MOST_PROBED)).astype(int)]
         unknown_actions = PolicyInStates(model, before).actions(X[unknown_rows])
-    unknown = choice_at(model, before, X[unknown_rows], unknown_actions, columns, LEAVES_OF_UNKNOWN)
+        size_of_unknown = size._replace(most_leaves=LEAVES_OF_UNKNOWN)
+    unknown = choice_at(model, before, X[unknown_rows], unknown_actions, columns, size_of_unknown)
     if len(with_value):
-        most = max(FEWEST_LEAVES_ALLOWED, min(MOST_LEAVES, int(LEAVES_PER_SHARE * len(rows) / len(X))))
-        answered = choice_at(model, after, X[with_value], actions[has_value], columns, most)
+        answered = choice_at(model, after, X[with_value], actions[has_value], columns, size)
     else:
         answered = ActionTree.always(int(actions[0]), exact=False, agreement=0.0)
     shares: dict[tuple[bool, int], tuple[float, ...]] = {}

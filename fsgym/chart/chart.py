@@ -104,17 +104,15 @@ class Chart:
         """A Markdown text with the Mermaid flow chart, and below it the chart in sentences."""
         return f"{self.headline}\n\n```mermaid\n{self.to_mermaid()}\n```\n\n```text\n{self.to_text()}\n```\n"
 
-    def to_svg(self, here: int | None = None, style: bool = True) -> str:
+    def to_svg(self, here: int | None = None) -> str:
         """The chart as a drawing: SVG without scripts, which needs no other file.
 
         Parameters
         ----------
         here : int, optional
             The number of a box to mark, see ``place``.
-        style : bool, default True
-            Whether the drawing has its style sheet; otherwise the page must have ``fsgym.chart.CHART_STYLE``.
         """
-        return draw_svg(self.boxes, self._terms.labels, self.headline, here, style)
+        return draw_svg(self.boxes, self._terms.labels, self.headline, here)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

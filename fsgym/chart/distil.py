@@ -9,16 +9,15 @@ from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import LEAF, ActionTree, chain_of
 from fsgym.chart.decimals import shortest_between
-from fsgym.chart.imitation import MOST_LEAVES, imitate
+from fsgym.chart.imitation import imitate
 from fsgym.chart.invented import invented_rows
 from fsgym.columns import Columns
 from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
 
 LEAST_INTERVAL = 0.01  # of the cases of a box, that an interval of one number must have
-LEAST_TO_IMITATE = 600  # cases for a tree; some are invented if there are less
 MOST_INTERVALS = 12  # of the exact choice by one number
-MOST_PROBES = 4000  # states at which the policy is asked where its choice by one number changes
+MOST_PROBES = 1000  # states at which the policy is asked where its choice by one number changes
 
 
 class KnownState(NamedTuple):
@@ -32,6 +31,13 @@ class KnownState(NamedTuple):
 
     known: list[int]
     unavailable: list[int]
+
+
+class TreeSize(NamedTuple):
+    """How large a tree may be, and from how many cases, some of them invented if need be, it is grown."""
+
+    most_leaves: int
+    least_cases: int
 
 
 class PolicyInStates:
@@ -60,7 +66,7 @@ def choice_at(
     X: NDArray[np.float32],
     actions: NDArray[np.int64],
     columns: Columns,
-    most_leaves: int = MOST_LEAVES,
+    size: TreeSize,
 ) -> ActionTree:
     """The choice of the next action in a state, from rows ``X`` (n, n_features) and the policy's actions there."""
     rules: Rules = model.rules_
@@ -74,11 +80,11 @@ def choice_at(
         exact = _exact_choice(policy, features, X, columns)
         if exact is not None:
             return exact._replace(agreement=float((exact.actions(X) == actions).mean()))
-    n_invented = LEAST_TO_IMITATE - len(X)
+    n_invented = size.least_cases - len(X)
     if n_invented > 0:
         invented = invented_rows(X, n_invented, columns)
         X, actions = np.concatenate([X, invented]), np.concatenate([actions, policy.actions(invented)])
-    return imitate(features, X, actions, columns.offsets, most_leaves)
+    return imitate(features, X, actions, columns.offsets, size.most_leaves)
 
 
 def _exact_choice(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fsgym.chart.layers import arrange
 from fsgym.chart.style import CHART_STYLE
 from fsgym.chart.views import BoxView, Branch
-from fsgym.chart.words import classes_text, condition_words, ending_text, paid_text, price_range_text
+from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
 from fsgym.sentences import probability_text
 
 # Lengths in pixels, by hand.
@@ -33,9 +33,7 @@ class _Place(NamedTuple):
     rows: list[float]  # the y of the middle of each row
 
 
-def draw_svg(
-    views: Sequence[BoxView], labels: Sequence[Any], headline: str, here: int | None = None, style: bool = True
-) -> str:
+def draw_svg(views: Sequence[BoxView], labels: Sequence[Any], headline: str, here: int | None = None) -> str:
     """The boxes as SVG.
 
     Parameters
@@ -44,7 +42,6 @@ def draw_svg(
     labels : class labels
     headline : str, shown above
     here : int, optional; the number of a box to mark
-    style : bool; without its own style sheet the drawing needs ``CHART_STYLE`` in the page
     """
     head = wrap(headline, HEADLINE_CHARACTERS)
     top = MARGIN + len(head) * (LINE_HEIGHT + 2) + 12
@@ -55,10 +52,9 @@ def draw_svg(
     edges = [_edge(view, k, places) for view in views for k in range(len(view.rows))]
     cards = [_draw_card(view, places[view.number], labels, view.number == here) for view in views]
     width = max(width, MARGIN * 2 + int(max(map(len, head)) * CHARACTER))
-    sheet = f"<style>{CHART_STYLE}</style>" if style else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="fsgym-chart" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{_text(headline)}">{sheet}'
+        f'height="{height}" role="img" aria-label="{_text(headline)}"><style>{CHART_STYLE}</style>'
         f"{''.join(shown)}{''.join(edges)}{''.join(cards)}</svg>"
     )
 
@@ -156,7 +152,7 @@ def _draw_row(x: float, middle: float, view: BoxView, k: int) -> str:
     width = min((len(name) + len(details)) * CHARACTER + len(name), 0.66 * inside)
     share = "" if branch.share is None else probability_text(branch.share)
     share_at = x + CARD_WIDTH - PADDING - width - 10
-    full = f"{condition_words(branch)}: {ending_text(branch)}"
+    full = f"{condition_words(branch)}: {branch_end_text(branch)}"
     name = _shortened(name, width - len(details) * CHARACTER)
     return (
         f'<g><title>{_text(full)}</title><rect class="row" x="{x + 4}" y="{middle - ROW_HEIGHT / 2 + 1:.0f}" '

@@ -18,6 +18,7 @@ from fsgym.rules import Rules
 
 MOST_CHART_ROWS = 4000  # of the training rows, from which a chart is made
 MOST_CELLS = 4_000_000  # likewise
+LEAST_USED = 2500  # rows from which boxes are made; some are invented if there are less
 MEASURED_SHARE = 0.25  # of these rows, by which it is measured
 
 
@@ -41,7 +42,7 @@ def some_rows(X: NDArray[np.float32], y: NDArray[np.int64]) -> ChartRows:
     if len(X) > most:
         chosen = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False, shuffle=False))
         return ChartRows(X[chosen], y[chosen])
-    return ChartRows(X.copy(), y.copy())
+    return ChartRows(X, y)
 
 
 def measured_chart(model: Any, rows: ChartRows, columns: Columns) -> MeasuredChart:
@@ -49,7 +50,7 @@ def measured_chart(model: Any, rows: ChartRows, columns: Columns) -> MeasuredCha
     measured = np.zeros(len(rows.X), bool)
     n_measured = int(MEASURED_SHARE * len(rows.X))
     measured[np.random.default_rng(1).choice(len(rows.X), n_measured, replace=False)] = True
-    n_invented = max(MOST_CHART_ROWS - n_measured - len(rows.X), 0)
+    n_invented = max(LEAST_USED - int((~measured).sum()), 0)
     used, codes = rows.X[~measured], rows.y[~measured]
     if n_invented and len(used):
         used = np.concatenate([used, invented_rows(used, n_invented, columns)])

@@ -41,7 +41,7 @@ def classes_text(classes: Sequence[float], labels: Sequence[Any]) -> str:
     return ", ".join(f"{label} {probability_text(p)}" for label, p in ranked)
 
 
-def ending_text(branch: Branch) -> str:
+def branch_end_text(branch: Branch) -> str:
     """Where a branch leads, in words."""
     if branch.goes_to is not None:
         return f"go to {branch.goes_to}"
@@ -79,7 +79,7 @@ def in_sentences(views: Sequence[BoxView], labels: Sequence[Any], headline: str)
             if row.branch is not None:
                 branch = view.branches[row.branch]
                 share = "" if branch.share is None else f" ({probability_text(branch.share)} of them)"
-                line += f"{share}: {ending_text(branch)}"
+                line += f"{share}: {branch_end_text(branch)}"
             lines.append(line + ("" if row.branch is not None else ":"))
         if view.note:
             lines.append(f"   ({view.note})")
@@ -99,7 +99,7 @@ def in_mermaid(views: Sequence[BoxView], labels: Sequence[Any]) -> str:
             if branch.goes_to is not None:
                 lines.append(f"    b{view.number} {edge} b{branch.goes_to}")
             else:
-                text = ending_text(branch).removeprefix("answer ")
+                text = branch_end_text(branch).removeprefix("answer ")
                 lines.append(f'    b{view.number} {edge} a{view.number}x{k}(["{_mermaid_text(text)}"])')
     return "\n".join(lines)
 

@@ -24,6 +24,7 @@ from fsgym.cli.description import describe_table
 from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
 from fsgym.cli.options import comma_separated
+from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
 from fsgym.cli.serve import serve_model
 from fsgym.cli.terminal import console, say, show_comparison
@@ -209,6 +210,7 @@ app.command()(ask)
 app.command("serve")(serve_model)
 app.command()(explain)
 app.command()(chart)
+app.command("export")(export_page)
 app.command("describe")(describe_table)
 app.command("leaderboard")(show_leaderboard)
 

@@ -18,7 +18,7 @@ from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import settings_text
 from fsgym.sentences import price_text, probability_text
 
-MOST_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
+MOST_REPORT_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
 # What ``probability_text`` writes, from the lowest to the highest, with the length of the bar in per cent.
 BAR_LENGTHS = {
     "0 %": 0.0,

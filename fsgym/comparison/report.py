@@ -24,7 +24,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cards import cards_of
 from fsgym.comparison.headline import headline_table
-from fsgym.comparison.play import MOST_BYTES, chart_of, played_of
+from fsgym.comparison.play import MOST_REPORT_BYTES, chart_of, played_of
 from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, titles_with_flags
 from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
@@ -200,14 +200,14 @@ def provenance() -> dict[str, Any]:
 def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pictures: list[Picture]) -> str:
     """The report as HTML; names and values of the data are escaped.
 
-    Of the cases to play it has as many as fit into ``MOST_BYTES``, and the chart if that fits.
+    Of the cases to play it has as many as fit into ``MOST_REPORT_BYTES``, and the chart if that fits.
     """
     template = template_environment().get_template("report.html.j2")
     played, chart = played_of(comparison, ranking), chart_of(comparison, ranking)
     most = 0 if played is None else played.n_recorded
     parts = {"played": played, "played_data": "", "n_played": most, "chart": None, "chart_fits": True}
     described = _described(comparison, summary, ranking, pictures)
-    room = MOST_BYTES - len(template.render(**described, **parts).encode()) - PAGE_RESERVE
+    room = MOST_REPORT_BYTES - len(template.render(**described, **parts).encode()) - PAGE_RESERVE
     if chart is not None:
         fits = len(chart[1].encode()) <= room
         parts |= {"chart": chart, "chart_fits": fits}

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fsgym.web.access import HEADERS, Access, HostNames, same_text
 
-MOST_BYTES = 64 * 1024  # of the body of a request
+MOST_BODY_BYTES = 64 * 1024  # of the body of a request
 MOST_SECONDS = 10.0  # until the body must be here
 MOST_FIELDS = 20_000  # of a form
 OPEN_PATHS = ("/start", "/static/")  # which need no token
@@ -141,9 +141,9 @@ def route_of(scope: Scope) -> str:
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:
     """The body of a request, whether it says its length or not; Refused where it is too long or too slow."""
-    too_long = Refused(413, f"A request may have at most {MOST_BYTES // 1024} KiB.")
+    too_long = Refused(413, f"A request may have at most {MOST_BODY_BYTES // 1024} KiB.")
     length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length[:20]) > MOST_BYTES:
+    if not length.isdecimal() or int(length[:20]) > MOST_BODY_BYTES:
         raise too_long
     body = bytearray()
     with anyio.move_on_after(MOST_SECONDS):
@@ -152,7 +152,7 @@ async def read_body(headers: Headers, receive: Receive) -> bytes:
             if message["type"] == "http.disconnect":
                 raise Refused(400, "The request ended before its body.")
             body += message.get("body", b"")
-            if len(body) > MOST_BYTES:
+            if len(body) > MOST_BODY_BYTES:
                 raise too_long
             if not message.get("more_body", False):
                 return bytes(body)

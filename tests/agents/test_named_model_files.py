@@ -211,6 +211,7 @@ def wide_file(saved: SavedModel, n: int) -> Any:
         "columns": [{"name": f"column {i}"} for i in range(n)],
         "features": list(range(n)),
         "acquisitions": list(range(n)),
+        "chart": None,
     }
     return saved.changed("wide", arrays, **header)
 

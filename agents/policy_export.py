@@ -1,0 +1,125 @@
+"""A policy as plain JSON in the format ``fsgym-policy-1`` (docs/policy-format.md), for interpreters without fsgym."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agents.model_file import Labels, digest, labels_to_json
+from agents.policy import Policy
+from fsgym.columns import Columns
+from fsgym.rules import Rules
+from fsgym.session.acquisitions import Acquisitions
+
+if TYPE_CHECKING:
+    from agents.arrangement import Arrangement
+
+POLICY_FORMAT = "fsgym-policy-1"
+WHOLE_NUMBERS = ("uint8", "int16", "int32")
+EXPORTED_KINDS = ("lattice", "linear", "mixture", "any_network", "network")
+
+
+def export_policy(policy: Policy, labels: Labels) -> dict[str, Any]:
+    """The policy of a fitted model with its rules and names, as plain JSON values.
+
+    Features and acquisitions are in the order of the policy, columns in that of the user.
+
+    Raises
+    ------
+    ValueError
+        If no interpreter knows this kind of policy, or an acquisition reveals a part of a column only.
+    TypeError
+        For class labels other than numbers and text.
+    """
+    acting = policy.acting
+    if acting.kind not in EXPORTED_KINDS:
+        raise ValueError(f"a policy of kind {acting.kind!r} cannot be exported; use one of {', '.join(EXPORTED_KINDS)}")
+    arrays, parameters = acting.to_arrays()
+    arrangement, rules = labels.arrangement, acting.rules
+    Acquisitions(arrangement.rules_of_user(rules), labels.columns)  # refuses acquisitions of parts of columns
+    return {
+        "format": POLICY_FORMAT,
+        "digest": digest(policy, labels),
+        "kind": acting.kind,
+        "classes": labels_to_json(labels.classes),
+        "columns": _columns_as_json(labels.columns, arrangement),
+        "acquisitions": _acquisitions_as_json(rules),
+        "user_order": np.argsort(arrangement.acquisitions).tolist(),
+        "rules": _rules_as_json(rules),
+        "parameters": parameters,
+        "arrays": {name: array_as_json(array) for name, array in arrays.items()},
+    }
+
+
+def array_as_json(array: NDArray) -> dict[str, Any]:
+    """An array as its dtype, shape and little-endian bytes in base 64; whole numbers as narrow as they fit.
+
+    >>> array_as_json(np.array([1.0, 2.0], np.float32))
+    {'dtype': 'float32', 'shape': [2], 'base64': 'AACAPwAAAEA='}
+    """
+    if array.dtype.kind in "biu":
+        low, high = int(array.min(initial=0)), int(array.max(initial=0))
+        fitting = (np.dtype(t) for t in WHOLE_NUMBERS if np.iinfo(t).min <= low and high <= np.iinfo(t).max)
+        dtype = next(fitting, None)
+        if dtype is None:
+            raise ValueError(f"an index of the policy must be below 2 ** 31 to be exported, got {high}")
+        array = array.astype(dtype)
+    data = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return {
+        "dtype": array.dtype.name,
+        "shape": list(array.shape),
+        "base64": base64.b64encode(data.tobytes()).decode("ascii"),
+    }
+
+
+def _columns_as_json(columns: Columns, arrangement: Arrangement) -> list[dict[str, Any]]:
+    place = np.argsort(arrangement.features)
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "unit": column.unit,
+            "levels": list(column.levels),
+            "low": column.low,
+            "high": column.high,
+            "offset": column.offset,
+            "features": place[list(features)].tolist(),
+        }
+        for column, features in zip(columns, columns.features, strict=True)
+    ]
+
+
+def _acquisitions_as_json(rules: Rules) -> list[dict[str, Any]]:
+    """The acquisitions in the order of the rules; others are named by their places."""
+
+    def places(matrix: NDArray[np.bool_] | None, j: int) -> list[int]:
+        return [] if matrix is None else np.flatnonzero(matrix[j]).tolist()
+
+    return [
+        {
+            "name": rules.names[j],
+            "features": list(group),
+            "price": float(rules.costs[j]),
+            "unrelated_price": float(rules.unrelated_costs[j]),
+            "related": places(rules.related, j),
+            "needs": places(rules.prerequisites, j),
+        }
+        for j, group in enumerate(rules.groups)
+    ]
+
+
+def _rules_as_json(rules: Rules) -> dict[str, Any]:
+    return {
+        "lam": rules.lam,
+        "error_costs": rules.error_costs.tolist(),
+        "budget": rules.budget,
+        "budget_cost": rules.budget_cost,
+        "relational": rules.related is not None,
+        "relation": rules.relation,
+        "empty_is_related": rules.empty_is_related,
+        "forbid_unrelated": rules.forbids_unrelated,
+        "missing": rules.missing,
+    }

@@ -1,0 +1,438 @@
+// The page: one case, question by question. All texts of the model are written as text nodes, never as HTML.
+"use strict";
+
+(() => {
+  const words = FsgymWords;
+  const policy = FsgymPolicy.read(JSON.parse(document.getElementById("policy").textContent));
+  const BELIEFS_SHOWN = 8, LEVELS_AS_BUTTONS = 12, COLUMNS_WITHOUT_SEARCH = 12;
+  const SVG = "http://www.w3.org/2000/svg";
+  const byId = (id) => document.getElementById(id);
+  const nameOf = (j) => policy.acquisitions[j].name;
+
+  // What was said: values known in advance, columns that cannot be obtained, and what happened since then.
+  let known = [], unavailable = [], events = [], chosen = null, serial = 0;
+
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === true) made.setAttribute(name, "");
+      else if (value !== false && value !== null) made.setAttribute(name, value);
+    }
+    made.append(...children);
+    return made;
+  }
+
+  function show(id, text) {
+    byId(id).textContent = text;
+    byId(id).hidden = !text;
+  }
+
+  // --- the case, replayed from what was said
+
+  // `said` are events; one that was taken back keeps its place as "undone", and is filled again by the next answer.
+  function replayed(said = events) {
+    const revised = said.some(({ kind, refilled }) => kind === "undone" || refilled);
+    const one = new FsgymPolicy.Case(policy), later = new Set(), log = [];
+    unavailable.forEach((k) => one.close(k));
+    for (const { column, value, remark } of known) {
+      one.know(column, value);
+      log.push({ name: policy.columns[column].name, values: [[column, value]], kind: "known", price: 0, remark });
+    }
+    for (const event of said) {
+      const { kind, j, values, remark } = event;
+      if (kind === "undone") continue;
+      if (kind === "later") {
+        later.add(j);
+        log.push({ event, name: nameOf(j), values: [], kind, price: 0, remark: "" });
+        continue;
+      }
+      // After something before it is taken back, a value that is not asked for any more stays known at no price.
+      const { legal, prices } = one.legalAndPrices();
+      const pays = kind === "answer" && legal[j] && (!revised || event.chosen || one.step(later).action === j);
+      later.delete(j);
+      if (pays) one.acquire(j, values);
+      else if (kind === "answer") values.forEach(([k, value]) => one.know(k, value));
+      else policy.columnsOf[j].forEach((k) => one.close(k));
+      const happened = kind === "answer" && !pays ? "known" : kind;
+      log.push({ event, name: nameOf(j), values, kind: happened, price: pays ? prices[j] : 0, remark });
+    }
+    return { one, later, log, step: one.step(later) };
+  }
+
+  // --- fields
+
+  // A field for the value of a column; `read()` gives {value, remark}, or null where it is empty.
+  function field(k, id, isQuestion) {
+    const column = policy.columns[k], few = column.levels.length > 0 && column.levels.length <= LEVELS_AS_BUTTONS;
+    const hint = words.allowedText(column);
+    if (column.kind === "bool" || few) return choiceField(column, id, isQuestion);
+    const list = column.levels.length ? `${id}-levels` : null;
+    const input = element("input", {
+      id, type: "text", list, inputmode: column.kind === "number" ? "decimal" : "text", "aria-describedby": `${id}-hint`,
+      autocapitalize: "off", spellcheck: "false",
+    });
+    const node = element(
+      "div", { class: "field" },
+      element("label", { for: id }, column.name + (column.unit ? ` in ${column.unit}` : "")),
+      element("div", { class: "entry" }, input),
+      element("p", { class: "hint", id: `${id}-hint` }, hint),
+    );
+    if (list) node.append(element("datalist", { id: list }, ...column.levels.map((level) => element("option", { value: level }))));
+    const read = (accept) => (input.value.trim() === "" ? null : words.readValue(column, input.value, accept));
+    const clear = () => (input.value = "");
+    return { k, node, read, clear, focus: () => input.focus(), mark: (wrong) => input.setAttribute("aria-invalid", wrong) };
+  }
+
+  // Radio buttons for levels, and for yes and no.
+  function choiceField(column, id, isQuestion) {
+    const levels = column.levels.map((level) => [level.trim(), level]);
+    const choices = column.kind === "bool" ? [["yes", true], ["no", false]] : levels;
+    if (!isQuestion) choices.push(["not known", null]);
+    const inputs = choices.map((_, n) => element("input", { type: "radio", name: id, id: `${id}-${n}`, value: String(n) }));
+    const labels = choices.map(([text], n) => {
+      const key = isQuestion && n < 9 ? [element("kbd", { "aria-hidden": "true" }, String(n + 1))] : [];
+      return element("label", { for: `${id}-${n}` }, inputs[n], element("span", { class: "name" }, text), ...key);
+    });
+    const node = element(
+      "fieldset", { class: "field", role: "radiogroup" },
+      element("legend", {}, column.name), element("div", { class: "choices" }, ...labels),
+    );
+    const read = () => {
+      const n = inputs.findIndex((input) => input.checked);
+      return n < 0 || choices[n][1] === null ? null : { value: choices[n][1], remark: "" };
+    };
+    const clear = () => inputs.forEach((input) => (input.checked = false));
+    const pick = (n) => {
+      if (inputs[n]) [inputs[n].checked] = [true, inputs[n].focus()];
+      return n in inputs;
+    };
+    return { k: policy.columns.indexOf(column), node, read, clear, pick, focus: () => inputs[0].focus(), mark: () => {} };
+  }
+
+  let acceptance = ""; // what the button says that accepts a refused value
+
+  // The values of some fields as [column, value, remark]; null, with the refusal shown, where one is not allowed.
+  function readAll(fields, accept, refusal) {
+    const values = [];
+    show(refusal, "");
+    byId("accept").hidden = true;
+    for (const one of fields) {
+      one.mark(false);
+      try {
+        const found = one.read(accept);
+        if (found) values.push([one.k, found.value, found.remark]);
+      } catch (error) {
+        if (!(error instanceof words.Refusal)) throw error;
+        show(refusal, error.message);
+        acceptance = policy.columns[one.k].kind === "number" ? "Accept it as it is" : "Accept it as unknown";
+        byId("accept").textContent = acceptance;
+        byId("accept").hidden = !error.acceptable || refusal !== "refusal";
+        one.mark(true);
+        one.focus();
+        return { values: null, acceptable: error.acceptable };
+      }
+    }
+    return { values };
+  }
+
+  // --- the start: what is known already
+
+  let startFields = [], startAccepts = false;
+
+  function showStart() {
+    [known, unavailable, events, chosen, startAccepts] = [[], [], [], null, false];
+    startFields = policy.columns.map((_, k) => {
+      const one = field(k, `known-${k}`, false);
+      const tick = element("input", { type: "checkbox", id: `closed-${k}` });
+      one.closed = () => tick.checked;
+      const label = element("label", { class: "tick", for: `closed-${k}` }, tick, "cannot be obtained");
+      one.row = element("li", {}, one.node, label);
+      return one;
+    });
+    byId("start-fields").replaceChildren(...startFields.map((one) => one.row));
+    byId("find-field").hidden = policy.columns.length <= COLUMNS_WITHOUT_SEARCH;
+    byId("find").value = "";
+    byId("start-known").open = false;
+    show("start-refusal", "");
+    for (const id of ["question", "answer", "tools", "more", "belief", "history", "restart", "print"]) byId(id).hidden = true;
+    byId("start").hidden = false;
+    markPlace(null, null);
+    byId("begin").firstChild.textContent = "Begin ";
+    byId("begin").focus({ preventScroll: true });
+  }
+
+  byId("find").addEventListener("input", () => {
+    const wanted = byId("find").value.trim().toLowerCase();
+    for (const one of startFields) one.row.hidden = !policy.columns[one.k].name.toLowerCase().includes(wanted);
+  });
+
+  byId("start-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const { values, acceptable } = readAll(startFields, startAccepts, "start-refusal");
+    if (values === null) {
+      startAccepts = acceptable; // pressed again, the button accepts them
+      if (acceptable) byId("begin").firstChild.textContent = `${acceptance} `;
+      return;
+    }
+    const double = values.find(([k]) => startFields[k].closed());
+    if (double) {
+      show("start-refusal", `${words.quoted(policy.columns[double[0]].name)} must be known or unavailable, got both.`);
+      return;
+    }
+    known = values.map(([column, value, remark]) => ({ column, value, remark }));
+    unavailable = startFields.filter((one) => one.closed()).map((one) => one.k);
+    byId("start").hidden = true;
+    for (const id of ["tools", "more", "belief", "restart", "print"]) byId(id).hidden = false;
+    render();
+  });
+
+  byId("start-form").addEventListener("input", () => {
+    startAccepts = false;
+    byId("begin").firstChild.textContent = "Begin ";
+  });
+
+  // --- the question and the answer
+
+  let now = null, fields = [];
+
+  function render(notice = "") {
+    now = replayed();
+    const { step } = now, asked = chosen ?? (step.action < 0 ? null : step.action);
+    show("notice", notice);
+    show("refusal", "");
+    show("reason", "");
+    byId("accept").hidden = true;
+    byId("why").setAttribute("aria-expanded", "false");
+    byId("question").hidden = asked === null;
+    byId("answer").hidden = asked !== null;
+    byId("undo").disabled = lastSaid() === undefined && chosen === null;
+    if (asked === null) showAnswer(step);
+    else showQuestion(asked, step);
+    showBeliefs(step);
+    showAlternatives(step, asked);
+    showLog(now.log);
+    byId("paid").textContent = words.general(step.spent, 4);
+    markPlace(now.one, asked);
+  }
+
+  function showQuestion(j, step) {
+    const price = `${words.priceText(step.prices[j])}, paid so far ${words.general(step.spent, 4)}`;
+    byId("question-title").textContent = nameOf(j);
+    byId("question-price").textContent = price;
+    if (step.action < 0) show("notice", `The model would stop here and answer ${policy.classes[step.answer]}.`);
+    fields = now.one.openColumns(j).map((k) => field(k, `value-${k}`, true));
+    byId("question-fields").replaceChildren(...fields.map((one) => one.node));
+    byId("later").hidden = chosen !== null && step.action < 0;
+    byId("spoken").textContent = `Question: ${nameOf(j)}, ${price}`;
+    fields[0].focus();
+  }
+
+  function showAnswer(step) {
+    const label = String(policy.classes[step.answer]), text = `Answer: ${label} (paid ${words.general(step.spent, 4)} in total)`;
+    byId("answer-title").textContent = text;
+    fields = [];
+    byId("question-fields").replaceChildren();
+    let cost = "";
+    if (!Number.isNaN(step.stopCost)) {
+      const first = Number.isNaN(step.goOn)
+        ? ""
+        : `; after acquiring ${nameOf(step.alternatives[0].acquisition)} it would be ${words.general(step.goOn, 3)}`;
+      cost = `The expected cost of this answer is ${words.general(step.stopCost, 3)}${first}.`;
+    }
+    show("answer-cost", cost);
+    byId("spoken").textContent = text;
+    byId("restart").focus({ preventScroll: true });
+  }
+
+  function showBeliefs({ probabilities, answer }) {
+    const list = byId("beliefs");
+    show("no-beliefs", probabilities === null ? `The answer now would be ${policy.classes[answer]}.` : "");
+    if (probabilities === null) return;
+    const order = probabilities.map((_, k) => k);
+    if (order.length > BELIEFS_SHOWN) order.sort((i, j) => probabilities[j] - probabilities[i]);
+    const items = order.slice(0, BELIEFS_SHOWN).map((k) => {
+      const bar = document.createElementNS(SVG, "svg"), attributes = { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" };
+      bar.setAttribute("class", "bar");
+      for (const [name, value] of Object.entries(attributes)) bar.setAttribute(name, value);
+      for (const [part, width] of [["track", 100], ["share", 100 * probabilities[k]]]) {
+        const rectangle = document.createElementNS(SVG, "rect");
+        rectangle.setAttribute("class", part);
+        rectangle.setAttribute("width", String(width));
+        rectangle.setAttribute("height", "10");
+        bar.append(rectangle);
+      }
+      const label = element("span", { class: "label" }, String(policy.classes[k]), k === answer ? element("span", { class: "spoken" }, " (the answer now)") : "");
+      const percent = element("span", { class: "percent" }, words.probabilityText(probabilities[k]));
+      return element("li", { class: k === answer ? "now" : null }, label, percent, bar);
+    });
+    if (order.length > BELIEFS_SHOWN) items.push(element("li", { class: "quiet" }, `and ${order.length - BELIEFS_SHOWN} more classes`));
+    list.replaceChildren(...items);
+  }
+
+  function showAlternatives({ alternatives }, asked) {
+    const items = alternatives.map(({ acquisition, price, expected, gain }) => {
+      const about = [words.priceText(price)];
+      if (!Number.isNaN(expected)) about.push(`expected cost ${words.general(expected, 3)}`);
+      if (!Number.isNaN(gain)) about.push(`gain ${words.general(gain, 3)} per unit of price`);
+      const text = element("span", {}, element("span", { class: "name" }, nameOf(acquisition)), element("small", {}, about.join(", ")));
+      const label = `Acquire ${nameOf(acquisition)} instead`;
+      const button = element("button", { type: "button", class: "small", "aria-label": label }, "Acquire");
+      button.addEventListener("click", () => {
+        chosen = acquisition;
+        render();
+      });
+      return element("li", {}, text, acquisition === asked ? element("small", {}, "asked now") : button);
+    });
+    const none = element("li", { class: "quiet" }, "Nothing more can be acquired.");
+    byId("alternative-list").replaceChildren(...(items.length ? items : [none]));
+  }
+
+  function showLog(log) {
+    byId("history").hidden = log.length === 0 && unavailable.length === 0;
+    const rows = log.map(({ event, name, values, kind, price, remark }) => {
+      const texts = values.map(([k, value]) => {
+        const column = policy.columns[k], text = words.valueText(column, value);
+        return column.name === name ? text : `${column.name} = ${text}`;
+      });
+      const value = element("td", {}, texts.join(", ") || kind);
+      if (kind === "known") value.append(element("small", { class: "quiet" }, " known already"));
+      if (remark) value.append(element("small", { class: "quiet" }, ` accepted: ${remark}`));
+      const cost = kind === "answer" && price ? words.general(price, 4) : "free";
+      const cells = [element("td", { class: "name" }, name), value, element("td", { class: "number" }, cost)];
+      const button = element("button", { type: "button", class: "small", "aria-label": `Undo ${name}` }, "Undo");
+      button.addEventListener("click", () => takeBack(event));
+      return element("tr", {}, ...cells, element("td", {}, event ? button : ""));
+    });
+    if (unavailable.length) {
+      const names = unavailable.map((k) => policy.columns[k].name).join(", ");
+      rows.unshift(element("tr", {}, element("td", { colspan: "4", class: "quiet" }, `Unavailable: ${names}`)));
+    }
+    byId("log").tBodies[0].replaceChildren(...rows);
+  }
+
+  // --- what a person does
+
+  function give(accept) {
+    const { values } = readAll(fields, accept, "refusal");
+    if (values === null) return;
+    if (values.length === 0) {
+      show("refusal", "Type a value, or press Unknown if there is none.");
+      fields[0].focus();
+      return;
+    }
+    const j = asked(), remarks = values.map(([k, , remark]) => remark && `${policy.columns[k].name}: ${remark}`).filter(Boolean);
+    if (now.step.action < 0) remarks.push("acquired although the model would stop");
+    say({ kind: "answer", j, values: values.map(([k, value]) => [k, value]), remark: remarks.join("; ") });
+  }
+
+  const asked = () => chosen ?? now.step.action;
+
+  function say(event, notice = "") {
+    const place = events.findIndex(({ kind, j }) => kind === "undone" && j === event.j), refilled = place >= 0;
+    const before = refilled ? replayed(events.slice(0, place)) : now;
+    const given = { ...event, refilled, chosen: event.j !== before.step.action, serial: ++serial };
+    if (refilled) events[place] = given;
+    else events.push(given);
+    chosen = null;
+    render(notice);
+  }
+
+  function later() {
+    const j = asked();
+    if (chosen !== null) {
+      chosen = null;
+      render();
+      return;
+    }
+    events.push({ kind: "later", j, serial: ++serial });
+    if (replayed().step.action === j) {
+      events.pop();
+      render(`${nameOf(j)} comes now, because the model would stop without it.`);
+    } else {
+      render();
+    }
+  }
+
+  // What was said last, also where it stands in the place of something that was taken back.
+  const lastSaid = () => events.filter(({ kind }) => kind !== "undone").sort((a, b) => b.serial - a.serial)[0];
+
+  function undo() {
+    if (chosen === null) return takeBack(lastSaid());
+    chosen = null;
+    return render();
+  }
+
+  function takeBack(event) {
+    if (!event) return;
+    const place = events.indexOf(event);
+    if (event.refilled || place < events.length - 1) events[place] = { kind: "undone", j: event.j };
+    else events.pop();
+    chosen = null;
+    render();
+  }
+
+  function why() {
+    const isShown = !byId("reason").hidden;
+    byId("why").setAttribute("aria-expanded", String(!isShown));
+    show("reason", isShown ? "" : words.explain(policy, now.step));
+  }
+
+  byId("question-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    give(false);
+  });
+  byId("accept").addEventListener("click", () => give(true));
+  byId("unknown").addEventListener("click", () => say({ kind: "unknown", j: asked(), values: [], remark: "" }));
+  byId("later").addEventListener("click", later);
+  byId("undo").addEventListener("click", undo);
+  byId("why").addEventListener("click", why);
+  byId("restart").addEventListener("click", showStart);
+  byId("print").addEventListener("click", () => window.print());
+
+  const ACTIONS = {
+    "?": why,
+    u: undo,
+    s: () => !byId("question").hidden && byId("unknown").click(),
+    l: () => !byId("question").hidden && !byId("later").hidden && later(),
+    a: () => (byId("alternatives").open = !byId("alternatives").open),
+  };
+
+  // Letters are shortcuts where they cannot be part of a value: outside of fields, and in empty fields of numbers.
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || !byId("keys").checked || !byId("start").hidden) return;
+    const target = event.target, typing = target instanceof HTMLInputElement && target.type === "text";
+    if (typing && (target.value !== "" || target.inputMode !== "decimal")) return;
+    const place = "123456789".indexOf(event.key);
+    if (place >= 0 && !typing && fields.length === 1 && fields[0].pick && fields[0].pick(place)) event.preventDefault();
+    else if (Object.hasOwn(ACTIONS, event.key)) {
+      event.preventDefault();
+      ACTIONS[event.key]();
+    }
+  });
+
+  // Mark the box of the chart at which the case is: of those that ask its question, the one with most of what is known.
+  function markPlace(one, j) {
+    const boxes = [...document.querySelectorAll("#chart .box")];
+    let best = null, most = -1;
+    if (one !== null && j !== null) {
+      const names = policy.groups.flatMap((group, k) => (group.some((i) => one.isKnown(i)) ? [nameOf(k)] : []));
+      for (const box of boxes) {
+        const needed = JSON.parse(box.dataset.known || "[]");
+        const fits = box.dataset.question === nameOf(j) && needed.every((name) => names.includes(name));
+        if (fits && needed.length > most) [best, most] = [box, needed.length];
+      }
+    }
+    for (const box of boxes) {
+      box.classList.toggle("here", box === best);
+      if (box === best) box.setAttribute("aria-current", "step");
+      else box.removeAttribute("aria-current");
+    }
+    if (boxes.length) byId("chart-place").hidden = best === null;
+    if (best !== null) {
+      const frame = best.closest("figure"); // which is scrolled sideways where the chart is wide
+      frame.scrollLeft += best.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 8;
+    }
+  }
+
+  showStart();
+})();

@@ -1,0 +1,94 @@
+"""The page of a policy: its JSON, an interpreter, style and script in one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import tempfile
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from fsgym.checks import listing
+from fsgym.digests import canonical_json
+
+HERE = Path(__file__).parent
+SHARED_STYLE = HERE.parent / "pages" / "style.css"
+SCRIPTS = ("interpreter.js", "words.js", "page.js")
+STYLE_ELEMENT = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
+
+
+def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
+    """The HTML of a page that asks with a policy.
+
+    Nothing in the page is loaded from elsewhere, and its content security policy forbids it: only its own script and
+    style may run, by their SHA-256.
+
+    Parameters
+    ----------
+    policy : dict, plain JSON in the format ``fsgym-policy-1``
+    title : str
+    chart : str, optional
+        An SVG element, taken as it is; its elements of class "box" have ``data-known`` and ``data-question``.
+    """
+    script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    style = SHARED_STYLE.read_text(encoding="utf-8") + (HERE / "page.css").read_text(encoding="utf-8")
+    styles = [style, *(unescape(text) for text in STYLE_ELEMENT.findall(chart))]
+    rules = {
+        "default-src": "'none'",
+        "script-src": _hashes([script]),
+        "style-src": _hashes(styles),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("page.html.jinja").render(
+        title=title,
+        classes=listing(policy["classes"]),
+        digest=policy["digest"],
+        policy=json_in_html(policy),
+        style=style,
+        script=script,
+        chart=chart,
+        security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
+    )
+
+
+def json_in_html(value: Any) -> str:
+    r"""JSON that can stand in a script element: ASCII without the characters that end it.
+
+    >>> json_in_html({"a": "</script>"})
+    '{"a":"\\u003c/script\\u003e"}'
+    """
+    text = canonical_json(value)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def write_text(path: str | os.PathLike, text: str) -> None:
+    """Write a text file; if that fails, OSError, and an existing file stays as it was."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file")
+    part = ""
+    try:
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(part, path)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        if part:
+            Path(part).unlink(missing_ok=True)
+
+
+def _hashes(texts: list[str]) -> str:
+    """The sources of a content security policy that allow these inline texts."""
+    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)

@@ -1,0 +1,166 @@
+// The words of `fsgym ask`: prices, probabilities, why a question is asked, and what a value may be. A browser has the
+// global FsgymWords, Node has module.exports. Texts are plain; whoever shows them escapes them.
+"use strict";
+
+const FsgymWords = (() => {
+  const LISTED = 12; // values in a message
+  const RUNNERS_UP = 2; // other acquisitions that are mentioned
+
+  const trimmed = (digits) => (digits.includes(".") ? digits.replace(/\.?0+$/, "") : digits);
+
+  // x with a number of decimals; exact halves go to the even neighbour.
+  function fixed(x, decimals) {
+    const scaled = Math.abs(x) * 10 ** decimals, below = Math.floor(scaled);
+    const isHalf = scaled - below === 0.5 && Number.isInteger(x * 2 ** 20);
+    if (!isHalf) return x.toFixed(decimals);
+    return ((Math.sign(x) * (below + (below % 2))) / 10 ** decimals).toFixed(decimals);
+  }
+
+  // x with at most so many digits, without zeros at the end.
+  function general(x, digits) {
+    if (x === 0 || !Number.isFinite(x)) return x === 0 ? "0" : String(x);
+    const [mantissa, power] = x.toExponential(digits - 1).split("e"), e = Number(power);
+    if (e >= -4 && e < digits) return trimmed(fixed(x, digits - 1 - e));
+    const sign = e < 0 ? "-" : "+";
+    return `${trimmed(mantissa)}e${sign}${String(Math.abs(e)).padStart(2, "0")}`;
+  }
+
+  // A name in quotes.
+  function quoted(text) {
+    const plain = String(text);
+    const mark = plain.includes("'") && !plain.includes('"') ? '"' : "'";
+    const cut = plain.length > 80 ? `${plain.slice(0, 77)}...` : plain;
+    return mark + cut.replace(/\\/g, "\\\\").replace(mark === "'" ? /'/g : /(?!)/, "\\'") + mark;
+  }
+
+  function listing(values, most = LISTED) {
+    return values.slice(0, most).join(", ") + (values.length > most ? ", ..." : "");
+  }
+
+  const priceText = (price) => (price ? `price ${general(price, 4)}` : "free");
+
+  function probabilityText(share) {
+    if (share > 0 && share < 0.01) return "below 1 %";
+    return share > 0.99 && share < 1 ? "above 99 %" : `${fixed(100 * share, 0)} %`;
+  }
+
+  function valueText(column, value) {
+    const text = typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? general(value, 12) : value;
+    return column.unit ? `${text} ${column.unit}` : text;
+  }
+
+  // --- why a question is asked
+
+  // What a step rests on, in sentences.
+  function explain(policy, step) {
+    return [...belief(policy, step), ...decision(policy, step), ...others(policy, step)].join(" ");
+  }
+
+  function belief({ classes }, { probabilities, answer }) {
+    if (probabilities === null) return [`The answer now would be ${classes[answer]}.`];
+    const ranked = probabilities.map((_, k) => k).sort((i, j) => probabilities[j] - probabilities[i]);
+    const shown = ranked.slice(0, 2).map((k) => `${classes[k]} ${probabilityText(probabilities[k])}`).join(" and ");
+    return [`The model believes in ${shown}; its answer now would be ${classes[answer]}.`];
+  }
+
+  function decision(policy, step) {
+    const { alternatives, action, stopCost, goOn } = step, stops = action < 0, lam = policy.rules.lam;
+    if (alternatives.length === 0) return ["It stops because nothing more can be acquired."];
+    const first = alternatives.find((a) => a.acquisition === action) || alternatives[0];
+    const name = policy.acquisitions[first.acquisition].name, price = priceText(first.price);
+    if (Number.isNaN(stopCost) || Number.isNaN(goOn)) {
+      if (stops) return [`It prefers to stop; next it would acquire ${name} (${price}).`];
+      return [`It prefers to acquire ${name} (${price}).`];
+    }
+    const worth = lam === 0 || lam === 1 || !first.price ? "" : `, worth ${general(lam * first.price, 3)}`;
+    const stop = general(stopCost, 3), on = general(goOn, 3);
+    if (stops) {
+      return [
+        `It stops because an answer now is expected to cost ${stop}, and acquiring ${name} (${price}${worth}) first ${on}.`,
+      ];
+    }
+    return [
+      `It acquires ${name} (${price}${worth}) because the case is then expected to cost ${on}, prices included, and an ` +
+        `answer now ${stop}.`,
+    ];
+  }
+
+  function others(policy, { alternatives, action }) {
+    const rest = alternatives.filter((a) => a.acquisition !== action);
+    const shown = rest.slice(action < 0 ? 1 : 0).slice(0, RUNNERS_UP);
+    if (shown.length === 0) return [];
+    const texts = shown.map((a) => {
+      const expected = Number.isNaN(a.expected) ? "" : `, expected cost ${general(a.expected, 3)}`;
+      return `${policy.acquisitions[a.acquisition].name} (${priceText(a.price)}${expected})`;
+    });
+    return [`Next in its order ${texts.length === 1 ? "is" : "are"} ${texts.join(" and ")}.`];
+  }
+
+  // --- values
+
+  // What the value of a column may be, in words.
+  function allowedText({ kind, levels, unit, low, high }) {
+    if (kind === "bool") return "yes or no";
+    if (kind !== "number") return levels.length ? `one of ${listing(levels)}` : "a level";
+    if (low === null || high === null) return unit ? `a number in ${unit}` : "a number";
+    return `a number from ${general(low, 12)} to ${general(high, 12)}${unit ? ` ${unit}` : ""}`;
+  }
+
+  class Refusal extends Error {
+    // `acceptable`: the value may be accepted as it is, and is then marked.
+    constructor(message, acceptable = false) {
+      super(message);
+      this.acceptable = acceptable;
+    }
+  }
+
+  // The value that a text means for a column, and what was accepted although it is not as in training ("" if nothing).
+  // A Refusal has one sentence with what is allowed.
+  function readValue(column, text, accept = false) {
+    const typed = text.trim(), refused = `${quoted(column.name)} must be ${allowedText(column)}`;
+    if (column.kind === "number") return readNumber(column, typed, accept, refused);
+    if (column.kind === "bool") {
+      const word = typed.toLowerCase();
+      if (["yes", "y", "true", "1", "1.0"].includes(word)) return { value: true, remark: "" };
+      if (["no", "n", "false", "0", "0.0"].includes(word)) return { value: false, remark: "" };
+      throw new Refusal(`${refused}, got ${quoted(typed)}.`);
+    }
+    const level = column.levels.find((known) => known.trim() === typed);
+    if (level !== undefined) return { value: level, remark: "" };
+    if (accept) return { value: typed, remark: "a level that was not in training, counts as unknown" };
+    throw new Refusal(`${refused}, got ${quoted(typed)}; correct it, or accept it as unknown.`, true);
+  }
+
+  function readNumber(column, typed, accept, refused) {
+    if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed)) throw new Refusal(`${refused}, got ${quoted(typed)}.`);
+    const value = Number(typed), feature = Math.fround(value - column.offset);
+    if (!Number.isFinite(feature)) {
+      throw new Refusal(
+        `${quoted(column.name)} must be a number that float32 can hold, got ${typed}; use a larger unit.`,
+      );
+    }
+    if (column.low === null || column.high === null || isWithin(feature, column)) return { value, remark: "" };
+    if (!accept) {
+      throw new Refusal(`${refused}, the range in training, got ${typed}; correct it, or accept it as it is.`, true);
+    }
+    const range = `${general(column.low, 12)} to ${general(column.high, 12)}`;
+    return { value, remark: `outside the range in training, ${range}` };
+  }
+
+  // Whether a feature is in the range of its column, up to one step of float32, in which the range was measured.
+  function isWithin(feature, { low, high, offset }) {
+    return nextFloat(Math.fround(low - offset), -1) <= feature && feature <= nextFloat(Math.fround(high - offset), 1);
+  }
+
+  // The float32 next to x, upwards (1) or downwards (-1).
+  function nextFloat(x, direction) {
+    if (x === 0) return direction * 2 ** -149;
+    const number = Float32Array.of(x), bits = new Int32Array(number.buffer);
+    bits[0] += x > 0 === direction > 0 ? 1 : -1;
+    return number[0];
+  }
+
+  return { general, listing, quoted, priceText, probabilityText, valueText, explain, allowedText, readValue, Refusal };
+})();
+
+if (typeof module !== "undefined") module.exports = FsgymWords;

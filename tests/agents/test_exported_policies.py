@@ -1,0 +1,156 @@
+"""Interpreters of exported policies ask and answer as the models do, in JavaScript and in plain NumPy."""
+
+import base64
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+
+import fsgym
+from agents import (
+    AdaptiveClassifier,
+    AnyStateNetworkClassifier,
+    DatumWiseClassifier,
+    LatticeClassifier,
+    MixtureClassifier,
+)
+from agents.policy_export import array_as_json
+from support.asked_models import ASKED_AGENTS, RULES, asked_model, asked_table
+from support.deep_training import short_classifier
+from support.exported_policies import ROOT, cases_of, check_interpreters, import_example, needs_node
+from support.majority import MajorityClassifier
+from support.patients import RULES as RULES_OF_PATIENTS
+from support.patients import UNITS, features_and_labels, patients
+
+pytestmark = pytest.mark.filterwarnings("ignore:at lam=.* the lattice reached its limit:UserWarning")
+
+DEFAULT = ("everything", "panel with a needle")
+FITTED = {
+    "lattice": lambda **options: LatticeClassifier(random_state=0, **options),
+    "linear": lambda **options: DatumWiseClassifier(n_iterations=6, random_state=0, **options),
+    "mixture": lambda **options: MixtureClassifier(random_state=0, **options),
+    "any_network": lambda **options: AnyStateNetworkClassifier(n_steps=300, random_state=0, **options),
+    "network": lambda **options: short_classifier("maskable_ppo", **options),
+    "network of values": lambda **options: short_classifier("dqn", **options),
+    "adaptive": lambda **options: AdaptiveClassifier(random_state=0, **options),
+}
+
+
+@needs_node
+@pytest.mark.parametrize("variant", DEFAULT)
+@pytest.mark.parametrize("agent", [agent for agent in ASKED_AGENTS if agent != "adaptive"])
+def test_every_kind_of_policy(agent, variant):
+    model = asked_model(agent, variant)
+    check_interpreters(model, cases_of(model, asked_table(variant)[0], 30))
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", RULES)
+@pytest.mark.parametrize("agent", ASKED_AGENTS)
+def test_all_rules(agent, variant):
+    model = asked_model(agent, variant)
+    check_interpreters(model, cases_of(model, asked_table(variant)[0], 80, seed=1))
+
+
+def breast_cancer():
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    return fsgym.load_dataset(X.assign(state=np.where(y, "benign", "malignant")), target="state"), {"lam": 0.005}
+
+
+def sick_patients():
+    X, y = features_and_labels(patients())
+    data = fsgym.load_dataset(X.assign(diagnosis=y), target="diagnosis", units=UNITS)
+    return data, RULES_OF_PATIENTS | {"budget_cost": 140.0, "budget": 7}
+
+
+def wine_of_relations():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    n = X.shape[1]
+    near = np.eye(n, k=1) + np.eye(n, k=-1)
+    prices = {"lam": 0.01, "costs": 0.5, "unrelated_costs": 2.0, "related": near, "budget_cost": 9.0}
+    return fsgym.load_dataset(X.assign(kind=y), target="kind"), prices
+
+
+def credit():
+    folder = os.environ.get("FSGYM_DATA")
+    if not folder:
+        pytest.skip("FSGYM_DATA is not set")
+    return fsgym.load_dataset("crx", data_dir=folder), {"lam": 0.01}
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.parametrize("table", [breast_cancer, sick_patients, wine_of_relations, credit])
+@pytest.mark.parametrize("kind", FITTED)
+def test_thousand_rows(kind, table):
+    data, options = table()
+    if kind.startswith("network"):  # a short training asks for everything
+        options |= {"budget": 5}
+    model = FITTED[kind](**options).fit(data)
+    frame = data.to_frame().drop(columns=data.to_frame().columns.difference(model.columns_.names))
+    cases = cases_of(model, frame, 1000)
+    steps = check_interpreters(model, cases)
+    predicted = model.predict(frame)
+    for k, case in enumerate(cases):
+        if not case.known:  # what predict does
+            assert model.classes_[steps[k][-1]["answer"]] == predicted[k % len(predicted)], k
+
+
+def test_arrays_are_little_endian():
+    plain = array_as_json(np.array([[1, 2], [3, 70_000]]))
+    assert plain["dtype"] == "int32"
+    assert plain["shape"] == [2, 2]
+    assert np.frombuffer(base64.b64decode(plain["base64"]), "<i4").tolist() == [1, 2, 3, 70_000]
+    assert [array_as_json(np.array([v]))["dtype"] for v in (True, 255, 256, -1)] == ["uint8", "uint8", "int16", "int16"]
+    assert array_as_json(np.array([1.5], ">f8"))["base64"] == array_as_json(np.array([1.5]))["base64"]
+    with pytest.raises(ValueError, match=r"below 2 \*\* 31 to be exported, got 1099511627776"):
+        array_as_json(np.array([2**40]))
+
+
+def test_names_and_rules_of_the_text():
+    model = asked_model("lattice", "panel with a needle")
+    plain = json.loads(model.policy_json())
+    assert plain["format"] == "fsgym-policy-1"
+    assert plain["digest"] == model.policy_digest()
+    assert [column["name"] for column in plain["columns"]] == list(model.columns_.names)
+    ordered = [plain["acquisitions"][j]["name"] for j in plain["user_order"]]
+    assert ordered == list(model.rules_.names)
+    for acquisition, group in zip(ordered, model.rules_.groups, strict=True):
+        members = {model.columns_.names[i] for i in group}
+        features = next(a["features"] for a in plain["acquisitions"] if a["name"] == acquisition)
+        assert {c["name"] for c in plain["columns"] if set(c["features"]) <= set(features)} == members
+
+
+def test_format_is_documented():
+    plain = json.loads(asked_model("lattice", "panel with a needle").policy_json())
+    text = (ROOT / "docs" / "policy-format.md").read_text()
+    fields = [*plain, *plain["columns"][0], *plain["acquisitions"][0], *plain["rules"], *array_as_json(np.zeros(1))]
+    assert [name for name in fields if f"`{name}`" not in text and f'"{name}"' not in text] == []
+
+
+def test_reference_as_a_program(tmp_path, capsys):
+    model = asked_model("lattice", "panel with a needle")
+    (tmp_path / "policy.json").write_text(model.policy_json())
+    step = import_example("interpret_policy").main(tmp_path / "policy.json", '{"a": 0.5}')
+    assert json.loads(capsys.readouterr().out)["question"] == step["question"] == model.step({"a": 0.5}).question.name
+    (tmp_path / "policy.json").write_text(asked_model("linear", "panel with a needle").policy_json())
+    with pytest.raises(ValueError, match="of a kind in lattice"):
+        import_example("interpret_policy").main(tmp_path / "policy.json")
+
+
+def test_policies_without_an_interpreter():
+    X, y = asked_table("base")
+    with pytest.raises(ValueError, match="kind 'majority' cannot be exported; use one of lattice"):
+        MajorityClassifier().fit(X, y).policy_json()
+
+
+def test_parts_of_columns():
+    table = pd.DataFrame({"ward": ["a", "b", "c"] * 10, "age": np.arange(30.0), "ill": np.arange(30) % 2})
+    data = fsgym.load_dataset(table, target="ill").replace(groups=((0, 3), (1, 2)))
+    with pytest.raises(ValueError, match="must reveal whole columns"):
+        DatumWiseClassifier(n_iterations=1, random_state=0).fit(data).policy_json()

@@ -1,0 +1,178 @@
+"""Exported pages: their words are those of ``fsgym ask``, they load nothing, and hostile names stay text."""
+
+import base64
+import hashlib
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from agents import DatumWiseClassifier
+from fsgym.columns import Column
+from fsgym.export.page import page_html, write_text
+from fsgym.session.values import check_value
+from support.asked_models import asked_model, asked_table
+from support.clinic import clinic_model
+from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
+
+HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
+CHART = '<svg><style>.box { fill: none } /* &amp; */</style><g class="box" data-known="[]" data-question="f"></g></svg>'
+COLUMNS = [
+    Column("crp", unit="mg/l", low=0.3, high=412.0),
+    Column("it's", low=-1.5, high=1e-7),
+    Column("time", low=1.7e9, high=1.7e9 + 30, offset=1.7e9 + 15),
+    Column("free"),
+    Column("ill", "bool"),
+    Column("ward", "category", ("er", "gp", "icu")),
+    Column("sex", "category", ("f", "m")),
+    Column("code", "codes", tuple(map(str, range(20)))),
+]
+TEXTS = (
+    "0.3",
+    "412",
+    "412.00001",
+    "413",
+    "-1",
+    "1e-7",
+    "1e40",
+    "1700000031",
+    "x",
+    "",
+    "gp",
+    " icu ",
+    "True",
+    "3",
+    "m",
+    "25",
+)
+
+
+@needs_node
+@pytest.mark.parametrize("agent", ["lattice", "mixture", "linear"])
+def test_reasons_are_those_of_sessions(agent):
+    model = asked_model(agent, "panel with a needle")
+    cases = cases_of(model, asked_table("panel with a needle")[0], 40)
+    asked, found = asked_by_model(model, cases), asked_by_javascript(model.policy_json(), cases)
+    assert [[step["why"] for step in steps] for steps in found] == [[step["why"] for step in steps] for steps in asked]
+
+
+@needs_node
+def test_values_are_read_as_in_sessions():
+    given = [(column, text, accept) for column in COLUMNS for text in TEXTS for accept in (False, True)]
+    listed = [(c._asdict() | {"features": [0] * len(c.feature_names)}, text, accept) for c, text, accept in given]
+    found = run_node(
+        SCRIPTS.parent.parent / "tests/support/read_values.js", json.dumps({"folder": str(SCRIPTS), "values": listed})
+    )
+    for (column, text, accept), got in zip(given, found, strict=True):
+        value = float(text) if column.kind == "number" and re.fullmatch(r"[-\d.e]+", text) else text
+        try:
+            wanted = check_value(column, value, accept)
+        except ValueError as error:
+            sentence = str(error).replace(" (accept=True)", "").replace("True or False", "yes or no")
+            assert got["acceptable"] == ("accept" in sentence), (column, text)
+            assert re.sub("got .*?(;|$)", r"got\1", got["refusal"].rstrip(".")) == re.sub(
+                "got .*?(;|$)", r"got\1", sentence
+            )
+        else:
+            assert got["remark"] == wanted.remark, (column, text)
+            if column.kind == "number":
+                assert got["value"] - column.offset == wanted.features[0]
+
+
+class Parts(HTMLParser):
+    """The tags with their attributes, and the texts of scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.scripts, self.styles = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        {"script": self.scripts, "style": self.styles}.get(self.cdata_elem, []).append(data)
+
+
+def parts_of(text):
+    """The parts of a page, and the sources that its content security policy allows."""
+    parts = Parts(text)
+    rules = next(a["content"] for t, a in parts.tags if a.get("http-equiv") == "Content-Security-Policy")
+    return parts, {rule.split()[0]: rule.split()[1:] for rule in rules.split("; ")}
+
+
+def source(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_only_its_own_script_and_style_may_run(tmp_path):
+    policy = json.loads(clinic_model().policy_json())
+    text = page_html(policy, "clinic", CHART)
+    parts, rules = parts_of(text)
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == ["'none'"]
+    data, script = parts.scripts
+    assert rules["script-src"] == [source(script)]
+    assert rules["style-src"] == [source(unescape(style)) for style in parts.styles]
+    assert len(parts.styles) == 2
+    assert json.loads(data) == policy
+    for tag, attributes in parts.tags:
+        assert not {"src", "href", "style"} & set(attributes) or attributes.get("href", "").startswith("#"), tag
+        assert not any(name.startswith("on") for name in attributes), tag
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|innerHTML|eval\(|fetch\(|localStorage", text)
+
+
+def test_hostile_names_stay_text(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, len(HOSTILE))), columns=list(HOSTILE))
+    table[HOSTILE[0]] = rng.choice(HOSTILE, 60)
+    labels = np.where(table[HOSTILE[1]] > 0, HOSTILE[0], HOSTILE[2])
+    model = DatumWiseClassifier(n_iterations=1, random_state=0).fit(table, labels)
+    model.save_page(tmp_path / "page.html", title=HOSTILE[0])
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    parts, _ = parts_of(text)
+    assert [tag for tag, _ in parts.tags].count("script") == text.count("<script") == 2
+    assert "img" not in [tag for tag, _ in parts.tags]
+    assert json.loads(parts.scripts[0]) == json.loads(model.policy_json())
+    assert "\u2028" not in parts.scripts[0]
+
+
+def test_chart_of_the_model(tmp_path, monkeypatch):
+    class Chart:
+        def to_svg(self, here=None):
+            return CHART
+
+    def no_chart(self):
+        raise ValueError("this model has no chart")
+
+    model = clinic_model("rcpi")
+    monkeypatch.setattr(type(model), "chart", lambda self: Chart(), raising=False)
+    model.save_page(tmp_path / "page.html")
+    assert CHART in (tmp_path / "page.html").read_text()
+    monkeypatch.setattr(type(model), "chart", no_chart, raising=False)
+    model.save_page(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert 'id="chart"' not in text
+    assert "<title>page</title>" in text
+
+
+def test_files_that_cannot_be_written(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder; name a file"):
+        write_text(tmp_path, "")
+    with pytest.raises(OSError, match=r"cannot write .*page.html: No such file"):
+        write_text(tmp_path / "none" / "page.html", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ids_that_tests_in_a_browser_use():
+    ids = {
+        attributes.get("id")
+        for _, attributes in parts_of(page_html(json.loads(clinic_model().policy_json()), "c"))[0].tags
+    }
+    wanted = (
+        "start begin question question-title give unknown later undo why restart answer-title beliefs log alternatives"
+    )
+    assert set(wanted.split()) <= ids

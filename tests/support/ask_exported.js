@@ -1,0 +1,28 @@
+// Asks each case of {interpreter, policy, cases} on standard input to its end, and prints one record for each.
+// A case is {known: [[column, value]], unavailable: [column], row: [value]}; columns are places in the policy.
+"use strict";
+
+const { folder, policy: plain, cases } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const { read, Case } = require(`${folder}/interpreter.js`), { explain } = require(`${folder}/words.js`);
+const policy = read(plain);
+
+const records = cases.map(({ known, unavailable, row }) => {
+  const one = new Case(policy), steps = [];
+  unavailable.forEach((k) => one.close(k));
+  known.forEach(([k, value]) => one.know(k, value));
+  for (;;) {
+    const step = one.step(), name = (j) => policy.acquisitions[j].name;
+    steps.push({
+      question: step.action < 0 ? null : name(step.action),
+      answer: step.answer,
+      probabilities: step.probabilities,
+      stop_cost: step.stopCost,
+      spent: step.spent,
+      why: explain(policy, step),
+      alternatives: step.alternatives.map((a) => [name(a.acquisition), a.price, a.expected]),
+    });
+    if (step.action < 0) return steps;
+    one.acquire(step.action, one.openColumns(step.action).map((k) => [k, row[k]]));
+  }
+});
+process.stdout.write(JSON.stringify(records));
