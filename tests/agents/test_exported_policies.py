@@ -20,7 +20,7 @@ from agents import (
 from agents.policy_export import array_as_json
 from support.asked_models import ASKED_AGENTS, RULES, asked_model, asked_table
 from support.deep_training import short_classifier
-from support.exported_policies import ROOT, cases_of, check_interpreters, import_example, needs_node
+from support.exported_policies import ROOT, cases_of, check_interpreters, import_document, needs_node
 from support.majority import MajorityClassifier
 from support.patients import RULES as RULES_OF_PATIENTS
 from support.patients import UNITS, features_and_labels, patients
@@ -136,11 +136,11 @@ def test_format_is_documented():
 def test_reference_as_a_program(tmp_path, capsys):
     model = asked_model("lattice", "panel with a needle")
     (tmp_path / "policy.json").write_text(model.policy_json())
-    step = import_example("interpret_policy").main(tmp_path / "policy.json", '{"a": 0.5}')
+    step = import_document("interpret_policy").main(tmp_path / "policy.json", '{"a": 0.5}')
     assert json.loads(capsys.readouterr().out)["question"] == step["question"] == model.step({"a": 0.5}).question.name
     (tmp_path / "policy.json").write_text(asked_model("linear", "panel with a needle").policy_json())
     with pytest.raises(ValueError, match="of a kind in lattice"):
-        import_example("interpret_policy").main(tmp_path / "policy.json")
+        import_document("interpret_policy").main(tmp_path / "policy.json")
 
 
 def test_policies_without_an_interpreter():

@@ -105,17 +105,17 @@ def run_node(script: Path, given: str) -> Any:
     return json.loads(done.stdout)
 
 
-def import_example(name: str) -> Any:
-    """A module of the folder of examples."""
-    folder = str(ROOT / "examples")
+def import_document(name: str) -> Any:
+    """A module of the folder of documents."""
+    folder = str(ROOT / "docs")
     if folder not in sys.path:
         sys.path.append(folder)
     return importlib.import_module(name)
 
 
 def asked_by_reference(text: str, cases: list[AskedCase]) -> list[list[dict[str, Any]]]:
-    """The steps of examples/interpret_policy.py."""
-    reference, others = (import_example(name) for name in ("interpret_policy", "interpret_other_policies"))
+    """The steps of docs/interpret_policy.py."""
+    reference, others = (import_document(name) for name in ("interpret_policy", "interpret_other_policies"))
     policy, records = reference.read_policy(text, others.KINDS), []
     columns_of = {a["name"]: a["features"] for a in policy.acquisitions}
     place = {label: k for k, label in enumerate(policy.classes)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 
+import pandas as pd
 import pytest
 from test_cli import call
 
 from agents import load_classifier
-from conftest import cases
 
 
 def test_text_is_that_of_the_model(case_model, capsys):
@@ -37,8 +37,8 @@ def test_files(case_model, capsys, tmp_path, suffix):
 
 
 def test_figures_of_other_rows(case_model, capsys, tmp_path):
-    table, labels = cases(60, seed=101)
-    table.assign(ill=labels).to_csv(tmp_path / "other.csv", index=False)
+    table = pd.read_csv(case_model.parent / "new.csv").iloc[:60]
+    table.assign(ill=load_classifier(case_model).predict(table)).to_csv(tmp_path / "other.csv", index=False)
     code, printed, error = call(capsys, "chart", case_model, tmp_path / "other.csv", "--target", "ill")
     assert code == 0
     assert "Of 60 cases, " in printed

@@ -1,6 +1,6 @@
 """The other kinds of policies, beside interpret_policy.py: linear, network, mixture and any-state network.
 
-python examples/interpret_other_policies.py policy.json '{"age": 61, "ward": "icu"}'
+python docs/interpret_other_policies.py policy.json '{"age": 61, "ward": "icu"}'
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Ask a policy that ``fsgym export --json`` wrote, with NumPy alone: the reference for docs/policy-format.md.
 
-    python examples/interpret_policy.py policy.json '{"age": 61, "ward": "icu"}'
+    python docs/interpret_policy.py policy.json '{"age": 61, "ward": "icu"}'
 
 It has what all policies share, and the policy of the lattice agent; interpret_other_policies.py has the other kinds.
 """
