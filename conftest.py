@@ -9,6 +9,7 @@ import re
 import hypothesis
 import pytest
 
+collect_ignore_glob = ["*conftest.py"]  # modules of one name, in which there are no examples
 os.environ.setdefault("MPLBACKEND", "agg")  # figures open no window
 
 FUZZ = 15  # factor on the examples of each test: pytest -m hypothesis --hypothesis-profile=fuzz
