@@ -114,6 +114,7 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
         with safe_open(str(path), framework="numpy") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            _check_dimensions(arrays, path.stat().st_size)
     except OSError as error:
         raise OSError(f"cannot read the model in {path}: {error.strerror or _one_line(error)}") from None
     except Exception as error:  # a hostile file can raise any exception in the library
@@ -131,6 +132,13 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
     if not isinstance(header, dict):
         raise ValueError(f"{path} is damaged: its header is not a JSON object")
     return arrays, header
+
+
+def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:
+    """ValueError where an empty array says that it is longer than the file, so that work by its length is bounded."""
+    for name, array in arrays.items():
+        if max(array.shape, default=0) > n_bytes:
+            raise ValueError(f"{name} has the shape {array.shape} in a file of {n_bytes} bytes")
 
 
 def _pop_rules(arrays: dict[str, NDArray], header: dict[str, Any]) -> Rules:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from agents.lattice.constants import MAX_CHILDREN, MAX_PLAN_NUMBER
 from agents.lattice.state_features import n_belief_features, n_value_features
+from agents.parts import lengths_of_parts, moves_extend
 from fsgym.rules import Rules
 
 
@@ -115,26 +116,16 @@ def check_continuation(taken: NDArray, cells: NDArray[np.int64], c: Continuation
         if array.dtype != dtype or array.shape != shape or not np.isfinite(array).all():
             raise ValueError(f"{name} must be finite {dtype} of shape {shape}, got {array.dtype} {array.shape}")
         _require_valid(dtype != np.float64 or (np.abs(array) <= MAX_PLAN_NUMBER).all(), name)
-    for name, array in (
-        ("backup", c.backup_child),
-        ("backup", c.backup_acquisition),
-        ("backup_theta", c.backup_theta),
-        ("saving", c.saving),
-        ("saving", c.saving_acquisition),
-    ):
-        first = getattr(c, f"{name}_first")
-        _require_valid(first[0] == 0 and (np.diff(first) >= 0).all() and first[-1] == len(array), name)
-    moves, parent = np.arange(len(c.backup_child)), np.repeat(np.arange(n_subsets), np.diff(c.backup_first))
-    _require_valid(((c.backup_child >= 0) & (c.backup_child < n_subsets)).all(), "backups")
-    _require_valid(((c.backup_acquisition >= 0) & (c.backup_acquisition < J)).all(), "backups")
-    extended = taken[parent]
-    _require_valid(not extended[moves, c.backup_acquisition].any(), "backups")
-    extended[moves, c.backup_acquisition] = True
-    _require_valid((extended == taken[c.backup_child]).all(), "backups")
+    _require_valid(len(c.backup_child) == len(c.backup_acquisition), "backups")
+    _require_valid(len(c.saving) == len(c.saving_acquisition), "savings")
+    n_backups = lengths_of_parts(c.backup_first, n_subsets, len(c.backup_child), "backups")
+    n_theta = lengths_of_parts(c.backup_theta_first, n_subsets, len(c.backup_theta), "backup_theta")
+    lengths_of_parts(c.saving_first, n_subsets, len(c.saving), "savings")
+    _require_valid(moves_extend(taken, n_backups, c.backup_acquisition, c.backup_child), "backups")
     columns = _columns_of_subsets(taken, cells, rules)
-    n_adaptive = np.diff(c.backup_theta_first) // columns
-    _require_valid((n_adaptive * columns == np.diff(c.backup_theta_first)).all(), "backup_theta")
-    _require_valid((n_adaptive <= np.minimum(np.diff(c.backup_first), MAX_CHILDREN)).all(), "backup_theta")
+    n_adaptive = n_theta // columns
+    _require_valid((n_adaptive * columns == n_theta).all(), "backup_theta")
+    _require_valid((n_adaptive <= np.minimum(n_backups, MAX_CHILDREN)).all(), "backup_theta")
     _require_valid(((c.saving_acquisition >= 0) & (c.saving_acquisition < J)).all(), "savings")
     _require_valid((np.sort(c.order) == np.arange(J)).all(), "order")
     _require_valid(((c.base >= 0) & (c.base < J)).all() and len(np.unique(c.base)) == len(c.base), "base")

@@ -19,6 +19,7 @@ from agents.lattice.inference import Plan
 from agents.lattice.state_features import n_belief_features, n_cells, n_value_features
 from agents.lattice.subset_classifier import SubsetClassifier
 from agents.lattice.sweep import ADAPTIVE, STOP
+from agents.parts import lengths_of_parts, moves_extend
 from fsgym.rules import Rules
 from fsgym.trees.boosting import MOST_BINS
 
@@ -113,6 +114,8 @@ def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
     _require_consistent(len(np.unique(taken, axis=0)) == n_subsets, "subsets")
     _require_consistent(plan.thresholds.shape[1] < MOST_BINS, "bins")
     _require_consistent((plan.n_bins == np.isfinite(plan.thresholds).sum(axis=1) + 1).all(), "bins")
+    ascending = (plan.thresholds[:, 1:] >= plan.thresholds[:, :-1]).all()  # ``bin_of`` halves them: infinities last
+    _require_consistent(ascending, "bins")
     _check_lengths(taken, plan, rules)
     _check_children(taken, plan)
     _check_trees(plan)
@@ -163,63 +166,53 @@ def _check_lengths(taken: NDArray, plan: Plan, rules: Rules) -> None:
     cells = np.array([n_cells(plan.n_bins[row]) for row in revealed])
     n_beliefs = n_belief_features(rules.n_classes)
     columns = np.array([1 + n_beliefs + n_value_features(m) for m in n_features.tolist()]) + cells
+    n_moves = lengths_of_parts(plan.child_first, len(taken), len(plan.child), "moves")
     for name, lengths in (
         ("feature", n_features),
         ("coefficient", (1 + COLUMNS_PER_FEATURE * n_features) * rules.n_classes),
-        ("theta", np.where(plan.mode == ADAPTIVE, columns * np.diff(plan.child_first), 0)),
+        ("theta", np.where(plan.mode == ADAPTIVE, columns * n_moves, 0)),
     ):
-        first = getattr(plan, f"{name}_first")
-        _require_consistent(
-            first[0] == 0 and (np.diff(first) == lengths).all() and first[-1] == len(getattr(plan, name)), name
-        )
+        found = lengths_of_parts(getattr(plan, f"{name}_first"), len(taken), len(getattr(plan, name)), name)
+        _require_consistent((found == lengths).all(), name)
     _require_consistent((plan.feature == np.nonzero(revealed)[1]).all(), "features")
     _require_consistent((plan.cells == cells).all(), "cells")
 
 
 def _check_children(taken: NDArray, plan: Plan) -> None:
     """Each move makes one acquisition that was not made before, and leads to the subset with it."""
-    n_subsets, J, first = *taken.shape, plan.child_first
-    _require_consistent(first[0] == 0 and first[-1] == len(plan.child) == len(plan.acquisition), "children")
-    _require_consistent(
-        (np.diff(first) >= 0).all() and ((plan.mode >= STOP) & (plan.mode <= ADAPTIVE)).all(), "children"
-    )
-    parent, moves = np.repeat(np.arange(n_subsets), np.diff(first)), np.arange(len(plan.child))
-    _require_consistent(((plan.child >= 0) & (plan.child < n_subsets)).all(), "children")
-    _require_consistent(((plan.acquisition >= 0) & (plan.acquisition < J)).all(), "children")
-    extended = taken[parent]
-    _require_consistent(not extended[moves, plan.acquisition].any(), "children")
-    extended[moves, plan.acquisition] = True
-    _require_consistent((extended == taken[plan.child]).all(), "children")
+    _require_consistent(len(plan.child) == len(plan.acquisition), "children")
+    _require_consistent(((plan.mode >= STOP) & (plan.mode <= ADAPTIVE)).all(), "children")
+    lengths = lengths_of_parts(plan.child_first, len(taken), len(plan.child), "moves")
+    _require_consistent(moves_extend(taken, lengths, plan.acquisition, plan.child), "children")
 
 
 def _check_trees(plan: Plan) -> None:
     """Trees split only on the features of their subset."""
-    first, n_features = plan.tree_first, np.diff(plan.feature_first)
-    _require_consistent(first[0] == 0 and first[-1] == len(plan.split_place) and (np.diff(first) >= 0).all(), "trees")
-    width = np.repeat(n_features, np.diff(first))[:, None]
+    n_features = np.diff(plan.feature_first)
+    lengths = lengths_of_parts(plan.tree_first, len(n_features), len(plan.split_place), "trees")
+    width = np.repeat(n_features, lengths)[:, None]
     _require_consistent(((plan.split_place >= 0) & (plan.split_place < width)).all(), "trees")
     _require_consistent((n_features[plan.blend[:, 0] > 0] > 0).all(), "trees")
 
 
 def _check_forest(plan: Plan) -> None:
     """Each path of a tree ends in a leaf, and inner nodes split only on the features of their subset."""
-    first, n_trees, n_nodes, n_leaves = plan.root_first, len(plan.root), len(plan.node_child), len(plan.entry_start) - 1
-    _require_consistent(first[0] == 0 and first[-1] == n_trees and (np.diff(first) >= 0).all(), "forests")
-    _require_consistent((np.diff(first)[plan.blend[:, 2] > 0] > 0).all(), "forests")
+    n_trees, n_nodes, n_leaves = len(plan.root), len(plan.node_child), len(plan.entry_start) - 1
+    lengths = lengths_of_parts(plan.root_first, len(plan.mode), n_trees, "forests")
+    _require_consistent((lengths[plan.blend[:, 2] > 0] > 0).all(), "forests")
     _require_consistent(len(plan.node_place) == len(plan.node_cut) == n_nodes, "forests")
-    starts = np.append(plan.root, n_nodes)
-    _require_consistent(n_trees == 0 or plan.root[0] == 0, "forests")
-    _require_consistent((np.diff(starts) > 0).all() and (n_trees > 0 or n_nodes == 0), "forests")
-    child, nodes, end = plan.node_child.astype(np.int64), np.arange(n_nodes), np.repeat(starts[1:], np.diff(starts))
+    starts = np.append(plan.root, n_nodes) if n_trees else np.zeros(1, np.int64)
+    sizes = lengths_of_parts(starts, n_trees, n_nodes, "nodes")
+    _require_consistent((sizes > 0).all(), "forests")
+    child, nodes, end = plan.node_child.astype(np.int64), np.arange(n_nodes), np.repeat(starts[1:], sizes)
     inner = child >= 0
     _require_consistent(
         ((child > nodes) & (child + 1 < end))[inner].all() and (-1 - child[~inner] < n_leaves).all(), "forests"
     )
-    width = np.repeat(np.repeat(np.diff(plan.feature_first), np.diff(first)), np.diff(starts))
+    width = np.repeat(np.repeat(np.diff(plan.feature_first), lengths), sizes)
     _require_consistent(((plan.node_place >= 0) & (plan.node_place < width))[inner].all(), "forests")
-    entries = plan.entry_start
-    _require_consistent(n_leaves >= 0 and entries[0] == 0 and (np.diff(entries) >= 0).all(), "leaves")
-    _require_consistent(entries[-1] == len(plan.entry_class) == len(plan.entry_share), "leaves")
+    _require_consistent(n_leaves >= 0 and len(plan.entry_class) == len(plan.entry_share), "leaves")
+    lengths_of_parts(plan.entry_start, n_leaves, len(plan.entry_class), "leaves")
     n_classes = len(plan.coefficient) and plan.start_score.shape[1]
     n_classes = 2 if n_classes == 1 else n_classes
     _require_consistent(((plan.entry_class >= 0) & (plan.entry_class < n_classes)).all(), "leaves")

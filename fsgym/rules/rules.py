@@ -274,7 +274,14 @@ class Rules:
     def from_state(cls, arrays: Mapping[str, NDArray], text: str) -> Self:
         """Rules from the arrays and text of ``state``; raises ValueError where they are damaged."""
         try:
-            return cls(**(json.loads(text) | dict(arrays)))
+            plain, groups = json.loads(text), arrays["groups"]
+            if groups.ndim != 1 or len(groups) != plain["n_features"]:
+                raise ValueError(f"groups must be a number for each feature, got shape {groups.shape}")
+            if len(arrays["error_costs"]) != plain["n_classes"]:
+                raise ValueError("error_costs must have a row for each class")
+            return cls(**(plain | dict(arrays)))
+        except KeyError as error:
+            raise ValueError(f"the rules are damaged: {error} is missing") from None
         except (TypeError, ValueError) as error:
             raise ValueError(f"the rules are damaged: {error}") from None
 

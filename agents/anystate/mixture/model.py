@@ -28,6 +28,7 @@ from agents.anystate.mixture.tuning import ClassMixture
 from agents.anystate.mixture.variables import Variables
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stop_rule import StopRule
+from agents.parts import lengths_of_parts
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
@@ -204,8 +205,8 @@ def _checked(arrays: Mapping[str, NDArray], name: str, dtype: Any, shape: tuple[
 def _checked_points(arrays: Mapping[str, NDArray], n_acquisitions: int, n_components: int) -> Points:
     first = _checked(arrays, "first_point", np.int64, (n_acquisitions + 1,))
     mass = _checked(arrays, "mass", np.float32, (-1,))
-    sizes = np.diff(first)
-    if first[0] != 0 or first[-1] != len(mass) or (sizes < n_components).any() or (sizes % n_components).any():
+    sizes = lengths_of_parts(first, n_acquisitions, len(mass), "points")
+    if (sizes < n_components).any() or (sizes % n_components).any():
         raise ValueError("first_point must begin a matrix of each acquisition")
     if not ((mass > 0) & (mass <= 1)).all():
         raise ValueError("mass must be positive and at most 1")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from agents.anystate.mixture import constants as const
+from agents.parts import lengths_of_parts
 from fsgym.dataset import Dataset
 
 
@@ -114,13 +115,14 @@ class Variables:
             if array.dtype != dtype or array.ndim != 1 or not np.isfinite(array).all():
                 raise ValueError(f"{name} must be one-dimensional, {dtype} and finite")
         n = len(self.center)
-        _check_starts(self.first_feature, n, n_features, 1)
-        _check_starts(self.first_level, n, len(self.level), 0)
+        if (lengths_of_parts(self.first_feature, n, n_features, "features") < 1).any():
+            raise ValueError("a variable must have a feature")
+        lengths_of_parts(self.first_level, n, len(self.level), "levels")
         if len(self.scale) != n or not (self.scale > 0).all():
             raise ValueError("scale must be positive, one for each variable")
         if not np.array_equal(np.sort(self.feature), np.arange(n_features)):
             raise ValueError("feature must name each feature once")
-        _check_starts(self.first_knot, n, len(self.knot), 0)
+        lengths_of_parts(self.first_knot, n, len(self.knot), "knots")
         if len(self.score) != len(self.knot):
             raise ValueError("score must have a number for each knot")
         inner = np.setdiff1d(np.arange(1, len(self.knot)), self.first_knot)
@@ -143,12 +145,6 @@ DTYPES = {
     "knot": np.dtype(np.float64),
     "score": np.dtype(np.float64),
 }
-
-
-def _check_starts(first: NDArray[np.int64], n: int, total: int, least: int) -> None:
-    """ValueError unless ``first`` begins n parts, of at least ``least``, of an array of ``total``."""
-    if len(first) != n + 1 or first[0] != 0 or first[-1] != total or (np.diff(first) < least).any():
-        raise ValueError(f"parts must begin at 0, ascend and end at {total}")
 
 
 def fit_variables(dataset: Dataset, weight: NDArray[np.float64] | None) -> Variables:
