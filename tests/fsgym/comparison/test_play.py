@@ -198,6 +198,7 @@ def test_a_chart_has_the_names_and_units_of_the_data():
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_models_without_order_probabilities_or_chart_leave_no_trace(tmp_path):
     fsgym.compare(nasty_data(60), ["cart", "panel"], splits=1, lam=0.05, out=tmp_path)
     markup, text = read(tmp_path / "report.html")
@@ -215,6 +216,7 @@ def test_one_lambda_has_cases_but_no_slider(tmp_path):
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_folders_without_recordings_still_give_a_report(tmp_path, nasty):
     def run(folder):
         fsgym.compare(nasty_data(60), {"mine": [AskingInOrder(v) for v in LAMS]}, splits=1, out=folder)
@@ -244,6 +246,7 @@ def wide():
 
 
 @pytest.mark.usefixtures("no_pictures")
+@pytest.mark.slow
 def test_a_wide_table_at_many_prices_stays_below_three_megabytes(wide, tmp_path):
     lams = [0.0, 1e-6, 1e-5, 1e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.3]
     methods = {"mine": [AskingInOrder(lam) for lam in lams]}
