@@ -1,0 +1,143 @@
+"""The exported page, opened as a file in Chromium: cases asked to their end, its buttons, hostile names, axe-core."""
+
+from __future__ import annotations
+
+import pytest
+from test_accessible_pages import defects
+
+from fsgym.sentences import probability_text
+from support.clinic import clinic_model, clinic_table
+from support.hostile import hostile_model
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("exported") / "clinic.html"
+    clinic_model().save_page(path)
+    return path.as_uri()
+
+
+def fill(page, question, row):
+    """Fill in the fields of a question with the values of a row."""
+    fields = page.locator("#question-fields")
+    for column in question.columns:
+        value = row[column.name]
+        if column.kind == "number":
+            fields.get_by_role("textbox", name=column.name).fill(f"{value:g}")
+        else:
+            shown = {"True": "yes", "False": "no"}.get(str(value), str(value))
+            fields.locator("label", has_text=shown).first.click()
+
+
+def same_beliefs(page, session):
+    shown = page.locator("#beliefs").inner_text()
+    for label, share in session.probabilities.items():
+        assert str(label) in shown
+        assert probability_text(share) in shown
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_cases_are_asked_as_by_the_model(open_page, shoot, page_file, width):
+    model, (table, _) = clinic_model(), clinic_table()
+    with open_page(page_file, width) as page:
+        for k in range(6):
+            session, row = model.session(), table.iloc[k]
+            page.locator("#begin").click()
+            while question := session.next():
+                assert page.locator("#question-title").inner_text() == question.name
+                same_beliefs(page, session)
+                assert page.locator("#chart .box.here").get_attribute("data-question") == question.name
+                fill(page, question, row)
+                page.keyboard.press("Enter")
+                values = {c.name: row[c.name] if c.kind != "bool" else bool(row[c.name]) for c in question.columns}
+                session.answer(question.name, values)
+            assert str(session.step.answer) in page.locator("#answer-title").inner_text()
+            assert float(page.locator("#paid").inner_text()) == pytest.approx(session.spent)
+            same_beliefs(page, session)
+            if k == 0:
+                shoot(page, f"exported-answer-{width}")
+            page.locator("#restart").click()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_button(open_page, shoot, page_file, width):
+    session = clinic_model().session()
+    with open_page(page_file, width) as page:
+        title = page.locator("#question-title")
+        page.locator("#begin").click()
+        first = session.next().name
+        assert title.inner_text() == first
+        page.keyboard.press("Escape")
+        page.locator("#why").click()
+        assert session.why() in page.locator("#reason").inner_text()
+        page.locator("#unknown").click()
+        session.unknown(first)
+        assert title.inner_text() == session.next().name
+        page.locator("#later").click()
+        session.later(session.next().name)
+        assert title.inner_text() == session.next().name
+        shoot(page, f"exported-question-{width}")
+        page.locator("#undo").click()
+        page.locator("#undo").click()
+        assert title.inner_text() == first
+        page.locator("#alternatives summary").click()
+        page.get_by_role("button", name="Acquire crp instead").click()
+        assert title.inner_text() == "crp"
+        page.locator("#question-fields input").fill("9000")
+        page.keyboard.press("Enter")
+        assert "must be a number from" in page.locator("#refusal").inner_text()
+        shoot(page, f"exported-refused-{width}")
+        page.locator("#accept").click()
+        assert "9000" in page.locator("#log").inner_text()
+        page.locator("#restart").click()
+        assert page.locator("#begin").is_visible()
+
+
+def test_known_in_advance(open_page, page_file):
+    model = clinic_model()
+    session = model.session(known={"age": 40})
+    with open_page(page_file) as page:
+        page.locator("#start-known summary").click()
+        page.locator("#start-fields").get_by_label("age", exact=False).first.fill("40")
+        page.locator("#begin").click()
+        assert page.locator("#question-title").inner_text() == session.next().name
+        same_beliefs(page, session)
+        assert float(page.locator("#paid").inner_text()) == 0
+
+
+def test_without_scripts_there_is_the_chart(open_page, shoot, page_file):
+    with open_page(page_file, scripts=False) as page:
+        assert "asks its questions with JavaScript" in page.locator("main").inner_text()
+        assert page.locator("#chart svg .box").count() == len(clinic_model().chart().boxes)
+        assert not page.locator("#question").is_visible()
+        shoot(page, "exported-without-scripts")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_serious_defect(open_page, page_file, scheme, width):
+    with open_page(page_file, width, scheme=scheme, bypass_csp=True) as page:
+        assert defects(page) == []
+        page.locator("#begin").click()
+        page.locator("#alternatives summary").click()
+        page.locator("#unknown").click()
+        assert defects(page) == []
+
+
+def test_hostile_names_are_text_and_nothing_is_fetched(open_page, shoot, tmp_path):
+    path = tmp_path / "hostile.html"
+    hostile_model().save_page(path, "</title><script>alert(9)</script>")
+    session, requests = hostile_model().session(), []
+    with open_page("about:blank") as page:
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        page.locator("#begin").click()
+        while question := session.next():
+            assert " ".join(page.locator("#question-title").inner_text().split()) == " ".join(question.name.split())
+            page.locator("#unknown").click()
+            session.unknown(question.name)
+        assert str(session.step.answer) in page.locator("#answer-title").inner_text()
+        shoot(page, "exported-hostile")
+    assert requests == [path.as_uri()]
