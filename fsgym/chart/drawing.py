@@ -18,6 +18,7 @@ from fsgym.sentences import probability_text
 CARD_WIDTH, COLUMN_GAP, CARD_GAP, MARGIN = 470, 80, 22, 16
 TITLE_HEIGHT, BAR_HEIGHT, ROW_HEIGHT, LINE_HEIGHT, PADDING = 46, 12, 24, 15, 10
 CHARACTER = 6.3  # width of a character of 12 pixels, on average
+BOLD_CHARACTER = 7.6
 INDENT = 14
 SHARE_WIDTH = 62
 N_COLOURS = 8  # of classes; further ones repeat
@@ -149,11 +150,11 @@ def _draw_row(x: float, middle: float, view: BoxView, k: int) -> str:
     if branch is None:
         return _line(left, middle + 4, row.condition, inside, "soft")
     name, details = _ending(branch)
-    width = min((len(name) + len(details)) * CHARACTER + len(name), 0.66 * inside)
+    width = min(len(name) * BOLD_CHARACTER + len(details) * CHARACTER, 0.66 * inside)
     share = "" if branch.share is None else probability_text(branch.share)
     share_at = x + CARD_WIDTH - PADDING - width - 10
     full = f"{condition_words(branch)}: {branch_end_text(branch)}"
-    name = _shortened(name, width - len(details) * CHARACTER)
+    name = _shortened(name, (width - len(details) * CHARACTER) * CHARACTER / BOLD_CHARACTER)
     return (
         f'<g><title>{_text(full)}</title><rect class="row" x="{x + 4}" y="{middle - ROW_HEIGHT / 2 + 1:.0f}" '
         f'width="{CARD_WIDTH - 8}" height="{ROW_HEIGHT - 2}" rx="4"/>'
