@@ -99,7 +99,7 @@ class AskingAgent(AskingMixin):
         """The chart of the model as an SVG element; "" where it has none."""
         chart = getattr(self, "chart", None)
         try:
-            return "" if chart is None else chart().to_svg()
+            return "" if chart is None else chart().to_svg(dark=True)
         except ValueError:
             return ""
 

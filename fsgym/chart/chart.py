@@ -104,15 +104,18 @@ class Chart:
         """A Markdown text with the Mermaid flow chart, and below it the chart in sentences."""
         return f"{self.headline}\n\n```mermaid\n{self.to_mermaid()}\n```\n\n```text\n{self.to_text()}\n```\n"
 
-    def to_svg(self, here: int | None = None) -> str:
+    def to_svg(self, here: int | None = None, dark: bool = False) -> str:
         """The chart as a drawing: SVG without scripts, which needs no other file.
 
         Parameters
         ----------
         here : int, optional
             The number of a box to mark, see ``place``.
+        dark : bool, default False
+            Whether its colours follow the reader's choice of light or dark, for a page that does so, too. By default it
+            is light, on white.
         """
-        return draw_svg(self.boxes, self._terms.labels, self.headline, here)
+        return draw_svg(self.boxes, self._terms.labels, self.headline, here, dark)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

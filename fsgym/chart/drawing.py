@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from fsgym.chart.layers import arrange
-from fsgym.chart.style import CHART_STYLE
+from fsgym.chart.style import CHART_STYLE, DARK_STYLE
 from fsgym.chart.views import BoxView, Branch
 from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
 from fsgym.sentences import probability_text
@@ -34,7 +34,13 @@ class _Place(NamedTuple):
     rows: list[float]  # the y of the middle of each row
 
 
-def draw_svg(views: Sequence[BoxView], labels: Sequence[Any], headline: str, here: int | None = None) -> str:
+def draw_svg(
+    views: Sequence[BoxView],
+    labels: Sequence[Any],
+    headline: str,
+    here: int | None = None,
+    dark: bool = False,
+) -> str:
     """The boxes as SVG.
 
     Parameters
@@ -43,6 +49,7 @@ def draw_svg(views: Sequence[BoxView], labels: Sequence[Any], headline: str, her
     labels : class labels
     headline : str, shown above
     here : int, optional; the number of a box to mark
+    dark : bool, whether its colours follow the reader's choice of light or dark; else it is light, on white
     """
     head = wrap(headline, HEADLINE_CHARACTERS)
     top = MARGIN + len(head) * (LINE_HEIGHT + 2) + 12
@@ -53,9 +60,12 @@ def draw_svg(views: Sequence[BoxView], labels: Sequence[Any], headline: str, her
     edges = [_edge(view, k, places) for view in views for k in range(len(view.rows))]
     cards = [_draw_card(view, places[view.number], labels, view.number == here) for view in views]
     width = max(width, MARGIN * 2 + int(max(map(len, head)) * CHARACTER))
+    style, sheet = CHART_STYLE + DARK_STYLE, ""
+    if not dark:
+        style, sheet = CHART_STYLE, f'<rect width="{width}" height="{height}" fill="#fff"/>'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="fsgym-chart" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" aria-label="{_text(headline)}"><style>{CHART_STYLE}</style>'
+        f'height="{height}" role="img" aria-label="{_text(headline)}"><style>{style}</style>{sheet}'
         f"{''.join(shown)}{''.join(edges)}{''.join(cards)}</svg>"
     )
 

@@ -1,4 +1,4 @@
-"""The style sheet of drawn charts, for light and dark pages."""
+"""The style sheets of drawn charts."""
 
 CHART_STYLE = """
 .fsgym-chart { font: 12px system-ui, sans-serif;
@@ -18,6 +18,8 @@ CHART_STYLE = """
 .fsgym-chart .class2 { fill: var(--class2); } .fsgym-chart .class3 { fill: var(--class3); }
 .fsgym-chart .class4 { fill: var(--class4); } .fsgym-chart .class5 { fill: var(--class5); }
 .fsgym-chart .class6 { fill: var(--class6); } .fsgym-chart .class7 { fill: var(--class7); }
+"""
+DARK_STYLE = """
 @media (prefers-color-scheme: dark) { .fsgym-chart {
   --ink: #e6ebf0; --soft: #a3afbb; --line: #4a5662; --card: #1b232b; --row: #242e38; --mark: #6cb2ff;
   --class0: #7aa7e6; --class1: #eba45e; --class2: #7fc58c; --class3: #c78fce;

@@ -16,7 +16,7 @@ from fsgym.rules import Rules
 
 ROWS_PLAYED = 50  # test rows of each setting
 MOST_PROBABILITIES = 50_000  # of one setting in a file of results, about half a megabyte
-BOXES_DRAWN = 30  # of a chart in a report
+BOXES_DRAWN = 12  # of a chart in a report
 
 
 def record_of(result: Evaluation, model: Any, test: Dataset) -> dict[str, Any]:

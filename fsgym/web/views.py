@@ -80,7 +80,7 @@ class ChartPictures:
             self._chart: Any = None if make is None else make()
         except ValueError:
             self._chart = None
-        self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here))
+        self._svg = lru_cache(CHARTS_HELD)(lambda here: self._chart.to_svg(here=here, dark=True))
 
     def picture(self, known: Sequence[str], question: str | None) -> DrawnChart:
         """The drawing with the place of a case that knows these acquisitions and is asked this question."""

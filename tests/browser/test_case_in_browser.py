@@ -218,7 +218,7 @@ class WideChart:
     def place(self, known, question):
         return len(list(known))
 
-    def to_svg(self, here=None):
+    def to_svg(self, here=None, dark=False):
         boxes = [
             f'<g class="box{" here" * (k == here)}" id="box-{k}"><rect x="{900 * k}" width="800" height="900"/></g>'
             for k in range(3)

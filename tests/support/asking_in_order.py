@@ -58,7 +58,7 @@ class DrawnChart:
     def __init__(self, text):
         self.text = text
 
-    def to_svg(self, here=None):
+    def to_svg(self, here=None, dark=False):
         return f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text>{self.text}</text></svg>'
 
 

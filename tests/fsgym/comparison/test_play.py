@@ -172,7 +172,7 @@ def test_the_chart_is_that_of_the_chosen_setting_on_test_rows(nasty):
     (standing,) = (s for s in rank_methods(results).standings if s.method == "mine")
     lam = json.loads(standing.chosen["params"].iloc[0])["lam"]
     html = (folder / "report.html").read_text("utf-8")
-    assert f"<text>lambda {lam}, 60 rows, 30 boxes.</text></svg></div><figcaption>" in html
+    assert f"<text>lambda {lam}, 60 rows, 12 boxes.</text></svg></div><figcaption>" in html
     assert "The policy of mine as a chart" in html
 
 

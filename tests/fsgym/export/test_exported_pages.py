@@ -142,7 +142,7 @@ def test_hostile_names_stay_text(tmp_path):
 
 def test_chart_of_the_model(tmp_path, monkeypatch):
     class Chart:
-        def to_svg(self, here=None):
+        def to_svg(self, here=None, dark=False):
             return CHART
 
     def no_chart(self):

@@ -287,7 +287,7 @@ class ChartDouble:
     def place(self, known, question):
         return len(list(known))
 
-    def to_svg(self, here=None):
+    def to_svg(self, here=None, dark=False):
         return f'<svg><style>.box {{ fill: red }}</style><g class="box" id="box-{here}"></g></svg>'
 
 
