@@ -212,3 +212,24 @@ def test_ray_gives_the_bytes_of_one_process_even_when_a_worker_dies(tmp_path):
     assert [r["seed"] for r in run_tasks(tasks, None, backend="ray").results] == list(range(8))
     tasks = [Task("support.study_cells:deadly", {"seed": k, "log": str(log), "kills": [2]}) for k in range(4)]
     assert [e is None for e in run_tasks(tasks, None, backend="ray").errors] == [True, True, False, True]
+
+
+def test_workers_are_asked_again_when_one_dies_while_it_is_asked(monkeypatch):
+    monkeypatch.setattr(executors, "VERSION_PAUSE", 0.0)
+
+    class Client:
+        def __init__(self, deaths):
+            self.deaths = deaths
+
+        def wait_for_workers(self, number, timeout):
+            pass
+
+        def run(self, function):
+            self.deaths -= 1
+            if self.deaths >= 0:
+                raise OSError("Timed out trying to connect to tcp://10.0.0.2:4000")
+            return {"tcp://10.0.0.1:4000": function()}
+
+    assert executors._dask_versions(Client(2)) == [executors.installed_versions()]
+    with pytest.raises(OSError, match="the dask workers die when they are asked"):
+        executors._dask_versions(Client(100))
