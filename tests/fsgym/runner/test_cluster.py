@@ -68,6 +68,7 @@ def test_data_are_sent_once(dask, monkeypatch):
     assert 1 <= len(pickled) <= 2
 
 
+@pytest.mark.slow
 def test_compare_on_dask_returns_the_same_table(tmp_path, dask):
     here = compare("wine", ["cart", "lars"], splits=1, references=False)
     on_cluster = compare("wine", ["cart", "lars"], splits=1, out=tmp_path, **dask, references=False)
@@ -117,6 +118,7 @@ def test_a_task_that_dask_abandons_is_reported_and_not_awaited_forever(tmp_path,
     assert [e is None for e in run.errors] == [True, False, True], run.errors
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_ends_the_run_with_one_sentence(tmp_path):
     at = tmp_path / "scheduler.json"
     start = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--dashboard-address", ":0")
