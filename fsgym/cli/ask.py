@@ -12,6 +12,7 @@ import typer
 
 from fsgym.cli import options
 from fsgym.cli.terminal import say
+from fsgym.writing import writable_folder
 
 if TYPE_CHECKING:
     from fsgym.cli.session_file import SessionFile, Unfinished
@@ -76,7 +77,7 @@ def ask(
     if save is not None:
         if save.is_dir():
             raise IsADirectoryError(f"--save {save} is a folder; name a file for the session")
-        _create_folder(save.parent)
+        writable_folder(save.parent)
     classifier = ModelData.open(model, {}).classifier
     given = {"known": known, "unavailable": unavailable, "charge-unknown": charge_unknown, "accept": accept}
     session, unfinished = _open_session(classifier, resume, given)
@@ -85,12 +86,6 @@ def ask(
         _serve(session, unfinished, file, save is not None)
     else:
         _talk(model, session, unfinished, file, save is not None)
-
-
-def _create_folder(folder: Path) -> None:
-    from fsgym.comparison.compare import writable_folder  # takes a second to import
-
-    writable_folder(folder)
 
 
 def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -> tuple[Session, Unfinished | None]:

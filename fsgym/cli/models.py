@@ -16,6 +16,7 @@ from fsgym.cli import options
 from fsgym.cli.completion import agent_names, complete_agent
 from fsgym.cli.evaluation_output import print_evaluations, print_json
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
+from fsgym.writing import writable_folder
 
 if TYPE_CHECKING:
     from fsgym.datasets.folder import LoadedDataset
@@ -99,7 +100,6 @@ def train(
     Example: fsgym train patients.csv --target died --drop pid -o model.fsgym
     """
     from fsgym.cli.training_data import DataOrigin
-    from fsgym.comparison.compare import writable_folder
     from fsgym.datasets.loading import part_index
 
     method = _find_agent(agent)

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from fsgym.writing import write_whole
+
 HEAD_BYTES = 4096  # of a file, which say what it is
 PAGE_MARK, POLICY_MARK = b'content="fsgym export"', b'"fsgym-policy-'
 
@@ -37,12 +39,11 @@ def export_page(
     if json_file is not None and json_file.resolve() == page.resolve():
         raise ValueError(f"--json must be another file than the page, got {json_file}")
     agents: Any = import_module("agents")
-    write_text: Any = import_module("fsgym.export.page").write_text
     classifier = agents.load_classifier(model)
     classifier.save_page(page, title)
     written = f"{page} ({page.stat().st_size / 1e6:.2g} MB)"
     if json_file is not None:
-        write_text(json_file, classifier.policy_json())
+        write_whole(json_file, classifier.policy_json())
         written += f", {json_file} ({json_file.stat().st_size / 1e6:.2g} MB)"
     print(f"Written: {written}. Open the page in a browser; it needs no network.")
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli import options
+from fsgym.writing import opened_whole, writable_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +52,6 @@ def predict(
     Example: fsgym predict model.fsgym new.csv -o answers.csv --keep pid
     """
     from fsgym.cli.model_data import ModelData
-    from fsgym.comparison.compare import writable_folder
     from fsgym.datasets.model_tables import refuse_unknown_columns
 
     if output is not None:
@@ -85,17 +83,8 @@ def opened_output(path: Path | None) -> Iterator[IO[str]]:
     if path is None:
         yield sys.stdout
         return
-    part = ""
-    try:
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            yield file
-        os.replace(part, path)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        if part:
-            Path(part).unlink(missing_ok=True)
+    with opened_whole(path) as file:
+        yield file
 
 
 class Writer:

@@ -27,6 +27,7 @@ from fsgym.metrics import headline_figures
 from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
+from fsgym.writing import writable_folder, write_whole
 
 FIGURE_COLUMNS = (
     *Evaluation.FIGURES,
@@ -228,7 +229,7 @@ def compare(
     ranking = rank_methods(results)
     results.attrs["answer"] = " ".join(answer_in_words(ranking))
     if folder is not None:
-        write_atomically(folder / "results.csv", results.to_csv(index=False))
+        write_whole(folder / "results.csv", results.to_csv(index=False))
     if interrupted:
         advice = "give a folder to store them"
         if folder is not None:
@@ -281,31 +282,6 @@ def _check_within(within: Any) -> tuple[float, ...]:
     if not all(0 <= v < float("inf") for v in limits):
         raise ValueError(f"within must be finite and not negative, got {within!r}")
     return limits
-
-
-def writable_folder(out: str | os.PathLike) -> Path:
-    """The folder as a path, created if it does not exist; OSError if it is not writable."""
-    folder = Path(out)
-    probe = folder / ".fsgym-probe"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        raise OSError(f"cannot write to the folder {folder}: {error.strerror or error}; choose another one") from None
-    return folder
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file, or leave the existing one unchanged and raise OSError."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        reason = error.strerror or error
-        raise OSError(f"cannot write {path}: {reason}; free some space, or choose another folder") from None
 
 
 def _calling_script() -> str:

@@ -32,6 +32,7 @@ from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 from fsgym.dataset import Dataset
 from fsgym.methods import METHODS
 from fsgym.rules import Rules
+from fsgym.writing import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,9 +62,9 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
     ranking = rank_methods(comparison.results, _titles(comparison))
     pictures = draw_pictures(comparison, summary, ranking)
     for picture in pictures:
-        (folder / f"{picture.stem}.png").write_bytes(picture.png)
+        write_whole(folder / f"{picture.stem}.png", picture.png)
     path = folder / "report.html"
-    path.write_text(render(comparison, summary, ranking, pictures), encoding="utf-8")
+    write_whole(path, render(comparison, summary, ranking, pictures))
     return path
 
 
