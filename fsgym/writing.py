@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-NAME_KEPT = 80  # characters of a file's name in that of its part, so that the latter is not too long
+NAME_SHOWN = 80  # characters of a file's name in that of its part, so that the latter is not too long
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def opened_whole(path: str | os.PathLike, *, binary: bool = False) -> Iterator[I
         raise OSError(f"cannot write {str(path)!r}: it has a null character; name another path") from None
     try:
         mode = _mode_of(path, target)
-        part = target.with_name(f".{target.name[:NAME_KEPT]}.{secrets.token_hex(8)}.part")
+        part = target.with_name(f".{target.name[:NAME_SHOWN]}.{secrets.token_hex(8)}.part")
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(handle, "wb") if binary else os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             yield file

@@ -72,7 +72,7 @@ def test_permissions_are_those_of_the_process_or_of_the_file_that_is_replaced(tm
     assert modes == {"new": 0o640, "old": 0o604}
 
 
-def test_a_link_is_kept_and_its_file_replaced(tmp_path):
+def test_a_link_stays_and_its_file_is_replaced(tmp_path):
     away = tmp_path / "away"
     away.mkdir()
     (away / "file").write_text("old")

@@ -104,7 +104,7 @@ def test_an_old_report_stays_where_a_new_one_does_not_fit(tmp_path, disk):
     small_comparison(first, 2)
     old = {file.name: file.read_bytes() for file in first.iterdir()}
     needed = sum(-(-len(content) // 4096) * 4 for content in old.values())  # KiB, in pages
-    kept, sentences = 0, []
+    unchanged, sentences = 0, []
     for spare in (0, 16, 60, 120, 250):
         folder = disk(needed + spare)
         for name, content in old.items():
@@ -113,7 +113,7 @@ def test_an_old_report_stays_where_a_new_one_does_not_fit(tmp_path, disk):
             small_comparison(folder, 4)
         except OSError as error:
             sentences.append(str(error))
-            kept += (folder / "report.html").read_bytes() == old["report.html"]
+            unchanged += (folder / "report.html").read_bytes() == old["report.html"]
         assert_nothing_torn(folder, old)
-    assert kept >= 3
+    assert unchanged >= 3
     assert all(sentence.startswith("cannot write") for sentence in sentences)
