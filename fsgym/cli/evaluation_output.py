@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fsgym.checks import one_line
+from fsgym.cli.terminal import show
 from fsgym.evaluation_result import sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
+from fsgym.shown import visible_json
 
 if TYPE_CHECKING:
     from fsgym.evaluation import Evaluation
@@ -20,20 +22,20 @@ LABEL_WIDTH, CELL_WIDTH = 28, 10
 
 def print_json(values: Mapping[str, Any]) -> None:
     """Print one JSON object."""
-    print(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str))
+    print(visible_json(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)))
 
 
 def print_evaluations(results: Mapping[str, Evaluation]) -> None:
     """Print the figures to decide by, those of the last evaluation, then all figures, a column for each evaluation."""
     title, last = list(results.items())[-1]
-    print(f"{sentence_case(title)}: {headline_sentence(last)}")
+    show(f"{sentence_case(title)}: {headline_sentence(last)}")
     _print_row("", [*results] if len(results) > 1 else [])
     for label, values in _lines([*results.values()]):
         if any(value == value for value in values):
             _print_row(label, [f"{value:.4f}" if value == value else "-" for value in values])
     n_classes = last.dataset.n_classes
     if n_classes > max(2, CLASSES_PRINTED):
-        print(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
+        show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
 
 
 def headline_sentence(result: Evaluation) -> str:
@@ -63,4 +65,4 @@ def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float]]]:
 def _print_row(label: str, cells: Sequence[str]) -> None:
     line = f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{CELL_WIDTH}}" for cell in cells)
     if line.strip():
-        print(line.rstrip())
+        show(line.rstrip())

@@ -48,8 +48,9 @@ class ModelData:
     @classmethod
     def open(cls, path: Path, given: Mapping[str, Any]) -> ModelData:
         """Load a model file; ValueError if it is damaged, or an option contradicts it."""
+        reading = check_reading(Reading(**given))
         load_classifier: Any = import_module("agents").load_classifier
-        classifier, reading = load_classifier(path), check_reading(Reading(**given))
+        classifier = load_classifier(path)
         try:
             values = classifier.training_data_
             trained_on = None if values is None else DataOrigin.from_json(values)

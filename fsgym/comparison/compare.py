@@ -215,7 +215,7 @@ def compare(
         backend=backend,
         scheduler=scheduler,
         progress=progress,
-        store=None if folder is None else folder / "results.sqlite",
+        store=None if folder is None else folder.absolute() / "results.sqlite",
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
