@@ -12,7 +12,7 @@ from fsgym.cli.mistakes import check_data, check_model, refuse_folder, whole_num
 from fsgym.cli.terminal import say, show
 from fsgym.shown import visible
 
-MOST_BOXES = 1000  # of a chart: more than anybody reads
+MOST_CHART_BOXES = 1000  # of a chart: more than anybody reads
 CHART_SUFFIXES = (".svg", ".md", ".txt", ".json")
 
 
@@ -33,7 +33,7 @@ def chart(
     ] = None,
     target: options.TargetOption = None,
     max_boxes: Annotated[
-        int, typer.Option(callback=whole_number(1, MOST_BOXES), help="The chart is cut after so many boxes.")
+        int, typer.Option(callback=whole_number(1, MOST_CHART_BOXES), help="The chart is cut after so many boxes.")
     ] = 30,
     data_dir: options.DataDirOption = None,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from fsgym.rules.options import OPTIONS
 FILE_FORMS = ("pairs", "needs", "errors", "groups")  # of options of the rules whose value is a file
 HEADER_LENGTH_BYTES = 8  # at the start of a model file
 MOST_NAMES = 40  # that are listed
-MOST_STEPS = 10**9  # of a training: weeks
+LONGEST_TRAINING = 10**9  # of a training: weeks
 MOST_SEED = 2**31 - 1
 RESULT_FILES = ("results.csv", "report.html", "results.sqlite", "timings.sqlite")
 
@@ -158,10 +159,9 @@ def check_comparison(
 
 def check_study(name: str, full: bool, out: Path | None, doc: Path | None) -> None:
     """An error for a name of no study, or places where its report cannot be written."""
-    from fsgym_studies import STUDIES
-
-    if name not in STUDIES:
-        raise ValueError(explain_unknown("study", name, STUDIES))
+    known = import_module("fsgym_studies").STUDIES
+    if name not in known:
+        raise ValueError(explain_unknown("study", name, known))
     refuse_file(out, RESULT_FILES)
     refuse_folder(doc, "--doc", "the section")
 

@@ -16,8 +16,8 @@ from fsgym.cli import options
 from fsgym.cli.completion import agent_names, complete_agent
 from fsgym.cli.evaluation_output import print_evaluations, print_json
 from fsgym.cli.mistakes import (
+    LONGEST_TRAINING,
     MOST_SEED,
-    MOST_STEPS,
     check_data,
     check_missing_columns,
     check_model,
@@ -81,7 +81,7 @@ def train(
     steps: Annotated[
         int | None,
         typer.Option(
-            callback=whole_number(1, MOST_STEPS),
+            callback=whole_number(1, LONGEST_TRAINING),
             help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn.",
         ),
     ] = None,

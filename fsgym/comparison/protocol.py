@@ -110,8 +110,8 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         )
     except ValueError:
         raise ValueError(
-            f"the training part of {train.name!r} has {train.n_samples} row(s) of {len(counts)} classes, too few to hold "
-            "some out for validation; use more rows, fewer classes, or a larger train_share"
+            f"the training part of {train.name!r} has {train.n_samples} row(s) of {len(counts)} classes, too few to "
+            "hold some out for validation; use more rows, fewer classes, or a larger train_share"
         ) from None
     return train.rows(np.concatenate([fit, single])), train.rows(validation)
 
@@ -169,8 +169,10 @@ def _numbers(given: Any, what: str) -> tuple[float, ...]:
     if given is None:
         return ()
     listed: list[Any] = list(given) if np.iterable(given) and not isinstance(given, str) else [given]
-    if not 0 < len(listed) <= MAX_NUMBERS:
-        raise ValueError(f"{what} must hold from 1 to {MAX_NUMBERS} numbers, got {len(listed)}")
+    if not listed:
+        raise ValueError(f"{what} must hold at least one number")
+    if len(listed) > MAX_NUMBERS:
+        raise ValueError(f"{what} must hold at most {MAX_NUMBERS} numbers, got {len(listed)}")
     try:
         values = sorted({float(v) for v in listed})
     except (TypeError, ValueError):

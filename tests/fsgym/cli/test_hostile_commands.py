@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.hostile_commands import faults_of, hostile_commands, run_command, write_grounds
+from support.hostile_commands import faults_of, hostile_commands, run_command
+from support.hostile_files import write_grounds
 
 COMMANDS = hostile_commands(560)
 N_BY_DEFAULT = 60
