@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fsgym.checks import one_line
+from fsgym.checks import listing, one_line
 from fsgym.cli.terminal import show
 from fsgym.evaluation_result import sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
@@ -30,9 +30,15 @@ def print_evaluations(results: Mapping[str, Evaluation]) -> None:
     title, last = list(results.items())[-1]
     show(f"{sentence_case(title)}: {headline_sentence(last)}")
     _print_row("", [*results] if len(results) > 1 else [])
+    undefined = []
     for label, values in _lines([*results.values()]):
         if any(value == value for value in values):
             _print_row(label, [f"{value:.4f}" if value == value else "-" for value in values])
+        else:
+            undefined.append(label)
+    absent = [str(c) for k, c in enumerate(last.dataset.classes) if k not in last.dataset.y]
+    if absent and undefined and len(results) == 1 and last.probabilities is not None:
+        show(f"  Not defined for these rows: {', '.join(undefined)}; they have no {listing(absent, 3)}")
     n_classes = last.dataset.n_classes
     if n_classes > max(2, CLASSES_PRINTED):
         show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")

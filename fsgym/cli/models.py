@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsgym.checks import did_you_mean
+from fsgym.checks import brief, did_you_mean
 from fsgym.cli import options
 from fsgym.cli.completion import agent_names, complete_agent
 from fsgym.cli.evaluation_output import print_evaluations, print_json
@@ -159,7 +159,7 @@ def train(
 def _find_agent(agent: str) -> Method:
     if agent not in agent_names() and not (agent in method_names() and find_method(agent).kind):
         raise ValueError(
-            f"--agent must be one of {', '.join(agent_names())}, got {agent!r}{did_you_mean(agent, agent_names())}"
+            f"--agent must be one of {', '.join(agent_names())}, got {brief(agent)}{did_you_mean(agent, agent_names())}"
         )
     return find_method(agent)
 

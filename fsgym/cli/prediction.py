@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from fsgym.checks import brief
 from fsgym.cli import options
 from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
 from fsgym.cli.terminal import show
@@ -121,7 +122,7 @@ class Writer:
         self.header = ["row", *copied, "answer", *probabilities, "acquired", "paid"]
         for name in copied:
             if self.header.count(name) > 1:
-                raise ValueError(f"--keep names {name!r}, which is a column of the output; rename it in the data")
+                raise ValueError(f"--keep names {brief(name)}, which is a column of the output; rename it in the data")
 
     def write_csv(self, file: IO[str], first: int, rows: pd.DataFrame, copied: pd.DataFrame) -> None:
         """Write some rows, of which ``first`` is the number of the first one, as CSV; the header comes before row 0."""

@@ -37,7 +37,7 @@ def find_folder(data_dir: str | os.PathLike | None) -> Path | None:
     if path is None:
         return None
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"data_dir must be the path of a folder, got {path!r}")
+        raise TypeError(f"data_dir must be the path of a folder, got {brief(path)}")
     folder = Path(path).expanduser()
     if not folder.is_dir():
         source = "data_dir" if data_dir is not None else "FSGYM_DATA"

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from fsgym.checks import one_line
 from fsgym.session.words import without_advice
+from fsgym.shown import visible
 from fsgym.web.access import HEADERS, POLICY, Access
 from fsgym.web.cases import Cases, OpenCase
 from fsgym.web.changes import CHANGES, Unanswered, begin_values
@@ -53,6 +54,7 @@ class CasePages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._templates.filters["visible"] = visible
         self._static = {
             name: Response(files(package).joinpath(file).read_bytes(), media_type=kind)
             for name, (package, file, kind) in STATIC.items()

@@ -95,11 +95,11 @@ def _write_archives(folder: Path, plain: str) -> None:
     np.savez(folder / "objects.npz", X=X.astype(object), y=y)
     (folder / "half.npz").write_bytes((folder / "plain.npz").read_bytes()[:300])
     write_claim(folder / "claims.npz", (10**6, 10**6), b"")
-    write_zeros(folder / "bomb.npz", 200_000_000)
+    write_zeros(folder / "bomb.npz", 10_000_000)
     rows = (plain + plain.partition("\n")[2] * 400).encode()
     with gzip.open(folder / "bomb.csv.gz", "wb", compresslevel=9) as file:
         file.write(rows[:2000])
-        for _ in range(300):
+        for _ in range(100):
             file.write(b"\n" * 1_000_000)
 
 
