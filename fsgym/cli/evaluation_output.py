@@ -38,7 +38,7 @@ def print_evaluations(results: Mapping[str, Evaluation]) -> None:
             undefined.append(label)
     absent = [str(c) for k, c in enumerate(last.dataset.classes) if k not in last.dataset.y]
     if absent and undefined and len(results) == 1 and last.probabilities is not None:
-        show(f"  Not defined for these rows: {', '.join(undefined)}; they have no {listing(absent, 3)}")
+        show(f"  Not defined for these rows: {', '.join(undefined)}; none is of class {listing(absent, 3)}")
     n_classes = last.dataset.n_classes
     if n_classes > max(2, CLASSES_PRINTED):
         show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")

@@ -162,7 +162,7 @@ def test_rows_of_one_class_are_evaluated(capsys, tmp_path, case_model):
     path.write_text("\n".join([f"{table[0]},ill", *(f"{row},yes" for row in table[1:])]) + "\n")
     code, out, error = call(capsys, "evaluate", case_model, path, "--target", "ill")
     assert (code, error) == (0, "")
-    assert "Not defined for these rows: AUC, specificity (no)" in " ".join(out.split())
+    assert "Not defined for these rows: AUC, sensitivity (no); none is of class no" in " ".join(out.split())
     code, out, _ = call(capsys, "evaluate", case_model, path, "--target", "ill", "--json")
     assert code == 0
     assert json.loads(out)["evaluation"]["figures"]["auc"] is None
