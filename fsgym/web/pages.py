@@ -53,8 +53,8 @@ class CasePages:
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            finalize=lambda value: visible(value) if type(value) is str else value,  # values of fields are Markup
         )
-        self._templates.filters["visible"] = visible
         self._static = {
             name: Response(files(package).joinpath(file).read_bytes(), media_type=kind)
             for name, (package, file, kind) in STATIC.items()

@@ -24,13 +24,13 @@ def test_data_sets_and_classifiers():
     with pytest.raises(ValueError, match="two columns 'a'"):
         LatticeClassifier().fit(pd.DataFrame(VALUES, columns=["a", "b", "a"]), LABELS)
     table = pd.DataFrame({"ward": np.resize(["er", "gp", "icu"], 60), "ward=icu": VALUES[:, 0]})
-    for made in (
+    for refused_call in (
         lambda: LatticeClassifier().fit(table, LABELS),
         lambda: load_dataset(table.assign(target=LABELS)),
         lambda: Columns([Column("ward", "category", ("er", "gp", "icu")), Column("ward=icu")]),
     ):
         with pytest.raises(ValueError, match="feature_names must be distinct, got 'ward=icu' twice"):
-            made()
+            refused_call()
 
 
 def test_model_files(tmp_path):
