@@ -52,7 +52,7 @@ def reproduce(name: str, options: Options) -> int:
     plan = study.plan(options.full, options.data_dir)
     run = run_tasks(
         [cell.task for cell in plan],
-        folder / "results.sqlite",
+        folder.absolute() / "results.sqlite",  # a relative "file:x" would be an address for SQLite
         n_jobs=options.n_jobs,
         backend=options.backend,
         scheduler=options.scheduler,

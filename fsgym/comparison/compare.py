@@ -12,6 +12,7 @@ from typing import Any, Literal, Unpack
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from fsgym.checks import brief
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cell import REFIT_FIGURES, cells_of, run_cells
 from fsgym.comparison.compared import compared_methods
@@ -216,7 +217,7 @@ def compare(
         backend=backend,
         scheduler=scheduler,
         progress=progress,
-        store=None if folder is None else folder / "results.sqlite",
+        store=None if folder is None else folder.absolute() / "results.sqlite",
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
@@ -278,9 +279,9 @@ def _check_within(within: Any) -> tuple[float, ...]:
     try:
         limits = tuple(v if isinstance(v, int) else float(v) for v in within)
     except (TypeError, ValueError):
-        raise TypeError(f"within must be numbers of features, got {within!r}") from None
+        raise TypeError(f"within must be numbers of features, got {brief(within)}") from None
     if not all(0 <= v < float("inf") for v in limits):
-        raise ValueError(f"within must be finite and not negative, got {within!r}")
+        raise ValueError(f"within must be finite and not negative, got {brief(within)}")
     return limits
 
 

@@ -32,6 +32,7 @@ from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 from fsgym.dataset import Dataset
 from fsgym.methods import METHODS
 from fsgym.rules import Rules
+from fsgym.shown import visible
 from fsgym.writing import write_whole
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.filters |= {
         "mean": mean_text,
