@@ -18,12 +18,18 @@
       if (value === true) made.setAttribute(name, "");
       else if (value !== false && value !== null) made.setAttribute(name, value);
     }
-    made.append(...children);
+    made.append(...children.map((child) => (typeof child === "string" ? visible(child) : child)));
     return made;
   }
 
+  // Characters that would turn the direction of writing, or are not seen, as escapes; the joiners of some scripts stay.
+  function visible(text) {
+    return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) =>
+      "\n\t\u200c\u200d".includes(c) ? c : "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
+  }
+
   function show(id, text) {
-    byId(id).textContent = text;
+    byId(id).textContent = visible(text);
     byId(id).hidden = !text;
   }
 
@@ -217,19 +223,19 @@
 
   function showQuestion(j, step) {
     const price = `${words.priceText(step.prices[j])}, paid so far ${words.general(step.spent, 4)}`;
-    byId("question-title").textContent = nameOf(j);
+    byId("question-title").textContent = visible(nameOf(j));
     byId("question-price").textContent = price;
     if (step.action < 0) show("notice", `The model would stop here and answer ${policy.classes[step.answer]}.`);
     fields = now.one.openColumns(j).map((k) => field(k, `value-${k}`, true));
     byId("question-fields").replaceChildren(...fields.map((one) => one.node));
     byId("later").hidden = chosen !== null && step.action < 0;
-    byId("spoken").textContent = `Question: ${nameOf(j)}, ${price}`;
+    byId("spoken").textContent = visible(`Question: ${nameOf(j)}, ${price}`);
     fields[0].focus();
   }
 
   function showAnswer(step) {
     const label = String(policy.classes[step.answer]), text = `Answer: ${label} (paid ${words.general(step.spent, 4)} in total)`;
-    byId("answer-title").textContent = text;
+    byId("answer-title").textContent = visible(text);
     fields = [];
     byId("question-fields").replaceChildren();
     let cost = "";
@@ -240,7 +246,7 @@
       cost = `The expected cost of this answer is ${words.general(step.stopCost, 3)}${first}.`;
     }
     show("answer-cost", cost);
-    byId("spoken").textContent = text;
+    byId("spoken").textContent = visible(text);
     byId("restart").focus({ preventScroll: true });
   }
 
@@ -418,7 +424,7 @@
       const names = policy.groups.flatMap((group, k) => (group.some((i) => one.isKnown(i)) ? [nameOf(k)] : []));
       for (const box of boxes) {
         const needed = JSON.parse(box.dataset.known || "[]");
-        const fits = box.dataset.question === nameOf(j) && needed.every((name) => names.includes(name));
+        const fits = JSON.parse(box.dataset.question || '""') === nameOf(j) && needed.every((name) => names.includes(name));
         if (fits && needed.length > most) [best, most] = [box, needed.length];
       }
     }

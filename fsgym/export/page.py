@@ -13,6 +13,7 @@ import jinja2
 
 from fsgym.checks import listing
 from fsgym.digests import canonical_json
+from fsgym.shown import visible
 
 HERE = Path(__file__).parent
 SHARED_STYLE = HERE.parent / "pages" / "style.css"
@@ -47,7 +48,7 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     return environment.get_template("page.html.jinja").render(
-        title=title,
+        title=visible(title),
         classes=listing(policy["classes"]),
         digest=policy["digest"],
         policy=json_in_html(policy),

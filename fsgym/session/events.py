@@ -9,6 +9,8 @@ import numpy as np
 from fsgym.checks import brief
 from fsgym.session.acquisitions import Acquisitions
 
+MOST_SERIAL = 2**53
+MOST_EVENTS_EACH = 20  # events of a session that is read, for each acquisition
 EVENT_KINDS = ("answer", "unknown", "later", "undone")
 
 
@@ -49,6 +51,8 @@ def plain_value(value: Any) -> Any:
         return value.item()
     if isinstance(value, dict):
         return {name: plain_value(cell) for name, cell in value.items()}
+    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        raise ValueError(f"text must be Unicode without half characters, got {brief(value)}")
     return value
 
 
@@ -56,6 +60,9 @@ def events_from_json(values: Any, acquisitions: Acquisitions) -> list[Event]:
     """The events that ``as_json`` wrote; ValueError where they are damaged."""
     if not isinstance(values, list):
         raise ValueError("the answers must be a list")
+    most = MOST_EVENTS_EACH * len(acquisitions.index) + MOST_EVENTS_EACH
+    if len(values) > most:
+        raise ValueError(f"there may be at most {most} answers, got {len(values)}")
     events, types = [], {name: get_args(hint) or (hint,) for name, hint in get_type_hints(Event).items()}
     for value in values:
         if not isinstance(value, dict) or not set(value) <= set(Event._fields):
@@ -74,5 +81,10 @@ def events_from_json(values: Any, acquisitions: Acquisitions) -> list[Event]:
             raise ValueError(f"{event.name!r} must have values of its own columns")
         if event.kind == "answer":
             acquisitions.encode(event.values, event.accept)
+            plain_value(event.values)
+        elif any(cell is not None for cell in event.values.values()):
+            raise ValueError(f"{event.name!r} is {event.kind}, and must have no value")
+        if not 0 <= event.serial <= MOST_SERIAL:
+            raise ValueError(f"serial must be from 0 to {MOST_SERIAL}, got {brief(event.serial)}")
         events.append(event)
     return events

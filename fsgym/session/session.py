@@ -19,6 +19,10 @@ from fsgym.session.steps import make_step, question_on
 SESSION_FORMAT = "fsgym-session-1"
 
 
+def _refuse_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number in JSON")
+
+
 class LogEntry(NamedTuple):
     """What happened after one question.
 
@@ -242,7 +246,7 @@ class Session:
     def from_json(cls, model: Any, text: str) -> Self:
         """The session that ``to_json`` wrote with the same model; ValueError where it is damaged or another's."""
         try:
-            plain = json.loads(text)
+            plain = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, TypeError, RecursionError):
             raise ValueError("a session must be the JSON text that Session.to_json wrote, got something else") from None
         if not isinstance(plain, dict) or plain.get("format") != SESSION_FORMAT:
@@ -265,6 +269,8 @@ class Session:
             session = cls(model, known, tuple(unavailable), **flags)
             session._events = events_from_json(plain["answers"], session._acquisitions)
             session._replay()
+        except RecursionError:
+            raise ValueError("the session is damaged: its values are nested too deeply") from None
         except (KeyError, ValueError, TypeError) as error:
             raise ValueError(f"the session is damaged: {error}") from None
         session._stopped = stopped
@@ -308,6 +314,8 @@ class Session:
         if event.kind == "later":
             if strict and event.name not in [a.name for a in step.alternatives]:
                 raise ValueError(f"{event.name!r} cannot be postponed, as it cannot be acquired now")
+            if strict and j in before.later:
+                raise ValueError(f"{event.name!r} is postponed already, and comes when the others are done")
             after.later = before.later | {j}
         elif event.kind == "answer":
             self._apply_answer(after, step, event, strict)

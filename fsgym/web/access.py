@@ -38,15 +38,23 @@ class Access:
     ----------
     cookie : str, the value of the cookie of a browser that has sent the token
     proof : str, which every form of the pages has, and no other page can read
+    code : str, which opens once, for the browser that this program starts; "" afterwards
     """
 
     def __init__(self, token: str | None = None) -> None:
         self.token = token or secrets.token_urlsafe(TOKEN_BYTES)
-        self.cookie, self.proof = secrets.token_urlsafe(TOKEN_BYTES), secrets.token_urlsafe(TOKEN_BYTES)
+        self.cookie, self.proof, self.code = (secrets.token_urlsafe(TOKEN_BYTES) for _ in range(3))
 
     def opens(self, token: str) -> bool:
         """Whether this is the token; takes the same time for all tokens of a length."""
         return same_text(token, self.token)
+
+    def opens_once(self, code: str) -> bool:
+        """Whether this is the code, which no one has used."""
+        if not self.code or not same_text(code, self.code):
+            return False
+        self.code = ""
+        return True
 
 
 def same_text(given: str, expected: str) -> bool:

@@ -72,4 +72,5 @@ def case_app(
         exception_handlers={CaseGone: at_exception, HTTPException: at_exception, Exception: at_exception},
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # else an address with the token is repeated in plain HTTP
     return Guard(app, access, hosts, cookie, refuse, log)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from starlette.requests import Request
@@ -96,7 +97,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; of two values for a name, JSON would drop one."""
     plain = dict(pairs)
     if len(plain) < len(pairs):
-        names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
+        double = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise RefusedStep(400, f"The body must have one value for each name, got two for {double!r}.")
     return plain

@@ -85,12 +85,15 @@ class CasePages:
 
     def sign_in(self, request: Request) -> Response:
         """Exchange the token for a cookie."""
-        form = request.scope.get("fsgym.form", {})
-        token = form.get("token", "") if request.method == "POST" else request.query_params.get("token", "")
-        if not self._access.opens(token.strip()):
+        posted = request.method == "POST"
+        given = request.scope.get("fsgym.form", {}) if posted else request.query_params
+        token = given.get("token", "").strip()
+        if not (self._access.opens(token) or self._access.opens_once(given.get("code", ""))):
             return self.message(401, "That is not the token of this server." if token else "The token is needed.")
-        reply = RedirectResponse("/", 303)
-        reply.set_cookie(self._cookie, self._access.cookie, path="/", httponly=True, samesite="strict")
+        # A browser that follows a link on a page of others sends the cookie from a page of ours, but not on a redirect.
+        reply = RedirectResponse("/", 303) if posted else self._page("signed_in.html", 200, heading="")
+        secure = request.url.scheme == "https"
+        reply.set_cookie(self._cookie, self._access.cookie, path="/", secure=secure, httponly=True, samesite="strict")
         return reply
 
     def begin_page(self, request: Request) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import webbrowser
@@ -16,10 +17,10 @@ import uvicorn
 from fsgym.datasets.files import read_text
 from fsgym.web.access import ANY_ADDRESS, Access, HostNames, is_loopback
 from fsgym.web.app import MOST_CASES, case_app
+from fsgym.web.connections import BACKLOG, BoundedConnection
 
 TOKEN_VARIABLE = "FSGYM_TOKEN"
 SHORTEST_TOKEN = 16  # characters
-MOST_CONNECTIONS = 500
 SECONDS_TO_END = 3  # for requests that are served when Ctrl-C comes
 
 
@@ -66,19 +67,28 @@ def serve(
         hosts = HostNames(host, port, names if is_loopback(host) else [*names, socket.gethostname()])
         app = case_app(model, title, access, hosts, cookie=cookie, most_cases=most_cases, log=_print_line)
         model.step({})  # what is compiled or made at the first question is there then
-        _greet(host, port, None if given else access.token, browser)
-        config = uvicorn.Config(
-            app,
-            access_log=False,
-            log_level="warning",
-            server_header=False,
-            limit_concurrency=MOST_CONNECTIONS,
-            timeout_graceful_shutdown=SECONDS_TO_END,
-            ws="none",
-        )
-        with suppress(KeyboardInterrupt):  # uvicorn raises it again once it has ended
-            uvicorn.Server(config).run(sockets=[bound])
+        # Uvicorn ends at Ctrl-C and at the signal TERM, and then raises them again.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            _greet(host, port, None if given else access.token)
+            if browser:  # the address is seen by who lists the processes: the code in it counts once
+                webbrowser.open(f"{_address(host, port)}start?code={access.code}")
+            uvicorn.Server(server_config(app)).run(sockets=[bound])
     print("Stopped; cases that were not saved as files are gone.")
+
+
+def server_config(app: Any) -> uvicorn.Config:
+    """How the application is served: bounded connections, and a log without addresses."""
+    return uvicorn.Config(
+        app,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        http=BoundedConnection,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=SECONDS_TO_END,
+        ws="none",
+    )
 
 
 def given_token(token_file: Path | None) -> str | None:
@@ -115,12 +125,14 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return bound
 
 
-def _greet(host: str, port: int, token: str | None, browser: bool) -> None:
-    """Print where the page is, and what that means for who can reach it."""
+def _address(host: str, port: int) -> str:
     name = "localhost" if host in ANY_ADDRESS else f"[{host}]" if ":" in host else host
-    address = f"http://{name}:{port}/"
-    address += "" if token is None else f"start?token={token}"
-    print(f"Open {address}")
+    return f"http://{name}:{port}/"
+
+
+def _greet(host: str, port: int, token: str | None) -> None:
+    """Print where the page is, and what that means for who can reach it."""
+    print(f"Open {_address(host, port)}{'' if token is None else f'start?token={token}'}")
     if token is None:
         print("and enter the token that you gave.")
     if not is_loopback(host):
@@ -129,8 +141,6 @@ def _greet(host: str, port: int, token: str | None, browser: bool) -> None:
             "can listen to the network can read the token; put a server that speaks TLS in front of it."
         )
     print("Ctrl-C ends.", flush=True)
-    if browser:
-        webbrowser.open(address)
 
 
 def _print_line(line: str) -> None:

@@ -49,6 +49,8 @@ def open_page(chromium):
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.extend([] if any(h in said.text for h in HARMLESS) else [said.text]))
         page.goto(address)
+        if "/start?" in address:  # its page leads to the first one
+            page.wait_for_url(lambda url: "/start?" not in url)
         yield page
         context.close()
         assert wrong == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from test_accessible_pages import defects
 
@@ -48,7 +50,7 @@ def test_cases_are_asked_as_by_the_model(open_page, shoot, page_file, width):
             while question := session.next():
                 assert page.locator("#question-title").inner_text() == question.name
                 same_beliefs(page, session)
-                assert page.locator("#chart .box.here").get_attribute("data-question") == question.name
+                assert page.locator("#chart .box.here").get_attribute("data-question") == json.dumps(question.name)
                 fill(page, question, row)
                 page.keyboard.press("Enter")
                 values = {c.name: row[c.name] if c.kind != "bool" else bool(row[c.name]) for c in question.columns}

@@ -72,8 +72,8 @@ class Visitor:
         self.reply: Any = None
 
     def sign_in(self) -> Visitor:
-        """Open the address that the server prints."""
-        return self.go(f"/start?token={self.access.token}")
+        """Open the address that the server prints; its page leads to the first one."""
+        return self.go(f"/start?token={self.access.token}").go("/")
 
     def go(self, path: str) -> Visitor:
         """Open an address."""

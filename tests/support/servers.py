@@ -12,7 +12,7 @@ import uvicorn
 
 from fsgym.web.access import Access, HostNames
 from fsgym.web.app import case_app
-from fsgym.web.serving import bound_socket
+from fsgym.web.serving import bound_socket, server_config
 
 
 class Running(NamedTuple):
@@ -41,7 +41,7 @@ def running(model: Any, host: str = "127.0.0.1", **options: Any) -> Iterator[Run
     with bound_socket(host, 0) as bound:
         port, access = bound.getsockname()[1], Access()
         app = case_app(model, "model.fsgym", access, HostNames(host, port), log=lines.append, **options)
-        server = uvicorn.Server(uvicorn.Config(app, access_log=False, log_level="warning", ws="none"))
+        server = uvicorn.Server(server_config(app))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()
         try:

@@ -20,7 +20,8 @@ from support.clinic import clinic_model
 from support.exported_policies import SCRIPTS, asked_by_javascript, asked_by_model, cases_of, needs_node, run_node
 
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "a\u2028b", "'\"&amp;", "<img src=x onerror=alert(1)>")
-CHART = '<svg><style>.box { fill: none } /* &amp; */</style><g class="box" data-known="[]" data-question="f"></g></svg>'
+BOX = '<g class="box" data-known="[]" data-question="&quot;f&quot;"></g>'
+CHART = f"<svg><style>.box {{ fill: none }} /* &amp; */</style>{BOX}</svg>"
 COLUMNS = [
     Column("crp", unit="mg/l", low=0.3, high=412.0),
     Column("it's", low=-1.5, high=1e-7),

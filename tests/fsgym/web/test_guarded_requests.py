@@ -19,14 +19,68 @@ def visitor():
 
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address():
-    visitor = Visitor(clinic_model()).sign_in()
-    first = visitor.reply.history[0]
-    assert (first.status_code, first.headers["location"]) == (303, "/")
+    visitor = Visitor(clinic_model())
+    first = visitor.go(f"/start?token={visitor.access.token}").reply
+    assert '<meta http-equiv="refresh" content="0; url=/">' in first.text
+    assert visitor.access.token not in first.text
+    assert visitor.go("/").heading == "A new case"
     cookie = first.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert visitor.access.token not in first.headers["set-cookie"]
+    assert "secure" not in cookie
     assert visitor.access.token not in visitor.reply.text
+
+
+def test_behind_a_server_that_speaks_tls_the_cookie_stays_there():
+    visitor = Visitor(clinic_model())
+    visitor.client.base_url = "https://127.0.0.1:8765"
+    assert "secure" in visitor.go(f"/start?token={visitor.access.token}").reply.headers["set-cookie"].lower()
+
+
+def test_no_path_is_repeated_by_a_redirect():
+    visitor = Visitor(clinic_model())
+    for path in (f"/start/?token={visitor.access.token}", "/case/x/"):
+        reply = visitor.client.get(path, follow_redirects=False)
+        assert reply.status_code in (401, 404)
+        assert "location" not in reply.headers
+
+
+def test_the_code_for_the_browser_opens_once():
+    visitor = Visitor(clinic_model())
+    code = visitor.access.code
+    assert visitor.go("/start?code=").reply.status_code == 401
+    assert visitor.go("/start?code=wrong").reply.status_code == 401
+    assert visitor.go(f"/start?code={code}").heading == "Signed in"
+    assert visitor.go("/").heading == "A new case"
+    other = Visitor(clinic_model())
+    other.access.code = ""
+    for used in (code, ""):
+        assert other.go(f"/start?code={used}").reply.status_code == 401
+
+
+OTHER_COOKIES = (
+    'prefs={"theme":"dark"}',
+    "name=Jo Smith",
+    "a,b=1",
+    "flag",
+    "=v",
+    "(p)=1",
+    "[x]=1",
+    "n=ä",
+    'k="unclosed',
+    "path=/",
+)
+
+
+@pytest.mark.parametrize("other", OTHER_COOKIES)
+def test_cookies_of_other_programs_do_not_matter(visitor, other):
+    own = f"fsgym={visitor.access.cookie}"
+    visitor.client.cookies.clear()
+    for cookies in (f"{other}; {own}", f"{own}; {other}"):
+        reply = visitor.client.get("/", headers={"Cookie": cookies.encode()})
+        assert reply.status_code == 200
+    assert visitor.client.get("/", headers={"Cookie": other.encode()}).status_code == 401
 
 
 @pytest.mark.parametrize("path", ["/", "/case/x", "/api/openapi.json", "/nothing"])

@@ -8,13 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 
 import httpx2
 import pytest
 
 from fsgym import extras
 from fsgym.cli.main import main
-from fsgym.web import serving
+from fsgym.web import connections, serving
 from support.clinic import clinic_model
 from support.servers import running
 
@@ -46,7 +47,8 @@ def test_from_the_address_that_is_printed_to_ctrl_c(model_file):
             assert address is not None
             assert server.stdout.readline() == "Ctrl-C ends.\n"
             with httpx2.Client(base_url=address[1], follow_redirects=True) as client:
-                assert "A new case" in client.get("/start", params={"token": address[2]}).text
+                assert "Signed in" in client.get("/start", params={"token": address[2]}).text
+                assert "A new case" in client.get("/").text
                 reply = client.post("/api/step", json={}, headers={"Authorization": f"Bearer {address[2]}"})
             assert reply.json()["question"]["name"] == "ward"
             assert reply.headers.get("server") is None
@@ -56,7 +58,7 @@ def test_from_the_address_that_is_printed_to_ctrl_c(model_file):
     assert server.returncode == 0
     assert printed == "Stopped; cases that were not saved as files are gone.\n"
     assert [re.sub(r"\d+ ms", "", line) for line in said.splitlines()] == [
-        "GET /start 303 ",
+        "GET /start 200 ",
         "GET / 200 ",
         "POST /api/step 200 ",
     ]
@@ -96,14 +98,11 @@ def test_tokens(tmp_path, monkeypatch):
         serving.given_token(tmp_path / "nowhere")
 
 
-def test_what_is_printed_for_other_machines(capsys, monkeypatch):
-    opened = []
-    monkeypatch.setattr(serving.webbrowser, "open", opened.append)
-    serving._greet("0.0.0.0", 80, None, True)
+def test_what_is_printed_for_other_machines(capsys):
+    serving._greet("0.0.0.0", 80, None)
     printed = capsys.readouterr().out
     assert "Open http://localhost:80/\nand enter the token that you gave.\nThis is plain HTTP: everyone" in printed
-    assert opened == ["http://localhost:80/"]
-    serving._greet("::1", 80, "secret", False)
+    serving._greet("::1", 80, "secret")
     assert "Open http://[::1]:80/start?token=secret\nCtrl-C ends.\n" in capsys.readouterr().out
 
 
@@ -118,3 +117,53 @@ def test_a_body_in_chunks_is_limited_over_the_network():
         reply = client.post("/api/step", content=(b" " * 1000 for _ in range(200)), headers=headers)
         assert reply.status_code == 413
         assert client.post("/api/step", content=b"{}", headers=headers).status_code == 200
+
+
+def test_the_signal_to_end_is_answered_like_ctrl_c(model_file):
+    command = [sys.executable, "-m", "fsgym", "serve", str(model_file), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as server:
+        server.stdout.readline()
+        assert server.stdout.readline() == "Ctrl-C ends.\n"
+        server.send_signal(signal.SIGTERM)
+        printed, _ = server.communicate(timeout=60)
+    assert (server.returncode, printed) == (0, "Stopped; cases that were not saved as files are gone.\n")
+
+
+def test_the_browser_is_given_a_code_that_counts_once_and_not_the_token(model_file, monkeypatch):
+    opened, run = [], []
+    monkeypatch.setattr(serving.webbrowser, "open", opened.append)
+    monkeypatch.setattr(serving.uvicorn.Server, "run", lambda self, sockets: run.append(sockets))
+    monkeypatch.delenv(serving.TOKEN_VARIABLE, raising=False)
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        serving.serve(clinic_model(), "clinic", "127.0.0.1", 0, browser=True)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert len(run) == 1
+    assert re.fullmatch(r"http://127.0.0.1:\d+/start\?code=[\w-]{43}", opened[0])
+
+
+def test_connections_that_say_nothing_are_closed_and_there_is_a_most_of_them(monkeypatch):
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 12)
+    monkeypatch.setattr(connections, "MOST_IDLE_SECONDS", 0.3)
+    with running(clinic_model()) as server:
+        silent = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+        for each in silent[::2]:
+            each.sendall(b"GET / HT")
+        for each in silent:
+            each.settimeout(20)
+            with suppress(ConnectionResetError):
+                assert each.recv(1) == b""  # closed by the server
+            each.close()
+        with httpx2.Client(base_url=f"http://127.0.0.1:{server.port}") as client:
+            headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+            for _ in range(3):  # also on a connection that is used again
+                assert client.post("/api/step", content=b"{}", headers=headers).status_code == 200
+
+
+def test_long_heads_are_refused():
+    with running(clinic_model()) as server, socket.create_connection(("127.0.0.1", server.port)) as sender:
+        sender.settimeout(20)
+        sender.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+        with pytest.raises(OSError, match=r"pipe|reset|aborted"):
+            sender.sendall((b"X-Padding: " + b"x" * 4000 + b"\r\n") * 5000)
