@@ -64,6 +64,7 @@ def approaches_table(table: pd.DataFrame) -> Table:
         "paper, L1-SVM": PRINTED_L1_SVM,
     }
     stds = 100.0 * table.groupby(["dataset", "method"])["accuracy"].std(ddof=0).unstack("method")
+    stds = stds.reindex(columns=list(APPROACHES))
     frame = pd.DataFrame({"data set": [str(d) for d in means.index]})
     for method in APPROACHES:
         frame[method] = [with_std(means.loc[d, method], stds.loc[d, method] or None) for d in means.index]

@@ -13,20 +13,20 @@ from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.render import figure_style, with_std
 from fsgym_studies.common.study import Table
 from fsgym_studies.uncertain_sgl.printed import (
+    ALL_SUB_FEATURES,
     FS,
     FS_SPARSE,
+    GAUSSIAN,
     PENALTY_PAIRS,
-    PRINTED_RAW,
+    PRINTED,
     PRINTED_SETTINGS,
-    PRINTED_UNCERTAIN,
-    PrintedAccuracy,
+    UNIFORM,
     max_lasso_ratio,
 )
 
 # Kinds of cells, in the column ``method``.
 KIND_UNSELECTED, KIND_SETTING, KIND_GRID, KIND_WEIGHTS = "no selection", "printed setting", "grid", "weights"
 KIND_RECODED, KIND_FEWER_STEPS = "coded otherwise", "fewer steps"
-ALL_SUB_FEATURES = "all sub-features"
 COMPARED_SELECTIONS = (ALL_SUB_FEATURES, FS, FS_SPARSE)
 RATIO_LIMIT = 0.9  # of the paper's second column of selections
 MODES = ("early", "exact")  # after 100 accelerated steps, and at the minimum
@@ -106,38 +106,35 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy_table(table: pd.DataFrame) -> Table:
     """Tables 2 and 4, printed and ours."""
-    ours, rows = unselected_accuracies(table), []
-
-    def row(distribution: str, column: str, name: str, printed: Any, early: Any, exact: str = "") -> None:
-        rows.append(
-            {
-                "noise": distribution,
-                "data set": name,
-                "column": column,
-                "w": printed.w,
-                "s": printed.s,
-                "paper": with_std(printed.accuracy, printed.std),
-                "ours": with_std(*(100 * v for v in early)),
-                "at the minimum": exact,
-            }
-        )
-
-    sides: list[tuple[str, str, dict[str, PrintedAccuracy]]] = [("raw", "raw data", PRINTED_RAW)]
-    sides += [(noise, "uncertain data", values) for noise, values in PRINTED_UNCERTAIN.items()]
-    for noise, column, values in sides:
-        for name, printed in values.items():
+    rows = []
+    ours = unselected_accuracies(table)
+    for noise, column in (("raw", "raw data"), (GAUSSIAN, "uncertain data"), (UNIFORM, "uncertain data")):
+        for name, printed in PRINTED[noise, ALL_SUB_FEATURES].items():
             if (noise, name) in ours:
-                row(noise, column, name, printed, ours[noise, name])
+                rows.append((noise, name, column, printed, ours[noise, name], ""))
     for r in setting_results(table).itertuples(index=False):
-        printed = PRINTED_SETTINGS[r.distribution, r.column][r.dataset]
         exact = with_std(100 * r.exact_accuracy, 100 * r.exact_std)
-        row(r.distribution, r.column, r.dataset, printed, (r.early_accuracy, r.early_std), exact)
+        printed = PRINTED_SETTINGS[r.distribution, r.column][r.dataset]
+        rows.append((r.distribution, r.dataset, r.column, printed, (r.early_accuracy, r.early_std), exact))
+    frame = pd.DataFrame(
+        {
+            "noise": noise,
+            "data set": name,
+            "column": column,
+            "w": printed.w,
+            "s": printed.s,
+            "paper": with_std(printed.accuracy, printed.std),
+            "ours": with_std(*(100 * v for v in early)),
+            "at the minimum": exact,
+        }
+        for noise, name, column, printed, early, exact in rows
+    )
     return Table(
         "tables_2_4",
         "Tables 2 and 4, printed and ours",
         "Accuracy in percent, mean ± standard deviation over ten folds, at the printed amplitude w, number of draws s "
         "and penalties. Ours: after 100 accelerated steps from zero, and at the minimum of eq. 7.",
-        pd.DataFrame(rows),
+        frame,
     )
 
 
@@ -187,12 +184,7 @@ def chosen_table(table: pd.DataFrame) -> Table:
         row: dict[str, Any] = {"noise": distribution, "data set": dataset}
         row["raw"] = with_std(100 * ours.get(("raw", dataset), (np.nan,))[0])
         for r in cells.itertuples(index=False):
-            side = (
-                PRINTED_UNCERTAIN[distribution]
-                if r.selection == ALL_SUB_FEATURES
-                else PRINTED_SETTINGS[distribution, r.selection]
-            )
-            row[f"{r.selection}: paper"] = with_std(side[dataset].accuracy)
+            row[f"{r.selection}: paper"] = with_std(PRINTED[distribution, r.selection][dataset].accuracy)
             for way in ("best", "median", "nested"):
                 row[f"{r.selection}: {way}"] = with_std(100 * getattr(r, way))
         rows.append(row)

@@ -12,8 +12,7 @@ from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, folds
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.cost.claims import claims, notes
-from fsgym_studies.dwsm.cost.printed import TABLE_6
-from fsgym_studies.dwsm.cost.tables import TITLE, cost_picture, cost_table, error_cost_label
+from fsgym_studies.dwsm.cost.tables import ERROR_COSTS, TITLE, cost_picture, cost_table, error_cost_label
 from fsgym_studies.dwsm.study import BASELINES, DWSM_PAPER, DWSM_REFERENCE
 
 PIMA = Source("pima_diabetes", TITLE)
@@ -47,7 +46,7 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     prices = load_costs(PIMA.name, data_dir=data_dir)
     costs = [prices[name] for name in data.feature_names]
     cells = []
-    for error in TABLE_6:
+    for error in ERROR_COSTS:
         error_costs = [[CORRECT_ANSWER_COST, error], [error, CORRECT_ANSWER_COST]]
         rules = {"lam": 1.0, "costs": costs, "error_costs": error_costs}
         methods = (MethodSettings(DWSM, "rcpi", (COST_RCPI_PARAMS,)), *BASELINES)

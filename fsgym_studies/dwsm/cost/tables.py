@@ -7,12 +7,14 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym.comparison.summary import settings_text
+from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import figure_style, with_interval
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Table
-from fsgym_studies.dwsm.cost.printed import TABLE_6
 
 TITLE = "Pima diabetes"
+TABLE_6 = printed_numbers(__package__)
+ERROR_COSTS = TABLE_6["error_cost"].tolist()
 
 
 def error_cost_label(error: float) -> str:
@@ -63,8 +65,8 @@ def cost_picture(table: pd.DataFrame) -> Picture:
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(10.5, 4.2), layout="constrained")
-        panels = figure.subplots(1, len(TABLE_6))
-        for panel, error in zip(panels, TABLE_6):
+        panels = figure.subplots(1, len(ERROR_COSTS))
+        for panel, error in zip(panels, ERROR_COSTS):
             rows = means[means["dataset"] == error_cost_label(error)]
             figures.plot_curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests", ax=panel)
             panel.set(title=f"error cost {error:g}", ylabel="mean cost of the answers")
