@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+
 RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed"}  # of a paper's claim
 OWN_RESULT_WORDS = {True: "confirmed", False: "not confirmed", None: "not assessed"}  # of a claim of our own
 CAUSES = ("paper", "data", "protocol", "ours")  # where the cause of a claim that is not reproduced may lie
@@ -45,10 +47,10 @@ class Claim:
     measure : str or callable, the figure of our runs: its name among the figures of the study, or a function of them;
         there is no figure, or it is None or NaN, where cells are missing
     criterion : callable, from the figure to a bool; None where the figure lacks some of its cells
-    format : str or callable, the figure as text: a format string such as ``"{:.2f}"``, or a function of the figure
+    format : str or callable, the figure as text: a format string such as ``"{:.2f}"``, or a function of the figure; by
+        default ``figure_text``
     cause : str, why it is not reproduced, if that is known: one of ``CAUSES``, a colon, and the experiment that shows
         it; "" if it is not known
-    optional : bool, whether the claim is left out where it has no figure, instead of being listed as not assessed
 
     Raises ValueError if a cause is not one of ``CAUSES``.
 
@@ -61,9 +63,8 @@ class Claim:
     paper: str
     measure: str | Callable[[Mapping[str, Any]], Any]
     criterion: Callable[..., Any]
-    format: str | Callable[..., str] = "{}"
+    format: str | Callable[..., str] | None = None
     cause: str = ""
-    optional: bool = False
 
     def __post_init__(self) -> None:
         if self.cause and self.cause.partition(": ")[0] not in CAUSES:
@@ -80,13 +81,28 @@ class Claim:
             return AssessedClaim(self.text, self.paper, DASH, None)
         values = figure if type(figure) is tuple else (figure,)
         met = self.criterion(*values)
-        ours = self.format.format(*values) if isinstance(self.format, str) else self.format(*values)
+        as_text = self.format.format if isinstance(self.format, str) else self.format or figure_text
         reproduced = None if met is None else bool(met)
-        return AssessedClaim(self.text, self.paper, ours, reproduced, self.cause if reproduced is False else "")
+        return AssessedClaim(
+            self.text, self.paper, as_text(*values), reproduced, self.cause if reproduced is False else ""
+        )
 
 
-def assess(claims: Iterable[Claim], figures: Mapping[str, Any]) -> list[AssessedClaim]:
+def figure_text(figure: Any) -> str:
+    """A figure as text: its attribute ``text`` if it has one, numbers by name with three decimals, or its ``str``.
+
+    >>> figure_text({"CART": 0.91, "DWSM": 0.9})
+    'CART 0.910, DWSM 0.900'
+    """
+    if isinstance(figure, Mapping | pd.Series):
+        return ", ".join(f"{name} {value:.3f}" for name, value in figure.items())
+    return str(getattr(figure, "text", figure))
+
+
+def assess(claims: Iterable[Claim], figures: Mapping[str, Any], *, list_all: bool = True) -> list[AssessedClaim]:
     """Assess claims on the figures of a study, which are named or computed by their measures.
+
+    Claims without a figure are listed as not assessed, or left out if not ``list_all``.
 
     >>> above = Claim("At least .9", ".95", "accuracy", lambda accuracy: accuracy >= 0.9, "{:.2f}")
     >>> [(claim.ours, claim.result) for claim in assess([above], {"accuracy": 0.92})]
@@ -95,4 +111,4 @@ def assess(claims: Iterable[Claim], figures: Mapping[str, Any]) -> list[Assessed
     [('–', 'not assessed')]
     """
     measured = [(claim, claim.figure(figures)) for claim in claims]
-    return [claim.assess(figure) for claim, figure in measured if figure is not None or not claim.optional]
+    return [claim.assess(figure) for claim, figure in measured if list_all or figure is not None]

@@ -40,11 +40,11 @@ def better_claim(text: str, selector: str, first: str, second: str, paper: str, 
     )
 
 
-def by_size(accuracies: pd.DataFrame, *compared: str) -> tuple[PairedDifference, str] | None:
+def by_size(accuracies: pd.DataFrame, selector: str, first: str, second: str) -> tuple[PairedDifference, str] | None:
     """The difference of two classifiers over both sizes of the selection, and those at each size as text."""
-    both = compare_classifiers(accuracies, *compared)
+    both = compare_classifiers(accuracies, selector, first, second)
     sizes = [K for K in SELECTION_SIZES if (accuracies["K"] == K).any()]
-    texts = [f"K = {K}: {compare_classifiers(accuracies, *compared, K).text}" for K in sizes]
+    texts = [f"K = {K}: {compare_classifiers(accuracies, selector, first, second, K).text}" for K in sizes]
     return None if both.better is None else (both, "; ".join(texts))
 
 
@@ -83,7 +83,6 @@ CLAIMS = (
         "little difference",
         "over 70%",
         lambda pair: None if pair.better is None else abs(pair.mean) <= LITTLE_DIFFERENCE,
-        "{0.text}",
     ),
     Claim(
         "LUFe-RFE with a given share of the unselected features is better than RFE-augmented, a plain SVM on the "

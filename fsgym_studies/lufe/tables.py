@@ -24,7 +24,7 @@ COMPARED_SELECTORS, SELECTION_SIZES = ("RFE", "ANOVA"), (300, 500)
 NESTED_SELECTION, OUTER_SELECTION = "nested", "outer"  # features selected in each inner fold, or once before
 TIE_MARGIN = 0.0005  # of accuracy, 0.05 points: differences up to this are ties
 PRINTED_ALL, PRINTED_SETS = 72.04, 49  # accuracy of ALL in percent; data sets of TechTC-300
-PRINTED_TABLE1 = {(row.selector, row.K, row.name): row for row in printed_numbers(__package__).itertuples(index=False)}
+PRINTED_TABLE1 = {(row.selector, row.K, row.name): row for row in printed_numbers(__file__).itertuples(index=False)}
 UNSELECTED_SHARES = tuple(k / 10 for k in range(1, 10))  # of Fig. 3, with 1 added where it is used
 
 

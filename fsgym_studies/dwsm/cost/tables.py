@@ -13,7 +13,7 @@ from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Table
 
 TITLE = "Pima diabetes"
-TABLE_6 = printed_numbers(__package__)
+TABLE_6 = printed_numbers(__file__)
 ERROR_COSTS = TABLE_6["error_cost"].tolist()
 
 

@@ -20,7 +20,7 @@ def in_groups(dataset: str, number: int) -> str:
 
 def table_7(settings: pd.DataFrame) -> Table:
     """Table 7 with the printed rows and ours."""
-    printed = printed_numbers(__package__)
+    printed = printed_numbers(__file__)
     printed.insert(2, "from", "paper")
     rows = []
     for row in settings.to_dict("records"):
