@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import pandas as pd
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import provenance, template_environment
+from fsgym.comparison.report import Picture, png_of, provenance, template_environment
 from fsgym_studies.common.claims import DASH, AssessedClaim
 from fsgym_studies.common.plan import scalar_columns
 from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Conclusion, Study, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}  # of matplotlib's plot, in points
@@ -219,3 +222,15 @@ def write_study(
 def figure_style() -> Any:
     """A context in which figures have the style of all reports."""
     return matplotlib.rc_context(figures.STYLE)
+
+
+def draw_picture(
+    stem: str, heading: str, caption: str, draw: Callable[[Figure], Any], size: tuple[float, float] = (6.4, 4.2)
+) -> Picture:
+    """The picture that ``draw`` plots on an empty figure of this size in inches, in the style of all reports."""
+    from matplotlib.figure import Figure
+
+    with figure_style():
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        return Picture(stem, heading, caption, png_of(figure))

@@ -83,14 +83,14 @@ def size_claims(dataset: str, own: tuple[float, float], other: str, theirs: tupl
     )
 
 
-def better_claim(text: str, paper: str, other: str) -> Claim:
+def wilcoxon_claim(text: str, paper: str, other: str) -> Claim:
     """Claim that the disjunctions are significantly better than another approach."""
     return Claim(text, paper, f"against {other}", lambda counts, significant: significant, "{0}")
 
 
 def table2_claim(other: str, level: str, accuracies: Mapping[str, float]) -> Claim:
     from_print = wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies)[0]
-    return better_claim(
+    return wilcoxon_claim(
         f"Table 2: the disjunctions are significantly better than {other} on all features (Wilcoxon "
         f"signed-rank test over the ten data sets, two-sided, p below {SIGNIFICANCE_LEVEL:g})",
         f"{level}; the same test on the accuracies of its Table 1: {from_print}",
@@ -126,7 +126,7 @@ def claim_rows() -> tuple[Claim, ...]:
         table2_claim(KERNEL_L2_SVM, "significant at level .05", PRINTED_L2_SVM),
         table2_claim(LINEAR_L1_SVM, "significant at level .005", PRINTED_L1_SVM),
         *(
-            better_claim(
+            wilcoxon_claim(
                 f"The disjunctions are significantly better than feature selection by {other} (same test)",
                 "feature selection is significantly worse; Table 1 of the paper does not list these accuracies",
                 other,

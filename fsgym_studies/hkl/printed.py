@@ -5,8 +5,8 @@ from __future__ import annotations
 from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, LINEAR_L1_SVM
 
-_NUMBERS = printed_numbers(__file__)
-_BY_TABLE = dict(iter(_NUMBERS.groupby("table")))
+_PRINTED = printed_numbers(__file__)
+_BY_TABLE = dict(iter(_PRINTED.groupby("table")))
 _BY_APPROACH = {
     approach: rows.set_index("dataset")["accuracy"].to_dict()
     for approach, rows in _BY_TABLE["1"].groupby(["selection", "classifier"], sort=False)

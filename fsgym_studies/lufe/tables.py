@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import Picture, png_of
+from fsgym.comparison.report import Picture
 from fsgym_studies.common.printed import printed_numbers
-from fsgym_studies.common.render import DASH, LINE, figure_style, format_number
+from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import ALL_FEATURES, IDENTITY, LUFE, RANDOM, SELECTION, augmented_at_share, lufe_at_share
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NO_DIFFERENCE = "not distinguishable"
 CORPORA = ("news20", "pcmac", "basehock", "relathe")  # from which documents are sampled
@@ -231,10 +234,8 @@ def inner_table(table: pd.DataFrame) -> Table:
 
 def error_picture(accuracies: pd.DataFrame, selector: str, number_of: int) -> Picture:
     """Figs. 1 and 2: error rates on each data set, sorted by those of ALL, and the improvement by LUFe."""
-    from matplotlib.figure import Figure
 
-    with figure_style():
-        figure = Figure(figsize=(11, 6.2), layout="constrained")
+    def draw(figure: Figure) -> None:
         axes = figure.subplots(2, len(SELECTION_SIZES), sharex="col", sharey="row", height_ratios=(1.6, 1))
         for K, (top, bottom) in zip(SELECTION_SIZES, axes.T):
             names = {ALL_FEATURES: ALL_FEATURES, selector: SELECTION, f"LUFe-{selector}": LUFE}
@@ -254,18 +255,18 @@ def error_picture(accuracies: pd.DataFrame, selector: str, number_of: int) -> Pi
         axes[0, 0].set_ylabel("error (%)")
         axes[1, 0].set_ylabel(f"LUFe-{selector} over {selector}\n(points)")
         axes[0, 0].legend(loc="best")
-        png = png_of(figure)
+
     caption = "Data sets are sorted by the error of ALL. Bars below zero: LUFe is less accurate."
-    return Picture(f"fig{number_of}", f"ALL, {selector} and LUFe-{selector} (Fig. {number_of})", caption, png)
+    return draw_picture(
+        f"fig{number_of}", f"ALL, {selector} and LUFe-{selector} (Fig. {number_of})", caption, draw, (11, 6.2)
+    )
 
 
 def share_picture(shares: pd.DataFrame) -> Picture:
     """Fig. 3: mean improvement, and number of data sets that improve, by share of the unselected features."""
-    from matplotlib.figure import Figure
-
     others: Sequence[str] = [c for c in shares.columns if c != "t"]
-    with figure_style():
-        figure = Figure(figsize=(11, 4.2), layout="constrained")
+
+    def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
         for name, line_style in figures.method_styles(others).items():
             pairs: list[PairedDifference] = list(shares[name])
@@ -284,6 +285,6 @@ def share_picture(shares: pd.DataFrame) -> Picture:
         sets = max((p.count for p in shares[others[0]]), default=0)
         right.set(xlabel=x_label, ylabel=f"data sets that improve (of {sets})", ylim=(-0.5, sets + 0.5))
         left.legend(loc="best")
-        png = png_of(figure)
+
     caption = "LUFe-RFE-300; bars are one standard error over the data sets. RFE-augmented is ALL at 100 %."
-    return Picture("fig3", "A share of the unselected features (Fig. 3)", caption, png)
+    return draw_picture("fig3", "A share of the unselected features (Fig. 3)", caption, draw, (11, 4.2))

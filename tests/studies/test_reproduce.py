@@ -18,7 +18,8 @@ from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import CART, DWSM, MethodSettings, Sweep, price_settings, random_splits
 from fsgym_studies.common.render import markdown, replace_section, write_study
 from fsgym_studies.common.study import Conclusion, Study, Table
-from fsgym_studies.dwsm.tables import curve_pictures, settings_table
+from fsgym_studies.common.tables import settings_table
+from fsgym_studies.dwsm.tables import curve_pictures
 from support.pages import read
 
 NASTY = "<script>alert('x')</script> | *bold* `code`"
