@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -29,58 +29,40 @@ PRINTED_MARGIN = 1.0  # points of accuracy by which a reproduced accuracy may be
 BEST_MARGIN = 2.0  # points below the best approach that still count as comparable; our choice
 
 
-Figures = Mapping[str, Any]
+def accuracy_claim(tables: str, dataset: str, printed: float, as_text: str | Callable[[Mean], str]) -> Claim:
+    """Claim that the disjunctions are about as accurate on a data set as printed in these tables."""
+    return Claim(
+        f"{tables}, {dataset}: accuracy of the disjunctions in percent (at most {PRINTED_MARGIN:g} point below "
+        "the printed one)",
+        f"{printed:.2f}",
+        f"accuracy, {dataset}",
+        lambda own: own.mean >= printed - PRINTED_MARGIN,
+        as_text,
+    )
 
 
-def accuracy_of(dataset: str, figures: Figures) -> Mean | None:
-    """Mean accuracy in percent of the disjunctions on a data set."""
-    own = figures["own"]
-    return known_mean(100.0 * own.loc[own["dataset"] == dataset, "accuracy"])
-
-
-def share_of(dataset: str, figures: Figures) -> float | None:
-    """Number of rules on a data set, divided by the number of Boolean features."""
-    own = figures["own"][figures["own"]["dataset"] == dataset]
-    return share_selected(own).mean() if len(own) else None
-
-
-def accuracy_text(own: Mean) -> str:
+def mean_over_parts(own: Mean) -> str:
     return f"{own.mean:.2f}" + (f" ± {own.std:.2f} over {own.count} test parts" if own.count > 1 else "")
 
 
-def table1_claim(dataset: str, printed: float) -> Claim:
+def share_claim(dataset: str, share: float, other: str, other_share: float, other_accuracy: float) -> Claim:
+    """Claim that there are fewer rules, in proportion, than the best other method selects features."""
     return Claim(
-        f"Table 1, {dataset}: accuracy of the disjunctions in percent (at most {PRINTED_MARGIN:g} point below "
-        "the printed one)",
-        f"{printed:.2f}",
-        partial(accuracy_of, dataset),
-        lambda own: own.mean >= printed - PRINTED_MARGIN,
-        accuracy_text,
+        f"Tables 4 and 5, {dataset}: the number of rules, divided by the number of Boolean features, is below "
+        f"the share of features that the best {other} uses (printed: {other_share:g} at an accuracy of "
+        f"{other_accuracy:.2f} %)",
+        f"{share:g}",
+        f"share, {dataset}",
+        lambda share: share < other_share,
+        "{:.4f}",
     )
 
 
-def size_claims(dataset: str, own: tuple[float, float], other: str, theirs: tuple[float, float]) -> tuple[Claim, ...]:
-    """A row of Tables 4 and 5: share of the features and accuracy, of the disjunctions and of the best other method."""
-    (share, accuracy), (other_share, other_accuracy) = own, theirs
-    return (
-        Claim(
-            f"Tables 4 and 5, {dataset}: accuracy of the disjunctions in percent (at most {PRINTED_MARGIN:g} point "
-            "below the printed one)",
-            f"{accuracy:.2f}",
-            partial(accuracy_of, dataset),
-            lambda own: own.mean >= accuracy - PRINTED_MARGIN,
-            "{0.mean:.2f}",
-        ),
-        Claim(
-            f"Tables 4 and 5, {dataset}: the number of rules, divided by the number of Boolean features, is below "
-            f"the share of features that the best {other} uses (printed: {other_share:g} at an accuracy of "
-            f"{other_accuracy:.2f} %)",
-            f"{share:g}",
-            partial(share_of, dataset),
-            lambda share: share < other_share,
-            "{:.4f}",
-        ),
-    )
+def size_claims() -> Iterator[Claim]:
+    """Tables 4 and 5."""
+    for dataset, ((share, accuracy), other, theirs) in PRINTED_SHARES.items():
+        yield accuracy_claim("Tables 4 and 5", dataset, accuracy, "{0.mean:.2f}")
+        yield share_claim(dataset, share, other, *theirs)
 
 
 def wilcoxon_claim(text: str, paper: str, other: str) -> Claim:
@@ -114,7 +96,7 @@ PRINTED_TEST_CLAIMS = tuple(  # the test of Table 2, repeated on the accuracies 
 def claim_rows() -> tuple[Claim, ...]:
     """All claims but ``PRINTED_TEST_CLAIMS``; some show tests of the printed numbers, which are not run at import."""
     return (
-        *(table1_claim(dataset, printed) for dataset, printed in PRINTED_DISJUNCTIONS.items()),
+        *(accuracy_claim("Table 1", *row, mean_over_parts) for row in PRINTED_DISJUNCTIONS.items()),
         Claim(
             "On each data set of Table 1 the disjunctions are comparable with the best approach (at most "
             f"{BEST_MARGIN:g} points below the best of our seven approaches)",
@@ -140,7 +122,7 @@ def claim_rows() -> tuple[Claim, ...]:
             lambda own, *others: own > max(others),
             "{:.2f} / {:.2f} / {:.2f}",
         ),
-        *(claim for dataset, printed in PRINTED_SHARES.items() for claim in size_claims(dataset, *printed)),
+        *size_claims(),
     )
 
 
@@ -153,7 +135,10 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     means = mean_percents(table)
     rows, newsgroups = means.reindex(TABLE1_DATASETS), means.reindex([NEWSGROUPS]).iloc[0]
     ours = rows[HKL].to_dict()
-    figures: dict[str, Any] = {"own": table[table["method"] == HKL]}
+    figures: dict[str, Any] = {}
+    for dataset, own in table[table["method"] == HKL].groupby("dataset"):
+        figures[f"accuracy, {dataset}"] = known_mean(100.0 * own["accuracy"])
+        figures[f"share, {dataset}"] = share_selected(own).mean()
     figures |= {f"against {other}": wilcoxon_comparison(ours, rows[other].to_dict()) for other in APPROACHES[1:]}
     if not rows.isna().any(axis=None):
         figures["behind the best"] = rows.max(axis=1) - rows[HKL]

@@ -5,7 +5,8 @@ Small and large data sets have claims of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,15 +38,78 @@ MAX_FIT_SECONDS = {SMALL: 10.0, LARGE: 60.0}  # processor seconds that any fit m
 LARGE_PEERS = (CART_METHOD, STATIC_METHOD, FOREST_METHOD)  # the methods that are run on every large data set
 
 
+def time_claim(text: str, size: str, name: str, most: float) -> Claim:
+    """Claim on the mean or the longest processor time of the fits of the lattice, each at one price."""
+    return Claim(
+        f"On the {SIZE_TITLES[size]}, {text.format(most)}",
+        "",
+        f"{name}, {size}",
+        lambda seconds, count: seconds <= most,
+        f"{name} of {{1}} fits: {{0:.1f}}",
+    )
+
+
+def best_peer_claim(size: str) -> Claim:
+    """The share of data sets and prices at which the lattice has a lower loss than the best peer on the test rows."""
+    least = BEST_PEER_SHARE[size]
+    return Claim(
+        f"On the {SIZE_TITLES[size]}, for at least {least:.0%} of the combinations of data set and lam, the lattice "
+        "has a lower mean loss than the best peer (the peer with the lowest loss on the same test rows)",
+        "",
+        f"best peer, {size}",
+        lambda less, equal, more, count, *_: less >= least * count,
+        lambda less, equal, more, count, mean, error: (
+            f"lower for {less} of {count} ({less / count:.0%}), equal for {equal}, higher for {more}; mean difference "
+            f"{mean:+.4f} ± {format_number(error, 4)}"
+        ),
+    )
+
+
+def places_text(difference: pd.Series) -> str:
+    """How often the loss is lower, and where it is not; ``difference`` by data set and price."""
+    higher = difference[difference >= -EQUAL_LOSSES].sort_values(ascending=False)
+    listed = ", ".join(f"{dataset} at {lam:g} ({d:+.4f})" for (dataset, lam), d in higher.items())
+    text = f"lower for {len(difference) - len(higher)} of {len(difference)}"
+    return f"{text}; not for {listed}" if listed else text
+
+
+ON_AVERAGE = "a fit of the lattice takes at most {:g} processor seconds on average"
+LONGEST = "no fit of the lattice takes more than {:g} processor seconds"
+SMALL_CLAIMS = (
+    best_peer_claim(SMALL),
+    time_claim(ON_AVERAGE, SMALL, "mean", MEAN_FIT_SECONDS),
+    time_claim(LONGEST, SMALL, "longest", MAX_FIT_SECONDS[SMALL]),
+)
+LARGE_CLAIMS = (
+    Claim(
+        "On each of the large data sets and at every lam, the lattice has a lower mean loss than "
+        f"{METHOD_TITLES[CART_METHOD]}",
+        "",
+        "over CART",
+        lambda difference: (difference < -EQUAL_LOSSES).all() if len(difference) else None,
+        places_text,
+    ),
+    best_peer_claim(LARGE),
+    time_claim(LONGEST, LARGE, "longest", MAX_FIT_SECONDS[LARGE]),
+)
+
+
 def claims(losses: pd.DataFrame, table: pd.DataFrame, full: bool) -> list[AssessedClaim]:
     """All claims, from ``losses_by_price`` and the table of cells; the quick study has no large data sets."""
-    small, large = of_size(losses, SMALL), of_size(losses, LARGE)
+    small = of_size(losses, SMALL)
     names = peers(small) or [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE]
-    rows = [*(peer_claim(small, peer, SMALL) for peer in names), *SMALL_CLAIMS]
-    if full:
-        rows += [*(peer_claim(large, METHOD_TITLES[m], LARGE) for m in LARGE_PEERS), *LARGE_CLAIMS]
-    times = {f"times, {size}": seconds for size in (SMALL, LARGE) if len(seconds := fit_times(table, size))}
-    return assess(rows, {SMALL: small, LARGE: large, **times})
+    assessed = assess(
+        (*(peer_claim(small, peer, SMALL) for peer in names), *SMALL_CLAIMS), size_figures(small, table, SMALL)
+    )
+    if not full:
+        return assessed
+    large = of_size(losses, LARGE)
+    figures, columns = size_figures(large, table, LARGE), loss_columns(large)
+    if {LATTICE_TITLE, METHOD_TITLES[CART_METHOD]} <= set(columns):
+        pair = columns[[LATTICE_TITLE, METHOD_TITLES[CART_METHOD]]].dropna().groupby(["dataset", "lam"]).mean()
+        figures["over CART"] = pair.iloc[:, 0] - pair.iloc[:, 1]
+    of_peers = (peer_claim(large, METHOD_TITLES[method], LARGE) for method in LARGE_PEERS)
+    return assessed + assess((*of_peers, *LARGE_CLAIMS), figures)
 
 
 def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
@@ -54,8 +118,8 @@ def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
     known = {lam: pair for lam, pair in pairs.items() if pair is not None}
     data_sets = f"over {max(p.sets for p in known.values())} data sets " if known else ""
     return Claim(
-        f"{on_sets(size)} the lattice has a lower mean loss than {peer} at every lam (mean difference {data_sets}"
-        "below 0 at each lam; ± one standard error over data sets)",
+        f"On the {SIZE_TITLES[size]}, the lattice has a lower mean loss than {peer} at every lam (mean difference "
+        f"{data_sets}below 0 at each lam; ± one standard error over data sets)",
         "",
         lambda _: known or None,
         lambda known: all(p.mean < 0 for p in known.values()) if len(known) == len(pairs) else None,
@@ -63,93 +127,19 @@ def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
     )
 
 
-def on_sets(size: str) -> str:
-    """The beginning of a claim."""
-    return f"On the {SIZE_TITLES[size]},"
-
-
-def lead_over_cart(figures: Mapping[str, pd.DataFrame]) -> pd.Series | None:
-    """Mean loss minus that of CART on each large data set at every price."""
-    table, pair = loss_columns(figures[LARGE]), [LATTICE_TITLE, METHOD_TITLES[CART_METHOD]]
-    if not set(pair) <= set(table):
-        return None
-    both = table[pair].dropna().groupby(["dataset", "lam"]).mean()
-    return both[pair[0]] - both[pair[1]]
-
-
-def places_text(difference: pd.Series) -> str:
-    """How often a loss is lower, and where it is not."""
-    higher = difference[difference >= -EQUAL_LOSSES].sort_values(ascending=False)
-    listed = ", ".join(f"{dataset} at {lam:g} ({d:+.4f})" for (dataset, lam), d in higher.items())
-    text = f"lower for {len(difference) - len(higher)} of {len(difference)}"
-    return f"{text}; not for {listed}" if listed else text
-
-
-def best_peer_claim(size: str) -> Claim:
-    """The share of data sets and prices at which the lattice has a lower loss than the best peer on the test rows."""
-    least = BEST_PEER_SHARE[size]
-    return Claim(
-        f"{on_sets(size)} for at least {least:.0%} of the combinations of data set and lam, the lattice has a lower "
-        "mean loss than the best peer (the peer with the lowest loss on the same test rows)",
-        "",
-        lambda figures: compare_with_best(figures[size]),
-        lambda less, equal, more, *_: less >= least * (less + equal + more),
-        lambda less, equal, more, mean, error: (
-            f"lower for {less} of {less + equal + more} ({less / (less + equal + more):.0%}), equal for {equal}, "
-            f"higher for {more}; mean difference {mean:+.4f} ± {format_number(error, 4)}"
-        ),
-    )
-
-
-def compare_with_best(losses: pd.DataFrame) -> tuple[float, ...] | None:
-    """How often the loss is lower, equal and higher than that of the best peer; mean difference, and its error."""
-    pairs = best_peers(losses)
-    difference = pairs["ours"] - pairs["best"]
-    counts = wins(-difference, np.zeros(len(difference)), EQUAL_LOSSES)[:3]
-    error = standard_error(difference.groupby(pairs["dataset"]).mean())
-    return (*counts, difference.mean(), error) if len(pairs) else None
-
-
-def time_claim(text: str, most: float, size: str, name: str, figure: Callable[[pd.Series], float]) -> Claim:
-    """Claim on the processor times of the fits at one price, of which ``figure`` must not exceed ``most``."""
-    return Claim(
-        f"{on_sets(size)} {text}",
-        "",
-        f"times, {size}",
-        lambda seconds: figure(seconds) <= most,
-        lambda seconds: f"{name} of {len(seconds)} fits: {figure(seconds):.1f}",
-    )
-
-
-def longest_fit_claim(size: str) -> Claim:
-    most = MAX_FIT_SECONDS[size]
-    text = f"no fit of the lattice takes more than {most:g} processor seconds"
-    return time_claim(text, most, size, "longest", pd.Series.max)
-
-
-SMALL_CLAIMS = (
-    best_peer_claim(SMALL),
-    time_claim(
-        f"a fit of the lattice takes at most {MEAN_FIT_SECONDS:g} processor seconds on average",
-        MEAN_FIT_SECONDS,
-        SMALL,
-        "mean",
-        pd.Series.mean,
-    ),
-    longest_fit_claim(SMALL),
-)
-LARGE_CLAIMS = (
-    Claim(
-        f"On each of the large data sets and at every lam, the lattice has a lower mean loss than "
-        f"{METHOD_TITLES[CART_METHOD]}",
-        "",
-        lead_over_cart,
-        lambda difference: (difference < -EQUAL_LOSSES).all() if len(difference) else None,
-        places_text,
-    ),
-    best_peer_claim(LARGE),
-    longest_fit_claim(LARGE),
-)
+def size_figures(losses: pd.DataFrame, table: pd.DataFrame, size: str) -> dict[str, Any]:
+    """The comparison with the best peer, and the times of the fits, on the data sets of a size."""
+    figures: dict[str, Any] = {}
+    pairs, seconds = best_peers(losses), fit_times(table, size)
+    if len(pairs):
+        difference = pairs["ours"] - pairs["best"]
+        counts = wins(-difference, np.zeros(len(pairs)), EQUAL_LOSSES)[:3]
+        error = standard_error(difference.groupby(pairs["dataset"]).mean())
+        figures[f"best peer, {size}"] = (*counts, len(pairs), difference.mean(), error)
+    if len(seconds):
+        figures[f"mean, {size}"] = (seconds.mean(), len(seconds))
+        figures[f"longest, {size}"] = (seconds.max(), len(seconds))
+    return figures
 
 
 def notes(losses: pd.DataFrame, unavailable: Mapping[str, str]) -> list[str]:

@@ -127,6 +127,15 @@ def test_no_claim_is_assessed_when_its_data_set_is_missing():
     assert by_text(claims, "Table 1, hepatitis").reproduced is True
 
 
+@pytest.mark.parametrize("method", hkl_cell.APPROACHES)
+def test_the_study_concludes_although_all_cells_of_a_method_failed(method):
+    table = disjunctions(0.0).assign(error=None)
+    table.loc[table["method"] == method, ["accuracy", "error"]] = [np.nan, "ValueError: failed"]
+    conclusion = hkl.conclude([], table, False)
+    assert by_text(conclusion.claims, "On each data set").reproduced is None
+    assert set(conclusion.tables[0].frame[method]) == {"–"}
+
+
 def test_the_significance_counts_are_recomputed_from_the_printed_table():
     claims = assess(hkl_claims.PRINTED_TEST_CLAIMS, hkl_claims.printed_tests())
     machine = {c.text.split("followed by ")[1][:6]: c for c in claims}
