@@ -57,8 +57,11 @@ def share_selected(own: pd.DataFrame) -> pd.Series:
 
 def approaches_table(table: pd.DataFrame) -> Table:
     """Accuracy of every approach, and the printed ones."""
-    accuracies = means_with_stds(table, ["dataset", "method"], ["accuracy"]).mul(100.0).unstack("method")
-    means, stds = (accuracies[name].reindex(columns=list(APPROACHES)) for name in ("accuracy", "accuracy_std"))
+    accuracies = means_with_stds(table, ["dataset", "method"], ["accuracy"])
+    means, stds = (
+        100.0 * accuracies[name].unstack("method").reindex(columns=list(APPROACHES))
+        for name in ("accuracy", "accuracy_std")
+    )
     shares = {name: own[1] for name, (own, _, _) in PRINTED_SHARES.items()}
     printed = {
         "paper": shares | PRINTED_DISJUNCTIONS,  # Table 1 before Table 5 where a data set is in both

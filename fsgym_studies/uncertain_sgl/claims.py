@@ -90,7 +90,7 @@ def fnum_claim(noise: str) -> Claim:
     )
 
 
-def mean_accuracy_claim(text: str, way: str, pair: tuple[str, str], margin: float | None) -> Claim:
+def mean_accuracy_claim(way: str, text: str, pair: tuple[str, str], margin: float | None) -> Claim:
     """A row of ``MEAN_ACCURACIES`` for both kinds of noise, with settings chosen in one of the ``WAYS``."""
     first, second = pair
 
@@ -164,7 +164,7 @@ CLAIMS = (
         lambda early, exact: (early >= 0.999).all() if len(early) == len(ALL_SELECTED) else None,
         lambda early, exact: f"ratios {ratios_text(early)}; at the minimum {ratios_text(exact)}",
     ),
-    *(mean_accuracy_claim(text, way, *row) for way in WAYS for text, *row in MEAN_ACCURACIES),
+    *(mean_accuracy_claim(way, text, pair, margin) for way in WAYS for text, pair, margin in MEAN_ACCURACIES),
     Claim(
         "Sonar: a large lambda1 makes the weights sparse within groups, a large lambda2 does not (share of non-zero "
         "weights within the selected groups after 100 steps: below .8 at (1000, 0), 1 at (0, 1000))",
