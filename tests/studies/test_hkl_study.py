@@ -13,7 +13,7 @@ from fsgym_studies.hkl import cell as hkl_cell
 from fsgym_studies.hkl import claims as hkl_claims
 from fsgym_studies.hkl import printed as hkl_printed
 from fsgym_studies.hkl import study as hkl
-from support.synthetic_results import by_text, line
+from support.synthetic_results import all_assessed, by_text, line
 
 
 def either(n=80, d=8, seed=0):
@@ -100,6 +100,7 @@ def disjunctions(lead, n_rules=2):
 def test_claims_of_disjunctions(lead, n_rules, reproduced):
     table = disjunctions(lead, n_rules)
     claims = hkl_claims.claims(table)
+    assert all_assessed(claims, 28)
     for start in (*(f"Table 1, {d}:" for d in hkl_printed.TABLE1_DATASETS), "On each data set", "Table 3"):
         assert by_text(claims, start).reproduced is reproduced
     for method in hkl_cell.APPROACHES[1:]:
