@@ -90,10 +90,11 @@ class AskingAgent(AskingMixin):
         OSError
             If the file cannot be written.
         """
-        from fsgym.export.page import page_html, write_text
+        from fsgym.export.page import page_html
+        from fsgym.writing import write_whole
 
         policy = json.loads(self.policy_json())
-        write_text(path, page_html(policy, title or Path(path).stem, self._chart_svg()))
+        write_whole(path, page_html(policy, title or Path(path).stem, self._chart_svg()))
 
     def _chart_svg(self) -> str:
         """The chart of the model as an SVG element; "" where it has none."""

@@ -212,7 +212,7 @@ def estimate_loss(
     parts = list(_folds(X.X if isinstance(X, Dataset) else X, y, cv, groups))
     for train, test in parts:
         _check_classes(y, train, test, groups is not None)
-    folds = Parallel(n_jobs=n_jobs)(
+    folds = Parallel(n_jobs=n_jobs, max_nbytes=None)(  # no data in shared files, which a kill would leave
         delayed(_evaluate_fold)(classifier, rows.select(train), rows.select(test)) for train, test in parts
     )
     total, n_evaluations = np.zeros(n), np.zeros(n)

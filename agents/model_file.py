@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ from fsgym.columns import Columns
 from fsgym.digests import array_form, digest_of_form
 from fsgym.grouping import groups_by_column, groups_by_name
 from fsgym.rules import Rules
+from fsgym.writing import write_whole
 
 MODEL_FORMAT = "fsgym-model-2"
 FORMAT_OF_0_1 = "fsgym-model-1"  # written by fsgym 0.1
@@ -67,20 +67,9 @@ def write(path: str | os.PathLike, kind: str, arrays: Mapping[str, NDArray], hea
     """
     from safetensors.numpy import save
 
-    path = Path(path)
     text = json.dumps({"kind": kind, **header})  # in one entry, since safetensors does not keep the order of several
     data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {MODEL_FORMAT: text})
-    try:
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(part, path)
-        except BaseException:
-            os.unlink(part)
-            raise
-    except OSError as error:
-        raise OSError(f"cannot write the model to {path}: {error.strerror or error}") from None
+    write_whole(path, data)
 
 
 def read(path: str | os.PathLike, kind: str) -> tuple[dict[str, NDArray], dict[str, Any]]:

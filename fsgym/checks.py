@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from numbers import Integral
 from operator import index as as_index
 from typing import Any
@@ -13,10 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.shown import shortened, visible
+
+MAX_JOBS, MAX_SPLITS = 1024, 1000  # processes on one machine; splits of a comparison
+LONGEST_NAME_LISTED, MOST_NAMES_LISTED = 60, 40  # characters of a name, and names, in a message
+LONGEST_NAME_COMPARED = 1000  # characters of a misspelt name
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 78
+
 
 def brief(value: Any) -> str:
     """The repr of a value for a message: at most 80 characters, on one line."""
-    text = " ".join(reprlib.repr(value).split())
+    try:
+        text = " ".join(_SHORT.repr(value).split())
+    except ValueError:  # a whole number of more digits than Python writes
+        text = f"a {type(value).__name__} of {value.bit_length()} bits"
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
@@ -35,7 +46,7 @@ def listing(values: Iterable[object], most: int = 12) -> str:
     >>> listing("abc", 2)
     'a, b, ...'
     """
-    names = [str(v) for v in values]
+    names = [shortened(visible(str(v)), LONGEST_NAME_LISTED) for v in islice(values, most + 1)]
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
@@ -43,6 +54,8 @@ def closest(name: Any, known: Iterable[str]) -> str | None:
     """The known name closest to a misspelt ``name``; None where none is close."""
     plain = {k.lower().replace("-", "_"): k for k in known}
     wanted = str(name).lower().replace("-", "_")
+    if len(wanted) > LONGEST_NAME_COMPARED:
+        return None
     containing = sorted((k for k in plain if len(wanted) > 3 and wanted in k), key=len)
     close = containing or difflib.get_close_matches(wanted, plain, n=1)
     return plain[close[0]] if close else None
@@ -51,7 +64,7 @@ def closest(name: Any, known: Iterable[str]) -> str | None:
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """The end of a message about an unknown name, ``"; did you mean 'budget'?"``; "" where no known name is close."""
     close = closest(name, known)
-    return f"; did you mean {close!r}?" if close else ""
+    return f"; did you mean {brief(close)}?" if close else ""
 
 
 def explain_unknown(kind: str, name: Any, known: Iterable[str], otherwise: str | None = None) -> str:
@@ -63,8 +76,8 @@ def explain_unknown(kind: str, name: Any, known: Iterable[str], otherwise: str |
     "unknown method ''; they are lattice, rcpi"
     """
     known = list(known)
-    hint = did_you_mean(name, known) or f"; {otherwise or 'they are ' + ', '.join(known)}"
-    return f"unknown {kind} {name!r}{hint}"
+    hint = did_you_mean(name, known) or f"; {otherwise or 'they are ' + listing(known, MOST_NAMES_LISTED)}"
+    return f"unknown {kind} {brief(name)}{hint}"
 
 
 def is_integer(value: Any) -> bool:
@@ -74,9 +87,9 @@ def is_integer(value: Any) -> bool:
 
 def check_n_jobs(n_jobs: Any) -> None:
     """ValueError unless ``n_jobs`` is None or a whole number that joblib takes."""
-    if n_jobs is not None and not (is_integer(n_jobs) and 0 < abs(n_jobs) <= 1_000_000):
+    if n_jobs is not None and not (is_integer(n_jobs) and 0 < abs(n_jobs) <= MAX_JOBS):
         raise ValueError(
-            f"n_jobs must be None or a whole number other than 0, up to 1000000, got {brief(n_jobs)}; "
+            f"n_jobs must be None or a whole number other than 0, up to {MAX_JOBS}, got {brief(n_jobs)}; "
             "-1 uses all processor cores"
         )
 

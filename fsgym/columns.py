@@ -166,7 +166,10 @@ class Columns(Sequence[Column]):
     def __init__(self, columns: Sequence[Column]) -> None:
         self._columns = tuple(columns)
         check_names([c.name for c in self._columns], len(self._columns), "the columns")
-        ends = [0, *accumulate(len(c.feature_names) for c in self._columns)]
+        names = [c.feature_names for c in self._columns]
+        ends = [0, *accumulate(map(len, names))]
+        if ends[-1] > len(names):  # a level may have the name of another column, as ward=icu
+            check_names([name for listed in names for name in listed], ends[-1], "feature_names")
         self.features = tuple(range(first, last) for first, last in pairwise(ends))  # of each column
         self.n_features = ends[-1]
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsgym.checks import listing, one_line
+from fsgym.shown import visible
 
 ROWS_SHOWN = 20
 LONGEST_TEXT = 60  # characters of a cell
@@ -49,8 +50,8 @@ def html_block(title: str, *parts: str | HtmlTable) -> str:
     >>> html_block("a < b", "One sentence.")
     '<div><strong>a &lt; b</strong><p>One sentence.</p></div>'
     """
-    body = "".join(_table_html(p) if isinstance(p, HtmlTable) else f"<p>{escape(p)}</p>" for p in parts)
-    return f"<div><strong>{escape(one_line(title))}</strong>{body}</div>"
+    body = "".join(_table_html(p) if isinstance(p, HtmlTable) else f"<p>{escape(visible(p))}</p>" for p in parts)
+    return f"<div><strong>{escape(visible(one_line(title)))}</strong>{body}</div>"
 
 
 def _table_html(table: HtmlTable) -> str:
@@ -64,7 +65,7 @@ def _table_html(table: HtmlTable) -> str:
 
 
 def _cell_html(value: object, tag: str, side: str) -> str:
-    text = one_line(_plain_text(value), LONGEST_TEXT + 1)
+    text = visible(one_line(_plain_text(value), LONGEST_TEXT + 1))
     text = text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
     return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from fsgym.checks import explain_unknown
+from fsgym.checks import brief, explain_unknown
 from fsgym.extras import EXTRAS, import_conflict, require
 from fsgym.method_table import METHODS, Method
 
@@ -74,11 +74,11 @@ def register_method(
     >>> del METHODS["stump"]
     """
     if not isinstance(name, str) or not name or any(c in name for c in ", \n"):
-        raise ValueError(f"name must be a word without commas or spaces, got {name!r}")
+        raise ValueError(f"name must be a word without commas or spaces, got {brief(name)}")
     if name in METHODS:
         raise ValueError(f"the method {name!r} exists already; choose another name")
     if extra and extra not in EXTRAS:
-        raise ValueError(f"extra must be one of {', '.join(EXTRAS)}, got {extra!r}")
+        raise ValueError(f"extra must be one of {', '.join(EXTRAS)}, got {brief(extra)}")
     check_estimator_class(name, estimator)
     METHODS[name] = Method(
         title or name,
@@ -109,7 +109,7 @@ def check_estimator_class(name: str, estimator: Any) -> None:
             f"the class of the method {name!r} must be a scikit-learn classifier with features_used(X), but "
             f"{estimator.__name__} has no {missing[0]}"
         )
-    raise TypeError(f"the estimator of the method {name!r} must be a class or 'module:Class', got {estimator!r}")
+    raise TypeError(f"the estimator of the method {name!r} must be a class or 'module:Class', got {brief(estimator)}")
 
 
 def method_names() -> list[str]:

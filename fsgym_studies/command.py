@@ -10,8 +10,8 @@ import pandas as pd
 from rich.table import Table
 
 from fsgym.cli.terminal import console, say
-from fsgym.comparison.compare import writable_folder
 from fsgym.runner import run_tasks
+from fsgym.writing import writable_folder
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.plan import cells_table, require_datasets, timings_table
 from fsgym_studies.common.render import claims_frame, failures, work_done, write_section, write_study
@@ -52,7 +52,7 @@ def reproduce(name: str, options: Options) -> int:
     plan = study.plan(options.full, options.data_dir)
     run = run_tasks(
         [cell.task for cell in plan],
-        folder / "results.sqlite",
+        folder.absolute() / "results.sqlite",  # a relative "file:x" would be an address for SQLite
         n_jobs=options.n_jobs,
         backend=options.backend,
         scheduler=options.scheduler,

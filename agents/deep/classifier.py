@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from agents.base import BaseAgentClassifier
 from agents.deep.network import NetworkPolicy, scale_and_clip
+from agents.limits import MAX_LOSS
 from agents.model_file import Labels
 from agents.weights import cheapest_constant_answer, training_rows
 from fsgym.checks import generator_of
@@ -129,6 +130,7 @@ class SB3Classifier(BaseAgentClassifier):
         on a row with a probability proportional to its weight, so that training minimises the weighted mean loss.
         """
         dataset, rules = self._task(X, y)
+        rules.check_largest_loss(MAX_LOSS)
         dataset, weight = training_rows(dataset, self.class_weight, sample_weight)
         self._see_rows(dataset)
         scaling = Scaling.standard(dataset.X)

@@ -25,7 +25,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
     ----------
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
-    n_iterations, states_per_sample, alpha, ridge, mixture, n_rollouts, select, unknown
+    n_iterations, states_per_sample, alpha, ridge, intercept, states, mixture, n_rollouts, select, unknown
         As in ``agents.RCPI``.
     class_weight, n_jobs, random_state
         As in ``agents.RCPI``.
@@ -70,6 +70,8 @@ class DatumWiseClassifier(BaseAgentClassifier):
         states_per_sample: float = 10,
         alpha: float = 0.7,
         ridge: float = 1e-3,
+        intercept: bool = True,
+        states: Literal["uniform", "policy", "both"] = "uniform",
         mixture: Literal["trajectory", "decision"] = "trajectory",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
@@ -84,6 +86,8 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.states_per_sample = states_per_sample
         self.alpha = alpha
         self.ridge = ridge
+        self.intercept = intercept
+        self.states: Literal["uniform", "policy", "both"] = states
         self.mixture: Literal["trajectory", "decision"] = mixture
         self.n_rollouts = n_rollouts
         self.select: Literal["best", "last"] = select
@@ -109,6 +113,8 @@ class DatumWiseClassifier(BaseAgentClassifier):
             states_per_sample=self.states_per_sample,
             alpha=self.alpha,
             ridge=self.ridge,
+            intercept=self.intercept,
+            states=self.states,
             mixture=self.mixture,
             n_rollouts=self.n_rollouts,
             select=self.select,

@@ -22,6 +22,7 @@ from agents.replay import (
     replayed_scores,
     with_empty_answer,
 )
+from fsgym.dataset import Dataset
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
 from fsgym.scaling import Scaling
@@ -278,3 +279,19 @@ def _replay_linear(t, known, values, now, answers, linear, outputs, buffers):
 def _copy_scores(scores, last_scores, row):
     for a in range(scores.shape[1]):
         last_scores[row, a] = scores[0, a]
+
+
+def best_constant_policy(
+    weights: NDArray[np.float32],
+    intercepts: NDArray[np.float32],
+    train: Dataset,
+    weight: NDArray[np.float64] | None,
+    scaling: Scaling,
+    rules: Rules,
+) -> LinearPolicy:
+    """The policy that acquires nothing and always answers the class with the lowest weighted mean error cost."""
+    total = train.n_samples if weight is None else weight.sum()
+    shares = np.bincount(train.y, weight, minlength=train.n_classes) / total
+    scores = np.full_like(intercepts, EXCLUDED_SCORE)
+    scores[rules.n_acquisitions :] = -(rules.error_costs @ shares)
+    return LinearPolicy(np.zeros_like(weights), scores, scaling, rules)

@@ -16,8 +16,9 @@ from agents.limits import MAX_LOSS
 from agents.parallel import TaskRunner, task_runner
 from agents.policy import legal_from
 from agents.rcpi.kernels import EXCLUDED_SCORE, padded
-from agents.rcpi.policy import LinearPolicy
-from agents.rcpi.regression import fit_scores
+from agents.rcpi.on_policy import sample_prefixes
+from agents.rcpi.policy import LinearPolicy, best_constant_policy
+from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import EQUAL_SHARES, States, blanked, sample_states
 from agents.weights import cheapest_constant_answer, training_rows
@@ -54,6 +55,14 @@ class RCPI:
         Weight of the old mixture in the new one.
     ridge : float from 1e-6, default 1e-3
         Penalty of each regression, multiplied by its number of rows; intercepts are not penalised.
+    intercept : bool, default True
+        Whether scores have a constant term. Without it, as in the paper, all scores are 0 where nothing is acquired,
+        and the first acquisition is always the same one.
+    states : {"uniform", "policy", "both"}, default "uniform"
+        The training states, of which the paper names two kinds. "uniform": each acquisition is made with probability
+        1/2; with thirty features, states near the start of an episode are then hardly ever seen. "policy": prefixes of
+        the episodes of the mixture, see ``agents.rcpi.on_policy``; together with ``mixture="decision"`` the loss on
+        other data was mostly lower in our trials. "both": half of each.
     mixture : {"trajectory", "decision"}, default "trajectory"
         When a policy is drawn from the mixture in a rollout. "trajectory": once per rollout. "decision": at each
         decision, as in the paper. The uniform policy then takes part in nearly every long rollout, so that acquisitions
@@ -115,6 +124,8 @@ class RCPI:
         states_per_sample: float = 10,
         alpha: float = 0.7,
         ridge: float = 1e-3,
+        intercept: bool = True,
+        states: Literal["uniform", "policy", "both"] = "uniform",
         mixture: Literal["trajectory", "decision"] = "trajectory",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
@@ -146,6 +157,10 @@ class RCPI:
         if unknown == 1:
             raise ValueError("unknown must be below 1, otherwise nothing could be acquired in training")
         check_random_state(random_state)
+        if not isinstance(intercept, bool | np.bool_):
+            raise ValueError(f"intercept must be True or False, got {brief(intercept)}")
+        if not isinstance(states, str) or states not in ("uniform", "policy", "both"):
+            raise ValueError(f"states must be 'uniform', 'policy' or 'both', got {brief(states)}")
         if not isinstance(mixture, str) or mixture not in ("decision", "trajectory"):
             raise ValueError(f"mixture must be 'decision' or 'trajectory', got {brief(mixture)}")
         if not isinstance(select, str) or select not in ("best", "last"):
@@ -157,11 +172,22 @@ class RCPI:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
         self.rules.check_largest_loss(MAX_LOSS)
         self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
-        self.alpha, self.ridge = alpha, ridge
+        self.alpha, self.ridge, self.intercept, self.states = alpha, ridge, intercept, states
         self.mixture, self.n_rollouts, self.select, self.unknown = mixture, n_rollouts, select, unknown
         self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
         self.policy: LinearPolicy | None = None
         self.history: list[dict[str, float]] = []
+
+    @classmethod
+    def published(cls, env: Any, **options: Any) -> RCPI:
+        """RCPI as Dulac-Arnold et al. (2012) print it, without what this package adds.
+
+        A policy is drawn from the mixture at each decision, the states are uniform, the regressions are least squares
+        without a constant term (with a penalty of 1e-6, so that they can be solved), and the policy of the last
+        iteration is returned. ``options`` are further parameters, or others in place of these.
+        """
+        printed = {"mixture": "decision", "states": "uniform", "intercept": False, "ridge": 1e-6, "select": "last"}
+        return cls(env, **{**printed, **options})
 
     def learn(self, callback: Callback | None = None, progress_bar: bool = False) -> RCPI:
         """Train on the data set of the environment, always from scratch.
@@ -186,7 +212,6 @@ class RCPI:
         shares = EQUAL_SHARES if weight is None else cumulative_shares(weight)
         scaling = Scaling.fit(train.X)
         scaled = scaling.apply(train.X)
-        n_states = max(1, round(self.states_per_sample * train.n_samples))
         evaluation = blanked(evaluation, evaluation.X, rules, self.unknown, rng)[0]
         empty_answer = cheapest_constant_answer(train, weight, rules.error_costs)
         self.history, self.policy, n_stale = [], None, 0
@@ -198,17 +223,16 @@ class RCPI:
                 began = time.perf_counter()
                 seeds = rng.integers(2**63, size=2)
                 rows, values = blanked(train, scaled, rules, self.unknown, rng)
-                states = sample_states(rows.X, rules, n_states, int(seeds[0]), shares)
+                states = self._sample(rows, values, mixture, shares, int(seeds[0]), run)
                 returns, legal = self._returns(states, rows, values, mixture, int(seeds[1]), run)
-                weights, intercepts = fit_scores(
-                    states, values, train.y, returns, legal, rules, ridge=self.ridge, run=run
-                )
+                design = Design(states, values, rules, self.intercept)
+                weights, intercepts = fit_scores(design, train.y, returns, legal, ridge=self.ridge, run=run)
                 mixture = mixture.mixed(
                     padded(weights, 0)[None], padded(intercepts, float(EXCLUDED_SCORE))[None], alpha
                 )
 
                 if t == 1 and self.select == "best":  # the first candidate acquires nothing
-                    self.policy = _best_constant_policy(weights, intercepts, train, weight, scaling, rules)
+                    self.policy = best_constant_policy(weights, intercepts, train, weight, scaling, rules)
                     best_loss = _means(evaluate(self.policy, evaluation, rules), evaluation_weight)["loss"]
                 policy = LinearPolicy(weights, intercepts, scaling, rules, empty_answer)
                 result = _means(evaluate(policy, evaluation, rules), evaluation_weight)
@@ -224,6 +248,25 @@ class RCPI:
                 if self.patience is not None and n_stale >= self.patience:
                     break
         return self
+
+    def _sample(
+        self,
+        rows: Dataset,
+        values: NDArray[np.float32],
+        mixture: Mixture,
+        shares: NDArray[np.float64],
+        seed: int,
+        run: TaskRunner,
+    ) -> States:
+        """The training states of an iteration; of "both", the uniform ones come first."""
+        n_states = max(1, round(self.states_per_sample * rows.n_samples))
+        n_followed = {"uniform": 0, "policy": n_states, "both": n_states // 2}[self.states]
+        states = sample_states(rows.X, self.rules, n_states - n_followed, seed, shares)
+        if n_followed:
+            followed = States.blank(n_followed, self.rules)
+            sample_prefixes(followed, rows, values, mixture, self.rules, seed=seed, run=run, shares=shares)
+            states = states.joined(followed)
+        return states
 
     def _returns(
         self,
@@ -328,22 +371,6 @@ def _means(result: Evaluation, weight: NDArray[np.float64] | None) -> dict[str, 
     n_acquisitions = (result.trajectories.order >= 0).sum(axis=1)  # type: ignore[union-attr]
     by_row = {"loss": result.losses, "accuracy": result.answers == result.dataset.y, "n_acquisitions": n_acquisitions}
     return {name: float(weight @ values / weight.sum()) for name, values in by_row.items()}
-
-
-def _best_constant_policy(
-    weights: NDArray[np.float32],
-    intercepts: NDArray[np.float32],
-    train: Dataset,
-    weight: NDArray[np.float64] | None,
-    scaling: Scaling,
-    rules: Rules,
-) -> LinearPolicy:
-    """The policy that acquires nothing and always answers the class with the lowest weighted mean error cost."""
-    total = train.n_samples if weight is None else weight.sum()
-    shares = np.bincount(train.y, weight, minlength=train.n_classes) / total
-    scores = np.full_like(intercepts, EXCLUDED_SCORE)
-    scores[rules.n_acquisitions :] = -(rules.error_costs @ shares)
-    return LinearPolicy(np.zeros_like(weights), scores, scaling, rules)
 
 
 @contextmanager

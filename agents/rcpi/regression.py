@@ -17,12 +17,10 @@ GRAM_BYTES = 2**28  # memory for the Gram matrices of acquisitions that are held
 
 
 def fit_scores(
-    states: States,
-    values: NDArray[np.float32],
+    design: Design,
     y: NDArray[np.int64],
     returns: NDArray[np.float32],
     legal: NDArray[np.bool_],
-    rules: Rules,
     *,
     ridge: float,
     run: TaskRunner,
@@ -35,12 +33,10 @@ def fit_scores(
 
     Parameters
     ----------
-    states : States
-    values : float32 (n_samples, n_features), scaled, NaN where missing
+    design : Design
     y : int64 (n_samples,)
     returns : float32 (n_states, n_acquisitions)
     legal : bool (n_states, n_acquisitions)
-    rules : Rules
     ridge : float
         Penalty, multiplied by the number of rows of each regression.
     run : TaskRunner
@@ -50,7 +46,7 @@ def fit_scores(
     weights : float32 (n_features, 2, n_actions)
     intercepts : float32 (n_actions,), EXCLUDED_SCORE for an acquisition that was legal in no state
     """
-    design = Design(states, values, rules)
+    states, rules = design.states, design.rules
     J, D = rules.n_acquisitions, design.n_columns
     open_rows: NDArray[np.bool_] = np.any(legal, axis=1)
     illegal = open_rows[:, None] & ~legal
@@ -101,10 +97,18 @@ class Design:
 
     Without missing values, the features of a group have equal z. They then share one column, with the penalty divided
     by the size of the group and the weight divided evenly among them. This is the same regression with fewer columns.
+
+    Parameters
+    ----------
+    states : States
+    values : float32 (n_samples, n_features), scaled, NaN where missing
+    rules : Rules
+    intercept : bool, default True
+        Whether scores have a constant term; without it the first column is 0.
     """
 
-    def __init__(self, states: States, values: NDArray[np.float32], rules: Rules) -> None:
-        self.states, self.values = states, values
+    def __init__(self, states: States, values: NDArray[np.float32], rules: Rules, intercept: bool = True) -> None:
+        self.states, self.values, self.rules, self.intercept = states, values, rules, intercept
         self.acquisition = acquisition_of_features(rules)
         self.available = None if not np.isnan(values).any() else ~np.isnan(values)
         self.filled = values if self.available is None else np.where(self.available, values, np.float32(0))
@@ -112,7 +116,7 @@ class Design:
         n_z = rules.n_acquisitions if self.available is None else rules.n_features
         self.n_columns = 1 + n_z + rules.n_features
         self.penalty = np.ones(self.n_columns)
-        self.penalty[0] = 0.0
+        self.penalty[0] = 0.0 if intercept else 1.0  # of a column of zeros
         if self.available is None:
             self.penalty[1 : 1 + n_z] = 1.0 / sizes
         self.n_z, self.sizes = n_z, sizes
@@ -125,7 +129,7 @@ class Design:
         if self.available is not None:
             z = taken = z & self.available[data]
         Phi = np.empty((last - first, self.n_columns), np.float32)
-        Phi[:, 0] = 1.0
+        Phi[:, 0] = self.intercept
         Phi[:, 1 : 1 + self.n_z] = taken
         np.multiply(z, self.filled[data], out=Phi[:, 1 + self.n_z :])
         return Phi

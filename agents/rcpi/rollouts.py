@@ -173,7 +173,7 @@ def rollout_returns(
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def _sample_policy(u, shares):
+def sample_policy(u, shares):
     """The policy of the mixture for a random number u in [0, 1), -1 for the uniform one.
 
     The newest policy comes first, since it is the most likely one.
@@ -187,7 +187,7 @@ def _sample_policy(u, shares):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def _random_legal(random, legal, e, n_actions):
+def random_legal(random, legal, e, n_actions):
     """A uniformly random legal action in state e."""
     n = 0
     for a in range(n_actions):
@@ -240,17 +240,17 @@ def _roll_out(x, b, s, first_action, random):
         b.n_added[p] = -1
     action, n_chain = first_action, 0
     random = next_state(random)
-    p = _sample_policy(random_fraction(random), x.mixture.shares)
+    p = sample_policy(random_fraction(random), x.mixture.shares)
     while action < J:
         mdp.acquire(t, state, 1, action)
         b.chain[n_chain] = action
         n_chain += 1
         if not x.mixture.per_trajectory and n_chain > 1:
             random = next_state(random)
-            p = _sample_policy(random_fraction(random), x.mixture.shares)
+            p = sample_policy(random_fraction(random), x.mixture.shares)
         if p < 0:
             random = next_state(random)
-            action = _random_legal(random, state.legal, 1, n_actions)
+            action = random_legal(random, state.legal, 1, n_actions)
         else:
             update_scores(x, b, s, p, n_chain)
             action = best_legal(b.scores, p, state.legal, 1, b.allowed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -31,6 +31,26 @@ class States(NamedTuple):
     lengths: NDArray[np.int64]
     taken: NDArray[np.bool_]
 
+    @classmethod
+    def blank(cls, n_states: int, rules: Rules) -> States:
+        """States of row 0 with nothing acquired, and room for as many acquisitions as the budgets allow."""
+        J = rules.n_acquisitions
+        longest = min(J, rules.tables.budget)
+        if rules.budget_cost is not None:
+            cheapest = np.sort(np.minimum(rules.costs, rules.unrelated_costs))
+            longest = min(longest, int((np.cumsum(cheapest) <= rules.tables.budget_cost).sum()))
+        return cls(
+            np.zeros(n_states, np.int64),
+            np.zeros((n_states, longest), np.int16),
+            np.zeros(n_states, np.int64),
+            np.zeros((n_states, J), bool),
+        )
+
+    def joined(self, other: States) -> States:
+        """These states and then the others, which were sampled under the same rules."""
+        pairs: Any = zip(self, other, strict=True)
+        return States(*(np.concatenate(pair) for pair in pairs))
+
 
 EQUAL_SHARES = np.zeros(0)  # of all rows
 
@@ -50,17 +70,7 @@ def sample_states(
     """
     J = rules.n_acquisitions
     budgeted = rules.tables.budget < J or rules.budget_cost is not None
-    longest = J
-    if budgeted:
-        longest = min(J, rules.tables.budget)
-        cheapest = np.sort(np.minimum(rules.costs, rules.unrelated_costs))
-        longest = min(longest, int((np.cumsum(cheapest) <= rules.tables.budget_cost).sum()))
-    states = States(
-        np.zeros(n_states, np.int64),
-        np.zeros((n_states, longest), np.int16),
-        np.zeros(n_states, np.int64),
-        np.zeros((n_states, J), bool),
-    )
+    states = States.blank(n_states, rules)
     tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
     _sample(seed, budgeted, X, shares, tables, states, rules.blank_state(), np.empty(J, np.int64))
     return states
@@ -101,11 +111,17 @@ def _first_above(shares, u):
     return low
 
 
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def sample_row(random, shares, n_rows):
+    """A row with its share, or any row with equal probability where there are no shares."""
+    return _first_above(shares, random_fraction(random)) if shares.size > 0 else random_integer(random, n_rows)
+
+
 @njit(cache=True, nogil=True, _nrt=False)
 def _sample(seed, budgeted, X, shares, t, states, state, pool):
     for s in range(states.rows.size):
         random = next_state(random_stream(seed, s))
-        row = _first_above(shares, random_fraction(random)) if shares.size > 0 else random_integer(random, len(X))
+        row = sample_row(random, shares, len(X))
         states.rows[s] = row
         mdp.start(t, state, 0, X, row)
         size = 0

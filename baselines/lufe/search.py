@@ -146,7 +146,7 @@ class LUFeCV(LUFeMixin, BaseEstimator):
             with one_blas_thread():
                 order = template._order(table, codes, self._fit_scaling(table))
         check_n_jobs(self.n_jobs)
-        by_fold = Parallel(self.n_jobs)(
+        by_fold = Parallel(self.n_jobs, max_nbytes=None)(  # no data in shared files, which a kill would leave
             delayed(_fold_scores)(template, table, codes, train, test, order, lam1s, lam2s) for train, test in folds
         )
         scores = np.array(by_fold)

@@ -70,8 +70,8 @@ def follow_policy(model: Any, X: NDArray[np.float32]) -> AskedCases:
         state.append(state[-1] ^ np.where(user >= 0, names[has_value.astype(np.int64), user], np.uint64(0)))
     n = len(X)
     return AskedCases(
-        np.array(asked, np.int64).reshape(-1, n).T,
-        np.array(brought, bool).reshape(-1, n).T,
+        np.array(asked, np.int64).reshape(len(asked), n).T,
+        np.array(brought, bool).reshape(len(brought), n).T,
         actions - J,
         np.array(state).T,
     )

@@ -13,6 +13,7 @@ from fsgym.chart.style import CHART_STYLE, DARK_STYLE
 from fsgym.chart.views import BoxView, Branch
 from fsgym.chart.words import branch_end_text, classes_text, condition_words, paid_text, price_range_text
 from fsgym.sentences import probability_text
+from fsgym.shown import visible
 
 # Lengths in pixels, by hand.
 CARD_WIDTH, COLUMN_GAP, CARD_GAP, MARGIN = 470, 80, 22, 16
@@ -200,4 +201,4 @@ def _shortened(text: str, width: float) -> str:
 
 def _text(text: str) -> str:
     """Text for SVG: without characters that XML does not have, escaped."""
-    return escape("".join(c if c.isprintable() else " " for c in text), quote=True)
+    return escape(visible(" ".join(text.split())), quote=True)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli import options
-from fsgym.cli.terminal import say
+from fsgym.cli.mistakes import check_model, refuse_folder
+from fsgym.cli.terminal import say, show
+from fsgym.writing import writable_folder
 
 if TYPE_CHECKING:
     from fsgym.cli.session_file import SessionFile, Unfinished
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def ask(
-    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    model: options.ModelArgument,
     known: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="JSON {name: value}: what is known in advance, at no price."),
@@ -70,15 +72,22 @@ def ask(
 
     Example: fsgym ask model.fsgym --known known.json --unavailable ct,mri
     """
+    check_model(model)
+    given = {"known": known, "unavailable": unavailable, "charge-unknown": charge_unknown, "accept": accept}
+    if resume is not None:
+        _refuse_beside_resume(given)
+    refuse_folder(save, "--save", "the session")
+    from fsgym.datasets.files import check_file
+
+    for path in (known, resume):
+        if path is not None:
+            check_file(path)
     from fsgym.cli.model_data import ModelData
     from fsgym.cli.session_file import SessionFile
 
     if save is not None:
-        if save.is_dir():
-            raise IsADirectoryError(f"--save {save} is a folder; name a file for the session")
-        _create_folder(save.parent)
+        writable_folder(save.parent)
     classifier = ModelData.open(model, {}).classifier
-    given = {"known": known, "unavailable": unavailable, "charge-unknown": charge_unknown, "accept": accept}
     session, unfinished = _open_session(classifier, resume, given)
     file = SessionFile(model, save, resume)
     if as_json:
@@ -87,10 +96,11 @@ def ask(
         _talk(model, session, unfinished, file, save is not None)
 
 
-def _create_folder(folder: Path) -> None:
-    from fsgym.comparison.compare import writable_folder  # takes a second to import
-
-    writable_folder(folder)
+def _refuse_beside_resume(given: dict[str, Any]) -> None:
+    """ValueError for an option that says what the session of ``--resume`` says already."""
+    for name, value in given.items():
+        if value:
+            raise ValueError(f"--{name} is in the file of --resume already; leave it out")
 
 
 def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -> tuple[Session, Unfinished | None]:
@@ -99,9 +109,6 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
     from fsgym.datasets.files import read_json
 
     if resume is not None:
-        for name, value in given.items():
-            if value:
-                raise ValueError(f"--{name} is in the file of --resume already; leave it out")
         return read_session(resume, classifier)
     path, values = given["known"], {}
     if path is not None:
@@ -146,21 +153,21 @@ def _talk(model: Path, session: Session, unfinished: Unfinished | None, file: Se
     code = 0
     try:
         if dialog.run():
-            print(ending_text(session.step))
+            show(ending_text(session.step))
             if saved:
-                print(f"Session: {file.write(session)}")
+                show(f"Session: {file.write(session)}")
             return
     except (KeyboardInterrupt, EOFError) as stop:
         code = 130 if isinstance(stop, KeyboardInterrupt) else 0
         path = _save(file, dialog.session, dialog.unfinished)
-        print()
+        show()
     except Exception:
         say(f"the session was saved to {_save(file, dialog.session, dialog.unfinished)}")
         raise
     else:
         path = _save(file, dialog.session, dialog.unfinished)
-    print(f"Session saved: {path}")
-    print(f"Resume it: {shlex.join(['fsgym', 'ask', str(model), '--resume', str(path)])}")
+    show(f"Session saved: {path}")
+    show(f"Resume it: {shlex.join(['fsgym', 'ask', str(model), '--resume', str(path)])}")
     if code:
         raise typer.Exit(code)
 
@@ -170,5 +177,5 @@ def _save(file: SessionFile, session: Session, unfinished: Unfinished | None) ->
     try:
         return file.write(session, unfinished)
     except OSError:
-        print(session.to_json())
+        show(session.to_json())
         raise

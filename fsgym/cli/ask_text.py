@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fsgym.cli.ask_values import allowed_at_prompt
-from fsgym.cli.terminal import wrapped
+from fsgym.cli.terminal import console, wrapped
 from fsgym.columns import Column
 from fsgym.sentences import price_text, probability_text
 from fsgym.session import LogEntry, Question, Step
@@ -23,6 +23,7 @@ from fsgym.session.words import (
     ranked_beliefs,
     would_stop_text,
 )
+from fsgym.shown import visible
 
 LONGEST_BAR = 40  # characters, by hand
 SHORTEST_BAR = 4  # characters: a shorter one is left out
@@ -44,13 +45,9 @@ class Screen:
     """Prints to standard output: in colour on a terminal, unless NO_COLOR is set, and as plain text elsewhere."""
 
     def __init__(self) -> None:
-        from rich.console import Console
-
         terminal = sys.stdout.isatty()
         plain = bool(os.environ.get("NO_COLOR")) or not terminal
-        self._console = Console(
-            highlight=False,
-            markup=False,
+        self._console = console(
             emoji=False,
             color_system=None if plain else "auto",
             width=None if terminal else PLAIN_WIDTH,
@@ -161,5 +158,5 @@ def belief_lines(
 
 
 def printable(text: str) -> str:
-    """The text without the control characters that a terminal would obey."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    """The text on one line, without characters that a terminal would obey."""
+    return " ".join(visible(text).splitlines()).replace("\t", " ")

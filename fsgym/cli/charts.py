@@ -8,12 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from fsgym.cli import options
+from fsgym.cli.mistakes import check_data, check_model, refuse_folder, whole_number
+from fsgym.cli.terminal import say, show
+from fsgym.shown import visible
 
+MOST_CHART_BOXES = 1000  # of a chart: more than anybody reads
 CHART_SUFFIXES = (".svg", ".md", ".txt", ".json")
 
 
 def chart(
-    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    model: options.ModelArgument,
     data: Annotated[
         str | None,
         typer.Argument(
@@ -28,7 +32,9 @@ def chart(
         ),
     ] = None,
     target: options.TargetOption = None,
-    max_boxes: Annotated[int, typer.Option(help="The chart is cut after so many boxes.")] = 30,
+    max_boxes: Annotated[
+        int, typer.Option(callback=whole_number(1, MOST_CHART_BOXES), help="The chart is cut after so many boxes.")
+    ] = 30,
     data_dir: options.DataDirOption = None,
 ) -> None:
     """Draw what a model asks in which state, and where each answer leads.
@@ -38,26 +44,29 @@ def chart(
 
     Example: fsgym chart model.fsgym -o chart.svg
     """
+    if output is not None and output.suffix not in CHART_SUFFIXES:
+        raise ValueError(f"--output must end in {', '.join(CHART_SUFFIXES)}, got {output}")
+    check_model(model)
+    refuse_folder(output, "--output", "the chart")
+    if data is not None:
+        check_data(data, data_dir)
     from fsgym.cli.model_data import ModelData
     from fsgym.cli.prediction import opened_output
 
-    if output is not None and output.suffix not in CHART_SUFFIXES:
-        raise ValueError(f"--output must end in {', '.join(CHART_SUFFIXES)}, got {output}")
     opened = ModelData.open(model, {"target": target})
     rows = None if data is None else _unseen_rows(opened, data, data_dir)
     drawn = opened.classifier.chart(rows, max_boxes=max_boxes)
     writers = {".svg": drawn.to_svg, ".md": drawn.to_markdown, ".json": drawn.to_json}
     text = writers.get("" if output is None else output.suffix, drawn.to_text)()
+    text = text if output is not None and output.suffix == ".json" else visible(text)
     with opened_output(output) as file:
         file.write(f"{text.rstrip()}\n")
     if output is not None:
-        print(f"{drawn.headline} {output}")
+        show(f"{drawn.headline} {output}")
 
 
 def _unseen_rows(opened: Any, data: str, data_dir: Path | None) -> Any:
     """The rows of labelled data that the model was not trained on; all, with a remark, where that is not known."""
-    import sys
-
     from fsgym.cli.model_data import read_labelled
     from fsgym.datasets.loading import part_index
 
@@ -65,5 +74,5 @@ def _unseen_rows(opened: Any, data: str, data_dir: Path | None) -> Any:
         labelled = read_labelled(opened, data, data_dir, "error")
     rows = part_index(labelled.loaded, labelled.default_split, labelled.reading.row_groups)
     if labelled.default_split == "all":
-        print(labelled.caution(rows), file=sys.stderr)
+        say(labelled.caution(rows))
     return labelled.loaded.dataset.rows(rows)

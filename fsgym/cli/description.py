@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli import options
-from fsgym.cli.terminal import console
+from fsgym.cli.terminal import console, show
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,10 +45,10 @@ def describe_table(
     console().print(_table_of(described))
     odd = described[described["suspicion"] != ""]
     if len(odd):
-        print()
+        show()
     for row in odd.to_dict("records"):
         has = "has " if row["suspicion"][0].isdigit() else ""
-        print(f"{row['column']} {has}{row['suspicion']}; {row['remedy']}")
+        show(f"{row['column']} {has}{row['suspicion']}; {row['remedy']}")
 
 
 def _table_of(described: pd.DataFrame) -> Any:

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fsgym.checks import one_line
+from fsgym.checks import listing, one_line
+from fsgym.cli.terminal import show
 from fsgym.evaluation_result import sentence_case
 from fsgym.metrics import ALL_LABELS, DIAGNOSTIC_LABELS, FIGURE_LABELS, PROBABILITY_FIGURES, short_number
+from fsgym.shown import visible_json
 
 if TYPE_CHECKING:
     from fsgym.evaluation import Evaluation
@@ -20,20 +22,26 @@ LABEL_WIDTH, CELL_WIDTH = 28, 10
 
 def print_json(values: Mapping[str, Any]) -> None:
     """Print one JSON object."""
-    print(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str))
+    print(visible_json(json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)))
 
 
 def print_evaluations(results: Mapping[str, Evaluation]) -> None:
     """Print the figures to decide by, those of the last evaluation, then all figures, a column for each evaluation."""
     title, last = list(results.items())[-1]
-    print(f"{sentence_case(title)}: {headline_sentence(last)}")
+    show(f"{sentence_case(title)}: {headline_sentence(last)}")
     _print_row("", [*results] if len(results) > 1 else [])
+    undefined = []
     for label, values in _lines([*results.values()]):
         if any(value == value for value in values):
             _print_row(label, [f"{value:.4f}" if value == value else "-" for value in values])
+        else:
+            undefined.append(label)
+    absent = [str(c) for k, c in enumerate(last.dataset.classes) if k not in last.dataset.y]
+    if absent and undefined and len(results) == 1 and last.probabilities is not None:
+        show(f"  Not defined for these rows: {', '.join(undefined)}; none is of class {listing(absent, 3)}")
     n_classes = last.dataset.n_classes
     if n_classes > max(2, CLASSES_PRINTED):
-        print(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
+        show(f"  Recall and precision of the other {n_classes - CLASSES_PRINTED} classes: --json")
 
 
 def headline_sentence(result: Evaluation) -> str:
@@ -63,4 +71,4 @@ def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float]]]:
 def _print_row(label: str, cells: Sequence[str]) -> None:
     line = f"  {label:<{LABEL_WIDTH}}" + "".join(f"{cell:>{CELL_WIDTH}}" for cell in cells)
     if line.strip():
-        print(line.rstrip())
+        show(line.rstrip())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fsgym.checks import brief
 from fsgym.cli import options
+from fsgym.cli.mistakes import check_data, check_missing_columns, check_model
 from fsgym.sentences import belief_text, beliefs_in_words, price_text
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def explain(
-    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    model: options.ModelArgument,
     data: Annotated[
         str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
     ],
@@ -33,6 +34,9 @@ def explain(
 
     Example: fsgym explain model.fsgym new.csv --row 3
     """
+    check_model(model)
+    check_data(data, data_dir)
+    check_missing_columns(missing_columns)
     from fsgym.cli.ask_text import Screen
     from fsgym.cli.model_data import ModelData
 
@@ -43,7 +47,7 @@ def explain(
         rows = opened.rows_of(table, data, missing_columns)
         if not 0 <= row < len(rows):
             allowed = f"from 0 to {len(rows) - 1}" if len(rows) else "that of a row, and there are none"
-            raise ValueError(f"--row must be {allowed}, got {row}")
+            raise ValueError(f"--row must be {allowed}, got {brief(row)}")
         values = known_values(rows.iloc[[row]], opened.columns)
     screen = Screen()
     screen.show(f"Row {row} of {data}", "bold")

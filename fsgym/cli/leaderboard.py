@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fsgym.cli.completion import complete_variant
-from fsgym.cli.terminal import console, say
+from fsgym.cli.terminal import console, say, show
+from fsgym.shown import visible_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,7 @@ def show_leaderboard(
     if as_json:
         _print_json(table)
         return
-    print(table.attrs["answer"], end="\n\n")
+    show(table.attrs["answer"], end="\n\n")
     _print_table(table)
 
 
@@ -59,7 +60,7 @@ def _print_json(table: pd.DataFrame) -> None:
     rows = json.loads(table.to_json(orient="records", double_precision=10))
     for row in rows:
         row["params"] = json.loads(row["params"]) if row["params"] else None
-    print(json.dumps(rows, indent=2, ensure_ascii=False))
+    print(visible_json(json.dumps(rows, indent=2, ensure_ascii=False)))
 
 
 def _print_table(table: pd.DataFrame) -> None:

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 import fsgym
+from fsgym.checks import MAX_SPLITS
 from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.ask import ask
@@ -23,11 +24,20 @@ from fsgym.cli.completion import complete_methods
 from fsgym.cli.description import describe_table
 from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
+from fsgym.cli.mistakes import (
+    MOST_SEED,
+    RESULT_FILES,
+    check_comparison,
+    check_study,
+    refuse_empty,
+    refuse_file,
+    whole_number,
+)
 from fsgym.cli.options import comma_separated
 from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
 from fsgym.cli.serve import serve_model
-from fsgym.cli.terminal import console, say, show_comparison
+from fsgym.cli.terminal import console, say, show, show_comparison
 from fsgym.methods import DEFAULT_METHODS
 
 app = typer.Typer(
@@ -46,7 +56,7 @@ def print_version(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
-        print(f"fsgym {fsgym.__version__}")
+        show(f"fsgym {fsgym.__version__}")
         raise typer.Exit
 
 
@@ -71,7 +81,10 @@ def compare(
         bool,
         typer.Option(help="Whether to add the two ends: one answer with nothing acquired, and everything acquired."),
     ] = True,
-    splits: Annotated[int, typer.Option(help="Number of random splits into training and test part.")] = 5,
+    splits: Annotated[
+        int,
+        typer.Option(callback=whole_number(1, MAX_SPLITS), help="Number of random splits into training and test part."),
+    ] = 5,
     train_share: Annotated[float, typer.Option(help="Share of the rows for training.")] = 0.5,
     lam: Annotated[
         list[str] | None,
@@ -98,7 +111,9 @@ def compare(
     drop: options.DropOption = None,
     row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same table.")] = 0,
+    seed: Annotated[
+        int, typer.Option(callback=whole_number(0, MOST_SEED), help="The same seed gives the same table.")
+    ] = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Folder for results.csv, report.html, figures; default: fsgym-results/NAME."),
@@ -114,6 +129,12 @@ def compare(
 
     Example: fsgym compare patients.csv --target died --drop pid --methods lattice,cart -o results
     """
+    prices, costs, features = (
+        _parse_numbers(texts, f"--{name}")
+        for name, texts in (("lam", lam), ("target-cost", target_cost), ("target-features", target_features))
+    )
+    check_comparison(comma_separated([methods]), splits, train_share, backend, scheduler)
+    refuse_file(out, RESULT_FILES)
     (dataset, _), given, _ = options.read_task(
         data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups
     )
@@ -131,9 +152,9 @@ def compare(
                 references=references,
                 splits=splits,
                 train_share=train_share,
-                lam=_parse_numbers(lam, "--lam"),
-                target_cost=_parse_numbers(target_cost, "--target-cost"),
-                target_features=_parse_numbers(target_features, "--target-features"),
+                lam=prices,
+                target_cost=costs,
+                target_features=features,
                 seed=seed,
                 n_jobs=jobs,
                 backend=backend,  # type: ignore[arg-type]
@@ -147,7 +168,7 @@ def compare(
         say(str(stop) or "stopped")
         raise typer.Exit(130) from None
     show_comparison(results)
-    print(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
+    show(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
     failed = results[results["error"].notna()]
     if len(failed):
         first = failed.iloc[0]
@@ -184,6 +205,8 @@ def reproduce(
 
     Example: fsgym reproduce dwsm-cost --quick --jobs 2
     """
+    if name is not None:
+        check_study(name, full, out, doc)
     studies: Any = import_module("fsgym_studies.command")
     if name is None:
         studies.list_studies()
@@ -267,6 +290,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
+        refuse_empty(given)
         code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
     except USAGE_ERRORS as error:
         say(f"{error.format_message().rstrip('.')} (see --help)")  # type: ignore[attr-defined]
@@ -280,6 +304,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except INPUT_ERRORS as error:
         say(str(error) or type(error).__name__)
         code = 2
+    except MemoryError:
+        say("there is not enough memory for this; use fewer rows or columns, or fewer --jobs")
+        code = 1
     except (KeyboardInterrupt, typer.Abort):
         say("stopped")
         code = 130

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import explain_unknown, listing
+from fsgym.checks import brief, explain_unknown, listing
 from fsgym.cli.training_data import DataOrigin
 from fsgym.columns import Columns, MissingColumns
 from fsgym.dataset import Dataset
@@ -48,8 +48,9 @@ class ModelData:
     @classmethod
     def open(cls, path: Path, given: Mapping[str, Any]) -> ModelData:
         """Load a model file; ValueError if it is damaged, or an option contradicts it."""
+        reading = check_reading(Reading(**given))
         load_classifier: Any = import_module("agents").load_classifier
-        classifier, reading = load_classifier(path), check_reading(Reading(**given))
+        classifier = load_classifier(path)
         try:
             values = classifier.training_data_
             trained_on = None if values is None else DataOrigin.from_json(values)
@@ -116,11 +117,11 @@ def _refuse_contradictions(given: Reading, columns: Columns, path: Path) -> None
             if name not in kinds:
                 raise ValueError(f"--{option}: {explain_unknown(f'column of {path}', name, kinds)}")
             if kinds[name] not in allowed:
-                raise ValueError(f"--{option} names {name!r}, which is a {kinds[name]} in {path}; leave it out")
+                raise ValueError(f"--{option} names {brief(name)}, which is a {kinds[name]} in {path}; leave it out")
     for option, names in {"drop": given.drop, "target": (given.target,), "row-groups": (given.row_groups,)}.items():
         for name in names:
             if name in kinds:
-                raise ValueError(f"--{option} names {name!r}, which is a feature of {path}; leave it out")
+                raise ValueError(f"--{option} names {brief(name)}, which is a feature of {path}; leave it out")
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fsgym.checks import did_you_mean
+from fsgym.checks import brief, did_you_mean
 from fsgym.cli import options
 from fsgym.cli.completion import agent_names, complete_agent
 from fsgym.cli.evaluation_output import print_evaluations, print_json
+from fsgym.cli.mistakes import (
+    LONGEST_TRAINING,
+    MOST_SEED,
+    check_data,
+    check_missing_columns,
+    check_model,
+    check_rule_files,
+    refuse_folder,
+    whole_number,
+)
+from fsgym.cli.terminal import show
 from fsgym.methods import DEFAULT_AGENT, Method, find_method, load_class, method_names
+from fsgym.writing import writable_folder
 
 if TYPE_CHECKING:
     from fsgym.datasets.folder import LoadedDataset
@@ -29,8 +41,6 @@ OTHER_PART = {"train": "test", "test": "train"}  # the part that was not used fo
 
 def _refuse_other_file(output: Path) -> None:
     """ValueError where the file exists and is no model, so that a table or a price list is not overwritten."""
-    if output.is_dir():
-        raise IsADirectoryError(f"--output {output} is a folder; name a file for the model")
     if output.is_file() and output.stat().st_size:
         try:
             import_module("agents.model_file").read_kind(output)
@@ -71,7 +81,10 @@ def train(
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn."),
+        typer.Option(
+            callback=whole_number(1, LONGEST_TRAINING),
+            help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn.",
+        ),
     ] = None,
     split: Annotated[
         str,
@@ -84,7 +97,9 @@ def train(
     drop: options.DropOption = None,
     row_groups: options.RowGroupsOption = None,
     data_dir: options.DataDirOption = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    seed: Annotated[
+        int, typer.Option(callback=whole_number(0, MOST_SEED), help="The same seed gives the same model.")
+    ] = 0,
     as_json: JsonOption = False,
     **rules: Any,
 ) -> None:
@@ -98,11 +113,13 @@ def train(
 
     Example: fsgym train patients.csv --target died --drop pid -o model.fsgym
     """
+    method = _find_agent(agent)
+    refuse_folder(output, "--output", "the model")
+    check_rule_files({"lam": lam, **rules})
+    check_data(data, data_dir, split)
     from fsgym.cli.training_data import DataOrigin
-    from fsgym.comparison.compare import writable_folder
     from fsgym.datasets.loading import part_index
 
-    method = _find_agent(agent)
     model = method_with(method, agent, steps=steps, target_cost=target_cost, target_features=target_features, lam=lam)
     writable_folder(output.parent)
     _refuse_other_file(output)
@@ -126,23 +143,23 @@ def train(
             parts["held_out"] = results["held out"].to_json()
         print_json(head | {"seconds": seconds} | parts)
         return
-    print(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
+    show(f"{method.title}, trained in {seconds:.1f} s: {_part_in_words(loaded, split, row_groups)}, {model.rules_}")
     if hasattr(model, "report_"):
-        print(f"Learner: {model.report_.reason}")
+        show(f"Learner: {model.report_.reason}")
     _print_rules(model, "target_cost" if target_cost is not None else "target_features")
     print_evaluations(results)
     _print_held_out(results, split)
     place = [] if data_dir is None else ["--data-dir", str(data_dir)]
-    print(f"Model: {output}")
+    show(f"Model: {output}")
     for command, purpose in (("evaluate", "Evaluate it"), ("predict", "Classify rows")):
-        print(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
-    print(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
+        show(f"{purpose}: {shlex.join(['fsgym', command, str(output), data, *place])}")
+    show(f"Ask about one case: {shlex.join(['fsgym', 'ask', str(output)])}")
 
 
 def _find_agent(agent: str) -> Method:
     if agent not in agent_names() and not (agent in method_names() and find_method(agent).kind):
         raise ValueError(
-            f"--agent must be one of {', '.join(agent_names())}, got {agent!r}{did_you_mean(agent, agent_names())}"
+            f"--agent must be one of {', '.join(agent_names())}, got {brief(agent)}{did_you_mean(agent, agent_names())}"
         )
     return find_method(agent)
 
@@ -175,10 +192,10 @@ def _print_rules(model: Any, target: str) -> None:
 
     described = describe_error_costs(model.rules_.error_costs, model.classes_.tolist())
     if described:
-        print(f"Error costs: {described}")
+        show(f"Error costs: {described}")
     limit = model.get_params().get(target)
     if limit is not None:
-        print(
+        show(
             f"{target} {limit:g}: found lambda {model.rules_.lam:.4g}, at which {model.expected_n_features_:.2f} "
             f"features and a price of {model.expected_cost_:.4g} are expected on average (cross-fitted)"
         )
@@ -200,9 +217,9 @@ def _print_held_out(results: dict[str, Evaluation], split: str) -> None:
     optimistic = "the figures of the training rows are optimistic"
     if "held out" in results:
         n = results["held out"].dataset.n_samples
-        print(f"Held out are the {n} rows of the {OTHER_PART[split]} part, not used in training; {optimistic}.")
+        show(f"Held out are the {n} rows of the {OTHER_PART[split]} part, not used in training; {optimistic}.")
     else:
-        print(f"No rows are held out with --split all; {optimistic}.")
+        show(f"No rows are held out with --split all; {optimistic}.")
 
 
 def _part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) -> str:
@@ -218,7 +235,7 @@ def _part_in_words(loaded: LoadedDataset, split: str, row_groups: str | None) ->
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    model: options.ModelArgument,
     data: options.DataArgument,
     split: Annotated[
         str | None,
@@ -252,6 +269,10 @@ def evaluate(
 
     Example: fsgym evaluate model.fsgym patients.csv
     """
+    check_model(model)
+    check_data(data, data_dir, split)
+    check_rule_files({"groups": groups})
+    check_missing_columns(missing_columns)
     from fsgym.cli.model_data import ModelData, read_labelled
     from fsgym.datasets.loading import part_index
     from fsgym.evaluation import evaluate as evaluate_model
@@ -273,7 +294,7 @@ def evaluate(
         print_json(head | {"lam": result.rules.lam, "remark": remark, "evaluation": result.to_json()})
         return
     words = _part_in_words(labelled.loaded, part, labelled.reading.row_groups)
-    print(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
+    show(f"{type(opened.classifier).__name__} from {model}: {words}, {result.rules}")
     _print_rules(opened.classifier, "")
     print_evaluations({f"{result.dataset.n_samples:,} rows": result})
-    print(remark)
+    show(remark)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 import typer
 
 from fsgym.cli.completion import complete_data
+from fsgym.cli.mistakes import check_data, check_rule_files, existing_folder, process_count
 from fsgym.cli.terminal import say
 from fsgym.rules.options import Form, RuleOption, unnamed_options
 
@@ -39,13 +40,22 @@ RowGroupsOption = Annotated[
     ),
 ]
 JobsOption = Annotated[
-    int, typer.Option(help="Number of processes, -1 for one per core. The result does not depend on it.")
+    int,
+    typer.Option(
+        callback=process_count, help="Number of processes, -1 for one per core. The result does not depend on it."
+    ),
 ]
 BackendOption = Annotated[
     str, typer.Option(help="Where to run: loky on this machine, dask or ray on a running cluster.")
 ]
 SchedulerOption = Annotated[str | None, typer.Option(help="Address of the cluster; required for dask.")]
-DataDirOption = Annotated[Path | None, typer.Option(help="Folder with data sets; default: $FSGYM_DATA.")]
+DataDirOption = Annotated[
+    Path | None, typer.Option(callback=existing_folder, help="Folder with data sets; default: $FSGYM_DATA.")
+]
+ModelArgument = Annotated[
+    Path,
+    typer.Argument(help="A file written by `fsgym train` or by save() of a classifier."),
+]
 CategoryOption = Annotated[
     list[str] | None,
     typer.Option(help="Columns that are categories whatever they hold, such as codes; separate several by commas."),
@@ -188,6 +198,8 @@ def read_task(
 
     ``rules`` may have those of ``TABLE_OPTIONS``, too. ``split`` is only checked. Warnings are printed.
     """
+    check_rule_files(rules)
+    check_data(data, data_dir, split)
     from fsgym.cli.files import read_groups, read_rule_options, read_units
     from fsgym.datasets.loading import load_whole
     from fsgym.datasets.reading import Reading, check_reading

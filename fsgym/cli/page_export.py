@@ -8,12 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
+from fsgym.cli import options
+from fsgym.cli.mistakes import check_model, refuse_folder
+from fsgym.cli.terminal import show
+from fsgym.writing import write_whole
+
 HEAD_BYTES = 4096  # of a file, which say what it is
 PAGE_MARK, POLICY_MARK = b'content="fsgym export"', b'"fsgym-policy-'
 
 
 def export_page(
-    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    model: options.ModelArgument,
     page: Annotated[Path, typer.Argument(metavar="PAGE", help="File for the page, such as page.html.")],
     json_file: Annotated[
         Path | None,
@@ -31,20 +36,22 @@ def export_page(
 
     Example: fsgym export model.fsgym page.html
     """
+    check_model(model)
+    refuse_folder(page, "", "the page")
+    refuse_folder(json_file, "--json", "the policy")
     for path, mark, name in ((page, PAGE_MARK, "page"), (json_file, POLICY_MARK, "policy")):
         if path is not None:
             _refuse_unlike(path, mark, name)
     if json_file is not None and json_file.resolve() == page.resolve():
         raise ValueError(f"--json must be another file than the page, got {json_file}")
     agents: Any = import_module("agents")
-    write_text: Any = import_module("fsgym.export.page").write_text
     classifier = agents.load_classifier(model)
     classifier.save_page(page, title)
     written = f"{page} ({page.stat().st_size / 1e6:.2g} MB)"
     if json_file is not None:
-        write_text(json_file, classifier.policy_json())
+        write_whole(json_file, classifier.policy_json())
         written += f", {json_file} ({json_file.stat().st_size / 1e6:.2g} MB)"
-    print(f"Written: {written}. Open the page in a browser; it needs no network.")
+    show(f"Written: {written}. Open the page in a browser; it needs no network.")
 
 
 def _refuse_unlike(path: Path, mark: bytes, name: str) -> None:

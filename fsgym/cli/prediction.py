@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from fsgym.checks import brief
 from fsgym.cli import options
+from fsgym.cli.mistakes import check_data, check_missing_columns, check_model, refuse_folder
+from fsgym.cli.terminal import show
+from fsgym.writing import opened_whole, writable_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +26,7 @@ SUFFIXES_OF_OUTPUT = (".csv", ".jsonl")
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    model: options.ModelArgument,
     data: Annotated[
         str, typer.Argument(help="A CSV or Parquet file, or another data set as in train; it needs no labels.")
     ],
@@ -52,13 +54,16 @@ def predict(
 
     Example: fsgym predict model.fsgym new.csv -o answers.csv --keep pid
     """
+    check_model(model)
+    check_missing_columns(missing_columns)
+    check_data(data, data_dir)
+    if output is not None and output.suffix not in SUFFIXES_OF_OUTPUT:
+        raise ValueError(f"--output must end in {' or '.join(SUFFIXES_OF_OUTPUT)}, got {output}")
+    refuse_folder(output, "--output", "the answers")
     from fsgym.cli.model_data import ModelData
-    from fsgym.comparison.compare import writable_folder
     from fsgym.datasets.model_tables import refuse_unknown_columns
 
     if output is not None:
-        if output.suffix not in SUFFIXES_OF_OUTPUT:
-            raise ValueError(f"--output must end in {' or '.join(SUFFIXES_OF_OUTPUT)}, got {output}")
         if output.exists() and Path(data).exists() and output.samefile(data):
             raise ValueError(f"--output must be another file than the data, got {output}")
         writable_folder(output.parent)
@@ -76,26 +81,24 @@ def predict(
                 part = slice(first, first + ROWS_PER_CALL)
                 write(file, first, rows.iloc[part], table.loc[:, list(copied)].iloc[part])
     if output is not None:
-        print(f"{len(rows)} rows of {data} classified: {output}")
+        show(f"{len(rows)} rows of {data} classified: {output}")
 
 
 @contextmanager
 def opened_output(path: Path | None) -> Iterator[IO[str]]:
     """A text file that replaces an existing one when it is complete, or standard output."""
     if path is None:
-        yield sys.stdout
+        yield cast(IO[str], _Screen()) if sys.stdout.isatty() else sys.stdout
         return
-    part = ""
-    try:
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            yield file
-        os.replace(part, path)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        if part:
-            Path(part).unlink(missing_ok=True)
+    with opened_whole(path) as file:
+        yield file
+
+
+class _Screen:
+    """A file for a terminal, which is not sent what it would obey."""
+
+    def write(self, text: str) -> None:
+        show(text, end="")
 
 
 class Writer:
@@ -108,7 +111,7 @@ class Writer:
         self.header = ["row", *copied, "answer", *probabilities, "acquired", "paid"]
         for name in copied:
             if self.header.count(name) > 1:
-                raise ValueError(f"--keep names {name!r}, which is a column of the output; rename it in the data")
+                raise ValueError(f"--keep names {brief(name)}, which is a column of the output; rename it in the data")
 
     def write_csv(self, file: IO[str], first: int, rows: pd.DataFrame, copied: pd.DataFrame) -> None:
         """Write some rows, of which ``first`` is the number of the first one, as CSV; the header comes before row 0."""

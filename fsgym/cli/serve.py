@@ -9,11 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from fsgym.cli import options
+from fsgym.cli.mistakes import check_model
 from fsgym.extras import require
 
 
 def serve_model(
-    model: Annotated[Path, typer.Argument(help="A file written by `fsgym train` or by save() of a classifier.")],
+    model: options.ModelArgument,
     host: Annotated[
         str,
         typer.Option(help="Address to serve at. One that other machines can reach needs --token-file or FSGYM_TOKEN."),
@@ -51,6 +52,11 @@ def serve_model(
     Example: fsgym serve model.fsgym --port 8765
     """
     require("web", "fsgym serve")
+    check_model(model)
+    if token_file is not None:
+        from fsgym.datasets.files import check_file
+
+        check_file(token_file)
     from fsgym.cli.model_data import ModelData
 
     serving: Any = import_module("fsgym.web.serving")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from fsgym.shown import shortened, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,16 +17,33 @@ if TYPE_CHECKING:
     from fsgym.comparison.ranking import Ranking
 
 
+LONGEST_SENTENCE = 380  # characters on stderr; what is longer, such as a list of names, is cut in its middle
+LONGEST_WORD = 160  # of these characters
+
+
 def say(sentence: str) -> None:
-    """Print one line on stderr."""
-    print(f"fsgym: {' '.join(sentence.split())}", file=sys.stderr)
+    """Print one line on stderr, without characters that a terminal obeys, and not longer than can be read."""
+    words = " ".join(shortened(visible(word), LONGEST_WORD) for word in sentence.split())
+    print(f"fsgym: {shortened(words, LONGEST_SENTENCE)}", file=sys.stderr)
 
 
-def console(markup: bool = False) -> Console:
-    """A console on standard output, 120 columns wide if that is not a terminal."""
+def show(text: str = "", end: str = "\n") -> None:
+    """Print text on standard output, without characters that a terminal obeys."""
+    print(visible(text), end=end)
+
+
+def console(markup: bool = False, **options: Any) -> Console:
+    """A console on standard output, 120 columns wide if that is not a terminal, that prints as ``show`` does."""
     from rich.console import Console
+    from rich.segment import Segment
 
-    return Console(highlight=False, markup=markup, width=None if sys.stdout.isatty() else 120)
+    class VisibleConsole(Console):
+        def render(self, *arguments: Any, **named: Any) -> Iterable[Segment]:
+            for segment in super().render(*arguments, **named):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    width = None if sys.stdout.isatty() else 120
+    return VisibleConsole(**{"highlight": False, "markup": markup, "width": width} | options)
 
 
 def show_comparison(results: pd.DataFrame) -> None:

@@ -31,6 +31,8 @@ from fsgym.usage import usage_as_json
 # The functions of the tasks, by name: they enter the keys of stored results.
 CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
 
+MOST_FITS = 100_000  # fits of a comparison; in one second each, they take a day
+
 NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
 
 REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
@@ -85,7 +87,12 @@ class Outcome:
 
 
 def cells_of(protocol: Protocol, methods: tuple[ComparedMethod, ...]) -> list[Cell]:
-    """All cells, split by split, so that an interrupted run has complete splits."""
+    """All cells, split by split, so that an interrupted run has complete splits; ValueError for more than can end."""
+    n_cells = protocol.splits * sum(len(m.candidates) for m in methods)
+    if n_cells > MOST_FITS:
+        raise ValueError(
+            f"a comparison must have at most {MOST_FITS} fits, got {n_cells}; use fewer splits, methods or settings"
+        )
     return [
         Cell(k, m.name, s, m.params[s], candidate, m.fitted, protocol.seed_of(k, m.name), m.caution)
         for k in range(protocol.splits)

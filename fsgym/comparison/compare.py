@@ -12,6 +12,7 @@ from typing import Any, Literal, Unpack
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from fsgym.checks import brief
 from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.cell import REFIT_FIGURES, cells_of, run_cells
 from fsgym.comparison.compared import compared_methods
@@ -27,6 +28,7 @@ from fsgym.metrics import headline_figures
 from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
+from fsgym.writing import writable_folder, write_whole
 
 FIGURE_COLUMNS = (
     *Evaluation.FIGURES,
@@ -215,7 +217,7 @@ def compare(
         backend=backend,
         scheduler=scheduler,
         progress=progress,
-        store=None if folder is None else folder / "results.sqlite",
+        store=None if folder is None else folder.absolute() / "results.sqlite",
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
@@ -228,7 +230,7 @@ def compare(
     ranking = rank_methods(results)
     results.attrs["answer"] = " ".join(answer_in_words(ranking))
     if folder is not None:
-        write_atomically(folder / "results.csv", results.to_csv(index=False))
+        write_whole(folder / "results.csv", results.to_csv(index=False))
     if interrupted:
         advice = "give a folder to store them"
         if folder is not None:
@@ -277,35 +279,10 @@ def _check_within(within: Any) -> tuple[float, ...]:
     try:
         limits = tuple(v if isinstance(v, int) else float(v) for v in within)
     except (TypeError, ValueError):
-        raise TypeError(f"within must be numbers of features, got {within!r}") from None
+        raise TypeError(f"within must be numbers of features, got {brief(within)}") from None
     if not all(0 <= v < float("inf") for v in limits):
-        raise ValueError(f"within must be finite and not negative, got {within!r}")
+        raise ValueError(f"within must be finite and not negative, got {brief(within)}")
     return limits
-
-
-def writable_folder(out: str | os.PathLike) -> Path:
-    """The folder as a path, created if it does not exist; OSError if it is not writable."""
-    folder = Path(out)
-    probe = folder / ".fsgym-probe"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"")
-        probe.unlink()
-    except OSError as error:
-        raise OSError(f"cannot write to the folder {folder}: {error.strerror or error}; choose another one") from None
-    return folder
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a text file, or leave the existing one unchanged and raise OSError."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        reason = error.strerror or error
-        raise OSError(f"cannot write {path}: {reason}; free some space, or choose another folder") from None
 
 
 def _calling_script() -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fsgym.checks import MAX_SPLITS, brief, is_integer
 from fsgym.dataset import Dataset
 from fsgym.row_groups import split_by_groups
 from fsgym.rules import Rules
@@ -24,6 +25,7 @@ from fsgym.usage import acquires_features
 PAPER_PRICES = (0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3)
 PAPER_REPORTED = (0.01, 0.05, 0.1)  # those of them at which the loss is reported
 UNIT_PRICES = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # where costs and errors have one unit: around 1, on a log scale
+MAX_NUMBERS = 1000  # values of lambda, or targets
 VALIDATION_SHARE = 0.25  # of the training part; our choice
 
 
@@ -97,14 +99,20 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         return train.rows(fit), train.rows(validation)
     counts = np.bincount(train.y, minlength=train.n_classes)
     rare = counts[train.y] < 2
-    if not rare.any():
-        return train.split(1.0 - VALIDATION_SHARE, seed)
     common, single = np.flatnonzero(~rare), np.flatnonzero(rare)
     from sklearn.model_selection import train_test_split
 
-    fit, validation = train_test_split(
-        common, train_size=1.0 - VALIDATION_SHARE, stratify=train.y[common], random_state=seed
-    )
+    try:
+        if not rare.any():
+            return train.split(1.0 - VALIDATION_SHARE, seed)
+        fit, validation = train_test_split(
+            common, train_size=1.0 - VALIDATION_SHARE, stratify=train.y[common], random_state=seed
+        )
+    except ValueError:
+        raise ValueError(
+            f"the training part of {train.name!r} has {train.n_samples} row(s) of {len(counts)} classes, too few to "
+            "hold some out for validation; use more rows, fewer classes, or a larger train_share"
+        ) from None
     return train.rows(np.concatenate([fit, single])), train.rows(validation)
 
 
@@ -119,10 +127,12 @@ def make_protocol(
     targets: Mapping[str, Any] = MappingProxyType({}),
 ) -> Protocol:
     """Check the arguments of ``compare`` and build the protocol; ValueError or TypeError if one is invalid."""
-    if not isinstance(splits, int | np.integer) or isinstance(splits, bool) or splits < 1:
-        raise ValueError(f"splits must be a whole number of at least 1, got {splits!r}")
-    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or not 0 <= seed < 2**31:
-        raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {seed!r}")
+    if not is_integer(splits) or splits < 1:
+        raise ValueError(f"splits must be a whole number of at least 1, got {brief(splits)}")
+    if splits > MAX_SPLITS:
+        raise ValueError(f"splits must be at most {MAX_SPLITS}, got {brief(splits)}; their mean hardly changes by more")
+    if not is_integer(seed) or not 0 <= seed < 2**31:
+        raise ValueError(f"seed must be a whole number from 0 to 2147483647, got {brief(seed)}")
     groups = options.get("groups")
     if groups is not None:
         dataset = dataset.with_groups(groups)
@@ -161,12 +171,14 @@ def _numbers(given: Any, what: str) -> tuple[float, ...]:
     listed: list[Any] = list(given) if np.iterable(given) and not isinstance(given, str) else [given]
     if not listed:
         raise ValueError(f"{what} must hold at least one number")
+    if len(listed) > MAX_NUMBERS:
+        raise ValueError(f"{what} must hold at most {MAX_NUMBERS} numbers, got {len(listed)}")
     try:
         values = sorted({float(v) for v in listed})
     except (TypeError, ValueError):
-        raise TypeError(f"{what} must be one or several numbers, got {given!r}") from None
+        raise TypeError(f"{what} must be one or several numbers, got {brief(given)}") from None
     if not np.isfinite(values).all() or values[0] < 0:
-        raise ValueError(f"{what} must be finite and not negative, got {given!r}")
+        raise ValueError(f"{what} must be finite and not negative, got {brief(given)}")
     return tuple(values)
 
 

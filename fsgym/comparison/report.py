@@ -32,6 +32,8 @@ from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 from fsgym.dataset import Dataset
 from fsgym.methods import METHODS
 from fsgym.rules import Rules
+from fsgym.shown import visible
+from fsgym.writing import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,9 +63,9 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
     ranking = rank_methods(comparison.results, _titles(comparison))
     pictures = draw_pictures(comparison, summary, ranking)
     for picture in pictures:
-        (folder / f"{picture.stem}.png").write_bytes(picture.png)
+        write_whole(folder / f"{picture.stem}.png", picture.png)
     path = folder / "report.html"
-    path.write_text(render(comparison, summary, ranking, pictures), encoding="utf-8")
+    write_whole(path, render(comparison, summary, ranking, pictures))
     return path
 
 
@@ -177,6 +179,7 @@ def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     environment.filters |= {
         "mean": mean_text,

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+LONGEST_HEADER = 10_000_000  # characters of the header line of a table
+
+
 def list_datasets(data_dir: str | os.PathLike | None = None) -> pd.DataFrame:
     """List all data sets that ``load_dataset`` knows by name, one row each, in the order of lookup.
 
@@ -111,12 +114,12 @@ def _n_feature_columns(path: Path) -> Any:
     """Number of feature columns in a CSV file's header line, <NA> where it cannot be read."""
     import pandas as pd
 
-    if path.suffix == ".npz":
+    if path.suffix == ".npz" or not path.is_file():
         return pd.NA
     open_text: Any = gzip.open if path.suffix == ".gz" else open
     try:
         with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
-            return max(len(next(csv.reader(file))) - 1, 0)
+            return max(len(next(csv.reader(iter(lambda: file.readline(LONGEST_HEADER), "")))) - 1, 0)
     except (OSError, EOFError, ValueError, StopIteration, csv.Error):
         return pd.NA
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
+import stat
 import struct
 import warnings
 import zipfile
@@ -17,12 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.dataset import Dataset
+from fsgym.datasets.archives import content_of, read_arrays
 from fsgym.datasets.frames import check_size
 
 if TYPE_CHECKING:
     import pandas as pd
 
 UTF8_REMEDY = "save it as UTF-8 (in Excel: CSV UTF-8), or convert it: iconv -f LATIN1 -t UTF-8"
+MAX_TEXT_BYTES = 256_000_000  # of a file of names, prices or a session
+CSR_ARRAYS = ("data", "indices", "indptr", "shape")
+PART_ARRAYS = ("X_train", "X_test", "y_train", "y_test")
+ARRAYS_READ = (*CSR_ARRAYS, *PART_ARRAYS, "X", "y", "feature_names", "groups", "group_names")
 READ_ERRORS = (  # that pandas, NumPy, SciPy, json and zipfile raise for damaged files
     ValueError,
     KeyError,
@@ -47,20 +54,33 @@ def first_line(error: BaseException) -> str:
 
 def check_file(path: Path) -> None:
     """OSError unless the path is a readable file."""
-    if path.is_dir():
+    try:
+        kind = path.stat().st_mode
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no file {path}; check its name") from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    if stat.S_ISDIR(kind):
         raise IsADirectoryError(f"{path} is a folder; name a file in it")
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}; check its name")
+    if not stat.S_ISREG(kind):
+        raise OSError(f"{path} is a pipe, a socket or a device; save its content as a file, and name that")
     try:
         with path.open("rb"):
             pass
     except OSError as error:
-        raise type(error)(f"{path} cannot be read: {error.strerror or first_line(error)}") from None
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> OSError:
+    kind = type(error) if isinstance(error, OSError) else OSError
+    return kind(f"{path} cannot be read: {getattr(error, 'strerror', None) or first_line(error)}")
 
 
 def read_text(path: Path) -> str:
     """The text of a UTF-8 file, without a byte order mark; ValueError or OSError names the file."""
     check_file(path)
+    if path.stat().st_size > MAX_TEXT_BYTES:
+        raise ValueError(f"{path} has more than {MAX_TEXT_BYTES // 10**6} MB, too much for such a file; check its name")
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -119,7 +139,7 @@ def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(
-                path,
+                io.BytesIO(content_of(path)),
                 keep_default_na=False,
                 na_values=[""],
                 dtype=dict.fromkeys(categorical, str),
@@ -137,22 +157,13 @@ def read_csv(path: Path, categorical: Collection[str] = ()) -> pd.DataFrame:
     return frame
 
 
-def read_npz(path: Path) -> dict[str, NDArray]:
-    """All arrays of an npz file, without unpickling; ValueError or OSError names the file."""
-    check_file(path)
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
-    except (AttributeError, OSError, *READ_ERRORS) as error:
-        raise ValueError(f"{path} is damaged or not an npz file of plain arrays ({first_line(error)})") from None
-
-
 def read_part(path: Path) -> dict[str, NDArray]:
     """The arrays of an npz file: dense ``X`` and ``y``, or their ``_train`` and ``_test`` parts; CSR becomes dense."""
-    arrays = read_npz(path)
-    if {"data", "indices", "indptr", "shape"} <= arrays.keys():
+    check_file(path)
+    arrays = read_arrays(path, ARRAYS_READ)
+    if set(CSR_ARRAYS) <= arrays.keys():
         arrays["X"] = _csr_to_dense(arrays, path)
-    for key in ("X_train", "X_test", "y_train", "y_test") if "X_train" in arrays else ("X", "y"):
+    for key in PART_ARRAYS if "X_train" in arrays else ("X", "y"):
         if key not in arrays:
             raise ValueError(
                 f"{path} must hold X and y, or their _train and _test parts, or a CSR matrix (data, indices, "

@@ -10,13 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsgym.checks import listing
+from fsgym.checks import brief, listing
 from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import check_file, join_arrays, read_csv, read_json, read_part
 from fsgym.datasets.reading import TABLE_SUFFIXES, USE_OF, Reading, dataset_of_table, read_columns
 
 SUFFIXES = (*TABLE_SUFFIXES, ".npz")
+RECORD_KINDS = {
+    **dict.fromkeys(("n_samples", "n_features", "n_classes", "missing_values"), int),
+    **{"categorical_columns": list, "feature_groups": dict, "class_counts": dict, "layout": str},
+}
+KIND_NAMES = {int: "a whole number", list: "a list", dict: "an object", str: "text"}
 
 
 class LoadedDataset(NamedTuple):
@@ -32,7 +37,7 @@ def find_folder(data_dir: str | os.PathLike | None) -> Path | None:
     if path is None:
         return None
     if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"data_dir must be the path of a folder, got {path!r}")
+        raise TypeError(f"data_dir must be the path of a folder, got {brief(path)}")
     folder = Path(path).expanduser()
     if not folder.is_dir():
         source = "data_dir" if data_dir is not None else "FSGYM_DATA"
@@ -43,16 +48,16 @@ def find_folder(data_dir: str | os.PathLike | None) -> Path | None:
 def read_manifest(folder: Path) -> dict[str, dict]:
     """Records of the folder's data sets by name; files without a record get one with their names only."""
     path = folder / "MANIFEST.json"
-    records: Any = read_json(path) if path.is_file() else {}
+    records: Any = read_json(path) if path.exists() else {}
     if not isinstance(records, dict) or not all(isinstance(r, dict) for r in records.values()):
         raise ValueError(f"{path} is damaged: it must map each name to a record")
     for name, record in records.items():
-        files = record.get("files")
-        if not isinstance(files, list) or not files or not all(isinstance(f, dict) and "file" in f for f in files):
-            raise ValueError(f"{path} is damaged: the record of {name!r} must list its files")
+        fault = _fault_of_record(record)
+        if fault:
+            raise ValueError(f"{path} is damaged: the record of {brief(name)} {fault}")
     recorded = {f["file"] for record in records.values() for f in record["files"]}
     others: dict[str, list[str]] = {}
-    for file in sorted(p.name for p in folder.iterdir()):
+    for file in sorted(p.name for p in folder.iterdir() if p.is_file()):  # and no pipe, which would be waited for
         suffix = next((s for s in SUFFIXES[::-1] if file.endswith(s)), None)
         if suffix and file not in recorded:
             stem = file.removesuffix(suffix)
@@ -61,6 +66,23 @@ def read_manifest(folder: Path) -> dict[str, dict]:
         ordered = sorted(files, key=lambda f: (".test." in f, f))
         records.setdefault(name, {"plain": True, "files": [{"file": f} for f in ordered]})
     return records
+
+
+def _fault_of_record(record: dict) -> str:
+    """What is wrong with a record of the manifest, in words; "" for nothing."""
+    files = record.get("files")
+    named = isinstance(files, list) and all(isinstance(f, dict) and isinstance(f.get("file"), str) for f in files)
+    if not named or not files:
+        return 'must list its files, each as {"file": name}'
+    for key, kind in RECORD_KINDS.items():
+        value = record.get(key)
+        if key in record and (not isinstance(value, kind) or isinstance(value, bool)):
+            return f"must have {KIND_NAMES[kind]} as {key}, got {brief(value)}"
+    if not all(isinstance(name, str) for name in record.get("categorical_columns", ())):
+        return "must have names of columns as categorical_columns"
+    if not all(isinstance(f.get("sha256", ""), str) for f in files):
+        return "must have text as sha256"
+    return ""
 
 
 def load_from_folder(folder: Path, name: str, record: dict, reading: Reading) -> LoadedDataset:

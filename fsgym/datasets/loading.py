@@ -6,14 +6,16 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.datasets.catalog import unknown_dataset
 from fsgym.datasets.embedded import EMBEDDED, load_embedded
+from fsgym.datasets.files import check_file
 from fsgym.datasets.folder import (
     SUFFIXES,
     LoadedDataset,
@@ -31,7 +33,24 @@ from fsgym.row_groups import shared_group
 if TYPE_CHECKING:
     import pandas as pd
 
+LONGEST_NAME = 200  # characters, at OpenML
 SPLIT_NAMES = ("all", "train", "test")
+
+
+class FoundDataset(NamedTuple):
+    """Where a data set comes from.
+
+    Attributes
+    ----------
+    kind : {"embedded", "openml", "file", "folder", "generated"}
+    name : str, its name there, or its path
+    folder, record : Path and dict, the folder with its record of the data set; otherwise None
+    """
+
+    kind: str
+    name: str
+    folder: Path | None = None
+    record: dict | None = None
 
 
 def load_dataset(
@@ -140,7 +159,7 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
     is_table = hasattr(name, "columns") and hasattr(name, "iloc")
     if not is_table and not isinstance(name, str | os.PathLike):
         raise TypeError(f"name must be the name of a data set, a path or a DataFrame, got {type(name).__name__}")
-    _check_split(split)
+    check_split(split)
     reading = check_reading(given)
     loaded = _load_table(name, reading) if is_table else _load_by_name(os.fspath(name), data_dir, reading)
     if given.units is None:
@@ -149,9 +168,10 @@ def load_whole(name: Any, given: Reading, data_dir: Any = None, split: str = "al
     return loaded._replace(dataset=dataset.replace(columns=dataset.columns.with_units(given.units)))
 
 
-def _check_split(split: Any) -> None:
+def check_split(split: Any) -> None:
+    """ValueError for a part that no data set has."""
     if split not in SPLIT_NAMES:
-        raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {split!r}")
+        raise ValueError(f"split must be one of {', '.join(SPLIT_NAMES)}, got {brief(split)}")
 
 
 def part_index(
@@ -159,7 +179,7 @@ def part_index(
 ) -> NDArray[np.int64]:
     """The row numbers of a part of a data set, int64; the parameters are those of ``load_dataset``."""
     whole, n_train = loaded
-    _check_split(split)
+    check_split(split)
     if split == "all":
         return np.arange(whole.n_samples)
     if n_train is None:
@@ -179,33 +199,61 @@ def _load_table(frame: pd.DataFrame, reading: Reading) -> LoadedDataset:
     return LoadedDataset(dataset_of_table(named_columns(frame, what), reading, name="data", what=what))
 
 
-def _load_by_name(name: str | bytes, data_dir: Any, reading: Reading) -> LoadedDataset:
+def find_source(name: str | bytes, data_dir: Any = None) -> FoundDataset:
+    """Where the data set of this name or path comes from, without reading it.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the name is unknown, or there is no such file.
+    """
     name = os.fsdecode(name)
     if "\0" in name:
-        raise ValueError(f"unknown data set {name!r}; a name must not contain null characters")
+        raise ValueError(f"unknown data set {brief(name)}; a name must not contain null characters")
     if name in EMBEDDED:
-        reading.refuse(USE_OF, f"{name!r}, an embedded set,")
-        return LoadedDataset(drop_features(load_embedded(name), reading.drop))
+        return FoundDataset("embedded", name)
     if name.startswith("openml:"):
         which = name.removeprefix("openml:").strip()
-        if not re.fullmatch(r"[\w.()+,&'-]+", which):
-            raise ValueError(f"openml: must be followed by a plain name or a number, got {which!r}")
-        return LoadedDataset(load_from_openml(int(which) if which.isdecimal() else which, reading=reading))
+        if not re.fullmatch(r"[\w.()+,&'-]+", which) or len(which) > LONGEST_NAME:
+            raise ValueError(f"openml: must be followed by a plain name or a number, got {brief(which)}")
+        return FoundDataset("openml", which)
     if is_path(name):
-        return LoadedDataset(load_file(Path(name).expanduser(), reading))
-    if Path(name).is_dir():
+        check_file(Path(name).expanduser())
+        return FoundDataset("file", name)
+    try:
+        is_folder = Path(name).is_dir()
+    except OSError:  # too long for a path
+        is_folder = False
+    if is_folder:
         raise IsADirectoryError(f"{name} is a folder; name a file in it, or pass it as data_dir (--data-dir)")
     folder = find_folder(data_dir)
     records = {} if folder is None else read_manifest(folder)
     if folder is not None and name in records:
-        return load_from_folder(folder, name, records[name], reading)
+        return FoundDataset("folder", name, folder, records[name])
     if name in GENERATORS:
-        reading.refuse(USE_OF, f"{name!r}, a generated set,")
-        generated, n_train = load_generated(name)
-        return LoadedDataset(drop_features(generated, reading.drop), n_train)
+        return FoundDataset("generated", name)
     if name in OPENML:
-        return LoadedDataset(load_from_openml(name, OPENML[name], reading))
+        return FoundDataset("openml", name)
     raise unknown_dataset(name, [*EMBEDDED, *records, *GENERATORS, *OPENML], folder is not None)
+
+
+def _load_by_name(given: str | bytes, data_dir: Any, reading: Reading) -> LoadedDataset:
+    kind, name, folder, record = find_source(given, data_dir)
+    if folder is not None and record is not None:
+        return load_from_folder(folder, name, record, reading)
+    match kind:
+        case "embedded":
+            reading.refuse(USE_OF, f"{name!r}, an embedded set,")
+            return LoadedDataset(drop_features(load_embedded(name), reading.drop))
+        case "generated":
+            reading.refuse(USE_OF, f"{name!r}, a generated set,")
+            generated, n_train = load_generated(name)
+            return LoadedDataset(drop_features(generated, reading.drop), n_train)
+        case "file":
+            return LoadedDataset(load_file(Path(name).expanduser(), reading))
+    if os.fsdecode(given) == name:
+        return LoadedDataset(load_from_openml(name, OPENML[name], reading))
+    return LoadedDataset(load_from_openml(int(name) if name.isdecimal() else name, reading=reading))
 
 
 def is_path(name: str) -> bool:
@@ -213,4 +261,7 @@ def is_path(name: str) -> bool:
     separators = {os.sep, os.altsep or os.sep}
     if name.endswith(SUFFIXES) or any(s in name for s in separators):
         return True
-    return bool(Path(name).suffix) and Path(name).is_file()
+    try:
+        return bool(Path(name).suffix) and Path(name).is_file()
+    except OSError:  # too long for a path
+        return False

@@ -93,7 +93,7 @@ def _check_price(value: Any, name: str, path: Path) -> float:
     except (TypeError, ValueError, OverflowError):
         price = math.nan
     if not math.isfinite(price) or price < 0:
-        raise ValueError(f"{path} must have a number of at least 0 as the price of {name!r}, got {value!r}")
+        raise ValueError(f"{path} must have a number of at least 0 as the price of {name!r}, got {brief(value)}")
     return price
 
 

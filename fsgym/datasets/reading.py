@@ -72,11 +72,11 @@ def check_reading(options: Reading) -> Reading:
     if separator is not None and (
         not isinstance(separator, str) or len(separator) != 1 or separator.isalnum() or separator in "\"'\r\n\0._"
     ):
-        raise ValueError(f"separator must be one character such as ',', ';', '|' or 'tab', got {separator!r}")
+        raise ValueError(f"separator must be one character such as ',', ';', '|' or 'tab', got {brief(separator)}")
     if decimal is not None and decimal not in (".", ","):
-        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
+        raise ValueError(f"decimal must be '.' or ',', got {brief(decimal)}")
     if decimal is not None and decimal == separator:
-        raise ValueError(f"separator and decimal must be different characters, got {decimal!r} for both")
+        raise ValueError(f"separator and decimal must be different characters, got {brief(decimal)} for both")
     return options._replace(separator=separator, one_hot=bool(options.one_hot), **listed)
 
 
@@ -85,9 +85,9 @@ def _names(option: str, value: Any) -> tuple[str, ...]:
     try:
         names = tuple(names)
     except TypeError:
-        raise TypeError(f"{option} must be a list of column names, got {value!r}") from None
+        raise TypeError(f"{option} must be a list of column names, got {brief(value)}") from None
     if not all(isinstance(v, str) for v in names):
-        raise TypeError(f"{option} must be a list of column names, got {value!r}")
+        raise TypeError(f"{option} must be a list of column names, got {brief(value)}")
     return tuple(dict.fromkeys(names))
 
 

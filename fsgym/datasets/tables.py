@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from fsgym.checks import brief, listing
+from fsgym.datasets.archives import content_of
 from fsgym.datasets.files import READ_ERRORS, UTF8_REMEDY, check_file, first_line
 from fsgym.datasets.suspicions import plain_numbers
 
@@ -127,12 +126,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
 def _decode(path: Path) -> str:
     """The text of a file without a byte order mark; ValueError where it is no text in UTF-8."""
     check_file(path)
-    content = path.read_bytes()
-    if path.suffix == ".gz":
-        try:
-            content = gzip.decompress(content) if content else b""
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{path} cannot be read as a CSV file ({first_line(error)})") from None
+    content = content_of(path)
     for signature, fault in SIGNATURES.items():
         if content.startswith(signature):
             raise ValueError(f"{path} {fault}")

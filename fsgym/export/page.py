@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
-import tempfile
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -68,24 +66,6 @@ def json_in_html(value: Any) -> str:
     """
     text = canonical_json(value)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def write_text(path: str | os.PathLike, text: str) -> None:
-    """Write a text file; if that fails, OSError, and an existing file stays as it was."""
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file")
-    part = ""
-    try:
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(part, path)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        if part:
-            Path(part).unlink(missing_ok=True)
 
 
 def _hashes(texts: list[str]) -> str:

@@ -121,7 +121,7 @@ def relation_matrix(relation: Any, names: Sequence[str], what: str, symmetric: b
     for name, others in relation:
         i = position_of(name, names, what, "acquisition")
         others = [others] if isinstance(others, str) else others
-        if not isinstance(others, Iterable):
+        if not isinstance(others, Iterable) or isinstance(others, Mapping):
             raise TypeError(f"{what} must map names to lists of names, got {brief(others)} for {name!r}")
         for other in others:
             j = position_of(other, names, what, "acquisition")

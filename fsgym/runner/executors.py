@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
 import pickle
 import tempfile
 import threading
+import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +25,7 @@ from fsgym.runner.task import Task, TaskResult
 from fsgym.runner.worker import DIED_TWICE, RunOrigin, SharedValue, execute, put_result
 
 CONNECT_TIMEOUT = 10  # seconds to wait for a cluster's scheduler; a busy one on a local network answers within one
+VERSION_ATTEMPTS, VERSION_PAUSE = 5, 1.0  # how often workers are asked for their versions, seconds between
 BACKENDS = ("loky", "dask", "ray")
 # Class names of the exceptions that loky, Dask and Ray raise when a worker process dies.
 WORKER_DEATHS = {"BrokenProcessPool", "KilledWorker", "RayActorError", "WorkerCrashedError", "OutOfMemoryError"}
@@ -126,7 +129,7 @@ def _executor(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler
             return (execute(*c) for c in calls(numbers))
 
         def run_in_pool(numbers: Iterable[int]) -> NumberedResults:
-            pool = Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
+            pool = Parallel(n_jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None)
             return pool(delayed(execute)(*c) for c in calls(numbers))
 
         def run_on_ray(numbers: Iterable[int]) -> NumberedResults:
@@ -139,11 +142,22 @@ def _executor(tasks: Sequence[Task], n_jobs: int | None, backend: str, scheduler
 
 
 def _spill_to_files(stack: ExitStack, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Write each shared value to a temporary file, which every worker process reads once."""
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fsgym-")))
+    """Write each shared value to a temporary file, which every worker process reads once.
+
+    On Linux the files have no name: the workers open them as those of this process, and however this process ends,
+    nothing is left of the data. Elsewhere they are in a temporary folder, which is left behind if this process is
+    killed.
+    """
+    open_files = Path(f"/proc/{os.getpid()}/fd")
+    if open_files.is_dir():
+        enter, nameless = stack.enter_context, tempfile.TemporaryFile
+        places = {content: open_files / str(enter(nameless()).fileno()) for content in shared}
+    else:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fsgym-")))
+        places = {content: folder / content for content in shared}
     for content, value in shared.items():
-        (folder / content).write_bytes(pickle.dumps(value, protocol=5))
-    return {content: SharedValue(content, folder / content) for content in shared}
+        places[content].write_bytes(pickle.dumps(value, protocol=5))
+    return {content: SharedValue(content, place) for content, place in places.items()}
 
 
 def _connect_dask(stack: ExitStack, scheduler: str | None) -> Any:
@@ -194,13 +208,17 @@ def _stream_from_dask(client: Any, scheduler: str | None, calls: Iterable[Call])
 
 def _dask_versions(client: Any) -> list[Any]:
     """What ``installed_versions`` returns on each worker, or the reason why fsgym cannot be imported there."""
-    try:
-        client.wait_for_workers(1, timeout=6 * CONNECT_TIMEOUT)
-        return list(client.run(installed_versions).values())
-    except TimeoutError:
-        raise OSError("the dask scheduler has no worker after a minute; start some with 'dask worker'") from None
-    except ImportError as error:
-        return [str(error)]
+    for _ in range(VERSION_ATTEMPTS):
+        try:
+            client.wait_for_workers(1, timeout=6 * CONNECT_TIMEOUT)
+            return list(client.run(installed_versions).values())
+        except TimeoutError:
+            raise OSError("the dask scheduler has no worker after a minute; start some with 'dask worker'") from None
+        except ImportError as error:
+            return [str(error)]
+        except OSError:  # a worker has died since the scheduler heard from it; those that are left are asked
+            time.sleep(VERSION_PAUSE)
+    raise OSError("the dask workers die when they are asked for their versions; their log says why")
 
 
 def _require_same_versions(cluster: str | None, reported: Sequence[Any]) -> None:

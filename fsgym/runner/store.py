@@ -22,6 +22,7 @@ import pandas as pd
 
 from fsgym.digests import canonical_json
 from fsgym.extras import EXTRAS
+from fsgym.notices import warn_caller
 from fsgym.runner.fingerprint import canonical_form
 from fsgym.runner.task import Task, TaskResult
 
@@ -31,6 +32,9 @@ TIMINGS_FILE = "timings.sqlite"
 LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")  # results depend on their versions
 OPTIONAL_LIBRARIES = EXTRAS["rl"] + EXTRAS["cegb"]  # on these too, where they are installed
 TIMING_COLUMNS = ("key", "cpu_seconds", "wall_seconds", "peak_mib")
+
+# In the messages of SQLite on damaged files and on those of other programs:
+DAMAGE = ("not a database", "malformed", "no such column", "Could not decode")
 
 RESULTS_SCHEMA = """
 CREATE TABLE results (
@@ -103,10 +107,35 @@ class Store:
                 f"BEGIN; {RESULTS_SCHEMA} PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={STORE_FORMAT};"
                 f"INSERT INTO versions VALUES {rows}; COMMIT"
             )
-        execute("ATTACH ? AS measured", (str(self.path.with_name(TIMINGS_FILE)),))
+        self._attach_timings(self.path.with_name(TIMINGS_FILE))
+
+    def _attach_timings(self, path: Path) -> None:
+        """Open the file of timings; one that cannot be read is moved away, because results are worth more."""
+        try:
+            self._open_timings(path)
+        except sqlite3.DatabaseError as error:
+            if path.is_dir() or not any(words in str(error) for words in DAMAGE):
+                raise
+            with suppress(sqlite3.Error):
+                self._connection.execute("DETACH measured")
+            moved = path.with_name(path.name + ".damaged")
+            os.replace(path, moved)
+            for log in ("-wal", "-shm"):
+                path.with_name(path.name + log).unlink(missing_ok=True)
+            warn_caller(f"{path} is damaged or has other content; it is now {moved.name}, and timings begin anew")
+            self._open_timings(path)
+
+    def _open_timings(self, path: Path) -> None:
+        execute = self._connection.execute
+        execute("ATTACH ? AS measured", (str(path),))
         execute("PRAGMA measured.journal_mode=WAL")
         execute("PRAGMA measured.synchronous=OFF")
         execute(TIMINGS_SCHEMA)
+        if execute("PRAGMA measured.quick_check(1)").fetchone()[0] != "ok":
+            raise sqlite3.DatabaseError("malformed")
+        for row in execute(f"SELECT {', '.join(TIMING_COLUMNS)} FROM measured.timings"):
+            if not (isinstance(row[0], str) and all(isinstance(v, float) and v >= 0 for v in row[1:])):
+                raise sqlite3.DatabaseError("malformed")
 
     def _check_format(self, application_id: int, number: int) -> None:
         if application_id != APPLICATION_ID:
@@ -157,8 +186,8 @@ class Store:
     def put(self, task: Task, result: TaskResult) -> None:
         """Store the result of a task; it is on the disk when this returns."""
         execute = self._connection.execute
-        execute("BEGIN IMMEDIATE")
         try:
+            execute("BEGIN IMMEDIATE")
             execute("DELETE FROM failures WHERE key = ?", (task.key,))
             if result.text is None:
                 execute("INSERT INTO failures VALUES (?, ?)", (task.key, result.error))
@@ -227,6 +256,6 @@ def _store_error(path: Path, reason: str) -> str:
     """An error of SQLite or of the file system as a sentence that says what to do."""
     if "locked" in reason:
         return f"{path} is in use by another run; wait until that run has ended, or choose another folder"
-    if "not a database" in reason or "malformed" in reason:
+    if any(words in reason for words in DAMAGE):
         return f"{path} is damaged or not a SQLite file; move it away, or choose another folder"
     return f"cannot write to {path}: {reason}; finished results are kept: free some space and rerun the same command"

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from fsgym.checks import one_line
 from fsgym.session.words import without_advice
+from fsgym.shown import visible
 from fsgym.web.access import HEADERS, POLICY, Access
 from fsgym.web.cases import Cases, OpenCase
 from fsgym.web.changes import CHANGES, Unanswered, begin_values
@@ -52,6 +53,7 @@ class CasePages:
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
+            finalize=lambda value: visible(value) if type(value) is str else value,  # values of fields are Markup
         )
         self._static = {
             name: Response(files(package).joinpath(file).read_bytes(), media_type=kind)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,8 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of, provenance, template_environment
+from fsgym.datasets.files import read_text
+from fsgym.writing import write_whole
 from fsgym_studies.common.claims import DASH, AssessedClaim
 from fsgym_studies.common.plan import scalar_columns
 from fsgym_studies.common.statistics import Mean
@@ -103,11 +104,7 @@ def write_section(path: Path, study: Study, conclusion: Conclusion, full: bool, 
     """
     for picture in conclusion.pictures:
         if picture.stem in conclusion.shown:
-            picture_path = path.with_name(f"{study.name}_{picture.stem}.png")
-            try:
-                picture_path.write_bytes(picture.png)
-            except OSError as error:
-                raise OSError(f"cannot write {picture_path}: {error.strerror or error}") from None
+            write_whole(path.with_name(f"{study.name}_{picture.stem}.png"), picture.png)
     replace_section(path, study.name, section(study, conclusion, full, work))
 
 
@@ -118,15 +115,10 @@ def replace_section(path: Path, name: str, text: str, writer: str = "fsgym repro
     """
     begin, end = f"<!-- {name}: begin, written by {writer} -->", f"<!-- {name}: end -->"
     block = f"{begin}\n{text.rstrip()}\n{end}"
-    try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
-        after = pattern.sub(lambda _: block, before) if pattern.search(before) else f"{before.rstrip()}\n\n{block}\n"
-        temporary = path.with_name(path.name + ".part")
-        temporary.write_text(after.lstrip(), encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from None
+    before = read_text(path) if path.exists() else ""
+    pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
+    after = pattern.sub(lambda _: block, before) if pattern.search(before) else f"{before.rstrip()}\n\n{block}\n"
+    write_whole(path, after.lstrip())
 
 
 def work_done(timings: pd.DataFrame, cells: int) -> str:
@@ -179,43 +171,35 @@ def write_study(
     claims = Table("claims", "Claims", "", claims_frame(conclusion.claims))
     times = times_table(timings)
     shown = [*conclusion.tables, *([] if times is None else [times])]
-    try:
-        for each in (claims, *conclusion.tables):
-            each.frame.to_csv(folder / f"{each.stem}.csv", index=False)
-        table[scalar_columns(table)].to_csv(folder / "cells.csv", index=False)
-        timings.to_csv(folder / "timings.csv", index=False)
-        if times is not None:
-            times.frame.to_csv(folder / f"{times.stem}.csv", index=False)
-        text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (claims, *conclusion.tables))
-        (folder / "tables.md").write_text(f"# {study.title}\n\n{conclusion.protocol}\n\n{text}", encoding="utf-8")
-        (folder / f"{study.name}.bib").write_text(study.reference.strip() + "\n", encoding="utf-8")
-        for picture in conclusion.pictures:
-            (folder / f"{picture.stem}.png").write_bytes(picture.png)
-        report = folder / "report.html"
-        report.write_text(
-            templates.get_template("study.html.j2").render(
-                study=study,
-                conclusion=conclusion,
-                full=full,
-                command=command,
-                work=work,
-                curves="sparsity" in table,
-                failures=failures(table),
-                tables=[
-                    {
-                        "heading": t.heading,
-                        "caption": t.caption,
-                        "columns": list(t.frame.columns),
-                        "rows": t.frame.to_numpy(object).tolist(),
-                    }
-                    for t in shown
-                ],
-                **provenance(),
-            ),
-            encoding="utf-8",
-        )
-    except OSError as error:
-        raise OSError(f"cannot write to the folder {folder}: {error.strerror or error}; choose another one") from None
+    csv = {t.stem: t.frame for t in (claims, *shown)} | {"cells": table[scalar_columns(table)], "timings": timings}
+    for stem, frame in csv.items():
+        write_whole(folder / f"{stem}.csv", frame.to_csv(index=False))
+    text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (claims, *conclusion.tables))
+    write_whole(folder / "tables.md", f"# {study.title}\n\n{conclusion.protocol}\n\n{text}")
+    write_whole(folder / f"{study.name}.bib", study.reference.strip() + "\n")
+    for picture in conclusion.pictures:
+        write_whole(folder / f"{picture.stem}.png", picture.png)
+    html = templates.get_template("study.html.j2").render(
+        study=study,
+        conclusion=conclusion,
+        full=full,
+        command=command,
+        work=work,
+        curves="sparsity" in table,
+        failures=failures(table),
+        tables=[
+            {
+                "heading": t.heading,
+                "caption": t.caption,
+                "columns": list(t.frame.columns),
+                "rows": t.frame.to_numpy(object).tolist(),
+            }
+            for t in shown
+        ],
+        **provenance(),
+    )
+    report = folder / "report.html"
+    write_whole(report, html)
     return report
 
 

@@ -108,7 +108,7 @@ def test_a_failed_save_leaves_the_old_file(file, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match=r"cannot write the model to .*: No space left"):
+    with pytest.raises(OSError, match=r"cannot write .*: No space left"):
         agent_of("base").save(path)
     assert path.read_bytes() == data
     assert list(path.parent.iterdir()) == [path]
@@ -124,8 +124,8 @@ def test_a_path_that_is_no_file_is_refused(tmp_path):
     assert_refused(tmp_path / "nowhere", "no model file")
     assert_refused("nowhere\0", "no model file")
     agent = agent_of()
-    with pytest.raises(OSError, match=r"cannot write the model to .*nowhere"):
+    with pytest.raises(OSError, match=r"cannot write .*nowhere"):
         agent.save(tmp_path / "nowhere" / "model")
-    with pytest.raises(OSError, match="cannot write the model to"):
+    with pytest.raises(OSError, match="is a folder; name a file"):
         agent.save(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -49,8 +49,16 @@ def test_a_method_declares_the_kind_of_its_model_files(name):
     assert cls.length_parameter in {"", *cls().get_params()}
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("kind", [kind for kind in AGENTS if kind != "adaptive"])  # which hands over to the lattice
+FITTED_FOR_SECONDS = ("mixture", "any_network", "dqn")
+KINDS_AND_VARIANTS = [
+    pytest.param(kind, variant, marks=pytest.mark.slow if kind in FITTED_FOR_SECONDS and k % 3 else ())
+    for kind in AGENTS
+    if kind != "adaptive"  # which hands over to the lattice
+    for k, variant in enumerate(VARIANTS)
+]
+
+
+@pytest.mark.parametrize(("kind", "variant"), KINDS_AND_VARIANTS)
 def test_actions_and_trajectories_agree_step_by_step(kind, variant):
     full, missing = (problem(variant, m)[0] for m in (False, True))
     options = {"lam": 0.05, **VARIANTS[variant]}

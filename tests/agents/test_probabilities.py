@@ -24,7 +24,7 @@ def test_probabilities_of_the_lattice_at_its_states_are_those_of_its_answers(var
 
 
 def test_probabilities_at_a_state_read_only_what_was_acquired_in_the_order_of_the_user():
-    X, y = features_and_labels(patients(400))
+    X, y = features_and_labels(patients(200))
     model = LatticeClassifier(unknown=0, random_state=0, **RULES).fit(X, y)
     features = model.columns_.encode(X)
     rng = np.random.default_rng(0)

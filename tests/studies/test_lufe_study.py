@@ -30,7 +30,9 @@ def documents(n=60, d=40, seed=0):
 PART: dict[str, Any] = {"sample": 40, "draw": 1, "folds": 5, "fold": 2, "seed": 3}
 
 
-@pytest.mark.parametrize(("selector", "inner"), [("rfe", "nested"), ("anova", "outer")])
+@pytest.mark.parametrize(
+    ("selector", "inner"), [("rfe", "nested"), pytest.param("anova", "outer", marks=pytest.mark.slow)]
+)
 def test_a_lufe_cell_agrees_with_the_estimator(selector, inner):
     """The cell shares selections and factors among its classifiers, the estimators do not."""
     data = documents()

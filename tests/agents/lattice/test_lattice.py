@@ -48,7 +48,9 @@ def test_the_context_is_acquired_first_and_then_its_block():
 
 
 @pytest.mark.parametrize("missing", [pytest.param(False, marks=pytest.mark.slow), True], ids=["full", "missing"])
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "variant", [pytest.param(v, marks=pytest.mark.slow if k % 2 else ()) for k, v in enumerate(VARIANTS)]
+)
 def test_values_that_are_not_acquired_have_no_effect_and_no_action_is_illegal(variant, missing):
     dataset, _ = problem(variant, missing, n=36)
     X, y = dataset.X, dataset.y

@@ -96,6 +96,7 @@ def test_out_of_fold_probabilities_of_a_forest_do_not_depend_on_the_label_of_the
     np.testing.assert_allclose(*steps, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_compiled_inference_with_forests_agrees_with_the_classifiers_of_the_subsets():
     X, y = task(1200)
     model = LatticeClassifier(lam=0.01, random_state=0).fit(X, y)

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from agents import RCPI, LinearPolicy
-from agents.parallel import run_serially
+from agents.parallel import run_serially, task_runner
 from agents.policy import legal_from
 from agents.rcpi.kernels import EXCLUDED_SCORE, padded
-from agents.rcpi.regression import fit_scores
+from agents.rcpi.on_policy import sample_prefixes
+from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
-from agents.rcpi.sampling import sample_states
+from agents.rcpi.sampling import States, sample_states
 from fsgym import Dataset, DatumWiseEnv, Rules, Scaling, evaluate
+from fsgym.weights import cumulative_shares
 from support.rcpi_twin import VARIANTS, RCPITwin, options_of, problem, ridge_scores
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS)
@@ -156,7 +158,9 @@ def test_scores_agree_with_one_plain_ridge_regression_per_action(variant, n_stat
     orders = [states.order[s, : states.lengths[s]].tolist() for s in range(n_states)]
     legal = np.array([twin.mask(o, dataset.X[r])[: rules.n_acquisitions] for r, o in zip(states.rows, orders)])
     returns = np.where(legal, np.random.default_rng(0).normal(size=legal.shape), 0).astype(np.float32)
-    weights, intercepts = fit_scores(states, values, dataset.y, returns, legal, rules, ridge=1e-3, run=run_serially)
+    weights, intercepts = fit_scores(
+        Design(states, values, rules), dataset.y, returns, legal, ridge=1e-3, run=run_serially
+    )
     z = np.array([twin.known(o, dataset.X[r]) for r, o in zip(states.rows, orders)])
     mu = np.where(z, np.nan_to_num(values[states.rows]), 0)
     Phi = np.column_stack([np.ones(n_states), z, mu]).astype(np.float64)
@@ -173,7 +177,9 @@ def test_an_acquisition_that_was_legal_nowhere_is_never_chosen():
     dataset = Dataset(np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2)
     states = sample_states(dataset.X, rules, 200, seed=0)
     returns, legal = rollouts(states, dataset, dataset.X, Mixture.uniform(rules), rules)
-    weights, intercepts = fit_scores(states, dataset.X, dataset.y, returns, legal, rules, ridge=1e-3, run=run_serially)
+    weights, intercepts = fit_scores(
+        Design(states, dataset.X, rules), dataset.y, returns, legal, ridge=1e-3, run=run_serially
+    )
     assert (intercepts == EXCLUDED_SCORE).tolist() == [False, True, True, False, False]
     assert not weights[:, :, 1:3].any()
     np.testing.assert_allclose(intercepts[0], returns[legal].mean(), atol=0.2)
@@ -271,3 +277,97 @@ def test_legal_actions_follow_from_the_mask_except_for_order_dependent_prices(va
         assert legal[:, : rules.n_acquisitions].any()
     else:
         np.testing.assert_array_equal(legal, expected)
+
+
+def exact_prefixes(dataset, options, mixture):
+    """Probability of each set of acquisitions of each row: the mixture's episodes to the end, uniform over prefixes."""
+    twin, J = RCPITwin(dataset, options), 3
+    n_actions = twin.n_acquisitions + dataset.n_classes
+    policies = [(W[..., :n_actions], b[:n_actions]) for W, b in zip(mixture.weights, mixture.intercepts)]
+    result = np.zeros((dataset.n_samples, 2**J))
+
+    def choices(row, order, only=None):
+        """(probability, action) of the mixture, or of one of its policies, -1 for the uniform one."""
+        legal = np.array(twin.mask(order, dataset.X[row]))
+        every = [*enumerate(mixture.shares), (-1, 1 - mixture.shares.sum())] if only is None else [(only, 1.0)]
+        for k, share in every:
+            if k < 0:
+                yield from ((share / legal.sum(), a) for a in np.flatnonzero(legal))
+            else:
+                scores = twin.scores(row, order, dataset.X, *policies[k])
+                yield share, int(np.where(legal, scores, -np.inf).argmax())
+
+    def walk(row, order, probability, only):
+        for share, action in choices(row, order, only):
+            if action < J:
+                walk(row, [*order, action], probability * share, only)
+            else:
+                for k in range(len(order) + 1):
+                    members = sum(1 << j for j in order[:k])
+                    result[row, members] += probability * share / (len(order) + 1)
+
+    for row in range(dataset.n_samples):
+        if mixture.per_trajectory:
+            for k, share in [*enumerate(mixture.shares), (-1, 1 - mixture.shares.sum())]:
+                walk(row, [], share, k)
+        else:
+            walk(row, [], 1.0, None)
+    return result / dataset.n_samples
+
+
+@pytest.mark.parametrize("per_trajectory", [False, True])
+@pytest.mark.parametrize("options", [{}, {"budget": 2}, {"prerequisites": [[0, 0, 0], [1, 0, 0], [0, 0, 0]]}])
+def test_states_along_trajectories_have_their_exact_distribution(options, per_trajectory):
+    rng = np.random.default_rng(3)
+    dataset = Dataset(rng.uniform(-1, 1, (4, 3)), [0, 1, 0, 1])
+    options = {"lam": 0.05, **options}
+    rules, mixture = Rules.for_dataset(dataset, **options), None
+    mixture = Mixture.uniform(rules, per_trajectory)
+    for seed in (1, 4):
+        W, b = random_scores(rules, seed)
+        b[:3] += 1.0
+        mixture = mixture.mixed(padded(W, 0)[None], padded(b, float(EXCLUDED_SCORE))[None], 0.5)
+    n = 60_000
+    states = States.blank(n, rules)
+    sample_prefixes(states, dataset, dataset.X, mixture, rules, seed=9, run=run_serially)
+    counts = np.zeros((4, 8))
+    np.add.at(counts, (states.rows, states.taken @ (1 << np.arange(3))), 1)
+    expected = exact_prefixes(dataset, options, mixture)
+    assert abs(expected.sum() - 1) < 1e-12
+    assert (expected > 0).sum() > 12
+    assert (np.abs(counts - n * expected) < 4.5 * np.sqrt(n * expected) + 1e-9).all()
+    for s in range(50):
+        order = states.order[s, : states.lengths[s]]
+        np.testing.assert_array_equal(np.sort(order), np.flatnonzero(states.taken[s]))
+
+
+def test_states_along_trajectories_do_not_depend_on_threads_and_respect_weights():
+    dataset, rules = problem("everything", True)
+    mixture = Mixture.uniform(rules)
+    shares = cumulative_shares(np.arange(40) % 2.0)
+    drawn = []
+    for n_jobs in (1, 2):
+        states = States.blank(2000, rules)
+        with task_runner(n_jobs) as run:
+            sample_prefixes(states, dataset, dataset.X, mixture, rules, seed=1, run=run, shares=shares)
+        drawn.append(states)
+    for one, two in zip(*drawn):
+        np.testing.assert_array_equal(one, two)
+    assert (drawn[0].rows % 2 == 1).all()
+    assert (drawn[0].lengths <= 2).all()
+
+
+def test_without_an_intercept_nothing_is_known_where_nothing_is_acquired():
+    dataset, rules = problem("base", False)
+    states = sample_states(dataset.X, rules, 200, seed=10)
+    returns, legal = rollouts(states, dataset, dataset.X, Mixture.uniform(rules), rules)
+    design = Design(states, dataset.X, rules, intercept=False)
+    weights, intercepts = fit_scores(design, dataset.y, returns, legal, ridge=1e-6, run=run_serially)
+    np.testing.assert_array_equal(intercepts, 0)
+    z = states.taken
+    Phi = np.hstack([z, np.where(z, dataset.X[states.rows], 0)]).astype(float)
+    targets = -rules.error_costs[:, dataset.y[states.rows]].T
+    least_squares = np.linalg.lstsq(Phi, targets, rcond=None)[0]
+    n = rules.n_features
+    np.testing.assert_allclose(weights[:, 0, n:], least_squares[:n], atol=2e-3)
+    np.testing.assert_allclose(weights[:, 1, n:], least_squares[n:], atol=2e-3)

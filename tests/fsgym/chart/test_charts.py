@@ -87,7 +87,7 @@ DRAWN = [pair for pair in QUICK if pair[0] in ("lattice", "mixture") or pair == 
 NAMES = ["breast cancer", "wine", "linear", "context", "patients"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n == "context" else ()) for n in NAMES])
 def test_figures_are_those_that_a_reader_of_the_text_finds(name):
     model, chart, X, y = drawn(name)
     rules, labels = model.rules_, model.classes_.tolist()

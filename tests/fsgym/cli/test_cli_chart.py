@@ -49,7 +49,7 @@ def test_figures_of_other_rows(case_model, capsys, tmp_path):
 def test_wrong_arguments(case_model, capsys, tmp_path):
     for arguments, said in (
         (["-o", tmp_path / "chart.png"], "--output must end in .svg, .md, .txt, .json, got"),
-        (["--max-boxes", 0], "max_boxes must be a whole number above 0, got 0"),
+        (["--max-boxes", 0], "--max-boxes must be a whole number from 1 to 1000, got 0"),
         (["-o", tmp_path / "absent" / "chart.svg"], "cannot write"),
     ):
         code, _, error = call(capsys, "chart", case_model, *arguments)

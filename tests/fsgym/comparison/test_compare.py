@@ -77,6 +77,7 @@ def test_a_row_can_be_computed_by_hand(wine):
             assert row[prefix + name] == value
 
 
+@pytest.mark.slow  # of the runner: test_one_or_two_processes_write_the_same_bytes
 def test_the_table_does_not_depend_on_the_number_of_processes():
     from agents import DatumWiseClassifier
 

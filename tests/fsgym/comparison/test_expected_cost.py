@@ -48,7 +48,9 @@ def uses_nothing(candidate):
     return empty is not None and empty.items() <= inner.get_params().items()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in ("adaptive", "network") else ()) for n in NAMES]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_with_known_probabilities_every_answer_is_that_of_bayes(name, cells):
     options = {"error_costs": COSTS, "groups": None, "costs": None}

@@ -88,7 +88,7 @@ def folder_sets():
     if not FOLDER:
         return [pytest.param("none", marks=needs_folder)]
     manifest = json.loads((Path(FOLDER) / "MANIFEST.json").read_text())
-    big = {"kddcup99_10percent"}
+    big = {"kddcup99_10percent", "mnist"}
     return [pytest.param(n, marks=[pytest.mark.slow] if n in big else []) for n in manifest]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from agents import DatumWiseClassifier
 from fsgym.columns import Column
-from fsgym.export.page import page_html, write_text
+from fsgym.export.page import page_html
 from fsgym.session.values import check_value
 from support.asked_models import asked_model, asked_table
 from support.clinic import clinic_model
@@ -157,14 +157,6 @@ def test_chart_of_the_model(tmp_path, monkeypatch):
     text = (tmp_path / "page.html").read_text()
     assert 'id="chart"' not in text
     assert "<title>page</title>" in text
-
-
-def test_files_that_cannot_be_written(tmp_path):
-    with pytest.raises(IsADirectoryError, match="is a folder; name a file"):
-        write_text(tmp_path, "")
-    with pytest.raises(OSError, match=r"cannot write .*page.html: No such file"):
-        write_text(tmp_path / "none" / "page.html", "")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_ids_that_tests_in_a_browser_use():

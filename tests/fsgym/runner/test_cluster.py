@@ -68,6 +68,7 @@ def test_data_are_sent_once(dask, monkeypatch):
     assert 1 <= len(pickled) <= 2
 
 
+@pytest.mark.slow
 def test_compare_on_dask_returns_the_same_table(tmp_path, dask):
     here = compare("wine", ["cart", "lars"], splits=1, references=False)
     on_cluster = compare("wine", ["cart", "lars"], splits=1, out=tmp_path, **dask, references=False)
@@ -117,6 +118,7 @@ def test_a_task_that_dask_abandons_is_reported_and_not_awaited_forever(tmp_path,
     assert [e is None for e in run.errors] == [True, False, True], run.errors
 
 
+@pytest.mark.slow
 def test_a_lost_scheduler_ends_the_run_with_one_sentence(tmp_path):
     at = tmp_path / "scheduler.json"
     start = (sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--dashboard-address", ":0")
@@ -212,3 +214,24 @@ def test_ray_gives_the_bytes_of_one_process_even_when_a_worker_dies(tmp_path):
     assert [r["seed"] for r in run_tasks(tasks, None, backend="ray").results] == list(range(8))
     tasks = [Task("support.study_cells:deadly", {"seed": k, "log": str(log), "kills": [2]}) for k in range(4)]
     assert [e is None for e in run_tasks(tasks, None, backend="ray").errors] == [True, True, False, True]
+
+
+def test_workers_are_asked_again_when_one_dies_while_it_is_asked(monkeypatch):
+    monkeypatch.setattr(executors, "VERSION_PAUSE", 0.0)
+
+    class Client:
+        def __init__(self, deaths):
+            self.deaths = deaths
+
+        def wait_for_workers(self, number, timeout):
+            pass
+
+        def run(self, function):
+            self.deaths -= 1
+            if self.deaths >= 0:
+                raise OSError("Timed out trying to connect to tcp://10.0.0.2:4000")
+            return {"tcp://10.0.0.1:4000": function()}
+
+    assert executors._dask_versions(Client(2)) == [executors.installed_versions()]
+    with pytest.raises(OSError, match="the dask workers die when they are asked"):
+        executors._dask_versions(Client(100))

@@ -27,6 +27,10 @@ def draws(n, **more):
     return [Task("support.study_cells:draw", {"seed": k, **more}) for k in range(n)]
 
 
+def scores(n, log):
+    return [Task("support.study_cells:score", {"seed": k, "log": log}, {"data": DATA}) for k in range(n)]
+
+
 def runs_of(log):
     """How often the task of each seed was started."""
     lines = log.read_text().splitlines() if log.exists() else []
@@ -157,10 +161,10 @@ def test_the_tasks_of_a_killed_process_are_run_again(tmp_path):
 SERVER = """
 import os, signal, sys, time
 sys.path.insert(0, {here!r})
-from test_runner import draws
+from test_runner import scores
 from fsgym.runner import run_tasks
 def run(n_jobs, n, log, store):
-    results = run_tasks(draws(n, log=log, seconds=0.02), store, n_jobs=n_jobs).results
+    results = run_tasks(scores(n, log), store, n_jobs=n_jobs).results
     assert len([r for r in results if r]) == n
 if __name__ == "__main__":
     print("ready", flush=True)
@@ -205,7 +209,9 @@ def killed_again_and_again(tmp_path, kills, n, n_jobs):
     store.parent.mkdir()
     script = tmp_path / "server.py"
     script.write_text(SERVER.format(here=str(HERE), n_jobs=n_jobs, n=n, log=str(log), store=str(store)))
-    place = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    place = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "TMPDIR": str(temporary)}
     server = subprocess.Popen([sys.executable, script], stdin=-1, stdout=-1, text=True, bufsize=1, env=place)
     grew, stored, slow = 0, set(), 1.0
     with server as server:
@@ -230,9 +236,10 @@ def killed_again_and_again(tmp_path, kills, n, n_jobs):
         server.stdin.close()
     assert stored == set(range(n))
     uninterrupted = tmp_path / "uninterrupted" / "results.sqlite"
-    run_tasks(draws(n, log=str(log), seconds=0.02), uninterrupted)
+    run_tasks(scores(n, str(log)), uninterrupted)
     assert store.read_bytes() == uninterrupted.read_bytes()
     assert {f.name for f in store.parent.iterdir()} == {"results.sqlite", "timings.sqlite"}
+    assert list(temporary.iterdir()) == []  # also none of the data that worker processes read
     return grew
 
 
@@ -255,5 +262,5 @@ def test_a_run_with_two_processes_that_is_killed_ends_with_the_same_bytes(tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.kill
-def test_a_run_with_two_processes_killed_twenty_times(tmp_path):
-    assert killed_again_and_again(tmp_path, 20, 400, 2) > 15
+def test_a_run_with_two_processes_killed_a_hundred_times(tmp_path):
+    assert killed_again_and_again(tmp_path, 100, 1500, 2) > 75

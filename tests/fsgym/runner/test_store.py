@@ -256,3 +256,50 @@ def test_invalid_tasks_are_refused():
         Task("dict", {})
     with pytest.raises(ValueError, match="'a' must be in arguments or in data"):
         Task("m:f", {"a": 1}, {"a": 2})
+
+
+@pytest.mark.parametrize("damage", ["bytes", "text", "schema", "value", "inside"])
+def test_damaged_timings_begin_anew_and_results_stay(path, damage):
+    timings = path.with_name("timings.sqlite")
+    if damage == "schema":
+        timings.unlink()
+        change(timings, "CREATE TABLE timings (song TEXT)")
+    elif damage == "value":
+        change(timings, "UPDATE timings SET cpu_seconds = 'long'")
+    elif damage == "text":
+        timings.write_text("no timings, but long enough to be read as some " * 20)
+    else:
+        content = bytearray(timings.read_bytes())
+        at = 0 if damage == "bytes" else len(content) - 60
+        content[at : at + 60] = b"\xff" * 60
+        timings.write_bytes(content)
+    with pytest.warns(UserWarning, match=r"timings.sqlite is damaged or has other content; it is now"):
+        run = run_tasks(tasks(4), path)
+    assert [r["seed"] for r in run.results] == [0, 1, 2, 3]
+    assert len(run.timings) == 1  # of the task that was run
+    assert run_tasks(tasks(4), path).results == run.results
+    assert {f.name for f in path.parent.iterdir()} == {path.name, timings.name, f"{timings.name}.damaged"}
+
+
+def test_an_interrupt_just_after_a_transaction_begins_loses_nothing(path, monkeypatch):
+    with open_store(path) as store:
+        real = store._connection
+
+        class Interrupted:
+            def execute(self, statement, *values):
+                done = real.execute(statement, *values)
+                if statement.startswith("BEGIN"):
+                    raise KeyboardInterrupt
+                return done
+
+            def __getattr__(self, name):
+                return getattr(real, name)
+
+        monkeypatch.setattr(store, "_connection", Interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            store.put(Task(**CARD), TaskResult('{"a": 1}', None))
+        assert not real.in_transaction
+        monkeypatch.undo()
+        store.put(Task(**CARD), TaskResult('{"a": 1}', None))
+    with open_store(path) as store:
+        assert len(store.finished()) == 4

@@ -6,9 +6,13 @@ import json
 import re
 import threading
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from agents import LatticeClassifier
 from fsgym.sentences import probability_text
+from fsgym.shown import visible
 from fsgym.web.cases import CaseGone, Cases
 from support.asked_models import asked_model
 from support.browsing import Visitor
@@ -332,3 +336,20 @@ def test_hostile_names_are_text():
         assert "1337" not in page.text
     assert {tag for tag, _ in plain_tags} >= {"form", "svg"}
     assert any(HOSTILE_LEVELS[0] in page.text for page in pages)
+
+
+def test_names_have_no_characters_that_a_page_obeys():
+    rng = np.random.default_rng(0)
+    name, level = "c\x1b[31mp\u202e", "e\u2066r"
+    table = pd.DataFrame({name: rng.normal(size=80), "ward": np.resize([level, "gp", "icu"], 80)})
+    sick = np.where(table[name] + (table["ward"] == level) > 0.3, "s\u202eick", "well")
+    model = LatticeClassifier(lam=0.001, random_state=0).fit(table, sick)
+    visitor = Visitor(model).sign_in()
+    pages = [visitor.go("/").text, visitor.begin().text]
+    for value in ("0.5", "0", "0"):
+        action, fields, _ = visitor.page.forms[0]
+        if any(key.startswith("value") for key in (*fields, "value0")) and action.endswith("/answer"):
+            pages.append(visitor.post(action, fields | {"value0": value}).text)
+    assert len(pages) > 2
+    for text in pages:
+        assert visible(text) == text

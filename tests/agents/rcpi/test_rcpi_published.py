@@ -1,0 +1,104 @@
+"""RCPI as printed, against exact expectations in plain Python, state by state; and the kinds of training states."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from agents import RCPI, DatumWiseClassifier
+from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset
+
+N, LAM = 3, 0.05
+ALPHA = 0.7
+ROWS = np.random.default_rng(5).uniform(-1, 1, (6, N))
+ROWS = (ROWS - ROWS.min(axis=0)) / np.ptp(ROWS, axis=0) * 2 - 1  # as RCPI scales them
+LABELS = np.array([0, 1, 1, 0, 1, 0])
+STATES = [(row, z) for row in range(6) for z in product((0, 1), repeat=N)]
+
+
+def features(row, z):
+    """[z, mu(x, z)], without a constant."""
+    return np.concatenate([z, np.array(z) * ROWS[row]])
+
+
+def exact_scores(policies):
+    """Least squares of the exact returns under the mixture of the greedy policies and the uniform one."""
+    shares = [(1 - ALPHA) * ALPHA ** (len(policies) - 1 - k) for k in range(len(policies))]
+
+    def legal(z):
+        return [a for a in range(N) if not z[a]] + [N, N + 1]
+
+    def outcome(row, z, action):
+        if action >= N:
+            return -float(action - N != LABELS[row])
+        return -LAM + value(row, (*z[:action], 1, *z[action + 1 :]))
+
+    def value(row, z):
+        total = (1 - sum(shares)) * np.mean([outcome(row, z, a) for a in legal(z)])
+        for share, theta in zip(shares, policies):
+            scores = features(row, z) @ theta
+            total += share * outcome(row, z, max(legal(z), key=lambda a: (scores[a], -a)))
+        return total
+
+    theta = np.zeros((2 * N, N + 2))
+    for action in range(N + 2):
+        states = [(row, z) for row, z in STATES if action >= N or not z[action]]
+        Phi = np.array([features(row, z) for row, z in states])
+        theta[:, action] = np.linalg.lstsq(Phi, np.array([outcome(row, z, action) for row, z in states]), rcond=None)[0]
+    return theta
+
+
+def test_the_published_algorithm_agrees_with_exact_expectations_state_by_state():
+    env = DatumWiseEnv(Dataset(ROWS, LABELS), Rules(N, 2, lam=LAM))
+    policies = []
+    for t in (1, 2, 3):
+        agent = RCPI.published(
+            env, n_iterations=t, alpha=ALPHA, states_per_sample=20_000, n_rollouts=4, random_state=0
+        ).learn()
+        theta = np.concatenate([agent.policy.weights[:, 0], agent.policy.weights[:, 1]]).astype(float)
+        np.testing.assert_array_equal(agent.policy.intercepts, 0)
+        expected = exact_scores(policies)
+        for row, z in STATES:
+            np.testing.assert_allclose(features(row, z) @ theta, features(row, z) @ expected, atol=0.02)
+        policies.append(theta)  # the exact mixture of the next iteration has the policy that was learned
+    assert np.abs(exact_scores(policies[:1]) - exact_scores([])).max() > 0.1
+
+
+def test_parts_of_the_published_algorithm_can_be_replaced():
+    env = DatumWiseEnv(load_dataset("wine"), Rules(13, 3, lam=0.05))
+    printed = RCPI.published(env)
+    assert (printed.mixture, printed.states, printed.select, printed.intercept) == (
+        "decision",
+        "uniform",
+        "last",
+        False,
+    )
+    assert RCPI.published(env, select="best", n_iterations=2).select == "best"
+
+
+@pytest.mark.parametrize("kind", ["policy", "both"])
+def test_states_of_the_policy_help_where_episodes_are_short(kind):
+    """With 30 features, half of which are known in a uniform state, the start of an episode is hardly ever seen."""
+    train, test = load_dataset("breast_cancer").split(0.5, seed=133)
+    rules = Rules.for_dataset(train, lam=0.03)
+    losses = {}
+    for states in ("uniform", kind):
+        agent = RCPI(DatumWiseEnv(train, rules), states=states, mixture="decision", random_state=0).learn()
+        losses[states] = evaluate(agent, test, rules).loss
+    assert losses[kind] < 0.95 * losses["uniform"]
+
+
+def test_the_classifier_passes_states_and_intercept_on():
+    data = load_dataset("wine")
+    models = [
+        DatumWiseClassifier(0.05, n_iterations=2, select="last", random_state=0, **options).fit(data)
+        for options in ({}, {"states": "policy"}, {"states": "both"}, {"intercept": False})
+    ]
+    weights = [model.policy_.weights.tobytes() for model in models]
+    assert len(set(weights)) == 4
+    assert not models[3].policy_.intercepts[:13].any()
+    for wrong in ({"states": "start"}, {"intercept": "no"}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+            DatumWiseClassifier(**wrong).fit(data)

@@ -1,0 +1,212 @@
+"""Mistakes in arguments: each is one sentence, and nothing heavy is imported for those that can be seen at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import fsgym
+from fsgym import cli
+
+HUGE = "1" + "0" * 22
+
+
+def call(capsys, *arguments):
+    """Exit code, stdout and stderr of a command."""
+    with pytest.raises(SystemExit) as exited:
+        cli.main([str(a) for a in arguments])
+    printed = capsys.readouterr()
+    return exited.value.code, printed.out, printed.err
+
+
+def refused(capsys, said, *arguments):
+    code, out, error = call(capsys, *arguments)
+    assert (code, out) == (2, ""), error
+    assert said in error
+    assert error.count("\n") == 1
+    assert len(error) < 400
+
+
+@pytest.fixture
+def four_rows(tmp_path):
+    path = tmp_path / "four.csv"
+    path.write_text("a,b,target\n1,2,x\n2,5,y\n3,1,x\n4,4,y\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("--splits", (0, -1, 10**12, HUGE)),
+        ("--jobs", (0, 10**6, HUGE, "-" + HUGE)),
+        ("--seed", (-1, 2**31, HUGE)),
+    ],
+)
+def test_counts_of_compare_have_bounds(capsys, option, values):
+    for value in values:
+        refused(capsys, f"{option} must be", "compare", "wine", option, value)
+
+
+def test_other_counts_have_bounds(capsys, case_model):
+    refused(capsys, "--steps must be", "train", "wine", "-o", "x", "--steps", HUGE)
+    refused(capsys, "--max-boxes must be", "chart", case_model, "--max-boxes", HUGE)
+    refused(capsys, "--row must be", "explain", case_model, case_model.parent / "new.csv", "--row", HUGE)
+    with pytest.raises(ValueError, match="splits must be at most 1000"):
+        fsgym.compare("wine", ["cart"], splits=10**12)
+    with pytest.raises(ValueError, match="at most 1000 numbers"):
+        fsgym.compare("wine", ["cart"], lam=np.arange(1001))
+
+
+def test_a_comparison_of_too_many_fits_is_refused_before_they_are_listed(monkeypatch):
+    monkeypatch.setattr("fsgym.comparison.cell.MOST_FITS", 20)
+    with pytest.raises(ValueError, match=r"at most 20 fits, got \d+; use fewer splits"):
+        fsgym.compare("wine", ["cart"], splits=5)
+
+
+@pytest.mark.parametrize("option", ["--out", "--lam", "--target", "--data-dir", "--methods", "-o", "--costs"])
+def test_empty_values(capsys, option):
+    refused(capsys, f"{option} must not be empty", "compare", "wine", option, "")
+    if option.startswith("--"):
+        refused(capsys, f"{option} must not be empty", "compare", "wine", f"{option}=")
+
+
+def test_an_empty_argument(capsys):
+    refused(capsys, "an argument must not be empty", "describe", "wine", "")
+    refused(capsys, "an argument must not be empty", "compare", "")
+
+
+def test_a_missing_data_dir_even_where_it_is_not_needed(capsys, tmp_path):
+    for command in (["describe", "wine"], ["compare", "wine"], ["datasets"], ["reproduce", "gbfs"]):
+        refused(capsys, "--data-dir must name an existing folder", *command, "--data-dir", tmp_path / "absent")
+
+
+def test_places_that_cannot_be_written(capsys, tmp_path, case_model, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.csv")
+    (tmp_path / "out" / "report.html").mkdir(parents=True)
+    refused(capsys, "report.html is a folder", "compare", "wine", "--out", "out")
+    refused(capsys, "cannot write to the folder", "compare", "wine", "--out", case_model)
+    refused(capsys, "is a pipe", "train", "wine", "-o", "pipe.csv")
+    refused(capsys, "is a pipe", "train", "wine", "-o", "/dev/null")
+    refused(capsys, "is a pipe", "predict", case_model, case_model.parent / "new.csv", "-o", "pipe.csv")
+    refused(capsys, "is a pipe", "export", case_model, "pipe.csv")
+    refused(capsys, "is a pipe", "ask", case_model, "--save", "pipe.csv")
+
+
+def test_a_folder_whose_name_looks_like_an_address(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fit = ("--methods", "cart", "--no-references", "--splits", 1, "--jobs", 1)
+    assert call(capsys, "compare", "wine", *fit, "--out", "file:x")[0] == 0
+    assert (tmp_path / "file:x" / "results.sqlite").is_file()
+
+
+def test_pipes_and_devices_are_not_waited_for(capsys, tmp_path, case_model):
+    (tmp_path / "data").mkdir()
+    os.mkfifo(tmp_path / "data" / "pipe.csv")
+    os.mkfifo(tmp_path / "data" / "costs.json")
+    (tmp_path / "data" / "ward.csv").write_text("a,target\n1,x\n2,y\n")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "data" / "sock.csv"))
+    code, out, _ = call(capsys, "datasets", "--data-dir", tmp_path / "data")
+    assert code == 0
+    assert "ward" in out
+    assert "pipe" not in out
+    assert "sock" not in out
+    for name in ("pipe.csv", "sock.csv"):
+        for command in (["describe"], ["compare"], ["evaluate", case_model], ["predict", case_model]):
+            refused(capsys, "is a pipe, a socket or a device", *command, tmp_path / "data" / name)
+    refused(capsys, "is a pipe", "evaluate", tmp_path / "data" / "pipe.csv", "wine")
+    refused(capsys, "is a pipe", "describe", "wine", "--costs", tmp_path / "data" / "costs.json")
+    (tmp_path / "data" / "MANIFEST.json").write_text('{"x": {"files": [{"file": "pipe.csv"}], "plain": true}}')
+    assert call(capsys, "datasets", "--data-dir", tmp_path / "data")[0] == 0
+    refused(capsys, "is a pipe", "describe", "x", "--data-dir", tmp_path / "data")
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"files": [{"file": ["a.csv"]}]}, "must list its files"),
+        ({"files": "a.csv"}, "must list its files"),
+        ({"files": []}, "must list its files"),
+        ({"files": [{"file": "a.csv", "sha256": 5}]}, "must have text as sha256"),
+        ({"files": [{"file": "a.csv"}], "categorical_columns": 5}, "must have a list as categorical_columns, got 5"),
+        ({"files": [{"file": "a.csv"}], "categorical_columns": [5]}, "must have names of columns"),
+        ({"files": [{"file": "a.csv"}], "n_samples": "x"}, "must have a whole number as n_samples"),
+        ({"files": [{"file": "a.csv"}], "n_classes": True}, "must have a whole number as n_classes"),
+        ({"files": [{"file": "a.csv"}], "feature_groups": [1]}, "must have an object as feature_groups"),
+        ({"files": [{"file": "a.csv"}], "layout": {}}, "must have text as layout"),
+        ([], "must map each name to a record"),
+    ],
+)
+def test_a_damaged_manifest(capsys, tmp_path, record, said):
+    (tmp_path / "a.csv").write_text("a,target\n1,x\n2,y\n")
+    (tmp_path / "MANIFEST.json").write_text(json.dumps({"x" * 5000: record}))
+    refused(capsys, said, "datasets", "--data-dir", tmp_path)
+
+
+def test_four_rows(capsys, tmp_path, four_rows):
+    code, _, error = call(capsys, "train", four_rows, "-o", tmp_path / "m.fsgym", "--agent", "lattice")
+    assert (code, error) == (0, "")
+    refused(capsys, "too few to hold some out for validation", "compare", four_rows, "--jobs", 1)
+
+
+def test_rows_of_one_class_are_evaluated(capsys, tmp_path, case_model):
+    table = (case_model.parent / "new.csv").read_text().splitlines()
+    path = tmp_path / "one.csv"
+    path.write_text("\n".join([f"{table[0]},ill", *(f"{row},yes" for row in table[1:])]) + "\n")
+    code, out, error = call(capsys, "evaluate", case_model, path, "--target", "ill")
+    assert (code, error) == (0, "")
+    assert "Not defined for these rows: AUC, sensitivity (no); none is of class no" in " ".join(out.split())
+    code, out, _ = call(capsys, "evaluate", case_model, path, "--target", "ill", "--json")
+    assert code == 0
+    assert json.loads(out)["evaluation"]["figures"]["auc"] is None
+
+
+def test_repeated_names_in_json_and_relations_that_are_no_relations(capsys, tmp_path):
+    (tmp_path / "prices.json").write_text('{"alcohol": 1, "alcohol": 2}')
+    refused(capsys, "has two values for 'alcohol'", "describe", "wine", "--costs", tmp_path / "prices.json")
+    names = fsgym.load_dataset("wine").feature_names
+    rows = [",".join(["", *names]), *(",".join([name, *["2"] * len(names)]) for name in names)]
+    (tmp_path / "matrix.csv").write_text("\n".join(rows) + "\n")
+    command = ["compare", "wine", "--related", tmp_path / "matrix.csv", "--unrelated-costs", "2"]
+    refused(capsys, "must hold only 0 and 1", *command)
+    with pytest.raises(TypeError, match="related must map names to lists of names"):
+        fsgym.Rules(2, 2, related={"x0": {"x1": 5}}, unrelated_costs=2)
+
+
+def test_too_little_memory_is_one_sentence(capsys, monkeypatch):
+    def too_large(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr("fsgym.datasets.loading.load_whole", too_large)
+    code, _, error = call(capsys, "compare", "wine", "--out", "x")
+    assert code == 1
+    assert "not enough memory" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_nothing_heavy_is_imported_for_a_mistake(tmp_path):
+    script = (
+        "import sys\nfrom fsgym.cli import main\ntry: main(sys.argv[1:])\n"
+        "finally: print([m for m in ('sklearn', 'torch', 'agents') if m in sys.modules])"
+    )
+    commands = (
+        "compare wine --splits 0",
+        "compare wine --methods latice",
+        "train wine -o x --agent latice",
+        "compare no.csv",
+        "reproduce nothing",
+        *(f"{name} no.fsgym x.csv" for name in ("evaluate", "predict", "explain", "export", "chart")),
+        *(f"{name} no.fsgym" for name in ("ask", "serve")),
+    )
+    for command in commands:
+        called = [sys.executable, "-c", script, *command.split()]
+        ran = subprocess.run(called, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert (ran.returncode, ran.stdout.splitlines()[-1]) == (2, "[]"), (command, ran.stdout, ran.stderr)
