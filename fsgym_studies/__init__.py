@@ -1,10 +1,12 @@
 """The studies that ``fsgym reproduce`` runs by name, one folder per study.
 
-Every folder has the same files. ``study.py`` declares the study: data sets, splits, the plan of its cells, its protocol
-in words, and ``STUDY``. ``claims.py`` has the claims and notes, ``tables.py`` the tables and pictures, ``printed.py``
-the numbers that the paper prints, and ``cell.py`` computes a cell, if ``common/cell.py`` cannot. A file imports only
-from files that come later in this list. Code that several studies share is in ``common``. A paper with several studies,
-such as ``dwsm``, has a folder for each of them; what these share is in files of the same names in the paper's folder.
+Every folder has the same files. ``study.py`` declares the study: data sets, splits, the plan of its cells, its
+protocol in words, and ``STUDY``. ``claims.py`` has the claims and notes, ``tables.py`` the tables and pictures, and
+``cell.py`` computes a cell, if ``common/cell.py`` cannot. A file imports only from files that come later in this
+list. ``printed.csv`` has the numbers that the paper prints, which ``printed.py`` arranges if they are many, and
+``references.bib`` the BibTeX entries of the papers. Code that several studies share is in ``common``. A paper with
+several studies, such as ``dwsm``, has a folder for each of them; what these share is in files of the same names in
+the paper's folder.
 
 To add a study, add a folder and an entry in ``STUDIES``.
 """

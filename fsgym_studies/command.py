@@ -116,7 +116,7 @@ def _show_claims(title: str, conclusion: Conclusion) -> None:
     """Print the claims and notes."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 1, 0))
     claims = claims_frame(conclusion.claims)
-    widths = {"claim": 30, "paper": 8, "ours": 14, "result": 14}  # characters, at least
+    widths = {"claim": 30, "paper": 8, "ours": 14, "result": 14, "cause": 14}  # characters, at least
     for column in claims.columns:
         table.add_column(column, min_width=widths[column], overflow="fold")
     for row in claims.itertuples(index=False):

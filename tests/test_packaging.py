@@ -48,6 +48,14 @@ def test_types_are_shipped(package):
     assert (files(package) / "py.typed").is_file()
 
 
+def test_every_study_ships_its_data_files():
+    """Those in the source tree are in the package that is imported, which may be the installed wheel."""
+    names = [path.relative_to(ROOT) for end in ("csv", "bib") for path in (ROOT / "fsgym_studies").rglob(f"*.{end}")]
+    assert len(names) > 10
+    for name in names:
+        assert files("fsgym_studies").joinpath(*name.parts[1:]).is_file()
+
+
 def test_importing_loads_nothing_heavy():
     heavy = (
         "torch",

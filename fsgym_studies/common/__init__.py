@@ -1,1 +1,1 @@
-"""What all studies share: declarations, plans, cells and reports; curves and statistics of their cells."""
+"""What all studies share: declarations, plans, cells, claims and reports; curves and statistics of their cells."""

@@ -35,13 +35,18 @@ def setting_means(
     DataFrame, a row per data set, share, method and setting: ``params``, the means, ``sparsity_within``, the standard
         deviations (divisor n) as ``FIGURE_std``, and ``splits``, how many there are
     """
-    grouped = evaluated_cells(table).groupby([*CURVE_KEYS, "setting"], sort=False)
-    columns = [*figures, "sparsity_within"]
-    means, stds = grouped[columns].mean(), grouped[list(figures)].std(ddof=0)
-    joined = means.join(stds.add_suffix("_std"))
+    keys, cells = [*CURVE_KEYS, "setting"], evaluated_cells(table)
+    grouped = cells.groupby(keys, sort=False)
+    joined = means_with_stds(cells, keys, figures).join(grouped["sparsity_within"].mean())
     joined.insert(0, "params", grouped["params"].first())
     joined["splits"] = grouped["split"].nunique()
     return joined.reset_index()
+
+
+def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[str]) -> pd.DataFrame:
+    """Means, and standard deviations (divisor n) as ``FIGURE_std``, of figures; a row for each value of the keys."""
+    grouped = cells.groupby(list(keys), sort=False)[list(figures)]
+    return grouped.mean().join(grouped.std(ddof=0).add_suffix("_std"))
 
 
 def _per_split(table: pd.DataFrame, figure: Callable[[pd.DataFrame], float]) -> pd.DataFrame:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import pandas as pd
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import provenance, template_environment
+from fsgym.comparison.report import Picture, png_of, provenance, template_environment
 from fsgym.datasets.files import read_text
 from fsgym.writing import write_whole
+from fsgym_studies.common.claims import DASH, AssessedClaim
 from fsgym_studies.common.plan import scalar_columns
 from fsgym_studies.common.statistics import Mean
-from fsgym_studies.common.study import Claim, Conclusion, Study, Table
+from fsgym_studies.common.study import Conclusion, Study, Table
 
-DASH = "–"  # stands where there is no number
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}  # of matplotlib's plot, in points
 
@@ -55,10 +58,11 @@ def file_stem(*words: str) -> str:
     return "_".join("".join(c if c.isalnum() else "_" for c in word) for word in words)
 
 
-def claims_frame(claims: Sequence[Claim]) -> pd.DataFrame:
-    """The claims as a table, one per row; without the column ``paper`` if no claim is a paper's."""
-    frame = pd.DataFrame([{"claim": c.text, "paper": c.paper, "ours": c.ours, "result": c.result} for c in claims])
-    return frame if any(c.paper for c in claims) else frame.drop(columns="paper")
+def claims_frame(claims: Sequence[AssessedClaim]) -> pd.DataFrame:
+    """The claims as a table, one per row; without the columns ``paper`` and ``cause`` if no claim has one."""
+    columns = ["claim", "paper", "ours", "result", "cause"]
+    frame = pd.DataFrame([(c.text, c.paper, c.ours, c.result, c.cause) for c in claims], columns=columns)
+    return frame.drop(columns=[name for name in ("paper", "cause") if not any(frame[name])])
 
 
 def markdown(frame: pd.DataFrame) -> str:
@@ -202,3 +206,15 @@ def write_study(
 def figure_style() -> Any:
     """A context in which figures have the style of all reports."""
     return matplotlib.rc_context(figures.STYLE)
+
+
+def draw_picture(
+    stem: str, heading: str, caption: str, draw: Callable[[Figure], Any], size: tuple[float, float] = (6.4, 4.2)
+) -> Picture:
+    """The picture that ``draw`` plots on an empty figure of this size in inches, in the style of all reports."""
+    from matplotlib.figure import Figure
+
+    with figure_style():
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        return Picture(stem, heading, caption, png_of(figure))

@@ -59,6 +59,12 @@ def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: in
     return Mean(mean, std, float(low), float(high), len(known))
 
 
+def known_mean(values: ArrayLike) -> Mean | None:
+    """``mean_of`` the values; None if there are none."""
+    mean = mean_of(values)
+    return mean if mean.count else None
+
+
 def standard_error(values: ArrayLike) -> float:
     """The standard error of a mean (divisor n - 1); NaN for fewer than two values.
 

@@ -11,31 +11,7 @@ import pandas as pd
 
 from fsgym.comparison.report import Picture
 from fsgym.runner.task import Task
-
-RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed"}  # of a paper's claim
-OWN_RESULT_WORDS = {True: "confirmed", False: "not confirmed", None: "not assessed"}  # of a claim of our own
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of a paper, the number it prints, ours, and whether we reproduced it; or a statement of our own.
-
-    Attributes
-    ----------
-    text : str, the statement and, in parentheses, the criterion by which it is assessed
-    paper : str, the number in the paper; "" for a claim of our own
-    ours : str, the number in our runs
-    reproduced : bool, whether our runs meet the criterion; None where cells that it needs are missing
-    """
-
-    text: str
-    paper: str
-    ours: str
-    reproduced: bool | None
-
-    @property
-    def result(self) -> str:
-        return (RESULT_WORDS if self.paper else OWN_RESULT_WORDS)[self.reproduced]
+from fsgym_studies.common.claims import OWN_RESULT_WORDS, RESULT_WORDS, AssessedClaim
 
 
 @dataclass(frozen=True)
@@ -63,7 +39,7 @@ class Conclusion:
     Attributes
     ----------
     protocol : str, a few sentences on what was run
-    claims : sequence of Claim
+    claims : sequence of AssessedClaim
     tables : sequence of Table
     pictures : sequence of Picture
     notes : sequence of str, listed below the claims
@@ -71,7 +47,7 @@ class Conclusion:
     """
 
     protocol: str
-    claims: Sequence[Claim]
+    claims: Sequence[AssessedClaim]
     tables: Sequence[Table] = ()
     pictures: Sequence[Picture] = ()
     notes: Sequence[str] = field(default_factory=tuple)
@@ -80,9 +56,9 @@ class Conclusion:
     def summary(self) -> str:
         """How many claims are reproduced, or confirmed if no claim is a paper's, in words.
 
-        >>> Conclusion("", [Claim("", ".9", "0.91", True), Claim("", ".8", "", None)]).summary()
+        >>> Conclusion("", [AssessedClaim("", ".9", "0.91", True), AssessedClaim("", ".8", "", None)]).summary()
         '1 of 1 claims reproduced; 1 not assessed'
-        >>> Conclusion("", [Claim("", "", "0.91", True)]).summary()
+        >>> Conclusion("", [AssessedClaim("", "", "0.91", True)]).summary()
         '1 of 1 claims confirmed'
         """
         assessed = [c for c in self.claims if c.reproduced is not None]

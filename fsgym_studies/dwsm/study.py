@@ -16,19 +16,10 @@ from fsgym_studies.common.plan import (
     price_settings,
     random_splits,
 )
+from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import StudyCell
 
-DWSM_REFERENCE = """\
-@article{dulacarnold2012sequential,
-  author  = {Dulac-Arnold, Gabriel and Denoyer, Ludovic and Preux, Philippe and Gallinari, Patrick},
-  title   = {Sequential approaches for learning datum-wise sparse representations},
-  journal = {Machine Learning},
-  volume  = {89},
-  pages   = {87--122},
-  year    = {2012},
-  doi     = {10.1007/s10994-012-5306-7}
-}
-"""
+DWSM_REFERENCE = bibtex(__file__)
 DWSM_PAPER = (
     "Dulac-Arnold et al. (2012), whose datum-wise sparse model (DWSM) is trained by rollouts classification policy "
     "iteration (RCPI)"

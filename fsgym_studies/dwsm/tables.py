@@ -10,7 +10,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of
 from fsgym_studies.common.curves import areas, by_dataset, differences, heights, wins_over_datasets
 from fsgym_studies.common.plan import DWSM
-from fsgym_studies.common.render import figure_style, file_stem, format_number, with_std
+from fsgym_studies.common.render import figure_style, file_stem
 from fsgym_studies.common.study import Table
 from fsgym_studies.dwsm.study import PLOTTED_METHODS
 
@@ -87,18 +87,3 @@ def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]
         stem = file_stem("curves", str(dataset))
         pictures.append(Picture(stem, f"{dataset}: accuracy against sparsity", caption, png))
     return pictures
-
-
-def settings_table(settings: pd.DataFrame, digits: int = 3) -> Table:
-    """The results of all settings of all methods."""
-    frame = settings.assign(
-        accuracy=[with_std(a, s, digits) for a, s in zip(settings["accuracy"], settings["accuracy_std"])],
-        sparsity=[with_std(a, s) for a, s in zip(settings["sparsity"], settings["sparsity_std"])],
-        n_acquisitions=[format_number(float(v), 2) for v in settings["n_acquisitions"]],
-    )[["dataset", "share", "method", "params", "accuracy", "sparsity", "n_acquisitions", "splits"]]
-    return Table(
-        "settings",
-        "All settings",
-        "Means ± one standard deviation over the splits, on the test parts.",
-        frame.rename(columns={"dataset": "data set", "n_acquisitions": "acquisitions"}),
-    )

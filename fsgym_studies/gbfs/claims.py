@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import DASH, format_number
-from fsgym_studies.common.statistics import mean_of
-from fsgym_studies.common.study import Claim
+from fsgym_studies.common.claims import DASH, AssessedClaim, Claim, assess
 from fsgym_studies.gbfs.tables import (
+    BAG_METHODS,
     COLON,
     CURVE_DATASETS,
+    CURVE_METHODS,
     GBFS,
     GBFS_BAGS,
     GBFS_BAGS_TITLE,
@@ -20,7 +20,6 @@ from fsgym_studies.gbfs.tables import (
     HSIC,
     KDD,
     L1LR,
-    MRMR,
     REPORTED_COUNTS,
     RFFS,
     SMALL_AND_MEDIUM,
@@ -37,19 +36,29 @@ from fsgym_studies.gbfs.tables import (
 )
 
 TWO_ERRORS_CRITERION = "by more than two standard errors, mean over 1 to 100 features"
+SAME_SVM = f"{USPS}, with the same kind of SVM trained on the features that each method selects"
+EXAMPLE = "Synthetic example with three features"
+Comparisons = Mapping[str, ErrorComparison]
 
 
-def claims(table: pd.DataFrame) -> list[Claim]:
-    return [
-        *error_curve_claims(table),
-        *kernel_claims(table),
-        *quality_claims(table),
-        *bag_claims(table),
-        *synthetic_claims(table),
-    ]
+def compared_claim(text: str, first: str, second: str, datasets: Sequence[str], met: Callable[[str], bool]) -> Claim:
+    """Claim on the word of a comparison, such as better, that it holds on all data sets."""
+    return Claim(
+        text,
+        "all",
+        lambda figures: comparisons_by_dataset(figures["table"], first, second, datasets),
+        lambda pairs: all(met(v.word) for v in pairs.values()) if len(pairs) == len(datasets) else None,
+        counts_by_word,
+    )
 
 
-def counts_by_word(comparisons: dict[str, ErrorComparison]) -> str:
+def comparisons_by_dataset(table: pd.DataFrame, first: str, second: str, datasets: Sequence[str]) -> Comparisons:
+    """Compare two methods on each data set on which both have results."""
+    comparisons = {d: compare_errors(table, d, first, second, counts_of(d)) for d in datasets}
+    return {d: v for d, v in comparisons.items() if v.word != DASH}
+
+
+def counts_by_word(comparisons: Comparisons) -> str:
     """``better on 1 of 2 (adult); similar on 1 of 2 (pcmac); worse on 0 of 2``."""
     parts = []
     for word in ("better", "similar", "worse"):
@@ -58,190 +67,176 @@ def counts_by_word(comparisons: dict[str, ErrorComparison]) -> str:
     return "; ".join(parts)
 
 
-def comparisons_by_dataset(
-    table: pd.DataFrame, first: str, second: str, datasets: Sequence[str] = CURVE_DATASETS
-) -> dict[str, ErrorComparison]:
-    """Compare two methods on each data set on which both have results."""
-    comparisons = {d: compare_errors(table, d, first, second, counts_of(d)) for d in datasets}
-    return {d: v for d, v in comparisons.items() if v.word != DASH}
+CURVE_CLAIMS = (
+    # Fig. 3, the small and medium sets, and Fig. 4, kddcup99:
+    *(
+        compared_claim(
+            f"{first} clearly outperforms {second} on all data sets ({TWO_ERRORS_CRITERION})",
+            first,
+            second,
+            CURVE_DATASETS,
+            lambda word: word == "better",
+        )
+        for first, second in ((GBFS, L1LR), (RFFS, L1LR))
+    ),
+    compared_claim(
+        f"{GBFS} outperforms or matches {RFFS} on all small and medium data sets (worse on none "
+        f"{TWO_ERRORS_CRITERION})",
+        GBFS,
+        RFFS,
+        SMALL_AND_MEDIUM,
+        lambda word: word != "worse",
+    ),
+    Claim(
+        f"{KDD}: {GBFS} has a lower error than {RFFS} and {L1LR} when few features are selected (mean over 1 to "
+        "8 features)",
+        "lower",
+        KDD,
+        lambda forest, linear: forest.first < forest.second and linear.first < linear.second,
+        f"{GBFS} {{0.first:.4f}}, {RFFS} {{0.second:.4f}}, {L1LR} {{1.second:.4f}}",
+    ),
+    # Section 5.3:
+    Claim(
+        f"{SPAM}: {GBFS} clearly outperforms {HSIC} ({TWO_ERRORS_CRITERION})",
+        "clearly",
+        SPAM,
+        lambda pair: pair.word == "better",
+        f"{GBFS} {{0.first:.3f}}, {HSIC} {{0.second:.3f}} ({{0.word}})",
+    ),
+    Claim(
+        f"{USPS}: {GBFS} is slightly worse than {HSIC} (by at most .03, mean over 1 to 100 features)",
+        "slightly",
+        USPS,
+        lambda pair: 0 < pair.first - pair.second <= 0.03,
+        f"{GBFS} {{0.first:.3f}}, {HSIC} {{0.second:.3f}} ({{0.word}})",
+    ),
+    # Fig. 5:
+    Claim(
+        f"{SAME_SVM}: {GBFS} has the lowest error with few features (mean over 1 to 20 features)",
+        "lowest",
+        "few features",
+        lambda errors: errors.idxmin() == GBFS,
+    ),
+    Claim(
+        f"{SAME_SVM}: as more features are selected, all methods converge (at 100 features, within .03 of each other)",
+        "similar",
+        "most features",
+        lambda errors: errors.max() - errors.min() <= 0.03,
+    ),
+    Claim(
+        f"{SAME_SVM}: {L1LR} slightly outperforms most nonlinear methods when given enough features (at 100 "
+        "features, a lower error than at least three of the four)",
+        "slightly",
+        "most features",
+        lambda errors: (errors[L1LR] < errors.drop(L1LR)).sum() >= 3,
+    ),
+)
+BAG_CLAIMS = (  # section 5.2, colon; our bags are clusters, the paper's are not public
+    Claim(
+        f"{COLON}: {GBFS_BAGS_TITLE} selects features of one bag only (at its best setting; at most 1.5 bags per "
+        "split)",
+        "one bag",
+        lambda best: best[GBFS_BAGS],
+        lambda own: own.bags <= 1.5,
+        "at the best setting {0.bags:.1f} bags and {0.features:.0f} features; at the setting with the fewest "
+        "bags {0.fewest_bags:.1f} bags, where the error is {0.error_at_fewest:.3f}",
+    ),
+    Claim(
+        f"{COLON}: {GBFS_BAGS_TITLE} and {RFFS} have lower errors than {L1LR}, {HSIC} and {GROUP_LASSO} (each at "
+        "its best setting; the error of each of the first two is at most .01 above the lowest error of the other "
+        "three)",
+        "lowest",
+        lambda best: {GBFS_BAGS_TITLE if m == GBFS_BAGS else m: b.error for m, b in best.items()},
+        lambda errors: (
+            max(errors[m] for m in (GBFS_BAGS_TITLE, RFFS)) <= min(errors[m] for m in (L1LR, HSIC, GROUP_LASSO)) + 0.01
+        ),
+    ),
+    Claim(
+        f"{COLON}: {GROUP_LASSO} has a much higher error than {GBFS_BAGS_TITLE} (by at least .05)",
+        "much higher",
+        lambda best: {GROUP_LASSO: best[GROUP_LASSO].error, GBFS_BAGS_TITLE: best[GBFS_BAGS].error},
+        lambda errors: errors[GROUP_LASSO] >= errors[GBFS_BAGS_TITLE] + 0.05,
+    ),
+    Claim(
+        f"{COLON}: {RFFS}, {L1LR} and {HSIC} select features scattered over bags (at least 3 bags per split)",
+        "scattered",
+        lambda best: {m: best[m].bags for m in (RFFS, L1LR, HSIC)},
+        lambda bags: min(bags.values()) >= 3.0,
+        lambda bags: ", ".join(f"{m} {b:.1f}" for m, b in bags.items()),
+    ),
+)
+MISSING_BAG_CLAIMS = (  # in place of ``BAG_CLAIMS`` where a method has no results on colon
+    f"{GBFS_BAGS_TITLE} selects features of one bag only",
+    f"{GBFS_BAGS_TITLE} and {RFFS} have the lowest error",
+    f"{GROUP_LASSO} has a much higher error than {GBFS_BAGS_TITLE}",
+    f"{RFFS}, {L1LR} and {HSIC} select features scattered over bags",
+)
+SYNTHETIC_CLAIMS = (  # Fig. 1; the points are ours, the paper does not print its own
+    Claim(
+        f"{EXAMPLE}: {L1LR} selects x1 only, neither x2 nor the redundant x3 (in most draws)",
+        "x1",
+        "only x1",
+        lambda draws: draws.mean() > 0.5,
+        lambda draws: f"only x1 in {draws.sum()} of {len(draws)}",
+    ),
+    Claim(
+        f"{EXAMPLE}: {GBFS} selects x1 and x2 and leaves x3 out (in most draws)",
+        "x1, x2",
+        "x1 and x2",
+        lambda draws: draws.mean() > 0.5,
+        lambda draws: f"x1 and x2 in {draws.sum()} of {len(draws)}",
+    ),
+    Claim(
+        f"{EXAMPLE}: {GBFS} separates the classes, {L1LR} does not (error of {GBFS} at most .10, and lower by at "
+        "least .10)",
+        "error 0 against a high error",
+        "synthetic errors",
+        lambda errors: errors[GBFS] <= 0.1 and errors[L1LR] - errors[GBFS] >= 0.1,
+    ),
+)
 
 
-def error_curve_claims(table: pd.DataFrame) -> list[Claim]:
-    """Fig. 3, the small and medium sets, and Fig. 4, kddcup99."""
-    assessed = []
-    for first, second in ((GBFS, L1LR), (RFFS, L1LR)):
-        pairs = comparisons_by_dataset(table, first, second)
-        assessed.append(
-            Claim(
-                f"{first} clearly outperforms {second} on all data sets ({TWO_ERRORS_CRITERION})",
-                "all",
-                counts_by_word(pairs),
-                all(v.word == "better" for v in pairs.values()) if len(pairs) == len(CURVE_DATASETS) else None,
-            )
-        )
-    pairs = comparisons_by_dataset(table, GBFS, RFFS, SMALL_AND_MEDIUM)
-    assessed.append(
-        Claim(
-            f"{GBFS} outperforms or matches {RFFS} on all small and medium data sets (worse on none "
-            f"{TWO_ERRORS_CRITERION})",
-            "all",
-            counts_by_word(pairs),
-            all(v.word != "worse" for v in pairs.values()) if len(pairs) == len(SMALL_AND_MEDIUM) else None,
-        )
-    )
+def claims(table: pd.DataFrame) -> list[AssessedClaim]:
+    best = {m: b for m in BAG_METHODS if (b := best_setting(table, m)) is not None}
+    missing = [AssessedClaim(f"{COLON}: {text}", DASH, DASH, None) for text in MISSING_BAG_CLAIMS]
+    figures = {"table": table, **pair_figures(table), **quality_figures(table), **synthetic_figures(table)}
+    return [
+        *assess(CURVE_CLAIMS, figures),
+        *(assess(BAG_CLAIMS, best) if len(best) == len(BAG_METHODS) else missing),
+        *assess(SYNTHETIC_CLAIMS, figures),
+    ]
+
+
+def pair_figures(table: pd.DataFrame) -> dict[str, Any]:
+    """GBFS compared on kddcup99 with two methods at few features, and on spambase and uspst with HSIC Lasso."""
     few = counts_of(KDD, high=8)
-    pair = [compare_errors(table, KDD, GBFS, other, few) for other in (RFFS, L1LR)]
-    known = all(v.word != DASH for v in pair)
-    assessed.append(
-        Claim(
-            f"{KDD}: {GBFS} has a lower error than {RFFS} and {L1LR} when few features are selected (mean over 1 to "
-            "8 features)",
-            "lower",
-            f"{GBFS} {pair[0].first:.4f}, {RFFS} {pair[0].second:.4f}, {L1LR} {pair[1].second:.4f}" if known else DASH,
-            all(v.first < v.second for v in pair) if known else None,
-        )
-    )
-    return assessed
+    on_kdd = tuple(compare_errors(table, KDD, GBFS, other, few) for other in (RFFS, L1LR))
+    pairs = {d: compare_errors(table, d, GBFS, HSIC, counts_of(d)) for d in (SPAM, USPS)}
+    known = {d: pair for d, pair in pairs.items() if pair.word != DASH}
+    return known | ({KDD: on_kdd} if all(pair.word != DASH for pair in on_kdd) else {})
 
 
-def kernel_claims(table: pd.DataFrame) -> list[Claim]:
-    """Section 5.3: GBFS and HSIC Lasso."""
-    spam, usps = (compare_errors(table, d, GBFS, HSIC, counts_of(d)) for d in (SPAM, USPS))
-    return [
-        Claim(
-            f"{SPAM}: {GBFS} clearly outperforms {HSIC} ({TWO_ERRORS_CRITERION})",
-            "clearly",
-            errors_text(spam, GBFS, HSIC),
-            spam.word == "better" if spam.word != DASH else None,
-        ),
-        Claim(
-            f"{USPS}: {GBFS} is slightly worse than {HSIC} (by at most .03, mean over 1 to 100 features)",
-            "slightly",
-            errors_text(usps, GBFS, HSIC),
-            bool(0 < usps.first - usps.second <= 0.03) if usps.word != DASH else None,
-        ),
-    ]
-
-
-def errors_text(pair: ErrorComparison, first: str, second: str) -> str:
-    return DASH if pair.word == DASH else f"{first} {pair.first:.3f}, {second} {pair.second:.3f} ({pair.word})"
-
-
-def quality_claims(table: pd.DataFrame) -> list[Claim]:
-    """Fig. 5: the same kind of SVM on each selection."""
-    few, most, methods = counts_of(USPS, high=20), [100], (GBFS, RFFS, L1LR, HSIC, MRMR)
-    errors = errors_at(quality_points(table), [*few, *most], "svm_error")
+def quality_figures(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Errors of the same kind of SVM on each selection, by method; none where a method is missing."""
+    few, most = counts_of(USPS, high=20), 100
+    errors = errors_at(quality_points(table), [*few, most], "svm_error")
     means = errors.groupby("method").mean() if len(errors) else pd.DataFrame()
-    known = set(methods) <= set(means.index)
-    at_few = means[few].mean(axis=1).reindex(methods) if known else pd.Series(dtype=float)
-    at_most = means[most[0]].reindex(methods) if known else pd.Series(dtype=float)
-
-    def listed(errors: pd.Series) -> str:
-        return ", ".join(f"{m} {v:.3f}" for m, v in errors.items()) or DASH
-
-    others = at_most.drop(L1LR) if known else at_most
-    same_svm = f"{USPS}, with the same kind of SVM trained on the features that each method selects"
-    return [
-        Claim(
-            f"{same_svm}: {GBFS} has the lowest error with few features (mean over 1 to 20 features)",
-            "lowest",
-            listed(at_few),
-            bool(at_few.idxmin() == GBFS) if known else None,
-        ),
-        Claim(
-            f"{same_svm}: as more features are selected, all methods converge (at 100 features, within .03 of each "
-            "other)",
-            "similar",
-            listed(at_most),
-            bool(at_most.max() - at_most.min() <= 0.03) if known else None,
-        ),
-        Claim(
-            f"{same_svm}: {L1LR} slightly outperforms most nonlinear methods when given enough features (at 100 "
-            "features, a lower error than at least three of the four)",
-            "slightly",
-            listed(at_most),
-            bool((at_most[L1LR] < others).sum() >= 3) if known else None,
-        ),
-    ]
+    if not set(CURVE_METHODS) <= set(means.index):
+        return {}
+    means = means.reindex(CURVE_METHODS)
+    return {"few features": means[few].mean(axis=1), "most features": means[most]}
 
 
-def bag_claims(table: pd.DataFrame) -> list[Claim]:
-    """Section 5.2, colon. Our bags are clusters; the paper's are not public."""
-    by_method = {m: best_setting(table, m) for m in (GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC)}
-    best = {m: b for m, b in by_method.items() if b is not None}
-    if len(best) < len(by_method):
-        texts = (
-            f"{GBFS_BAGS_TITLE} selects features of one bag only",
-            f"{GBFS_BAGS_TITLE} and {RFFS} have the lowest error",
-            f"{GROUP_LASSO} has a much higher error than {GBFS_BAGS_TITLE}",
-            f"{RFFS}, {L1LR} and {HSIC} select features scattered over bags",
-        )
-        return [Claim(f"{COLON}: {t}", DASH, DASH, None) for t in texts]
-    own, others = best[GBFS_BAGS], {m: b for m, b in best.items() if m not in (GBFS_BAGS, GBFS)}
-    scattered = {m: best[m].bags for m in (RFFS, L1LR, HSIC)}
-    listed = ", ".join(f"{GBFS_BAGS_TITLE if m == GBFS_BAGS else m} {b.error:.3f}" for m, b in best.items())
-    return [
-        Claim(
-            f"{COLON}: {GBFS_BAGS_TITLE} selects features of one bag only (at its best setting; at most 1.5 bags per "
-            "split)",
-            "one bag",
-            f"at the best setting {own.bags:.1f} bags and {own.features:.0f} features; at the setting with the fewest "
-            f"bags {own.fewest_bags:.1f} bags, where the error is {own.error_at_fewest:.3f}",
-            own.bags <= 1.5,
-        ),
-        Claim(
-            f"{COLON}: {GBFS_BAGS_TITLE} and {RFFS} have lower errors than {L1LR}, {HSIC} and {GROUP_LASSO} (each at "
-            "its best setting; the error of each of the first two is at most .01 above the lowest error of the other "
-            "three)",
-            "lowest",
-            listed,
-            max(own.error, best[RFFS].error) <= min(b.error for m, b in others.items() if m != RFFS) + 0.01,
-        ),
-        Claim(
-            f"{COLON}: {GROUP_LASSO} has a much higher error than {GBFS_BAGS_TITLE} (by at least .05)",
-            "much higher",
-            f"{GROUP_LASSO} {best[GROUP_LASSO].error:.3f}, {GBFS_BAGS_TITLE} {own.error:.3f}",
-            best[GROUP_LASSO].error >= own.error + 0.05,
-        ),
-        Claim(
-            f"{COLON}: {RFFS}, {L1LR} and {HSIC} select features scattered over bags (at least 3 bags per split)",
-            "scattered",
-            ", ".join(f"{m} {b:.1f}" for m, b in scattered.items()),
-            min(scattered.values()) >= 3.0,
-        ),
-    ]
-
-
-def synthetic_claims(table: pd.DataFrame) -> list[Claim]:
-    """Fig. 1: x1 and x2 determine the class, x3 is redundant. The points are ours; the paper does not print its own."""
+def synthetic_figures(table: pd.DataFrame) -> dict[str, Any]:
+    """In which draws each method selects the features that determine the class, and mean errors."""
     cells = synthetic_results(table)
-    linear, boosted = (
-        cells[name].map(tuple).tolist() if len(cells) else [] for name in ("l1_selected", "gbfs_selected")
-    )
-    errors = [mean_of(cells[n]).mean if len(cells) else float("nan") for n in ("l1_error", "gbfs_error")]
-    only_x1, both = sum(s == (1,) for s in linear), sum(s == (1, 2) for s in boosted)
-    known, example = len(cells) > 0, "Synthetic example with three features"
-    return [
-        Claim(
-            f"{example}: {L1LR} selects x1 only, neither x2 nor the redundant x3 (in most draws)",
-            "x1",
-            f"only x1 in {only_x1} of {len(cells)}" if known else DASH,
-            only_x1 > len(cells) / 2 if known else None,
-        ),
-        Claim(
-            f"{example}: {GBFS} selects x1 and x2 and leaves x3 out (in most draws)",
-            "x1, x2",
-            f"x1 and x2 in {both} of {len(cells)}" if known else DASH,
-            both > len(cells) / 2 if known else None,
-        ),
-        Claim(
-            f"{example}: {GBFS} separates the classes, {L1LR} does not (error of {GBFS} at most .10, and lower by at "
-            "least .10)",
-            "error 0 against a high error",
-            f"{GBFS} {format_number(errors[1])}, {L1LR} {format_number(errors[0])}" if known else DASH,
-            bool(errors[1] <= 0.1 and errors[0] - errors[1] >= 0.1 and np.isfinite(errors).all()) if known else None,
-        ),
-    ]
+    if cells.empty:
+        return {}
+    return {
+        "only x1": cells["l1_selected"].map(lambda columns: columns == [1]),
+        "x1 and x2": cells["gbfs_selected"].map(lambda columns: columns == [1, 2]),
+        "synthetic errors": {GBFS: cells["gbfs_error"].mean(), L1LR: cells["l1_error"].mean()},
+    }
 
 
 def notes(table: pd.DataFrame) -> list[str]:

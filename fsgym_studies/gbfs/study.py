@@ -21,6 +21,7 @@ from fsgym_studies.common.plan import (
     shared_data,
     subsample,
 )
+from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
 from fsgym_studies.gbfs.claims import claims, notes
@@ -51,16 +52,7 @@ from fsgym_studies.gbfs.tables import (
     synthetic_table,
 )
 
-GBFS_REFERENCE = """\
-@inproceedings{xu2014gradient,
-  author    = {Xu, Zhixiang and Huang, Gao and Weinberger, Kilian Q. and Zheng, Alice X.},
-  title     = {Gradient boosted feature selection},
-  booktitle = {Proceedings of the 20th ACM SIGKDD International Conference on Knowledge Discovery and Data Mining},
-  pages     = {522--531},
-  year      = {2014},
-  doi       = {10.1145/2623330.2623635}
-}
-"""
+GBFS_REFERENCE = bibtex(__file__)
 
 # Values for False are those of the quick study, for True those of the full one.
 MU_HALVED = tuple(0.5**k for k in range(1, 11))  # shares of mu_max

@@ -10,21 +10,23 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import Picture, png_of
+from fsgym.comparison.report import Picture
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import DASH, LINE, figure_style, format_number
+from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Table
 from fsgym_studies.gbfs.cell import PICTURE_GRID
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Names as in the paper: RFFS selects features by the importances of a random forest, L1LR is L1 logistic regression.
 GBFS, RFFS, L1LR, MRMR, HSIC = "GBFS", "RFFS", "L1LR", "mRMR", "HSIC Lasso"
 GBFS_BAGS, GROUP_LASSO = "GBFS, bags", "group LASSO"
 GBFS_BAGS_TITLE = "GBFS with bags"  # of GBFS_BAGS in claims and tables
 CURVE_METHODS = (GBFS, RFFS, L1LR, HSIC, MRMR)
+BAG_METHODS = (GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC)  # on colon
 SPAM, USPS, KDD, COLON, SYNTHETIC_SET = "spambase", "uspst", "kddcup99", "colon", "three features"
 CURVE_DATASETS = (SPAM, USPS, "isolet", "mnist3vs8", "adult", "pcmac", KDD)
 SMALL_AND_MEDIUM = CURVE_DATASETS[:-1]
@@ -224,7 +226,7 @@ def best_setting(table: pd.DataFrame, method: str) -> BestSetting | None:
 def colon_table(table: pd.DataFrame) -> Table:
     """Errors and bags on colon."""
     rows = []
-    for method in (GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC):
+    for method in BAG_METHODS:
         best = best_setting(table, method)
         if best is not None:
             rows.append(
@@ -280,14 +282,12 @@ def _feature_count_axis(ax: Axes, most: int = 100) -> None:
 
 def curve_picture(table: pd.DataFrame) -> Picture | None:
     """Figs. 3 and 4: test error against the number of features, one panel per data set."""
-    from matplotlib.figure import Figure
-
     sets, rows = datasets_with_curves(table), curve_points(table)
     if not sets:
         return None
     errors = errors_at(rows[rows["dataset"].isin(sets)], FEATURE_COUNTS)
-    with figure_style():
-        figure = Figure(figsize=(12, 6.4), layout="constrained")
+
+    def draw(figure: Figure) -> None:
         axes = figure.subplots(2, 4).ravel()
         for dataset, ax in zip(sets, axes):
             counts = counts_of(dataset)
@@ -307,41 +307,41 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
         for ax in axes:
             handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels())}
         axes[-1].legend(list(handles.values()), list(handles), loc="center")
-        png = png_of(figure)
+
     caption = "Means over the splits. Between settings a curve is linear in the number of features."
-    return Picture("curves", "Error against number of features (Figs. 3 and 4)", caption, png)
+    return draw_picture("curves", "Error against number of features (Figs. 3 and 4)", caption, draw, (12, 6.4))
 
 
 def quality_picture(table: pd.DataFrame) -> Picture | None:
     """Fig. 5: the same kind of SVM on each selection."""
-    from matplotlib.figure import Figure
-
     rows = quality_points(table)
     if rows.empty:
         return None
     errors = errors_at(rows, FEATURE_COUNTS, "svm_error").groupby("method").mean()
-    with figure_style():
-        ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
+
+    def draw(figure: Figure) -> None:
+        ax = figure.add_subplot()
         for method, line_style in figures.method_styles(CURVE_METHODS).items():
             if method in errors.index:
                 ax.plot(list(FEATURE_COUNTS), errors.loc[method], label=method, **LINE, **line_style)
         _feature_count_axis(ax)
         ax.set(xlabel="selected features", ylabel="test error of the SVM")
         ax.legend(loc="best")
-        png = png_of(ax)
-    return Picture("quality", "The same kind of SVM on each selection, uspst (Fig. 5)", "Means over the splits.", png)
+
+    return draw_picture(
+        "quality", "The same kind of SVM on each selection, uspst (Fig. 5)", "Means over the splits.", draw
+    )
 
 
 def stages_picture(table: pd.DataFrame) -> Picture | None:
     """Fig. 4: kddcup99, test error against the number of features over the iterations, for a few mu."""
-    from matplotlib.figure import Figure
-
     rows = cells_with(table, "stage_error")
     if rows.empty:
         return None
     cell = rows.iloc[0]
-    with figure_style():
-        ax = Figure(figsize=(6.4, 4.2), layout="constrained").add_subplot()
+
+    def draw(figure: Figure) -> None:
+        ax = figure.add_subplot()
         for k, (mu, features, errors) in enumerate(zip(cell["mu_rel"], cell["stage_features"], cell["stage_error"])):
             steps = {"drawstyle": "steps-post", "linewidth": 1.6, "color": figures.COLOURS[k]}
             ax.plot(features, errors, label=f"mu = mu_max / {1 / mu:.0f}", **steps)
@@ -351,24 +351,22 @@ def stages_picture(table: pd.DataFrame) -> Picture | None:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set(xlabel="features selected so far", ylabel="test error", title=f"{KDD}, over the iterations")
         ax.legend(loc="best")
-        png = png_of(ax)
-    return Picture(
-        "stages", "kddcup99 over the iterations (Fig. 4)", "A vertical drop: more trees on the same features.", png
-    )
+
+    caption = "A vertical drop: more trees on the same features."
+    return draw_picture("stages", "kddcup99 over the iterations (Fig. 4)", caption, draw)
 
 
 def synthetic_picture(table: pd.DataFrame) -> Picture | None:
     """Fig. 1: the test points of the first draw over the decisions of both methods."""
     from matplotlib.colors import ListedColormap
-    from matplotlib.figure import Figure
 
     cells = synthetic_results(table)
     if cells.empty:
         return None
     cell = cells.sort_values("split").iloc[0]
     points = np.array(cell["points"])
-    with figure_style():
-        figure = Figure(figsize=(9, 4.4), layout="constrained")
+
+    def draw(figure: Figure) -> None:
         for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), (L1LR, GBFS)):
             decided = np.array(cell[f"{name}_decisions"]).reshape(len(PICTURE_GRID), len(PICTURE_GRID))
             ax.pcolormesh(
@@ -388,6 +386,6 @@ def synthetic_picture(table: pd.DataFrame) -> Picture | None:
             ax.set(title=f"{title} selects {chosen}: error {cell[f'{name}_error']:.2f}", xlabel="x1", aspect="equal")
             ax.grid(visible=False)
         figure.axes[0].set_ylabel("x2")
-        png = png_of(figure)
+
     caption = "The test points of the first draw over the decisions of each method; x3 = .6 x1 + .4 x2 is redundant."
-    return Picture("three_features", "Three features, one of them redundant (Fig. 1)", caption, png)
+    return draw_picture("three_features", "Three features, one of them redundant (Fig. 1)", caption, draw, (9, 4.4))

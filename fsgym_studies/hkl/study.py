@@ -13,6 +13,7 @@ from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, seed_of, shared_data
+from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.hkl.cell import APPROACHES, HKL, NESTED_CALL
 from fsgym_studies.hkl.claims import claims, notes
@@ -30,16 +31,7 @@ GENES_GRID = {"C": (1.0, 10.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
 TEXT_GRID = {"C": (1.0, 3.0, 10.0, 30.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)}
 HKL_FOLD_REPEATS = {False: 1, True: 10}  # quick and full study
 HKL_FOLDS = 4
-HKL_REFERENCE = """\
-@article{jawanpuria2015generalized,
-  author  = {Jawanpuria, Pratik and Nath, Jagarlapudi Saketha and Ramakrishnan, Ganesh},
-  title   = {Generalized hierarchical kernel learning},
-  journal = {Journal of Machine Learning Research},
-  volume  = {16},
-  pages   = {617--652},
-  year    = {2015}
-}
-"""
+HKL_REFERENCE = bibtex(__file__)
 
 
 @dataclass(frozen=True)

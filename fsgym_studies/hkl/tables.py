@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from fsgym_studies.common.curves import means_with_stds
 from fsgym_studies.common.render import with_std
 from fsgym_studies.common.statistics import wins
 from fsgym_studies.common.study import Table
@@ -56,14 +57,17 @@ def share_selected(own: pd.DataFrame) -> pd.Series:
 
 def approaches_table(table: pd.DataFrame) -> Table:
     """Accuracy of every approach, and the printed ones."""
-    means = mean_percents(table)
+    accuracies = means_with_stds(table, ["dataset", "method"], ["accuracy"])
+    means, stds = (
+        100.0 * accuracies[name].unstack("method").reindex(columns=list(APPROACHES))
+        for name in ("accuracy", "accuracy_std")
+    )
     shares = {name: own[1] for name, (own, _, _) in PRINTED_SHARES.items()}
     printed = {
         "paper": shares | PRINTED_DISJUNCTIONS,  # Table 1 before Table 5 where a data set is in both
         "paper, L2-SVM": PRINTED_L2_SVM,
         "paper, L1-SVM": PRINTED_L1_SVM,
     }
-    stds = 100.0 * table.groupby(["dataset", "method"])["accuracy"].std(ddof=0).unstack("method")
     frame = pd.DataFrame({"data set": [str(d) for d in means.index]})
     for method in APPROACHES:
         frame[method] = [with_std(means.loc[d, method], stds.loc[d, method] or None) for d in means.index]

@@ -6,13 +6,14 @@ Small and large data sets have claims of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import DASH, format_number
+from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import standard_error, wins
-from fsgym_studies.common.study import Claim
 from fsgym_studies.lattice_vs_peers.cell import CART_METHOD, FOREST_METHOD, STATIC_METHOD
 from fsgym_studies.lattice_vs_peers.tables import (
     LARGE,
@@ -21,7 +22,6 @@ from fsgym_studies.lattice_vs_peers.tables import (
     SAME_LOSS,
     SIZE_TITLES,
     SMALL,
-    LossDifference,
     best_peers,
     fit_times,
     loss_columns,
@@ -38,98 +38,108 @@ MAX_FIT_SECONDS = {SMALL: 10.0, LARGE: 60.0}  # processor seconds that any fit m
 LARGE_PEERS = (CART_METHOD, STATIC_METHOD, FOREST_METHOD)  # the methods that are run on every large data set
 
 
-def claims(losses: pd.DataFrame, table: pd.DataFrame, full: bool) -> list[Claim]:
+def time_claim(text: str, size: str, name: str, most: float) -> Claim:
+    """Claim on the mean or the longest processor time of the fits of the lattice, each at one price."""
+    return Claim(
+        f"On the {SIZE_TITLES[size]}, {text.format(most)}",
+        "",
+        f"{name}, {size}",
+        lambda seconds, count: seconds <= most,
+        f"{name} of {{1}} fits: {{0:.1f}}",
+    )
+
+
+def best_peer_claim(size: str) -> Claim:
+    """The share of data sets and prices at which the lattice has a lower loss than the best peer on the test rows."""
+    least = BEST_PEER_SHARE[size]
+    return Claim(
+        f"On the {SIZE_TITLES[size]}, for at least {least:.0%} of the combinations of data set and lam, the lattice "
+        "has a lower mean loss than the best peer (the peer with the lowest loss on the same test rows)",
+        "",
+        f"best peer, {size}",
+        lambda less, equal, more, count, *_: less >= least * count,
+        lambda less, equal, more, count, mean, error: (
+            f"lower for {less} of {count} ({less / count:.0%}), equal for {equal}, higher for {more}; mean difference "
+            f"{mean:+.4f} ± {format_number(error, 4)}"
+        ),
+    )
+
+
+def places_text(difference: pd.Series) -> str:
+    """How often the loss is lower, and where it is not; ``difference`` by data set and price."""
+    higher = difference[difference >= -EQUAL_LOSSES].sort_values(ascending=False)
+    listed = ", ".join(f"{dataset} at {lam:g} ({d:+.4f})" for (dataset, lam), d in higher.items())
+    text = f"lower for {len(difference) - len(higher)} of {len(difference)}"
+    return f"{text}; not for {listed}" if listed else text
+
+
+ON_AVERAGE = "a fit of the lattice takes at most {:g} processor seconds on average"
+LONGEST = "no fit of the lattice takes more than {:g} processor seconds"
+SMALL_CLAIMS = (
+    best_peer_claim(SMALL),
+    time_claim(ON_AVERAGE, SMALL, "mean", MEAN_FIT_SECONDS),
+    time_claim(LONGEST, SMALL, "longest", MAX_FIT_SECONDS[SMALL]),
+)
+LARGE_CLAIMS = (
+    Claim(
+        "On each of the large data sets and at every lam, the lattice has a lower mean loss than "
+        f"{METHOD_TITLES[CART_METHOD]}",
+        "",
+        "over CART",
+        lambda difference: (difference < -EQUAL_LOSSES).all() if len(difference) else None,
+        places_text,
+    ),
+    best_peer_claim(LARGE),
+    time_claim(LONGEST, LARGE, "longest", MAX_FIT_SECONDS[LARGE]),
+)
+
+
+def claims(losses: pd.DataFrame, table: pd.DataFrame, full: bool) -> list[AssessedClaim]:
     """All claims, from ``losses_by_price`` and the table of cells; the quick study has no large data sets."""
     small = of_size(losses, SMALL)
     names = peers(small) or [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE]
-    found = [*(peer_claim(small, peer, SMALL) for peer in names), best_peer_claim(small, SMALL)]
-    found += [mean_fit_time_claim(table), longest_fit_claim(table, SMALL)]
-    if full:
-        large = of_size(losses, LARGE)
-        found += [peer_claim(large, METHOD_TITLES[m], LARGE) for m in LARGE_PEERS]
-        found += [every_cell_claim(large), best_peer_claim(large, LARGE), longest_fit_claim(table, LARGE)]
-    return found
+    assessed = assess(
+        (*(peer_claim(small, peer, SMALL) for peer in names), *SMALL_CLAIMS), size_figures(small, table, SMALL)
+    )
+    if not full:
+        return assessed
+    large = of_size(losses, LARGE)
+    figures, columns = size_figures(large, table, LARGE), loss_columns(large)
+    if {LATTICE_TITLE, METHOD_TITLES[CART_METHOD]} <= set(columns):
+        pair = columns[[LATTICE_TITLE, METHOD_TITLES[CART_METHOD]]].dropna().groupby(["dataset", "lam"]).mean()
+        figures["over CART"] = pair.iloc[:, 0] - pair.iloc[:, 1]
+    of_peers = (peer_claim(large, METHOD_TITLES[method], LARGE) for method in LARGE_PEERS)
+    return assessed + assess((*of_peers, *LARGE_CLAIMS), figures)
 
 
 def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
     """The mean loss compared with that of one peer, at every price; ``losses`` are those of this size."""
-    pairs: dict[float, LossDifference] = {}
-    for lam in sorted(losses["lam"].unique()):
-        pair = loss_difference(losses, peer, lam)
-        if pair is not None:
-            pairs[lam] = pair
-    complete = bool(pairs) and len(pairs) == losses["lam"].nunique()
-    data_sets = f"over {max(p.sets for p in pairs.values())} data sets " if pairs else ""
+    pairs = {lam: loss_difference(losses, peer, lam) for lam in sorted(losses["lam"].unique())}
+    known = {lam: pair for lam, pair in pairs.items() if pair is not None}
+    data_sets = f"over {max(p.sets for p in known.values())} data sets " if known else ""
     return Claim(
-        f"{on_sets(size)} the lattice has a lower mean loss than {peer} at every lam (mean difference {data_sets}"
-        "below 0 at each lam; ± one standard error over data sets)",
+        f"On the {SIZE_TITLES[size]}, the lattice has a lower mean loss than {peer} at every lam (mean difference "
+        f"{data_sets}below 0 at each lam; ± one standard error over data sets)",
         "",
-        ", ".join(f"{lam:g}: {p.text}" for lam, p in pairs.items()) or DASH,
-        all(p.mean < 0 for p in pairs.values()) if complete else None,
+        lambda _: known or None,
+        lambda known: all(p.mean < 0 for p in known.values()) if len(known) == len(pairs) else None,
+        lambda known: ", ".join(f"{lam:g}: {p.text}" for lam, p in known.items()),
     )
 
 
-def on_sets(size: str) -> str:
-    """The beginning of a claim."""
-    return f"On the {SIZE_TITLES[size]},"
-
-
-def every_cell_claim(losses: pd.DataFrame) -> Claim:
-    """The mean loss compared with that of CART on each large data set, at every price."""
-    table, peer, ours, lower = loss_columns(losses), METHOD_TITLES[CART_METHOD], DASH, None
-    if {LATTICE_TITLE, peer} <= set(table):
-        both = table[[LATTICE_TITLE, peer]].dropna().groupby(["dataset", "lam"]).mean()
-        difference = both[LATTICE_TITLE] - both[peer]
-        higher = difference[difference >= -EQUAL_LOSSES].sort_values(ascending=False)
-        ours = f"lower for {len(difference) - len(higher)} of {len(difference)}"
-        if len(higher):
-            ours += "; not for " + ", ".join(f"{dataset} at {lam:g} ({d:+.4f})" for (dataset, lam), d in higher.items())
-        lower = higher.empty if len(difference) else None
-    return Claim(
-        f"On each of the large data sets and at every lam, the lattice has a lower mean loss than {peer}",
-        "",
-        ours,
-        lower,
-    )
-
-
-def best_peer_claim(losses: pd.DataFrame, size: str) -> Claim:
-    """The share of data sets and prices at which the lattice has a lower loss than the best peer on the test rows."""
-    pairs, least = best_peers(losses), BEST_PEER_SHARE[size]
-    difference = pairs["ours"] - pairs["best"]
-    less, equal, more = wins(-difference, np.zeros(len(difference)), EQUAL_LOSSES)[:3]
-    ours = DASH
+def size_figures(losses: pd.DataFrame, table: pd.DataFrame, size: str) -> dict[str, Any]:
+    """The comparison with the best peer, and the times of the fits, on the data sets of a size."""
+    figures: dict[str, Any] = {}
+    pairs, seconds = best_peers(losses), fit_times(table, size)
     if len(pairs):
+        difference = pairs["ours"] - pairs["best"]
+        counts = wins(-difference, np.zeros(len(pairs)), EQUAL_LOSSES)[:3]
         error = standard_error(difference.groupby(pairs["dataset"]).mean())
-        share = f"lower for {less} of {len(pairs)} ({less / len(pairs):.0%}), equal for {equal}, higher for {more}"
-        ours = f"{share}; mean difference {difference.mean():+.4f} ± {format_number(error, 4)}"
-    return Claim(
-        f"{on_sets(size)} for at least {least:.0%} of the combinations of data set and lam, the lattice has a lower "
-        "mean loss than the best peer (the peer with the lowest loss on the same test rows)",
-        "",
-        ours,
-        less >= least * len(pairs) if len(pairs) else None,
-    )
-
-
-def mean_fit_time_claim(table: pd.DataFrame) -> Claim:
-    """Mean processor time of a fit at one price on the small data sets."""
-    text = f"{on_sets(SMALL)} a fit of the lattice takes at most {MEAN_FIT_SECONDS:g} processor seconds on average"
-    seconds = fit_times(table, SMALL)
-    return _time_claim(text, "mean", seconds, seconds.mean(), MEAN_FIT_SECONDS)
-
-
-def longest_fit_claim(table: pd.DataFrame, size: str) -> Claim:
-    """Largest processor time of a fit at one price."""
-    seconds, most = fit_times(table, size), MAX_FIT_SECONDS[size]
-    text = f"{on_sets(size)} no fit of the lattice takes more than {most:g} processor seconds"
-    return _time_claim(text, "longest", seconds, seconds.max(), most)
-
-
-def _time_claim(text: str, figure: str, seconds: pd.Series, value: float, most: float) -> Claim:
-    if not len(seconds):
-        return Claim(text, "", DASH, None)
-    return Claim(text, "", f"{figure} of {len(seconds)} fits: {value:.1f}", bool(value <= most))
+        figures[f"best peer, {size}"] = (*counts, len(pairs), difference.mean(), error)
+    if len(seconds):
+        figures[f"mean, {size}"] = (seconds.mean(), len(seconds))
+        figures[f"longest, {size}"] = (seconds.max(), len(seconds))
+    return figures
 
 
 def notes(losses: pd.DataFrame, unavailable: Mapping[str, str]) -> list[str]:

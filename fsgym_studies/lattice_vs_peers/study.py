@@ -13,6 +13,7 @@ from fsgym.extras import require
 from fsgym.methods import find_method
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, binary, random_splits, seed_of, subsample
+from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.study import DWSM_REFERENCE
 from fsgym_studies.lattice_vs_peers.cell import (
@@ -111,23 +112,7 @@ PEER_TRAIN_SHARE = 0.7  # of the rows
 PEER_SPLITS = {False: {SMALL: 2}, True: {SMALL: 3, LARGE: 2}}
 DEEP_SPLITS = {False: 1, True: 3}  # the first splits, on which the deep agent is trained
 DEEP_SETS = {False: ("wine",), True: ("breast cancer", "wine", "heart", "diabetes", "ionosphere", "sonar")}
-PEER_REFERENCES = """
-@inproceedings{peter2017cost,
-  author    = {Peter, Sven and Diego, Ferran and Hamprecht, Fred A. and Nadler, Boaz},
-  title     = {Cost efficient gradient boosting},
-  booktitle = {Advances in Neural Information Processing Systems},
-  pages     = {1551--1561},
-  year      = {2017}
-}
-
-@inproceedings{huang2022closer,
-  author    = {Huang, Shengyi and Onta{\\~n}{\\'o}n, Santiago},
-  title     = {A closer look at invalid action masking in policy gradient algorithms},
-  booktitle = {The International {FLAIRS} Conference Proceedings},
-  volume    = {35},
-  year      = {2022}
-}
-"""
+PEER_REFERENCES = "\n" + bibtex(__file__)
 
 
 def unavailable_methods() -> dict[str, str]:

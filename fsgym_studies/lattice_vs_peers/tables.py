@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import Picture, png_of
+from fsgym.comparison.report import Picture
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import DASH, LINE, figure_style, format_number
+from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import (
@@ -23,6 +23,9 @@ from fsgym_studies.lattice_vs_peers.cell import (
     RCPI_METHOD,
     STATIC_METHOD,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 METHOD_TITLES = {
     LATTICE_METHOD: "lattice",
@@ -226,15 +229,13 @@ def training_time_table(table: pd.DataFrame) -> Table:
 
 def loss_picture(losses: pd.DataFrame) -> Picture:
     """The peers' losses minus that of the lattice by price, and accuracy by features, on small data sets."""
-    from matplotlib.figure import Figure
-
     losses = of_size(losses, SMALL)
     names, prices = peers(losses), sorted(losses["lam"].unique())
     line_styles = figures.method_styles([LATTICE_TITLE, *names])
     shared = loss_columns(losses).groupby("dataset").count().gt(0).all(axis=1)
     own = losses[losses["dataset"].isin(shared[shared].index)]
-    with figure_style():
-        figure = Figure(figsize=(11, 4.4), layout="constrained")
+
+    def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
         for name in names:
             pairs = [loss_difference(losses, name, lam) for lam in prices]
@@ -259,11 +260,11 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
             right.plot(line["n_features"], line["accuracy"], label=name, **LINE, **line_styles[name])
         right.set(xlabel="features used for a case", ylabel="accuracy")
         right.legend(loc="best")
-        png = png_of(figure)
+
     caption = (
         "Left: mean loss of each peer minus that of the lattice (the opposite sign to the tables), over the small data "
         "sets on which the peer was run; bars: one standard error over data sets; above the line the peer has the "
         f"higher loss. Right: means over the {own['dataset'].nunique()} small data sets on which all methods were run "
         f"({', '.join(own['dataset'].unique())}), one point per value of lam; up and to the left is better."
     )
-    return Picture("losses", "Loss by price, and accuracy by features", caption, png)
+    return draw_picture("losses", "Loss by price, and accuracy by features", caption, draw, (11, 4.4))

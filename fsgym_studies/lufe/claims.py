@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
-from fsgym_studies.common.render import DASH
-from fsgym_studies.common.study import Claim
+from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.lufe.cell import ALL_FEATURES, IDENTITY, LUFE, RANDOM, SELECTION, lufe_at_share
-from fsgym_studies.lufe.printed import PRINTED_TABLE1
 from fsgym_studies.lufe.tables import (
     COMPARED_SELECTORS,
     CORPORA,
+    NESTED_SELECTION,
     OUTER_SELECTION,
+    PRINTED_TABLE1,
     SELECTION_SIZES,
     TECHTC_PREFIX,
     UNSELECTED_SHARES,
@@ -22,97 +22,91 @@ from fsgym_studies.lufe.tables import (
     compare_classifiers,
     differences_by_share,
     mean_accuracies,
+    printed_over,
 )
 
 NOT_IN_PAPER = "not in the paper"
 LITTLE_DIFFERENCE = 0.5  # points of accuracy that count as the paper's "little difference"; our choice
 
 
-def claims(table: pd.DataFrame) -> list[Claim]:
-    nested, outer = mean_accuracies(table), mean_accuracies(table, OUTER_SELECTION)
-    assessed = []
-    for s in COMPARED_SELECTORS:
-        lufe, selection = ([PRINTED_TABLE1[s, K, name] for K in SELECTION_SIZES] for name in (LUFE, SELECTION))
-        over_selection = by_selection_size([p.over_selection for p in lufe])
-        over_all, selection_over_all = (by_selection_size([p.over_all for p in rows]) for rows in (lufe, selection))
-        random = "37 of 49" if s == "RFE" else NOT_IN_PAPER
-        assessed += [
-            better_claim(f"LUFe-{s} is better than {s} alone", nested, s, LUFE, SELECTION, over_selection),
-            better_claim(f"LUFe-{s} is better than the random control", nested, s, LUFE, RANDOM, random),
-            better_claim(f"LUFe-{s} is better than the identity control", nested, s, LUFE, IDENTITY, NOT_IN_PAPER),
-            better_claim(f"LUFe-{s} is better than ALL", nested, s, LUFE, ALL_FEATURES, over_all),
-            better_claim(f"{s} is better than ALL", nested, s, SELECTION, ALL_FEATURES, selection_over_all),
-            better_claim(
-                f"LUFe-{s} is better than {s} if features are selected before the penalties are chosen (outer)",
-                outer,
-                s,
-                LUFE,
-                SELECTION,
-                over_selection,
-            ),
-        ]
-    random_text = "The random control is better than RFE"
-    return [
-        *assessed,
-        better_claim(random_text, nested, "RFE", RANDOM, SELECTION, "small improvements"),
-        *share_claims(nested),
-    ]
-
-
-def by_selection_size(texts: Sequence[str]) -> str:
-    """Texts for both sizes of the selection, each with its K."""
-    return "; ".join(f"K = {K}: {text}" for K, text in zip(SELECTION_SIZES, texts, strict=True))
-
-
-def better_claim(text: str, accuracies: pd.DataFrame, selector: str, first: str, second: str, paper: str) -> Claim:
+def better_claim(text: str, selector: str, first: str, second: str, paper: str, inner: str = NESTED_SELECTION) -> Claim:
     """Claim that one classifier is better than another over both sizes; the result also lists each size."""
-    both = compare_classifiers(accuracies, selector, first, second)
-    by_size = {
-        K: compare_classifiers(accuracies, selector, first, second, K)
-        for K in SELECTION_SIZES
-        if (accuracies["K"] == K).any()
-    }
-    result = f"{both.text}: {both.word} ({'; '.join(f'K = {K}: {p.text}' for K, p in by_size.items())})"
-    known = both.word != DASH
-    return Claim(text, paper, result if known else DASH, both.word == "better" if known else None)
-
-
-def share_claims(accuracies: pd.DataFrame) -> list[Claim]:
-    """Experiment 3, on LUFe-RFE-300."""
-    least, most = lufe_at_share(UNSELECTED_SHARES[0]), lufe_at_share(0.7)
-    over_least, over_most = (
-        compare_classifiers(accuracies, "RFE", LUFE, name, SELECTION_SIZES[0]) for name in (least, most)
+    return Claim(
+        text,
+        paper,
+        lambda figures: by_size(figures[inner], selector, first, second),
+        lambda both, _: both.better,
+        "{0.text}: {0.word} ({1})",
     )
-    against: list[PairedDifference] = [p for p in differences_by_share(accuracies)["RFE-augmented"] if p.word != DASH]
-    n_better = sum(p.word == "better" for p in against)
-    ordered = sorted(against, key=lambda p: p.mean)
+
+
+def by_size(accuracies: pd.DataFrame, selector: str, first: str, second: str) -> tuple[PairedDifference, str] | None:
+    """The difference of two classifiers over both sizes of the selection, and those at each size as text."""
+    both = compare_classifiers(accuracies, selector, first, second)
+    sizes = [K for K in SELECTION_SIZES if (accuracies["K"] == K).any()]
+    texts = [f"K = {K}: {compare_classifiers(accuracies, selector, first, second, K).text}" for K in sizes]
+    return None if both.better is None else (both, "; ".join(texts))
+
+
+def selector_claims(s: str) -> list[Claim]:
+    """The claims on LUFe with one method of selection."""
+    outer = f"LUFe-{s} is better than {s} if features are selected before the penalties are chosen (outer)"
+    over_selection, over_all, selection_over_all = (
+        "; ".join(f"K = {K}: {printed_over(PRINTED_TABLE1[s, K, name], other)}" for K in SELECTION_SIZES)
+        for name, other in ((LUFE, "selection"), (LUFE, "all"), (SELECTION, "all"))
+    )
+    random = "37 of 49" if s == "RFE" else NOT_IN_PAPER
     return [
-        Claim(
-            "LUFe-RFE improves as its model of the slack variables uses more of the unselected features (K = "
-            f"{SELECTION_SIZES[0]}; with all of them better than with the best 10 %)",
-            "Fig. 3",
-            f"{over_least.text}: {over_least.word}",
-            None if over_least.word == DASH else over_least.word == "better",
-        ),
-        Claim(
-            "The improvement levels out at 70 % of the unselected features (with all of them within "
-            f"{LITTLE_DIFFERENCE:g} points of the accuracy with 70 %)",
-            "little difference",
-            over_most.text,
-            None if over_most.word == DASH else abs(over_most.mean) <= LITTLE_DIFFERENCE,
-        ),
-        Claim(
-            "LUFe-RFE with a given share of the unselected features is better than RFE-augmented, a plain SVM on the "
-            "selected features plus that share of the unselected ones, at every share (K = "
-            f"{SELECTION_SIZES[0]})",
-            "41 of 49 at every share",
-            f"better at {n_better} of {len(against)} shares, differences of {ordered[0].mean:+.2f} to "
-            f"{ordered[-1].mean:+.2f}"
-            if against
-            else DASH,
-            n_better == len(against) if against else None,
-        ),
+        better_claim(f"LUFe-{s} is better than {s} alone", s, LUFE, SELECTION, over_selection),
+        better_claim(f"LUFe-{s} is better than the random control", s, LUFE, RANDOM, random),
+        better_claim(f"LUFe-{s} is better than the identity control", s, LUFE, IDENTITY, NOT_IN_PAPER),
+        better_claim(f"LUFe-{s} is better than ALL", s, LUFE, ALL_FEATURES, over_all),
+        better_claim(f"{s} is better than ALL", s, SELECTION, ALL_FEATURES, selection_over_all),
+        better_claim(outer, s, LUFE, SELECTION, over_selection, OUTER_SELECTION),
     ]
+
+
+CLAIMS = (
+    *(claim for s in COMPARED_SELECTORS for claim in selector_claims(s)),
+    better_claim("The random control is better than RFE", "RFE", RANDOM, SELECTION, "small improvements"),
+    Claim(
+        "LUFe-RFE improves as its model of the slack variables uses more of the unselected features (K = "
+        f"{SELECTION_SIZES[0]}; with all of them better than with the best 10 %)",
+        "Fig. 3",
+        "over 10%",
+        lambda pair: pair.better,
+        "{0.text}: {0.word}",
+    ),
+    Claim(
+        "The improvement levels out at 70 % of the unselected features (with all of them within "
+        f"{LITTLE_DIFFERENCE:g} points of the accuracy with 70 %)",
+        "little difference",
+        "over 70%",
+        lambda pair: None if pair.better is None else abs(pair.mean) <= LITTLE_DIFFERENCE,
+    ),
+    Claim(
+        "LUFe-RFE with a given share of the unselected features is better than RFE-augmented, a plain SVM on the "
+        "selected features plus that share of the unselected ones, at every share (K = "
+        f"{SELECTION_SIZES[0]})",
+        "41 of 49 at every share",
+        "over RFE-augmented",
+        lambda better, count, *_: better == count,
+        "better at {} of {} shares, differences of {:+.2f} to {:+.2f}",
+    ),
+)
+
+
+def claims(table: pd.DataFrame) -> list[AssessedClaim]:
+    nested = mean_accuracies(table)
+    figures: dict[str, Any] = {NESTED_SELECTION: nested, OUTER_SELECTION: mean_accuracies(table, OUTER_SELECTION)}
+    for t in (UNSELECTED_SHARES[0], 0.7):
+        pair = compare_classifiers(nested, "RFE", LUFE, lufe_at_share(t), SELECTION_SIZES[0])
+        figures[f"over {t:.0%}"] = pair
+    against = [p for p in differences_by_share(nested)["RFE-augmented"] if p.better is not None]
+    if against:
+        means = [p.mean for p in against]
+        figures["over RFE-augmented"] = (sum(p.better for p in against), len(against), min(means), max(means))
+    return assess(CLAIMS, figures)
 
 
 def notes(accuracies: pd.DataFrame) -> list[str]:

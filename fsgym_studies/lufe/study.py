@@ -14,6 +14,7 @@ import pandas as pd
 from fsgym.datasets import list_datasets
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, seed_of
+from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.lufe.cell import COMPARE_ARMS_CALL
 from fsgym_studies.lufe.claims import claims, notes
@@ -42,15 +43,7 @@ CORPUS_SAMPLES = {False: 6, True: 12}  # samples of each corpus; each is a data 
 OUTER_FOLDS = 10
 REPEATS_AND_FOLDS = {False: [(0, 0)], True: [(r, f) for r in range(10) for f in range(OUTER_FOLDS)]}
 MAX_TECHTC_SETS = {False: 4, True: 49}  # of those in the folder of data sets
-LUFE_REFERENCE = """\
-@inproceedings{taylor2016learning,
-  author    = {Taylor, Joseph G. and Sharmanska, Viktoriia and Kersting, Kristian and Weir, David and
-               Quadrianto, Novi},
-  title     = {Learning using unselected features ({LUFe})},
-  booktitle = {Proceedings of the Twenty-Fifth International Joint Conference on Artificial Intelligence},
-  year      = {2016}
-}
-"""
+LUFE_REFERENCE = bibtex(__file__)
 
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import DASH, LINE, figure_style, format_number
+from fsgym.comparison.report import Picture
+from fsgym_studies.common.printed import printed_numbers
+from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import ALL_FEATURES, IDENTITY, LUFE, RANDOM, SELECTION, augmented_at_share, lufe_at_share
-from fsgym_studies.lufe.printed import PRINTED_ALL, PRINTED_SETS, PRINTED_TABLE1
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NO_DIFFERENCE = "not distinguishable"
 CORPORA = ("news20", "pcmac", "basehock", "relathe")  # from which documents are sampled
@@ -23,6 +26,8 @@ SELECTION_KEYS = ["corpus", "dataset", "selector", "K"]  # columns that name a s
 COMPARED_SELECTORS, SELECTION_SIZES = ("RFE", "ANOVA"), (300, 500)
 NESTED_SELECTION, OUTER_SELECTION = "nested", "outer"  # features selected in each inner fold, or once before
 TIE_MARGIN = 0.0005  # of accuracy, 0.05 points: differences up to this are ties
+PRINTED_ALL, PRINTED_SETS = 72.04, 49  # accuracy of ALL in percent; data sets of TechTC-300
+PRINTED_TABLE1 = {(row.selector, row.K, row.name): row for row in printed_numbers(__file__).itertuples(index=False)}
 UNSELECTED_SHARES = tuple(k / 10 for k in range(1, 10))  # of Fig. 3, with 1 added where it is used
 
 
@@ -46,6 +51,11 @@ class PairedDifference(NamedTuple):
         if not self.error >= 0:
             return DASH
         return "better" if self.mean > 2 * self.error else "worse" if self.mean < -2 * self.error else NO_DIFFERENCE
+
+    @property
+    def better(self) -> bool | None:
+        """Whether the first is better; None if that cannot be said."""
+        return None if self.word == DASH else self.word == "better"
 
     @property
     def phrase(self) -> str:
@@ -103,6 +113,12 @@ def compare_classifiers(
     )
 
 
+def printed_over(printed: Any, other: str) -> str:
+    """The printed mean difference of a classifier over "all" or over the "selection", and its wins; a dash if none."""
+    mean, wins = (getattr(printed, f"{figure}_{other}", np.nan) for figure in ("mean", "wins"))
+    return f"{mean:+.2f}, {wins:.0f} of {PRINTED_SETS}" if mean == mean else DASH
+
+
 def paper_name(selector: str, name: str, K: int) -> str:
     """Name of a classifier in the paper."""
     known = {SELECTION: f"{selector}-{K}", LUFE: f"LUFe-{selector}-{K}", ALL_FEATURES: ALL_FEATURES}
@@ -129,9 +145,9 @@ def summary_table(accuracies: pd.DataFrame) -> Table:
                         "accuracy": _percent(accuracy_by_dataset(accuracies, selector, name, K)),
                         "paper": format_number(printed.accuracy, 2) if printed else DASH,
                         "compared with ALL": compare_classifiers(accuracies, selector, name, ALL_FEATURES, K).text,
-                        "paper, ALL": printed.over_all if printed else DASH,
+                        "paper, ALL": printed_over(printed, "all"),
                         "compared with selection": own,
-                        "paper, selection": printed.over_selection if printed else DASH,
+                        "paper, selection": printed_over(printed, "selection"),
                     }
                 )
     caption = (
@@ -218,10 +234,8 @@ def inner_table(table: pd.DataFrame) -> Table:
 
 def error_picture(accuracies: pd.DataFrame, selector: str, number_of: int) -> Picture:
     """Figs. 1 and 2: error rates on each data set, sorted by those of ALL, and the improvement by LUFe."""
-    from matplotlib.figure import Figure
 
-    with figure_style():
-        figure = Figure(figsize=(11, 6.2), layout="constrained")
+    def draw(figure: Figure) -> None:
         axes = figure.subplots(2, len(SELECTION_SIZES), sharex="col", sharey="row", height_ratios=(1.6, 1))
         for K, (top, bottom) in zip(SELECTION_SIZES, axes.T):
             names = {ALL_FEATURES: ALL_FEATURES, selector: SELECTION, f"LUFe-{selector}": LUFE}
@@ -241,18 +255,18 @@ def error_picture(accuracies: pd.DataFrame, selector: str, number_of: int) -> Pi
         axes[0, 0].set_ylabel("error (%)")
         axes[1, 0].set_ylabel(f"LUFe-{selector} over {selector}\n(points)")
         axes[0, 0].legend(loc="best")
-        png = png_of(figure)
+
     caption = "Data sets are sorted by the error of ALL. Bars below zero: LUFe is less accurate."
-    return Picture(f"fig{number_of}", f"ALL, {selector} and LUFe-{selector} (Fig. {number_of})", caption, png)
+    return draw_picture(
+        f"fig{number_of}", f"ALL, {selector} and LUFe-{selector} (Fig. {number_of})", caption, draw, (11, 6.2)
+    )
 
 
 def share_picture(shares: pd.DataFrame) -> Picture:
     """Fig. 3: mean improvement, and number of data sets that improve, by share of the unselected features."""
-    from matplotlib.figure import Figure
-
     others: Sequence[str] = [c for c in shares.columns if c != "t"]
-    with figure_style():
-        figure = Figure(figsize=(11, 4.2), layout="constrained")
+
+    def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
         for name, line_style in figures.method_styles(others).items():
             pairs: list[PairedDifference] = list(shares[name])
@@ -271,6 +285,6 @@ def share_picture(shares: pd.DataFrame) -> Picture:
         sets = max((p.count for p in shares[others[0]]), default=0)
         right.set(xlabel=x_label, ylabel=f"data sets that improve (of {sets})", ylim=(-0.5, sets + 0.5))
         left.legend(loc="best")
-        png = png_of(figure)
+
     caption = "LUFe-RFE-300; bars are one standard error over the data sets. RFE-augmented is ALL at 100 %."
-    return Picture("fig3", "A share of the unselected features (Fig. 3)", caption, png)
+    return draw_picture("fig3", "A share of the unselected features (Fig. 3)", caption, draw, (11, 4.2))

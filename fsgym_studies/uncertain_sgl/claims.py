@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.render import DASH
-from fsgym_studies.common.study import Claim
+from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.uncertain_sgl.printed import (
+    ALL_SUB_FEATURES,
     DATASET_SIZES,
     FS,
     FS_SPARSE,
     GAUSSIAN,
+    PRINTED,
     PRINTED_COLUMNS,
     PRINTED_RAW,
     PRINTED_SETTINGS,
-    PRINTED_UNCERTAIN,
     UNIFORM,
-    PrintedSetting,
+    PrintedNumbers,
     max_lasso_ratio,
 )
 from fsgym_studies.uncertain_sgl.tables import (
-    ALL_SUB_FEATURES,
     KIND_FEWER_STEPS,
     KIND_RECODED,
     KIND_WEIGHTS,
@@ -43,63 +42,77 @@ COMPARABLE_POINTS = 1.0  # points of accuracy
 RATIO_ROUNDING = 5e-4  # printed ratios have four digits, of which the fourth is sometimes wrong
 FEWER_STEPS = 20  # accelerated steps of the check whether the paper's solver stopped early
 TABLE_NAMES = {GAUSSIAN: "Table 3", UNIFORM: "Table 5"}
+ALL_SELECTED = ("German", "Heart", "Iono", "WDBC")  # their best setting selects everything, in section 4
 N_SETTINGS = len(PRINTED_COLUMNS) * len(DATASET_SIZES)
+WAYS = {
+    "best": "best setting of the grid on the test folds, as in the paper",
+    "nested": "settings chosen on inner folds",
+}
+MEAN_ACCURACIES = (  # two selections, and how many points the first may be below the second; otherwise it is above
+    (
+        "Uncertain data are classified better than raw data ({}; means over the nine data sets, for both kinds of "
+        "noise)",
+        (ALL_SUB_FEATURES, "raw"),
+        None,
+    ),
+    (
+        "An SVM on the best selection (FS) is more accurate than one on all sub-features ({}; means as above)",
+        (FS, ALL_SUB_FEATURES),
+        None,
+    ),
+    (
+        "An SVM on FS (ratio < 0.9) is about as accurate as one on all sub-features ({}; at most "
+        f"{COMPARABLE_POINTS:g} point below, means as above)",
+        (FS_SPARSE, ALL_SUB_FEATURES),
+        COMPARABLE_POINTS,
+    ),
+)
 
 
-def claims(table: pd.DataFrame) -> list[Claim]:
-    results = setting_results(table)
-    return [
-        *(fnum_claim(results, noise) for noise in TABLE_NAMES),
-        minimum_claim(results),
-        rank_claim(len(results) > 0),
-        possible_claim(results),
-        all_selected_claim(results),
-        *accuracy_claims(table),
-        *weight_claims(table),
-    ]
-
-
-def printed_setting(row: Any) -> PrintedSetting:
+def printed_setting(row: Any) -> PrintedNumbers:
     return PRINTED_SETTINGS[row.distribution, row.column][row.dataset]
 
 
-def fnum_agrees(fnum: float, printed: PrintedSetting) -> bool:
+def fnum_agrees(fnum: float, printed: PrintedNumbers) -> bool:
     return abs(fnum - printed.fnum) <= FNUM_MARGIN * printed.fnum
 
 
-def fnum_claim(results: pd.DataFrame, noise: str) -> Claim:
+def fnum_claim(noise: str) -> Claim:
     """Whether 100 steps select about as many features as printed in the columns with ratio < 0.9."""
-    rows = results[(results["distribution"] == noise) & (results["column"] == FS_SPARSE)]
-    near, far = [], []
-    for row in rows.itertuples(index=False):
-        p = printed_setting(row)
-        (near if fnum_agrees(row.early_fnum, p) else far).append(f"{row.dataset} {row.early_fnum:.1f} ({p.fnum:g})")
-    text = (
+    return Claim(
         f"{TABLE_NAMES[noise]} ({noise} noise), FS (ratio < 0.9): number of selected features (FNum) after 100 "
         f"accelerated steps from zero (within {FNUM_MARGIN:.0%} of the printed number on at least {MIN_DATASETS} of 9 "
-        "data sets; ours: printed number in parentheses)"
+        "data sets; ours: printed number in parentheses)",
+        TABLE_NAMES[noise],
+        f"FNum, {noise}",
+        lambda near, far: len(near) >= MIN_DATASETS if len(near) + len(far) == len(DATASET_SIZES) else None,
+        lambda near, far: f"{len(near)} of 9: {', '.join(near) or 'none'}; outside: {', '.join(far) or 'none'}",
     )
-    result = f"{len(near)} of 9: {', '.join(near) or 'none'}; outside: {', '.join(far) or 'none'}"
-    complete = len(rows) == len(DATASET_SIZES)
-    reproduced = len(near) >= MIN_DATASETS if complete else None
-    return Claim(text, TABLE_NAMES[noise], result if len(rows) else DASH, reproduced)
 
 
-def n_agreeing(results: pd.DataFrame, mode: str) -> int:
-    """Number of settings whose FNum and ratio agree with the printed ones."""
-    rows = ((getattr(r, f"{mode}_fnum"), getattr(r, f"{mode}_ratio"), printed_setting(r)) for r in results.itertuples())
-    return sum(fnum_agrees(fnum, p) and abs(ratio - p.ratio) <= RATIO_MARGIN for fnum, ratio, p in rows)
+def mean_accuracy_claim(way: str, text: str, pair: tuple[str, str], margin: float | None) -> Claim:
+    """A row of ``MEAN_ACCURACIES`` for both kinds of noise, with settings chosen in one of the ``WAYS``."""
+    first, second = pair
 
+    def listed(means: Mapping[str, Any]) -> str:
+        return "; ".join(f"{noise} {m[first]:.2f} against {m[second]:.2f}" for noise, m in means.items())
 
-def minimum_claim(results: pd.DataFrame) -> Claim:
-    text = (
-        f"The weights of the paper are the solution of eq. 7 (at its minimum FNum is within {FNUM_MARGIN:.0%} and "
-        f"the ratio within {RATIO_MARGIN:g} of the printed ones for at least half of the printed settings)"
+    def is_met(m: Mapping[str, float]) -> bool:
+        return m[first] > m[second] if margin is None else m[first] >= m[second] - margin
+
+    return Claim(
+        text.format(WAYS[way]),
+        listed({noise: {name: mean_printed(noise, name) for name in pair} for noise in TABLE_NAMES}),
+        f"accuracies, {way}",
+        lambda means: all(map(is_met, means.values())),
+        listed,
     )
-    n_exact, n_early = (n_agreeing(results, mode) for mode in ("exact", "early"))
-    result = f"{n_exact} of {len(results)} at the minimum, {n_early} of {len(results)} after 100 steps"
-    reproduced = n_exact >= N_SETTINGS / 2 if len(results) == N_SETTINGS else None
-    return Claim(text, "Tables 3 and 5", result if len(results) else DASH, reproduced)
+
+
+def mean_printed(noise: str, selection: str) -> float:
+    """Mean printed accuracy over the data sets, of a selection or on raw data."""
+    rows = PRINTED_RAW if selection == "raw" else PRINTED[noise, selection]
+    return float(np.mean([p.accuracy for p in rows.values()]))
 
 
 def ratios_above_rank() -> tuple[list[str], int]:
@@ -116,134 +129,128 @@ def ratios_above_rank() -> tuple[list[str], int]:
     return exceeding, n
 
 
-def rank_claim(known: bool) -> Claim:
-    """A statement about the printed numbers alone, assessed only where the study has results."""
-    exceeding, n = ratios_above_rank()
-    text = (
+CLAIMS = (
+    *map(fnum_claim, TABLE_NAMES),
+    Claim(
+        f"The weights of the paper are the solution of eq. 7 (at its minimum FNum is within {FNUM_MARGIN:.0%} and "
+        f"the ratio within {RATIO_MARGIN:g} of the printed ones for at least half of the printed settings)",
+        "Tables 3 and 5",
+        "agreeing",
+        lambda n_exact, n_early, n: n_exact >= N_SETTINGS / 2 if n == N_SETTINGS else None,
+        "{0} of {2} at the minimum, {1} of {2} after 100 steps",
+    ),
+    Claim(
         "Where lambda2 is 0, the printed ratios are possible for LASSO solutions (at most as many selected "
-        "sub-features as training rows; assessed on the printed numbers alone)"
-    )
-    result = f"{len(exceeding)} of {n} are not possible: {'; '.join(exceeding)}"
-    return Claim(text, f"{n} settings", result, not exceeding if known else None)
-
-
-def possible_claim(results: pd.DataFrame) -> Claim:
-    """Whether a minimum can select as many sub-features as printed, on our draws."""
-    text = (
+        "sub-features as training rows; assessed on the printed numbers alone)",
+        f"{ratios_above_rank()[1]} settings",
+        "above rank",
+        lambda exceeding, n, known: not exceeding if known else None,
+        lambda exceeding, n, known: f"{len(exceeding)} of {n} are not possible: {'; '.join(exceeding)}",
+    ),
+    Claim(
         "The printed ratios are possible at a minimum of eq. 7 on our draws (none exceeds our upper bound, which is "
         "the share of sub-features whose weight we cannot prove to be 0 at every minimum, in the fold where this share "
-        "is largest)"
-    )
-    beyond = [r for r in results.itertuples() if printed_setting(r).ratio > r.possible + RATIO_ROUNDING]
-    result = DASH
-    if len(results):
-        n_near = sum(abs(r.early_ratio - printed_setting(r).ratio) <= RATIO_MARGIN for r in beyond)
-        result = (
-            f"{len(beyond)} of {len(results)} are above the bound; in {n_near} of these, the ratio after 100 steps "
-            f"on the same draws is within {RATIO_MARGIN:g} of the printed one; after 100 steps the duality gap is "
-            f"{_range_text(results['early_gap'])} of half the squared norm of the targets; median ratio "
-            f"{_median_ratio(results, 'early')} after 100 steps, {_median_ratio(results, 'exact')} at the minimum"
-        )
-    return Claim(text, "Tables 3 and 5", result, not beyond if len(results) == N_SETTINGS else None)
-
-
-def _range_text(values: pd.Series) -> str:
-    low, middle, high = np.quantile(values.astype(float), [0.0, 0.5, 1.0])
-    return f"{low:.1e} to {high:.1e} (median {middle:.1e})"
-
-
-def _median_ratio(results: pd.DataFrame, mode: str) -> str:
-    return f"{results[f'{mode}_ratio'].median():.3f}"
-
-
-def all_selected_claim(results: pd.DataFrame) -> Claim:
-    """Section 4: on four data sets the best setting selects everything, so the selection has no effect."""
-    names = ("German", "Heart", "Iono", "WDBC")
-    columns = (results["distribution"] == GAUSSIAN) & (results["column"] == FS)
-    rows = results[columns & results["dataset"].isin(names)]
-    text = (
+        "is largest)",
+        "Tables 3 and 5",
+        "possible ratios",
+        lambda results, beyond: not beyond if len(results) == N_SETTINGS else None,
+        lambda results, beyond: possible_text(results, beyond),
+    ),
+    Claim(
         "German, Heart, Iono and WDBC, gaussian noise: all sub-features are selected at lambda1 = lambda2 = 10 (ratio "
-        "at least .999 after 100 steps)"
+        "at least .999 after 100 steps)",
+        "ratio 1",
+        "all selected",
+        lambda early, exact: (early >= 0.999).all() if len(early) == len(ALL_SELECTED) else None,
+        lambda early, exact: f"ratios {ratios_text(early)}; at the minimum {ratios_text(exact)}",
+    ),
+    *(mean_accuracy_claim(way, text, pair, margin) for way in WAYS for text, pair, margin in MEAN_ACCURACIES),
+    Claim(
+        "Sonar: a large lambda1 makes the weights sparse within groups, a large lambda2 does not (share of non-zero "
+        "weights within the selected groups after 100 steps: below .8 at (1000, 0), 1 at (0, 1000))",
+        "Fig. 4",
+        "within groups",
+        lambda lasso, group_lasso, *_: lasso < 0.8 and group_lasso == 1.0,
+        "{:.2f}, {:.2f}; at the minimum {:.2f}, {:.2f}",
+    ),
+    Claim(
+        "Sonar: as the larger of the two penalties decreases, fewer weights are zero (mean share of zeros after 100 "
+        "steps never rises)",
+        "Figs. 4 and 5",
+        "zeros",
+        lambda means: all(a >= b for a, b in pairwise(means.values())),
+        lambda means: f"larger penalty {', '.join(f'{top:g}: {mean:.3f}' for top, mean in means.items())}",
+    ),
+)
+
+
+def claims(table: pd.DataFrame) -> list[AssessedClaim]:
+    results = setting_results(table)
+    return assess(CLAIMS, {**setting_figures(results), **accuracy_figures(table), **weight_figures(table)})
+
+
+def setting_figures(results: pd.DataFrame) -> dict[str, Any]:
+    """Figures of the printed settings, from ``setting_results``."""
+    figures: dict[str, Any] = {"above rank": (*ratios_above_rank(), len(results) > 0)}
+    for noise in TABLE_NAMES:
+        rows = results[(results["distribution"] == noise) & (results["column"] == FS_SPARSE)]
+        if len(rows):
+            figures[f"FNum, {noise}"] = fnum_texts(rows)
+    if results.empty:
+        return figures
+    beyond = [r for r in results.itertuples() if printed_setting(r).ratio > r.possible + RATIO_ROUNDING]
+    figures["agreeing"] = (n_agreeing(results, "exact"), n_agreeing(results, "early"), len(results))
+    figures["possible ratios"] = (results, beyond)
+    rows = results[(results["distribution"] == GAUSSIAN) & (results["column"] == FS)]
+    rows = rows[rows["dataset"].isin(ALL_SELECTED)]
+    return figures | ({"all selected": (rows["early_ratio"], rows["exact_ratio"])} if len(rows) else {})
+
+
+def fnum_texts(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Data sets with FNum after 100 steps: those near the printed number, and the others."""
+    near, far = [], []
+    for row in rows.itertuples(index=False):
+        p = printed_setting(row)
+        (near if fnum_agrees(row.early_fnum, p) else far).append(f"{row.dataset} {row.early_fnum:.1f} ({p.fnum:g})")
+    return near, far
+
+
+def n_agreeing(results: pd.DataFrame, mode: str) -> int:
+    """Number of settings whose FNum and ratio agree with the printed ones."""
+    rows = ((getattr(r, f"{mode}_fnum"), getattr(r, f"{mode}_ratio"), printed_setting(r)) for r in results.itertuples())
+    return sum(fnum_agrees(fnum, p) and abs(ratio - p.ratio) <= RATIO_MARGIN for fnum, ratio, p in rows)
+
+
+def possible_text(results: pd.DataFrame, beyond: list[Any]) -> str:
+    """How many printed ratios are above the bound, and how far 100 steps are from the minimum."""
+    n_near = sum(abs(r.early_ratio - printed_setting(r).ratio) <= RATIO_MARGIN for r in beyond)
+    low, middle, high = np.quantile(results["early_gap"].astype(float), [0.0, 0.5, 1.0])
+    medians = results[["early_ratio", "exact_ratio"]].median()
+    return (
+        f"{len(beyond)} of {len(results)} are above the bound; in {n_near} of these, the ratio after 100 steps "
+        f"on the same draws is within {RATIO_MARGIN:g} of the printed one; after 100 steps the duality gap is "
+        f"{low:.1e} to {high:.1e} (median {middle:.1e}) of half the squared norm of the targets; median ratio "
+        f"{medians['early_ratio']:.3f} after 100 steps, {medians['exact_ratio']:.3f} at the minimum"
     )
-    early, exact = (", ".join(f"{v:.3f}" for v in rows[f"{mode}_ratio"]) for mode in ("early", "exact"))
-    reproduced = bool((rows["early_ratio"] >= 0.999).all()) if len(rows) == len(names) else None
-    result = f"ratios {early}; at the minimum {exact}" if len(rows) else DASH
-    return Claim(text, "ratio 1", result, reproduced)
 
 
-def accuracy_claims(table: pd.DataFrame) -> list[Claim]:
-    """The paper's three statements on mean accuracy, with settings chosen as in the paper and on inner folds."""
-    accuracies = grid_accuracies(table)
-    raw = {k[1]: v[0] for k, v in unselected_accuracies(table).items() if k[0] == "raw"}
-    ways = (
-        ("best", "best setting of the grid on the test folds, as in the paper"),
-        ("nested", "settings chosen on inner folds"),
-    )
-    assessed = []
-    for way, how in ways:
-        means = {noise: _mean_accuracies(accuracies, noise, way, raw) for noise in TABLE_NAMES}
-        assessed += [
-            _mean_accuracy_claim(
-                f"Uncertain data are classified better than raw data ({how}; means over the nine data sets, for both "
-                "kinds of noise)",
-                means,
-                ALL_SUB_FEATURES,
-                "raw",
-                lambda a, b: a > b,
-            ),
-            _mean_accuracy_claim(
-                f"An SVM on the best selection (FS) is more accurate than one on all sub-features ({how}; means as "
-                "above)",
-                means,
-                FS,
-                ALL_SUB_FEATURES,
-                lambda a, b: a > b,
-            ),
-            _mean_accuracy_claim(
-                f"An SVM on FS (ratio < 0.9) is about as accurate as one on all sub-features ({how}; at most "
-                f"{COMPARABLE_POINTS:g} point below, means as above)",
-                means,
-                FS_SPARSE,
-                ALL_SUB_FEATURES,
-                lambda a, b: a >= b - COMPARABLE_POINTS,
-            ),
-        ]
-    return assessed
+def ratios_text(ratios: pd.Series) -> str:
+    return ", ".join(f"{v:.3f}" for v in ratios)
 
 
-def _mean_accuracies(accuracies: pd.DataFrame, noise: str, way: str, raw: dict[str, float]) -> dict[str, float] | None:
-    """Mean accuracy in percent over the nine data sets, by selection; None where a data set is missing."""
-    rows = accuracies[accuracies["distribution"] == noise]
-    wide = rows.pivot(index="dataset", columns="selection", values=way) if len(rows) else pd.DataFrame()
-    if not set(DATASET_SIZES) <= set(raw) or len(wide) < len(DATASET_SIZES) or wide.isna().any(axis=None):
-        return None
-    return {"raw": 100 * float(np.mean([raw[n] for n in DATASET_SIZES])), **(100 * wide.mean()).to_dict()}
-
-
-def _mean_accuracy_claim(
-    text: str,
-    means: dict[str, dict[str, float] | None],
-    first: str,
-    second: str,
-    criterion: Callable[[float, float], bool],
-) -> Claim:
-    printed = {noise: _printed_means(noise) for noise in TABLE_NAMES}
-    paper = "; ".join(f"{noise} {p[first]:.2f} against {p[second]:.2f}" for noise, p in printed.items())
-    known = [m for m in means.values() if m is not None]
-    if len(known) < len(TABLE_NAMES):
-        return Claim(text, paper, DASH, None)
-    result = "; ".join(f"{noise} {m[first]:.2f} against {m[second]:.2f}" for noise, m in zip(means, known))
-    return Claim(text, paper, result, all(criterion(m[first], m[second]) for m in known))
-
-
-def _printed_means(noise: str) -> dict[str, float]:
-    sides: dict[str, Any] = {
-        "raw": PRINTED_RAW,
-        ALL_SUB_FEATURES: PRINTED_UNCERTAIN[noise],
-        FS: PRINTED_SETTINGS[noise, FS],
-        FS_SPARSE: PRINTED_SETTINGS[noise, FS_SPARSE],
-    }
-    return {name: float(np.mean([v.accuracy for v in rows.values()])) for name, rows in sides.items()}
+def accuracy_figures(table: pd.DataFrame) -> dict[str, Any]:
+    """Mean accuracies in percent over the nine data sets by noise and selection; none where a data set is missing."""
+    raw = {name: mean for (noise, name), (mean, _) in unselected_accuracies(table).items() if noise == "raw"}
+    accuracies, figures = grid_accuracies(table), {}
+    if not set(DATASET_SIZES) <= set(raw):
+        return {}
+    raw_mean = 100 * float(np.mean([raw[name] for name in DATASET_SIZES]))
+    for way in WAYS:
+        wide = accuracies.pivot(index=["distribution", "dataset"], columns="selection", values=way)
+        if len(wide) == len(TABLE_NAMES) * len(DATASET_SIZES) and not wide.isna().any(axis=None):
+            means = (100 * wide.groupby("distribution").mean()).assign(raw=raw_mean)
+            figures[f"accuracies, {way}"] = {noise: means.loc[noise] for noise in TABLE_NAMES}
+    return figures
 
 
 def share_within_groups(weights: Sequence[Sequence[float]]) -> float:
@@ -252,41 +259,21 @@ def share_within_groups(weights: Sequence[Sequence[float]]) -> float:
     return float(nonzero[nonzero.any(axis=1)].mean()) if nonzero.any() else float("nan")
 
 
-def weight_claims(table: pd.DataFrame) -> list[Claim]:
-    """Statements of section 4 on Figs. 4 and 5, assessed on the weights of Sonar."""
+def weight_figures(table: pd.DataFrame) -> dict[str, Any]:
+    """Shares of non-zero weights of Sonar (Figs. 4 and 5)."""
     rows = cells_of_kind(table, KIND_WEIGHTS)
     rows = rows[rows["column"] == "all penalties"] if len(rows) else rows
     by_penalties = {(r["lam1"], r["lam2"]): r for r in rows.to_dict("records")}
-    sparsity_text = (
-        "Sonar: a large lambda1 makes the weights sparse within groups, a large lambda2 does not (share of non-zero "
-        "weights within the selected groups after 100 steps: below .8 at (1000, 0), 1 at (0, 1000))"
-    )
-    zeros_text = (
-        "Sonar: as the larger of the two penalties decreases, fewer weights are zero (mean share of zeros after 100 "
-        "steps never rises)"
-    )
     pair = ((1e3, 0.0), (0.0, 1e3))
     if not set(pair) <= set(by_penalties):
-        return [Claim(sparsity_text, "Fig. 4", DASH, None), Claim(zeros_text, "Figs. 4 and 5", DASH, None)]
-    early, exact = ([share_within_groups(by_penalties[p][mode]) for p in pair] for mode in ("early", "exact"))
+        return {}
     zeros: dict[float, list[float]] = {}
     for penalties, r in by_penalties.items():
         zeros.setdefault(max(penalties), []).append(1.0 - float((np.array(r["early"]) != 0).mean()))
-    means = {top: float(np.mean(zeros[top])) for top in sorted(zeros, reverse=True)}
-    return [
-        Claim(
-            sparsity_text,
-            "Fig. 4",
-            f"{early[0]:.2f}, {early[1]:.2f}; at the minimum {exact[0]:.2f}, {exact[1]:.2f}",
-            early[0] < 0.8 and early[1] == 1.0,
-        ),
-        Claim(
-            zeros_text,
-            "Figs. 4 and 5",
-            f"larger penalty {', '.join(f'{top:g}: {mean:.3f}' for top, mean in means.items())}",
-            all(a >= b for a, b in pairwise(means.values())),
-        ),
-    ]
+    return {
+        "within groups": tuple(share_within_groups(by_penalties[p][mode]) for mode in ("early", "exact") for p in pair),
+        "zeros": {top: float(np.mean(zeros[top])) for top in sorted(zeros, reverse=True)},
+    }
 
 
 def notes(table: pd.DataFrame) -> list[str]:

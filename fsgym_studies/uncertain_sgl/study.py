@@ -12,6 +12,7 @@ import pandas as pd
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of
+from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.uncertain_sgl import cell
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, claims, notes
@@ -63,31 +64,7 @@ MAX_CODES = 10  # values; a column with at most so many is taken to hold codes
 CODE_ORDERS = 4  # random orders of codes
 CHECK_FOLDS = 3  # folds of the checks of other codes and of fewer steps
 SPARSE_COLUMNS = [(noise, column) for noise, column in PRINTED_COLUMNS if column == FS_SPARSE]
-UNCERTAIN_SGL_REFERENCES = """\
-@article{xie2013sparse,
-  author  = {Xie, Zongxia and Xu, Yong},
-  title   = {Sparse group {LASSO} based uncertain feature selection},
-  journal = {International Journal of Machine Learning and Cybernetics},
-  year    = {2013}
-}
-
-@article{ndiaye2016gap,
-  author  = {Ndiaye, Eugene and Fercoq, Olivier and Gramfort, Alexandre and Salmon, Joseph},
-  title   = {{GAP} safe screening rules for sparse-group lasso},
-  journal = {Advances in Neural Information Processing Systems},
-  volume  = {29},
-  year    = {2016}
-}
-
-@article{tibshirani2013lasso,
-  author  = {Tibshirani, Ryan J.},
-  title   = {The lasso problem and uniqueness},
-  journal = {Electronic Journal of Statistics},
-  volume  = {7},
-  pages   = {1456--1490},
-  year    = {2013}
-}
-"""
+UNCERTAIN_SGL_REFERENCES = bibtex(__file__)
 
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:

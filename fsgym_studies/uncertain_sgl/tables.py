@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
-from fsgym.comparison.report import Picture, png_of
-from fsgym_studies.common.render import figure_style, with_std
+from fsgym.comparison.report import Picture
+from fsgym_studies.common.curves import means_with_stds
+from fsgym_studies.common.render import draw_picture, with_std
 from fsgym_studies.common.study import Table
 from fsgym_studies.uncertain_sgl.printed import (
+    ALL_SUB_FEATURES,
     FS,
     FS_SPARSE,
+    GAUSSIAN,
     PENALTY_PAIRS,
-    PRINTED_RAW,
+    PRINTED,
     PRINTED_SETTINGS,
-    PRINTED_UNCERTAIN,
-    PrintedAccuracy,
+    UNIFORM,
     max_lasso_ratio,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Kinds of cells, in the column ``method``.
 KIND_UNSELECTED, KIND_SETTING, KIND_GRID, KIND_WEIGHTS = "no selection", "printed setting", "grid", "weights"
 KIND_RECODED, KIND_FEWER_STEPS = "coded otherwise", "fewer steps"
-ALL_SUB_FEATURES = "all sub-features"
 COMPARED_SELECTIONS = (ALL_SUB_FEATURES, FS, FS_SPARSE)
 RATIO_LIMIT = 0.9  # of the paper's second column of selections
 MODES = ("early", "exact")  # after 100 accelerated steps, and at the minimum
@@ -44,11 +48,9 @@ def setting_results(table: pd.DataFrame) -> pd.DataFrame:
     if rows.empty:
         return pd.DataFrame(columns=[*keys, *SETTING_FIGURES, "possible", "n_folds"])
     grouped = rows.groupby(keys, sort=False)
-    results = grouped[SETTING_FIGURES].mean()
+    results = means_with_stds(rows, keys, SETTING_FIGURES)
     results["possible"] = grouped["possible"].max()
     results["n_folds"] = grouped.size()
-    for mode in MODES:
-        results[f"{mode}_std"] = grouped[f"{mode}_accuracy"].std(ddof=0)
     return results.reset_index()
 
 
@@ -57,8 +59,8 @@ def unselected_accuracies(table: pd.DataFrame) -> dict[tuple[str, str], Any]:
     rows = cells_of_kind(table, KIND_UNSELECTED)
     if rows.empty:
         return {}
-    grouped = rows.groupby(["distribution", "dataset"])["accuracy"]
-    return {key: (float(v.mean()), float(v.std(ddof=0))) for key, v in grouped}
+    means = means_with_stds(rows, ["distribution", "dataset"], ["accuracy"])
+    return {key: (mean, std) for key, mean, std in means.itertuples(name=None)}
 
 
 def grid_settings(table: pd.DataFrame) -> pd.DataFrame:
@@ -106,38 +108,35 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy_table(table: pd.DataFrame) -> Table:
     """Tables 2 and 4, printed and ours."""
-    ours, rows = unselected_accuracies(table), []
-
-    def row(distribution: str, column: str, name: str, printed: Any, early: Any, exact: str = "") -> None:
-        rows.append(
-            {
-                "noise": distribution,
-                "data set": name,
-                "column": column,
-                "w": printed.w,
-                "s": printed.s,
-                "paper": with_std(printed.accuracy, printed.std),
-                "ours": with_std(*(100 * v for v in early)),
-                "at the minimum": exact,
-            }
-        )
-
-    sides: list[tuple[str, str, dict[str, PrintedAccuracy]]] = [("raw", "raw data", PRINTED_RAW)]
-    sides += [(noise, "uncertain data", values) for noise, values in PRINTED_UNCERTAIN.items()]
-    for noise, column, values in sides:
-        for name, printed in values.items():
+    rows = []
+    ours = unselected_accuracies(table)
+    for noise, column in (("raw", "raw data"), (GAUSSIAN, "uncertain data"), (UNIFORM, "uncertain data")):
+        for name, printed in PRINTED[noise, ALL_SUB_FEATURES].items():
             if (noise, name) in ours:
-                row(noise, column, name, printed, ours[noise, name])
+                rows.append((noise, name, column, printed, ours[noise, name], ""))
     for r in setting_results(table).itertuples(index=False):
+        exact = with_std(100 * r.exact_accuracy, 100 * r.exact_accuracy_std)
         printed = PRINTED_SETTINGS[r.distribution, r.column][r.dataset]
-        exact = with_std(100 * r.exact_accuracy, 100 * r.exact_std)
-        row(r.distribution, r.column, r.dataset, printed, (r.early_accuracy, r.early_std), exact)
+        rows.append((r.distribution, r.dataset, r.column, printed, (r.early_accuracy, r.early_accuracy_std), exact))
+    frame = pd.DataFrame(
+        {
+            "noise": noise,
+            "data set": name,
+            "column": column,
+            "w": printed.w,
+            "s": printed.s,
+            "paper": with_std(printed.accuracy, printed.std),
+            "ours": with_std(*(100 * v for v in early)),
+            "at the minimum": exact,
+        }
+        for noise, name, column, printed, early, exact in rows
+    )
     return Table(
         "tables_2_4",
         "Tables 2 and 4, printed and ours",
         "Accuracy in percent, mean ± standard deviation over ten folds, at the printed amplitude w, number of draws s "
         "and penalties. Ours: after 100 accelerated steps from zero, and at the minimum of eq. 7.",
-        pd.DataFrame(rows),
+        frame,
     )
 
 
@@ -187,12 +186,7 @@ def chosen_table(table: pd.DataFrame) -> Table:
         row: dict[str, Any] = {"noise": distribution, "data set": dataset}
         row["raw"] = with_std(100 * ours.get(("raw", dataset), (np.nan,))[0])
         for r in cells.itertuples(index=False):
-            side = (
-                PRINTED_UNCERTAIN[distribution]
-                if r.selection == ALL_SUB_FEATURES
-                else PRINTED_SETTINGS[distribution, r.selection]
-            )
-            row[f"{r.selection}: paper"] = with_std(side[dataset].accuracy)
+            row[f"{r.selection}: paper"] = with_std(PRINTED[distribution, r.selection][dataset].accuracy)
             for way in ("best", "median", "nested"):
                 row[f"{r.selection}: {way}"] = with_std(100 * getattr(r, way))
         rows.append(row)
@@ -235,18 +229,16 @@ def weight_pictures(table: pd.DataFrame) -> list[Picture]:
 
 
 def _picture(stem: str, title: str, caption: str, cells: Sequence[tuple[str, dict]], across: int) -> Picture:
-    with figure_style():
-        from matplotlib.figure import Figure
+    down = -(-len(cells) // across)
 
-        down = -(-len(cells) // across)
-        figure = Figure(figsize=(3.6 * across, 2.9 * down), layout="constrained")
+    def draw(figure: Figure) -> None:
         for place, (name, cell) in enumerate(cells):
             box = figure.add_subfigure(figure.add_gridspec(down, across)[place])
             box.suptitle(name, fontsize=11)
             for panel, mode in zip(box.subplots(2, 1), MODES):
                 weights_panel(panel, np.array(cell[mode], dtype=float).T, "100 steps" if mode == "early" else "minimum")
-        png = png_of(figure)
-    return Picture(stem, title, caption, png)
+
+    return draw_picture(stem, title, caption, draw, (3.6 * across, 2.9 * down))
 
 
 def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:

@@ -21,7 +21,7 @@ from fsgym_studies.dwsm.multiclass import claims as multiclass_claims
 from fsgym_studies.dwsm.multiclass import study as dwsm_multiclass
 from fsgym_studies.dwsm.relational import claims as relational_claims
 from fsgym_studies.dwsm.relational import tables as relational_tables
-from support.synthetic_results import by_text, claims_of, line, stand_in
+from support.synthetic_results import all_assessed, by_text, claims_of, line, stand_in
 
 
 def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
@@ -71,6 +71,7 @@ def binary(lead):
 def test_binary_claims_that_are_reproduced():
     table = binary({"splice": -0.05, dwsm.CANCER_ID: 0.06, dwsm.CANCER: 0.06})
     claims = claims_of(binary_claims, table)
+    assert all_assessed(claims, 12)
     assert by_text(claims, "DWSM is above L1-SVM and LARS").reproduced is True
     assert by_text(claims, "DWSM is above L1-SVM and LARS").ours.startswith("7 of 8: australian")
     assert by_text(claims, "The only exception is splice").reproduced is True
@@ -119,6 +120,7 @@ def test_multiclass_claims(dwsm_at, svm_at, reproduced):
         rows += line(dataset, DWSM, [(0.2, 0.95), (0.8, dwsm_at)])
         rows += line(dataset, L1_SVM, [(0.1, 0.95), (0.8, svm_at)])
     claims = multiclass_claims.claims(pd.DataFrame(rows))
+    assert all_assessed(claims, 6)
     assert by_text(claims, "Wine: DWSM").reproduced is reproduced[0]
     assert by_text(claims, "Wine: at sparsity .8").reproduced is reproduced[1]
     assert by_text(claims, "As sparsity decreases").reproduced is True
@@ -137,6 +139,7 @@ def test_budget_claims(at_five, reproduced):
     methods = [dwsm.BUDGET_MODEL, DWSM, LARS, L1_SVM]
     np.testing.assert_allclose(five[methods].astype(float), [at_five, 0.72, 0.72, 0.65])
     claims = budget_claims.claims(accuracies)
+    assert all_assessed(claims, 4)
     assert by_text(claims, "M = 5").reproduced is reproduced
     assert by_text(claims, "M = 5").ours == f"heart at sparsity 0.80: {at_five:.2f} / 0.72 / 0.65"
 
@@ -156,6 +159,7 @@ def test_cost_claims(cost, reproduced):
                 error_cost=60.0,
             )
     claims = cost_claims.claims(pd.DataFrame(rows))
+    assert all_assessed(claims, 4)
     assert by_text(claims, "Error cost 400: mean").reproduced is reproduced
     assert by_text(claims, "Error cost 400: mean").ours.startswith(f"{cost:.1f} [")
     assert by_text(claims, "Error cost 800: mean").reproduced is True  # below 181 in both cases
@@ -183,6 +187,7 @@ def test_groups_claims():
         if row["method"] == LARS:
             row["params"] = json.dumps({"max_features": 95})
     claims = claims_of(groups_claims, pd.DataFrame(rows))
+    assert all_assessed(claims, 8)
     assert by_text(claims, "Adult at lambda 0:").reproduced is True
     assert (
         by_text(claims, "Adult at lambda .005").ours

@@ -30,7 +30,7 @@ from fsgym_studies.gbfs.tables import (
     SPAM,
     USPS,
 )
-from support.synthetic_results import by_text
+from support.synthetic_results import all_assessed, by_text
 
 BREAST = load_dataset("breast_cancer")
 PART = {"share": 0.6, "seed": 1}
@@ -277,6 +277,7 @@ def simulated(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
 
 def test_claims_that_are_reproduced():
     claims = gbfs_claims.claims(simulated())
+    assert all_assessed(claims, 16)
     assert by_text(claims, "GBFS clearly outperforms L1LR").reproduced is True
     assert by_text(claims, "GBFS clearly outperforms L1LR").ours.startswith("better on 7 of 7 (spambase")
     assert by_text(claims, "RFFS clearly outperforms L1LR").reproduced is True

@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 
 from fsgym import Dataset
+from fsgym_studies.common.claims import assess
 from fsgym_studies.common.plan import Source
 from fsgym_studies.hkl import cell as hkl_cell
 from fsgym_studies.hkl import claims as hkl_claims
 from fsgym_studies.hkl import printed as hkl_printed
 from fsgym_studies.hkl import study as hkl
-from support.synthetic_results import by_text, line
+from support.synthetic_results import all_assessed, by_text, line
 
 
 def either(n=80, d=8, seed=0):
@@ -99,6 +100,7 @@ def disjunctions(lead, n_rules=2):
 def test_claims_of_disjunctions(lead, n_rules, reproduced):
     table = disjunctions(lead, n_rules)
     claims = hkl_claims.claims(table)
+    assert all_assessed(claims, 28)
     for start in (*(f"Table 1, {d}:" for d in hkl_printed.TABLE1_DATASETS), "On each data set", "Table 3"):
         assert by_text(claims, start).reproduced is reproduced
     for method in hkl_cell.APPROACHES[1:]:
@@ -126,8 +128,18 @@ def test_no_claim_is_assessed_when_its_data_set_is_missing():
     assert by_text(claims, "Table 1, hepatitis").reproduced is True
 
 
+@pytest.mark.parametrize("method", hkl_cell.APPROACHES)
+def test_the_study_concludes_although_all_cells_of_a_method_failed(method):
+    table = disjunctions(0.0).assign(error=None)
+    table.loc[table["method"] == method, ["accuracy", "error"]] = [np.nan, "ValueError: failed"]
+    conclusion = hkl.conclude([], table, False)
+    assert by_text(conclusion.claims, "On each data set").reproduced is None
+    assert set(conclusion.tables[0].frame[method]) == {"–"}
+
+
 def test_the_significance_counts_are_recomputed_from_the_printed_table():
-    machine = {c.text.split("followed by ")[1][:6]: c for c in hkl_claims.printed_test_claims()}
+    claims = assess(hkl_claims.PRINTED_TEST_CLAIMS, hkl_claims.printed_tests())
+    machine = {c.text.split("followed by ")[1][:6]: c for c in claims}
     assert set(machine) == {"L2-SVM", "L1-SVM"}
     assert [c.paper for c in machine.values()] == ["10", "15"]
     from scipy.stats import wilcoxon

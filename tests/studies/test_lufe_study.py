@@ -16,7 +16,7 @@ from fsgym_studies.lufe import cell as lufe_cell
 from fsgym_studies.lufe import claims as lufe_claims
 from fsgym_studies.lufe import study as lufe
 from fsgym_studies.lufe import tables as lufe_tables
-from support.synthetic_results import by_text, stand_in
+from support.synthetic_results import all_assessed, by_text, stand_in
 
 
 def documents(n=60, d=40, seed=0):
@@ -138,6 +138,7 @@ def test_lufe_claims_that_are_reproduced():
 def test_lufe_claims_that_are_not_reproduced():
     table = lufe_table(selection=-0.02, identity=0.0, augmented=0.03, least=0.02)
     claims = lufe_claims.claims(table)
+    assert all_assessed(claims, 16)
     assert by_text(claims, "LUFe-RFE is better than the identity").reproduced is False
     assert "not distinguishable" in by_text(claims, "LUFe-RFE is better than the identity").ours
     assert by_text(claims, "LUFe-RFE is better than ALL").reproduced is False

@@ -13,11 +13,13 @@ import fsgym_studies as studies
 from fsgym import Dataset, cli
 from fsgym_studies import STUDIES
 from fsgym_studies.command import show_failures
+from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import CART, DWSM, MethodSettings, Sweep, price_settings, random_splits
 from fsgym_studies.common.render import markdown, replace_section, write_study
-from fsgym_studies.common.study import Claim, Conclusion, Study, Table
-from fsgym_studies.dwsm.tables import curve_pictures, settings_table
+from fsgym_studies.common.study import Conclusion, Study, Table
+from fsgym_studies.common.tables import settings_table
+from fsgym_studies.dwsm.tables import curve_pictures
 from support.pages import read
 
 NASTY = "<script>alert('x')</script> | *bold* `code`"
@@ -56,9 +58,9 @@ def tiny_conclusion(planned, table, full):
     settings = setting_means(table)
     best = table["accuracy"].max()
     claims = [
-        Claim(f"Something on {NASTY}", "at least .5", f"{best:.3f}", bool(best >= 0.5)),
-        Claim("Accuracy is at least 2", "2.000", f"{best:.3f}", bool(best >= 2)),
-        Claim("A claim without results", "–", "–", None),
+        AssessedClaim(f"Something on {NASTY}", "at least .5", f"{best:.3f}", bool(best >= 0.5)),
+        AssessedClaim("Accuracy is at least 2", "2.000", f"{best:.3f}", bool(best >= 2)),
+        AssessedClaim("A claim without results", "–", "–", None),
     ]
     tables = [settings_table(settings), Table("odd", "Odd", "A note.", pd.DataFrame({NASTY: [1.0, np.nan]}))]
     pictures = curve_pictures(settings, table)
@@ -206,7 +208,7 @@ def test_failed_cells_are_listed_and_the_others_are_reported(capsys, tmp_path):
 def test_failed_cells_are_listed_whatever_their_names_are(capsys, tmp_path, row, shown, line):
     """Cells of hkl have no setting before they run, and those of lufe have neither method nor split."""
     table, timings = pd.DataFrame([{**row, "error": "ValueError: no"}]), pd.DataFrame(columns=["cpu_seconds"])
-    conclusion = Conclusion("Invented.", [Claim("Nothing", "", "", None)])
+    conclusion = Conclusion("Invented.", [AssessedClaim("Nothing", "", "", None)])
     report = write_study(TINY, conclusion, table, timings, tmp_path, full=False, command="")
     assert f"{shown} ValueError: no" in read(report)[1]
     show_failures(table, tmp_path)

@@ -8,8 +8,9 @@ import pytest
 
 from fsgym import load_dataset
 from fsgym_studies import STUDIES, find_study
+from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.plan import MethodSettings, Sweep, random_splits, require_datasets
-from fsgym_studies.common.study import Claim, Conclusion, StudyCell
+from fsgym_studies.common.study import Conclusion, StudyCell
 
 WINE = load_dataset("wine")
 DOCS = Path(__file__).parents[2] / "docs"
@@ -88,12 +89,12 @@ def test_unknown_study():
 
 
 def test_claims_are_counted_in_words():
-    claims = [Claim("", "0.9", "", reproduced) for reproduced in (True, False, None, True)]
+    claims = [AssessedClaim("", "0.9", "", reproduced) for reproduced in (True, False, None, True)]
     assert Conclusion("", claims).summary() == "2 of 3 claims reproduced; 1 not assessed"
     assert Conclusion("", claims[:2]).summary() == "1 of 2 claims reproduced"
 
 
 def test_claims_without_a_paper_are_confirmed():
-    claims = [Claim("", "", "", confirmed) for confirmed in (True, False, None)]
+    claims = [AssessedClaim("", "", "", confirmed) for confirmed in (True, False, None)]
     assert [c.result for c in claims] == ["confirmed", "not confirmed", "not assessed"]
     assert Conclusion("", claims).summary() == "1 of 2 claims confirmed; 1 not assessed"

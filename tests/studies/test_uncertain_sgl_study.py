@@ -28,7 +28,7 @@ from fsgym_studies.uncertain_sgl.printed import (
     UNIFORM,
     max_lasso_ratio,
 )
-from support.synthetic_results import by_text
+from support.synthetic_results import all_assessed, by_text
 
 WDBC = load_dataset("breast_cancer", "train").rows(np.arange(120))
 PART = {"folds": 4, "fold": 1, "seed": 0}
@@ -242,6 +242,7 @@ def simulated(early=1.0, exact=0.5, possible=0.3, gain=0.01, zeros=(0.9, 0.5, 0.
 
 def test_claims_that_are_reproduced():
     claims = uncertain_claims.claims(simulated(exact=0.95, possible=1.0))
+    assert all_assessed(claims, 14)
     assert by_text(claims, "Table 3").reproduced is True
     assert by_text(claims, "Table 3").ours.startswith("9 of 9: Crx 8.9 (8.9), German 16.1 (16.1)")
     assert by_text(claims, "Table 5").ours.endswith("; outside: none")

@@ -15,6 +15,11 @@ def by_text(claims, start, *parts):
     return claim
 
 
+def all_assessed(claims, number):
+    """Whether there are so many claims, all assessed: a row whose figure has another name would not be."""
+    return [c.reproduced is None for c in claims] == [False] * number
+
+
 def stand_in(source, data_dir=None):
     rng = np.random.default_rng(0)
     return Dataset(rng.normal(size=(60, 3)), np.arange(60) % 2, name=source.title)

@@ -2,154 +2,150 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import areas, by_dataset, heights, summed
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS
-from fsgym_studies.common.render import DASH
-from fsgym_studies.common.study import Claim
 from fsgym_studies.dwsm.binary.tables import by_price, cells_at_half
 from fsgym_studies.dwsm.claims import datasets_where_above, names_or_none, reaches_printed
-from fsgym_studies.dwsm.study import BINARY_TITLES, CANCER, CANCER_ID
+from fsgym_studies.dwsm.study import BINARY_METHODS, BINARY_TITLES, CANCER, CANCER_ID
 
-
-def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[Claim]:
-    return [*l1_claims(table), *tree_claims(table), *usage_claims(table, settings), *price_claims(table)]
-
-
-def l1_claims(table: pd.DataFrame) -> list[Claim]:
-    """DWSM compared with the L1 methods (Fig. 2)."""
-    above, others = datasets_where_above(table, BINARY_TITLES)
-    complete = len(above) + len(others) == len(BINARY_TITLES)
-    single = " and ".join(
-        f"above {m} on {len(datasets_where_above(table, BINARY_TITLES, (m,))[0])}" for m in (L1_SVM, LARS)
-    )
-    levels = [len(datasets_where_above(table, BINARY_TITLES, sparsity=level)[0]) for level in (0.5, 0.7, 0.9)]
-    claims = [
-        Claim(
-            "DWSM is above L1-SVM and LARS at equal sparsity on 7 of 8 data sets (its area under the curve is larger "
-            "than theirs)",
-            "7 of 8",
-            f"{len(above)} of {len(above) + len(others)}: {names_or_none(above)}. By accuracy at sparsity .5, .7 and "
-            f".9, above both on {levels[0]}, {levels[1]} and {levels[2]} data sets. By area, {single}",
-            len(above) >= 7 if complete else None,
+L1_CLAIMS = (  # Fig. 2
+    Claim(
+        "DWSM is above L1-SVM and LARS at equal sparsity on 7 of 8 data sets (its area under the curve is larger "
+        "than theirs)",
+        "7 of 8",
+        "above L1",
+        lambda both, *_: len(both.above) >= 7 if both.complete else None,
+        "{0.text}. By accuracy at sparsity .5, .7 and .9, above both on {1}, {2} and {3} data sets. By area, above "
+        "L1-SVM on {4} and above LARS on {5}",
+    ),
+    Claim(
+        "The only exception is splice (the only data set where the area of DWSM is not larger than theirs)",
+        "splice",
+        "above L1",
+        lambda both, *_: both.others == ["splice"] if both.complete else None,
+        lambda both, *_: f"not above both: {names_or_none(both.others)}",
+    ),
+    reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),
+    reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", CANCER, 0.7, 0.96),
+    Claim(
+        "Breast cancer with id: L1-SVM and LARS have accuracies of .88 to .90 at sparsity .70 (to within .01, mean "
+        "over shares of training data)",
+        ".88 to .90",
+        "L1 on cancer",
+        lambda means: all(0.87 <= v <= 0.91 for v in means.values()) if len(means) == 2 else None,
+    ),
+)
+OTHER_CLAIMS = (  # left out where cells are missing
+    # Fig. 3:
+    Claim(
+        "On some data set CART has an accuracy of about .90 at sparsity .9, above DWSM and the L1 methods (within "
+        ".03 of .90, on the data set where CART has the largest lead)",
+        ".90",
+        "lead of CART",
+        lambda dataset, lead, means: lead > 0 and abs(means[CART] - 0.9) <= 0.03,
+        "{0}: CART {2[CART]:.3f}, DWSM {2[DWSM]:.3f}, L1-SVM {2[L1-SVM]:.3f}, LARS {2[LARS]:.3f}",
+    ),
+    Claim(
+        "On some data set DWSM is above CART at equal sparsity (its area is larger)",
+        "shown for one",
+        "above CART",
+        lambda above, count: above != [],
+        lambda above, count: f"{len(above)} of {count}: {names_or_none(above)}",
+    ),
+    # Fig. 4, and how stable policies are:
+    Claim(
+        "Breast cancer with id at sparsity .5: DWSM decides about 60 % of the rows with at most 3 features "
+        "(to within .10)",
+        ".60",
+        "at most three",
+        lambda share, sparsity: abs(share - 0.6) <= 0.1,
+        "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
+    ),
+    Claim(
+        "Breast cancer with id at sparsity .5: DWSM makes almost all of its errors after acquiring all 10 "
+        "features (at least .8 of the errors)",
+        "almost all",
+        "errors after all",
+        lambda share, errors: share >= 0.8 if errors else None,
+        "{:.2f} of {:.0f} errors",
+    ),
+    Claim(
+        "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
+        ".01 per iteration on average)",
+        "stable",
+        "changes of the loss",
+        lambda late, early: late <= 0.01,
+        "mean change {:.4f} after the fifth, {:.4f} before",
+    ),
+    # Fig. 5:
+    Claim(
+        "The higher lambda, the higher the mean sparsity (it never falls by more than .01)",
+        "Fig. 5",
+        "by price",
+        lambda means: (np.diff(means["sparsity"]) >= -0.01).all(),
+        lambda means: f"at lambda {', '.join(f'{lam:g}: {s:.2f}' for lam, s in means['sparsity'].items())}",
+    ),
+    Claim(
+        "If lambda is too high, no feature is acquired and the largest class is predicted (more than half of the "
+        "fits at the highest lambda)",
+        "Fig. 5",
+        "by price",
+        lambda means: means["nothing"].iloc[-1] > 0.5,
+        lambda means: (
+            f"share of such fits {means['nothing'].iloc[-1]:.2f} at lambda {means.index[-1]:g}, "
+            f"{means['nothing'].iloc[0]:.2f} at lambda {means.index[0]:g}"
         ),
-        Claim(
-            "The only exception is splice (the only data set where the area of DWSM is not larger than theirs)",
-            "splice",
-            f"not above both: {names_or_none(others)}",
-            others == ["splice"] if complete else None,
-        ),
-    ]
-    for dataset in (CANCER_ID, CANCER):
-        name = f"{dataset[0].upper()}{dataset[1:]}{'' if 'with' in dataset else ' without id'}"
-        text = f"{name}: DWSM's accuracy at sparsity .70"
-        claims.append(reaches_printed(text, table, dataset, DWSM, 0.7, 0.96))
-    rows = table[table["dataset"] == CANCER_ID]
-    means = by_dataset(heights(rows, 0.7))
-    accuracies = {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means}
-    claims.append(
-        Claim(
-            "Breast cancer with id: L1-SVM and LARS have accuracies of .88 to .90 at sparsity .70 (to within .01, mean "
-            "over shares of training data)",
-            ".88 to .90",
-            ", ".join(f"{m} {v:.3f}" for m, v in accuracies.items()) or DASH,
-            all(0.87 <= v <= 0.91 for v in accuracies.values()) if len(accuracies) == 2 else None,
-        )
-    )
-    return claims
+    ),
+)
 
 
-def tree_claims(table: pd.DataFrame) -> list[Claim]:
-    """DWSM compared with CART (Fig. 3)."""
-    at_nine, whole = by_dataset(heights(table, 0.9)), by_dataset(areas(table))
-    if not {DWSM, CART, L1_SVM, LARS} <= set(whole.columns):
-        return []
-    known = [d for d in BINARY_TITLES if d in whole.index]
-    lead = at_nine[CART] - at_nine[[DWSM, L1_SVM, LARS]].max(axis=1)
-    best = str(lead.reindex(known).idxmax())
-    row = at_nine.loc[best]
-    ours = f"{best}: CART {row[CART]:.3f}, DWSM {row[DWSM]:.3f}, L1-SVM {row[L1_SVM]:.3f}, LARS {row[LARS]:.3f}"
-    larger = [d for d in known if whole.loc[d, DWSM] > whole.loc[d, CART]]
-    return [
-        Claim(
-            "On some data set CART has an accuracy of about .90 at sparsity .9, above DWSM and the L1 methods (within "
-            ".03 of .90, on the data set where CART has the largest lead)",
-            ".90",
-            ours,
-            bool(lead[best] > 0 and abs(row[CART] - 0.9) <= 0.03),
-        ),
-        Claim(
-            "On some data set DWSM is above CART at equal sparsity (its area is larger)",
-            "shown for one",
-            f"{len(larger)} of {len(known)}: {names_or_none(larger)}",
-            bool(larger),
-        ),
-    ]
+def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
+    prices = by_price(table)
+    figures = {**tree_figures(table), **usage_figures(table, settings), "by price": prices if len(prices) > 1 else None}
+    return assess(L1_CLAIMS, {"table": table, **l1_figures(table)}) + assess(OTHER_CLAIMS, figures, list_all=False)
 
 
-def usage_claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[Claim]:
-    """Number of features per decision on breast cancer at a sparsity of about one half (Fig. 4), and stability."""
+def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
+    """Where DWSM is above the L1 methods, by area and by accuracy, and their accuracies on breast cancer."""
+    levels = [datasets_where_above(table, BINARY_TITLES, sparsity=level) for level in (0.5, 0.7, 0.9)]
+    single = [datasets_where_above(table, BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
+    counts = (len(where.above) for where in (*levels, *single))
+    means = by_dataset(heights(table[table["dataset"] == CANCER_ID], 0.7))
+    return {
+        "above L1": (datasets_where_above(table, BINARY_TITLES), *counts),
+        "L1 on cancer": {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means} or None,
+    }
+
+
+def tree_figures(table: pd.DataFrame) -> dict[str, Any]:
+    """Accuracies where CART has the largest lead at sparsity .9, and where DWSM is above CART by area."""
+    means = by_dataset(heights(table, 0.9))
+    if not set(BINARY_METHODS) <= set(means.columns):
+        return {}
+    lead = means[CART] - means[[DWSM, L1_SVM, LARS]].max(axis=1)
+    best = str(lead.reindex([d for d in BINARY_TITLES if d in means.index]).idxmax())
+    whole = by_dataset(areas(table))
+    whole = whole.reindex([d for d in BINARY_TITLES if d in whole.index])
+    above = list(whole.index[whole[DWSM] > whole[CART]])
+    return {"lead of CART": (best, lead[best], means.loc[best]), "above CART": (above, len(whole))}
+
+
+def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]:
+    """Rows and errors by number of features on breast cancer, and changes of the training loss."""
+    figures: dict[str, Any] = {}
     cells = cells_at_half(table, settings, DWSM)
-    counts, wrong = summed(cells, "histogram"), summed(cells, "wrong")
-    claims = []
     if len(cells):
-        at_most_three = counts[:4].sum() / counts.sum()
-        after_all = wrong[-1] / wrong.sum() if wrong.sum() else np.nan
-        nearest = f" (at the setting nearest to sparsity .5, whose sparsity is {cells['sparsity'].mean():.2f})"
-        claims = [
-            Claim(
-                "Breast cancer with id at sparsity .5: DWSM decides about 60 % of the rows with at most 3 features "
-                "(to within .10)",
-                ".60",
-                f"{at_most_three:.2f}{nearest}",
-                bool(abs(at_most_three - 0.6) <= 0.1),
-            ),
-            Claim(
-                "Breast cancer with id at sparsity .5: DWSM makes almost all of its errors after acquiring all 10 "
-                "features (at least .8 of the errors)",
-                "almost all",
-                f"{after_all:.2f} of {wrong.sum():.0f} errors",
-                None if after_all != after_all else bool(after_all >= 0.8),
-            ),
-        ]
+        rows, wrong = summed(cells, "histogram"), summed(cells, "wrong")
+        figures["at most three"] = (rows[:4].sum() / rows.sum(), cells["sparsity"].mean())
+        figures["errors after all"] = (wrong[-1] / wrong.sum() if wrong.sum() else np.nan, wrong.sum())
     losses = [h for h in table.loc[table["method"] == DWSM, "history"] if isinstance(h, list) and len(h) >= 10]
     if losses:
         steps = np.abs(np.diff(np.array([h[:10] for h in losses]), axis=1)).mean(axis=0)
-        early, late = steps[:4].mean(), steps[4:].mean()
-        claims.append(
-            Claim(
-                "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
-                ".01 per iteration on average)",
-                "stable",
-                f"mean change {late:.4f} after the fifth, {early:.4f} before",
-                bool(late <= 0.01),
-            )
-        )
-    return claims
-
-
-def price_claims(table: pd.DataFrame) -> list[Claim]:
-    """Sparsity against lambda (Fig. 5)."""
-    means = by_price(table)
-    if len(means) < 2:
-        return []
-    steps = np.diff(means["sparsity"])
-    ours = f"at lambda {', '.join(f'{lam:g}: {s:.2f}' for lam, s in means['sparsity'].items())}"
-    return [
-        Claim(
-            "The higher lambda, the higher the mean sparsity (it never falls by more than .01)",
-            "Fig. 5",
-            ours,
-            bool((steps >= -0.01).all()),
-        ),
-        Claim(
-            "If lambda is too high, no feature is acquired and the largest class is predicted (more than half of the "
-            "fits at the highest lambda)",
-            "Fig. 5",
-            f"share of such fits {means['nothing'].iloc[-1]:.2f} at lambda {means.index[-1]:g}, "
-            f"{means['nothing'].iloc[0]:.2f} at lambda {means.index[0]:g}",
-            bool(means["nothing"].iloc[-1] > 0.5),
-        ),
-    ]
+        figures["changes of the loss"] = (steps[4:].mean(), steps[:4].mean())
+    return figures

@@ -9,6 +9,7 @@ import pandas as pd
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.binary.claims import claims
 from fsgym_studies.dwsm.binary.tables import price_picture, usage_pictures
 from fsgym_studies.dwsm.study import (
@@ -24,7 +25,7 @@ from fsgym_studies.dwsm.study import (
     cells_over_shares,
     splits_text,
 )
-from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, settings_table, wins_table
+from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, wins_table
 
 NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
 

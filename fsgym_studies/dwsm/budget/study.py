@@ -9,6 +9,7 @@ import pandas as pd
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.budget.claims import claims
 from fsgym_studies.dwsm.budget.tables import accuracy_at_budgets, budget_table
 from fsgym_studies.dwsm.study import (
@@ -20,7 +21,7 @@ from fsgym_studies.dwsm.study import (
     cells_over_shares,
     splits_text,
 )
-from fsgym_studies.dwsm.tables import curve_pictures, settings_table
+from fsgym_studies.dwsm.tables import curve_pictures
 
 BUDGETS = (2, 5, 10, 20)  # values of M
 

@@ -10,36 +10,17 @@ import pandas as pd
 from fsgym.datasets import load_costs
 from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, folds
+from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.cost.claims import claims, notes
-from fsgym_studies.dwsm.cost.printed import TABLE_6
-from fsgym_studies.dwsm.cost.tables import TITLE, cost_picture, cost_table, error_cost_label
+from fsgym_studies.dwsm.cost.tables import ERROR_COSTS, TITLE, cost_picture, cost_table, error_cost_label
 from fsgym_studies.dwsm.study import BASELINES, DWSM_PAPER, DWSM_REFERENCE
 
 PIMA = Source("pima_diabetes", TITLE)
 CORRECT_ANSWER_COST = -50.0  # not printed; follows from the printed costs and accuracies, see ``protocol``
 COST_FOLD_REPEATS = {False: 10, True: 50}  # repeats of the five folds
 COST_RCPI_PARAMS: dict[str, Any] = {"n_iterations": 20, "states_per_sample": 30, "mixture": "decision"}
-TURNEY_AND_JI_REFERENCES = """
-@article{turney1995cost,
-  author  = {Turney, Peter D.},
-  title   = {Cost-sensitive classification: empirical evaluation of a hybrid genetic decision tree induction algorithm},
-  journal = {Journal of Artificial Intelligence Research},
-  volume  = {2},
-  pages   = {369--409},
-  year    = {1995}
-}
-
-@article{ji2007cost,
-  author  = {Ji, Shihao and Carin, Lawrence},
-  title   = {Cost-sensitive feature acquisition and classification},
-  journal = {Pattern Recognition},
-  volume  = {40},
-  number  = {5},
-  pages   = {1474--1485},
-  year    = {2007}
-}
-"""
+TURNEY_AND_JI_REFERENCES = "\n" + bibtex(__file__)
 
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
@@ -47,7 +28,7 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     prices = load_costs(PIMA.name, data_dir=data_dir)
     costs = [prices[name] for name in data.feature_names]
     cells = []
-    for error in TABLE_6:
+    for error in ERROR_COSTS:
         error_costs = [[CORRECT_ANSWER_COST, error], [error, CORRECT_ANSWER_COST]]
         rules = {"lam": 1.0, "costs": costs, "error_costs": error_costs}
         methods = (MethodSettings(DWSM, "rcpi", (COST_RCPI_PARAMS,)), *BASELINES)

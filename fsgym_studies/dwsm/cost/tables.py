@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pandas as pd
 
 from fsgym.comparison import figures
-from fsgym.comparison.report import Picture, png_of
+from fsgym.comparison.report import Picture
 from fsgym.comparison.summary import settings_text
-from fsgym_studies.common.render import figure_style, with_interval
+from fsgym_studies.common.curves import means_with_stds
+from fsgym_studies.common.printed import printed_numbers
+from fsgym_studies.common.render import draw_picture, with_interval
 from fsgym_studies.common.statistics import mean_of
 from fsgym_studies.common.study import Table
-from fsgym_studies.dwsm.cost.printed import TABLE_6
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLE = "Pima diabetes"
+TABLE_6 = printed_numbers(__file__)
+ERROR_COSTS = TABLE_6["error_cost"].tolist()
 
 
 def error_cost_label(error: float) -> str:
@@ -55,22 +63,18 @@ def cost_table(table: pd.DataFrame) -> Table:
 
 def cost_picture(table: pd.DataFrame) -> Picture:
     """The mean price of the tests against the mean cost of the answers."""
-    grouped = table.groupby(["dataset", "method", "setting"], sort=False)
-    columns = ["spent", "error_cost"]
-    means = grouped[columns].mean().join(grouped[columns].std(ddof=0).fillna(0.0).add_suffix("_std")).reset_index()
+    means = means_with_stds(table, ["dataset", "method", "setting"], ["spent", "error_cost"]).reset_index()
     titles = {m: m for m in means["method"].unique()}
-    with figure_style():
-        from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(10.5, 4.2), layout="constrained")
-        panels = figure.subplots(1, len(TABLE_6))
-        for panel, error in zip(panels, TABLE_6):
+    def draw(figure: Figure) -> None:
+        panels = figure.subplots(1, len(ERROR_COSTS))
+        for panel, error in zip(panels, ERROR_COSTS):
             rows = means[means["dataset"] == error_cost_label(error)]
             figures.plot_curves(rows, titles, x="spent", y="error_cost", x_label="mean price of the tests", ax=panel)
             panel.set(title=f"error cost {error:g}", ylabel="mean cost of the answers")
-        png = png_of(figure)
+
     caption = (
         "Means over the folds; error bars show plus and minus one standard deviation. Better methods are further down "
         "and to the left."
     )
-    return Picture("costs", "Price of the tests and cost of the answers", caption, png)
+    return draw_picture("costs", "Price of the tests and cost of the answers", caption, draw, (10.5, 4.2))

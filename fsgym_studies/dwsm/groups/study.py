@@ -21,10 +21,11 @@ from fsgym_studies.common.plan import (
     subsample,
 )
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.groups.claims import ADULT_GROUPS, claims
 from fsgym_studies.dwsm.groups.tables import ADULT, PCMAC, SONAR, in_groups, table_7
 from fsgym_studies.dwsm.study import DWSM_PAPER, DWSM_REFERENCE, DWSM_SETTINGS
-from fsgym_studies.dwsm.tables import curve_pictures, settings_table
+from fsgym_studies.dwsm.tables import curve_pictures
 
 ADULT_TRAIN, ADULT_TEST = Source("a9a", ADULT, split="train"), Source("a9a", ADULT, split="test")
 SONAR_SET = Source("sonar", SONAR)

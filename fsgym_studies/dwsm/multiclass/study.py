@@ -9,9 +9,10 @@ import pandas as pd
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.multiclass.claims import MULTICLASS_TITLES, claims
 from fsgym_studies.dwsm.study import DWSM_PAPER, DWSM_REFERENCE, cells_over_shares, splits_text
-from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, settings_table, wins_table
+from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, wins_table
 
 MULTICLASS_SETS = tuple(Source(name, name) for name in MULTICLASS_TITLES)
 MULTICLASS_PRICES = (0.0, 0.01, 0.05, 0.1)

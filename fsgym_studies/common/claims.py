@@ -1,0 +1,114 @@
+"""How a study declares its claims, and the one place where they are assessed on its results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed"}  # of a paper's claim
+OWN_RESULT_WORDS = {True: "confirmed", False: "not confirmed", None: "not assessed"}  # of a claim of our own
+CAUSES = ("paper", "data", "protocol", "ours")  # where the cause of a claim that is not reproduced may lie
+DASH = "–"  # stands where there is no number
+
+
+@dataclass(frozen=True)
+class AssessedClaim:
+    """A claim with the number of our runs, and whether we reproduced it.
+
+    Attributes
+    ----------
+    text, paper, cause : str, as in ``Claim``
+    ours : str, the number in our runs
+    reproduced : bool, whether our runs meet the criterion; None where cells that it needs are missing
+    """
+
+    text: str
+    paper: str
+    ours: str
+    reproduced: bool | None
+    cause: str = ""
+
+    @property
+    def result(self) -> str:
+        return (RESULT_WORDS if self.paper else OWN_RESULT_WORDS)[self.reproduced]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper, or one of our own: what is measured for it, and when it counts as reproduced.
+
+    Attributes
+    ----------
+    text : str, the statement and, in parentheses, the criterion
+    paper : str, the number in the paper; "" for a claim of our own
+    measure : str or callable, the figure of our runs: its name among the figures of the study, or a function of them;
+        there is no figure, or it is None or NaN, where cells are missing
+    criterion : callable, from the figure to a bool; None where the figure lacks some of its cells
+    format : str or callable, the figure as text: a format string such as ``"{:.2f}"``, or a function of the figure; by
+        default ``figure_text``
+    cause : str, why it is not reproduced, if that is known: one of ``CAUSES``, a colon, and the experiment that shows
+        it; "" if it is not known
+
+    Raises ValueError if a cause is not one of ``CAUSES``.
+
+    Notes
+    -----
+    A figure that is a plain tuple is passed to ``criterion`` and ``format`` as several arguments.
+    """
+
+    text: str
+    paper: str
+    measure: str | Callable[[Mapping[str, Any]], Any]
+    criterion: Callable[..., Any]
+    format: str | Callable[..., str] | None = None
+    cause: str = ""
+
+    def __post_init__(self) -> None:
+        if self.cause and self.cause.partition(": ")[0] not in CAUSES:
+            raise ValueError(f"a cause must begin with one of {', '.join(CAUSES)} and a colon, got {self.cause!r}")
+
+    def figure(self, figures: Mapping[str, Any]) -> Any:
+        """The figure of the claim, or None where cells are missing."""
+        figure = figures.get(self.measure) if isinstance(self.measure, str) else self.measure(figures)
+        return None if isinstance(figure, float) and figure != figure else figure
+
+    def assess(self, figure: Any) -> AssessedClaim:
+        """The claim assessed on its figure."""
+        if figure is None:
+            return AssessedClaim(self.text, self.paper, DASH, None)
+        values = figure if type(figure) is tuple else (figure,)
+        met = self.criterion(*values)
+        as_text = self.format.format if isinstance(self.format, str) else self.format or figure_text
+        reproduced = None if met is None else bool(met)
+        return AssessedClaim(
+            self.text, self.paper, as_text(*values), reproduced, self.cause if reproduced is False else ""
+        )
+
+
+def figure_text(figure: Any) -> str:
+    """A figure as text: its attribute ``text`` if it has one, numbers by name with three decimals, or its ``str``.
+
+    >>> figure_text({"CART": 0.91, "DWSM": 0.9})
+    'CART 0.910, DWSM 0.900'
+    """
+    if isinstance(figure, Mapping | pd.Series):
+        return ", ".join(f"{name} {value:.3f}" for name, value in figure.items())
+    return str(getattr(figure, "text", figure))
+
+
+def assess(claims: Iterable[Claim], figures: Mapping[str, Any], *, list_all: bool = True) -> list[AssessedClaim]:
+    """Assess claims on the figures of a study, which are named or computed by their measures.
+
+    Claims without a figure are listed as not assessed, or left out if not ``list_all``.
+
+    >>> above = Claim("At least .9", ".95", "accuracy", lambda accuracy: accuracy >= 0.9, "{:.2f}")
+    >>> [(claim.ours, claim.result) for claim in assess([above], {"accuracy": 0.92})]
+    [('0.92', 'reproduced')]
+    >>> [(claim.ours, claim.result) for claim in assess([above], {})]
+    [('–', 'not assessed')]
+    """
+    measured = [(claim, claim.figure(figures)) for claim in claims]
+    return [claim.assess(figure) for claim, figure in measured if list_all or figure is not None]
