@@ -83,7 +83,9 @@ def points_from_tables(tables: list[NDArray[np.float64]]) -> Points:
 
 
 def _with_sum_one(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    table = np.maximum(table / table.sum(axis=1, keepdims=True), const.MIN_MASS)
+    """Rows that sum to 1; of a component that is improbable everywhere, as with two rows of data, equal points."""
+    total = table.sum(axis=1, keepdims=True)
+    table = np.maximum(table / np.where(total > 0, total, 1.0), const.MIN_MASS)
     return table / table.sum(axis=1, keepdims=True)
 
 

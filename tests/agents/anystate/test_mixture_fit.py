@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import norm, rankdata
 
+from agents import MixtureClassifier
 from agents.anystate.mixture.em import TrainingDesign, fit_mixture
 from agents.anystate.mixture.fitting import fit_mixtures
 from agents.anystate.mixture.tuning import Exponents, draw_known, fit_exponents, tune
@@ -87,3 +88,11 @@ def test_exponents_make_copies_of_a_variable_count_once():
     assert loss < plain.log_loss(second, known).mean() - 0.01
     worse = Exponents(np.full(4, 3.0), 0.5).applied(variables, densities)
     assert tune(worse, first, 100, seed=0).log_loss(second, known).mean() < worse.log_loss(second, known).mean()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_rows_are_enough(seed):
+    X = np.random.default_rng(seed).normal(size=(2, 6))
+    model = MixtureClassifier(random_state=0).fit(X, [0, 1])
+    assert np.isfinite(model.policy_.model.points.mass).all()
+    assert set(model.predict(X)) <= {0, 1}
