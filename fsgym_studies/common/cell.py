@@ -65,7 +65,7 @@ def fit_and_evaluate(
     relevant = [w for w in caught if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
     return cell_figures(result, train) | {
         "history": [float(h["loss"]) for h in getattr(estimator, "history_", [])] or None,
-        "warning": f"{relevant[0].category.__name__}: {' '.join(str(relevant[0].message).split())[:200]}"
+        "warning": f"{relevant[0].category.__name__}: {' '.join(str(relevant[0].message).split())[:300]}"
         if relevant
         else None,
     }

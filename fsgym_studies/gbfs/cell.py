@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.checks import one_line
 from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class
 from fsgym.scaling import Scaling
@@ -62,6 +63,7 @@ def error_curve(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         models = fit_settings(method, X, y, options, labels, seed)
+    relevant = [w for w in caught if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
     selections = [m.get_support(indices=True) for m in models]
     result: dict[str, Any] = {
         "n_features": [len(c) for c in selections],
@@ -69,7 +71,7 @@ def error_curve(
         "chance": float((test.y != np.bincount(y).argmax()).mean()),
         "n_train": len(y),
         "n_test": test.n_samples,
-        "warning": f"{caught[0].category.__name__}: {str(caught[0].message)[:160]}" if caught else None,
+        "warning": f"{relevant[0].category.__name__}: {one_line(relevant[0].message, 300)}" if relevant else None,
     }
     if labels is not None:
         result["bags"] = [len(np.unique(labels[c])) for c in selections]
