@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from fsgym import Dataset
-from fsgym.comparison.protocol import inner_split
+from fsgym.comparison.splits import inner_split
 from fsgym.row_groups import encode_row_groups, grouped_folds
 from fsgym.runner.fingerprint import fingerprint
 from support.refusals import refused
