@@ -34,12 +34,11 @@ from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
 from fsgym.usage import usage_as_json
 
-# The functions of the tasks, by name: they enter the keys of stored results.
-CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
+CELL_FUNCTION = "fsgym.comparison.cell:run_cell"  # as a task names it: it enters the keys of stored results
 
 REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
 
-CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned, or its error message
+CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned for a cell, or its error message
 
 
 @dataclass(frozen=True)
@@ -54,16 +53,6 @@ class Cell:
     fitted: bool
     seed: int
     caution: str = ""
-
-    def arguments(self, protocol: Protocol) -> dict[str, Any]:
-        """The arguments of ``run_cell``, apart from the data set and the rules."""
-        return {
-            "candidate": self.candidate,
-            "fitted": self.fitted,
-            "seed": self.seed,
-            "split": protocol.split(self.split),
-            "explained": self.split == 0,
-        }
 
 
 @dataclass(frozen=True)
@@ -113,16 +102,15 @@ def run_cells(
     neither be pickled nor identified by their content.
     """
     results: dict[int, CellResult] = {}
-    data = {"dataset": protocol.dataset, "rules": protocol.rules}
     try:
         for i, cell in enumerate(cells):
             if cell.fitted:
-                results[i] = _run_in_process({**cell.arguments(protocol), **data})
+                results[i] = _run_in_process(protocol, cell)
     except KeyboardInterrupt:
         return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], True
     groups = _group_by_task(cells)
     run = run_tasks(
-        [_make_task([cells[i] for i in group], protocol, data) for group in groups],
+        [_make_task([cells[i] for i in group], protocol) for group in groups],
         store,
         n_jobs=n_jobs,
         backend=backend,
@@ -146,25 +134,28 @@ def _group_by_task(cells: list[Cell]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _make_task(cells: list[Cell], protocol: Protocol, data: dict[str, Any]) -> Task:
-    arguments = cells[0].arguments(protocol)
-    if len(cells) == 1:
-        return Task(CELL_FUNCTION, arguments, data)
-    del arguments["fitted"]
-    return Task(PATH_FUNCTION, arguments | {"lams": [cell.params["lam"] for cell in cells]}, data)
+def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
+    first = cells[0]
+    arguments = {
+        "candidate": first.candidate,
+        "lams": [cell.params["lam"] for cell in cells] if len(cells) > 1 else None,
+        "seed": first.seed,
+        "split": protocol.split(first.split),
+        "explained": first.split == 0,
+    }
+    return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
 
 
 def _results_by_cell(result: dict | None, error: str | None, n_cells: int) -> list[CellResult]:
     """The result of each cell of a task; an error is that of all its cells."""
-    if result is not None and "cells" in result:
-        return [(cell, None) for cell in result["cells"]]
-    return [(result, error)] * n_cells
+    return [(None, error)] * n_cells if result is None else [(cell, None) for cell in result["cells"]]
 
 
-def _run_in_process(arguments: dict[str, Any]) -> CellResult:
+def _run_in_process(protocol: Protocol, cell: Cell) -> CellResult:
     try:
         with one_thread():
-            return run_cell(**arguments), None
+            split = protocol.split(cell.split)
+            return _evaluate_trained(cell.candidate, protocol.dataset, protocol.rules, split, cell.split == 0), None
     except Exception as error:
         return None, error_sentence(error)
 
@@ -174,7 +165,7 @@ def run_cell(
     dataset: Dataset,
     rules: Rules,
     candidate: Any,
-    fitted: bool,
+    lams: list[float] | None,
     seed: int,
     split: Split,
     explained: bool,
@@ -182,41 +173,23 @@ def run_cell(
     """Fit a setting twice and evaluate it: on the validation part and on the test part.
 
     Validation figures are measured after a fit on the other rows of the training part, test figures after a fit on the
-    whole training part. A policy that is already ``fitted`` is only evaluated.
+    whole training part. With ``lams`` this is done for each of these values of ``lam``, by the candidate's method
+    ``path``, which shares work between them.
 
     Returns
     -------
-    dict of JSON values: ``row``, figures by name; ``histogram``, ``usage``, ``examples`` and, if the cell is
-    ``explained`` and its method has an order, ``played`` and ``chart`` as in ``Outcome``
-    """
-    where = (dataset, rules, split, explained)
-    if fitted:
-        return _evaluate_trained(candidate, *where)
-    shown = scaled_by if isinstance(candidate, PolicyFactory) else _as_given
-    return _fit_and_evaluate(lambda part: [fit_on(part, candidate, rules, seed)], *where, shown)[0]
-
-
-def run_path(
-    *,
-    dataset: Dataset,
-    rules: Rules,
-    candidate: Any,
-    lams: list[float],
-    seed: int,
-    split: Split,
-    explained: bool,
-) -> dict[str, Any]:
-    """Do as ``run_cell`` for each value of ``lam``, with a method whose ``path`` shares work between them.
-
-    Returns
-    -------
-    dict with ``cells``: a list of what ``run_cell`` returns, one per value of ``lam``
+    dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram``, ``usage``,
+    ``examples`` and, if the cell is ``explained`` and its method has an order, ``played`` and ``chart`` as in
+    ``Outcome``
     """
 
     def fit(part: Dataset) -> Sequence[Any]:
+        if lams is None:
+            return [fit_on(part, candidate, rules, seed)]
         return with_seed(candidate, seed).path(*training_arguments(candidate, part), lams)
 
-    return {"cells": _fit_and_evaluate(fit, dataset, rules, split, explained)}
+    shown = scaled_by if isinstance(candidate, PolicyFactory) else _as_given
+    return {"cells": _fit_and_evaluate(fit, dataset, rules, split, explained, shown)}
 
 
 def _as_given(part: Dataset, train: Dataset) -> Dataset:
