@@ -100,3 +100,10 @@ def test_the_warning_of_a_fit_is_recorded_and_not_shown():
     (candidate,) = candidates_at("l1_svm", {}, [{"C": 1e3, "max_iter": 1}])
     result = cells.fit_and_evaluate(WINE, candidate=candidate, rules={}, split=Split(0), seed=0)
     assert result["warning"].startswith("ConvergenceWarning")
+
+
+def test_the_settings_of_data_with_missing_values_are_those_of_the_imputed_data():
+    X = WINE.X.copy()
+    X[::7, 3] = np.nan
+    plan = list(Sweep(WINE.replace(X=X), (MethodSettings(LARS, "lars"),), random_splits(0.5, 1)).cells())
+    assert len(plan) > 1
