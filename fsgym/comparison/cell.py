@@ -5,39 +5,42 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from fsgym.checks import one_line
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.examples import examples_of_rows, first_columns, with_units
+from fsgym.comparison.fitting import (
+    acquisition_figures,
+    finite_or_none,
+    first_warning,
+    fit_on,
+    training_arguments,
+    with_seed,
+)
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
-from fsgym.comparison.protocol import Protocol, SplitParts
+from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.recording import record_of
+from fsgym.comparison.splits import Split, SplitParts
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
-from fsgym.rules.labels import is_frame
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
 from fsgym.usage import usage_as_json
 
-# The functions of the tasks, by name: they enter the keys of stored results.
-CELL_FUNCTION, PATH_FUNCTION = "fsgym.comparison.cell:run_cell", "fsgym.comparison.cell:run_path"
+CELL_FUNCTION = "fsgym.comparison.cell:run_cell"  # as a task names it: it enters the keys of stored results
 
 MOST_FITS = 100_000  # fits of a comparison; in one second each, they take a day
 
-NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
-
 REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
 
-CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned, or its error message
+CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned for a cell, or its error message
 
 
 @dataclass(frozen=True)
@@ -52,17 +55,6 @@ class Cell:
     fitted: bool
     seed: int
     caution: str = ""
-
-    def arguments(self, protocol: Protocol) -> dict[str, Any]:
-        """The arguments of ``run_cell``, apart from the data set and the rules."""
-        return {
-            "candidate": self.candidate,
-            "fitted": self.fitted,
-            "seed": self.seed,
-            "split": self.split,
-            "train_share": protocol.train_share,
-            "split_seed": protocol.seed,
-        }
 
 
 @dataclass(frozen=True)
@@ -117,16 +109,15 @@ def run_cells(
     neither be pickled nor identified by their content.
     """
     results: dict[int, CellResult] = {}
-    data = {"dataset": protocol.dataset, "rules": protocol.rules}
     try:
         for i, cell in enumerate(cells):
             if cell.fitted:
-                results[i] = _run_in_process({**cell.arguments(protocol), **data})
+                results[i] = _run_in_process(protocol, cell)
     except KeyboardInterrupt:
         return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], True
     groups = _group_by_task(cells)
     run = run_tasks(
-        [_make_task([cells[i] for i in group], protocol, data) for group in groups],
+        [_make_task([cells[i] for i in group], protocol) for group in groups],
         store,
         n_jobs=n_jobs,
         backend=backend,
@@ -150,25 +141,28 @@ def _group_by_task(cells: list[Cell]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _make_task(cells: list[Cell], protocol: Protocol, data: dict[str, Any]) -> Task:
-    arguments = cells[0].arguments(protocol)
-    if len(cells) == 1:
-        return Task(CELL_FUNCTION, arguments, data)
-    del arguments["fitted"]
-    return Task(PATH_FUNCTION, arguments | {"lams": [cell.params["lam"] for cell in cells]}, data)
+def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
+    first = cells[0]
+    arguments = {
+        "candidate": first.candidate,
+        "lams": [cell.params["lam"] for cell in cells] if len(cells) > 1 else None,
+        "seed": first.seed,
+        "split": protocol.split(first.split),
+        "explained": first.split == 0,
+    }
+    return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
 
 
 def _results_by_cell(result: dict | None, error: str | None, n_cells: int) -> list[CellResult]:
     """The result of each cell of a task; an error is that of all its cells."""
-    if result is not None and "cells" in result:
-        return [(cell, None) for cell in result["cells"]]
-    return [(result, error)] * n_cells
+    return [(None, error)] * n_cells if result is None else [(cell, None) for cell in result["cells"]]
 
 
-def _run_in_process(arguments: dict[str, Any]) -> CellResult:
+def _run_in_process(protocol: Protocol, cell: Cell) -> CellResult:
     try:
         with one_thread():
-            return run_cell(**arguments), None
+            split = protocol.split(cell.split)
+            return _evaluate_trained(cell.candidate, protocol.dataset, protocol.rules, split, cell.split == 0), None
     except Exception as error:
         return None, error_sentence(error)
 
@@ -178,80 +172,45 @@ def run_cell(
     dataset: Dataset,
     rules: Rules,
     candidate: Any,
-    fitted: bool,
+    lams: list[float] | None,
     seed: int,
-    split: int,
-    train_share: float,
-    split_seed: int,
+    split: Split,
+    explained: bool,
 ) -> dict[str, Any]:
     """Fit a setting twice and evaluate it: on the validation part and on the test part.
 
     Validation figures are measured after a fit on the other rows of the training part, test figures after a fit on the
-    whole training part. A policy that is already ``fitted`` is only evaluated.
+    whole training part. With ``lams`` this is done for each of these values of ``lam``, by the candidate's method
+    ``path``, which shares work between them.
 
     Returns
     -------
-    dict of JSON values: ``row``, figures by name; ``histogram``, ``usage``, ``examples`` and, in the first split of a
-    method with an order, ``played`` and ``chart`` as in ``Outcome``
+    dict with ``cells``, for each setting a dict of JSON values: ``row``, figures by name; ``histogram``, ``usage``,
+    ``examples`` and, if the cell is ``explained`` and its method has an order, ``played`` and ``chart`` as in
+    ``Outcome``
     """
-    protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
-    if fitted:
-        return _evaluate_trained(candidate, protocol, split)
-
-    def fit(part: Dataset) -> list[Any]:
-        if isinstance(candidate, PolicyFactory):
-            return [candidate.policy(part, rules, seed)]
-        return [_seeded(candidate, seed).fit(*_training_arguments(candidate, part))]
-
-    scales = isinstance(candidate, PolicyFactory)
-    return _fit_and_evaluate(fit, protocol, split, scaled_by if scales else None)[0]
-
-
-def run_path(
-    *,
-    dataset: Dataset,
-    rules: Rules,
-    candidate: Any,
-    lams: list[float],
-    seed: int,
-    split: int,
-    train_share: float,
-    split_seed: int,
-) -> dict[str, Any]:
-    """Do as ``run_cell`` for each value of ``lam``, with a method whose ``path`` shares work between them.
-
-    Returns
-    -------
-    dict with ``cells``: a list of what ``run_cell`` returns, one per value of ``lam``
-    """
-    protocol = Protocol(dataset, rules, train_share=train_share, seed=split_seed)
 
     def fit(part: Dataset) -> Sequence[Any]:
-        return _seeded(candidate, seed).path(*_training_arguments(candidate, part), lams)
+        if lams is None:
+            return [fit_on(part, candidate, rules, seed)]
+        return with_seed(candidate, seed).path(*training_arguments(candidate, part), lams)
 
-    return {"cells": _fit_and_evaluate(fit, protocol, split)}
-
-
-def _training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
-    """X and y for ``fit``: arrays, or for an agent a data set if its names, groups or row groups are needed."""
-    labels = part.classes[part.y]
-    if not hasattr(candidate, "labelled_dataset"):
-        return part.to_array(), labels
-    options = [getattr(candidate, name, None) for name in NAMED_OPTIONS]
-    by_name = any(isinstance(option, Mapping) or is_frame(option) for option in options)
-    if by_name or (part.groups is not None and getattr(candidate, "groups", None) is None):
-        return part, None
-    if part.row_groups is not None:
-        return Dataset(part.to_array(), labels, row_groups=part.row_groups), None
-    return part.to_array(), labels
+    shown = scaled_by if isinstance(candidate, PolicyFactory) else _as_given
+    return {"cells": _fit_and_evaluate(fit, dataset, rules, split, explained, shown)}
 
 
-def _evaluate_trained(policy: Any, protocol: Protocol, split: int) -> dict[str, Any]:
+def _as_given(part: Dataset, train: Dataset) -> Dataset:
+    return part
+
+
+def _evaluate_trained(policy: Any, dataset: Dataset, rules: Rules, split: Split, explained: bool) -> dict[str, Any]:
     """Figures of a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
-    origin, test = training_origin(policy), protocol.parts(split).test
-    figures = _fit_and_evaluate(
-        lambda part: [policy], protocol, split, lambda part, train: as_in_training(part, origin)
-    )[0]
+    origin, test = training_origin(policy), split.divide(dataset)[1]
+
+    def shown(part: Dataset, train: Dataset) -> Dataset:
+        return as_in_training(part, origin)
+
+    figures = _fit_and_evaluate(lambda part: [policy], dataset, rules, split, explained, shown)[0]
     seen = None if origin is None else test.origin.share_in(origin)
     figures["row"] |= {"seen": seen, "warning": caution_of(policy, seen) or figures["row"].get("warning")}
     return figures
@@ -259,48 +218,44 @@ def _evaluate_trained(policy: Any, protocol: Protocol, split: int) -> dict[str, 
 
 def _fit_and_evaluate(
     fit: Callable[[Dataset], Sequence[Any]],
-    protocol: Protocol,
-    split: int,
-    shown: Callable[[Dataset, Dataset], Dataset] | None = None,
+    dataset: Dataset,
+    rules: Rules,
+    split: Split,
+    explained: bool,
+    shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
 ) -> list[dict[str, Any]]:
     """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits.
 
-    ``shown(part, train)`` returns the rows to evaluate on as the policies take them, by default as they are.
+    ``shown(part, train)`` returns the rows to evaluate on as the policies take them.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        parts = protocol.parts(split)
-        shown = shown or (lambda part, train: part)
+        parts = split.parts(dataset)
         validation, test = shown(parts.validation, parts.fit), shown(parts.test, parts.train)
         again = shown(parts.validation, parts.train)
         inner, whole = (fit(part) for part in (parts.fit, parts.train))
         cells = []
         for first, second in zip(inner, whole, strict=True):
-            results = evaluate(first, validation, protocol.rules), evaluate(second, test, protocol.rules)
-            figures = _figures_of(*results, parts)
-            refit = evaluate(second, again, protocol.rules)
+            result, refit = evaluate(second, test, rules), evaluate(second, again, rules)
+            figures = _figures_of(evaluate(first, validation, rules), result, parts)
             figures["row"] |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
-            ordered = split == 0 and results[1].trajectories is not None
-            figures["examples"] = examples_of_rows(results[1], parts.test, second) if ordered else None
-            figures |= record_of(results[1], second, parts.test) if ordered else {}
+            ordered = explained and result.trajectories is not None
+            figures["examples"] = examples_of_rows(result, parts.test, second) if ordered else None
+            figures |= record_of(result, second, parts.test) if ordered else {}
             cells.append(figures)
-    return [_with_warning(figures, caught) for figures in cells]
+    if (warning := first_warning(caught)) is not None:
+        for figures in cells:
+            figures["row"]["warning"] = warning
+    return cells
 
 
 def _figures_of(validation: Evaluation, result: Evaluation, parts: SplitParts) -> dict[str, Any]:
     """Figures of a fit on the inner part (on validation rows) and of one on the training part (on test rows)."""
-    rules = result.rules
-    row: dict[str, Any] = {f"validation_{k}": _none_if_nan(v) for k, v in validation.figures().items()}
-    row |= {k: _none_if_nan(v) for k, v in result.figures().items()}
+    row: dict[str, Any] = finite_or_none({f"validation_{k}": v for k, v in validation.figures().items()})
+    row |= finite_or_none(result.figures())
     row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples, "seen": 0.0}
-    row |= first_columns(result)
-    row["by_class"] = _by_class_as_json(result)
-    taken = rules.acquisitions_of(result.used)
-    return {
-        "row": row,
-        "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
-        "usage": taken.mean(axis=0).tolist(),
-    }
+    row |= first_columns(result) | {"by_class": _by_class_as_json(result)}
+    return {"row": row, **acquisition_figures(result)}
 
 
 def _by_class_as_json(result: Evaluation) -> str:
@@ -309,18 +264,10 @@ def _by_class_as_json(result: Evaluation) -> str:
     recalls, precisions = (shares(y, result.answers, n_classes) for shares in (class_recalls, class_precisions))
     figures = zip(np.bincount(y, minlength=n_classes).tolist(), recalls, precisions, strict=True)
     by_class = {
-        str(label): {"rows": rows, "recall": _none_if_nan(recall), "precision": _none_if_nan(precision)}
+        str(label): finite_or_none({"rows": rows, "recall": recall, "precision": precision})
         for label, (rows, recall, precision) in zip(result.dataset.classes, figures, strict=True)
     }
     return json.dumps(by_class, ensure_ascii=False)
-
-
-def _with_warning(figures: dict[str, Any], caught: list[warnings.WarningMessage]) -> dict[str, Any]:
-    """Add the first warning that is not a deprecation, if there is one."""
-    relevant = [w for w in caught if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
-    if relevant:
-        figures["row"]["warning"] = f"{relevant[0].category.__name__}: {one_line(relevant[0].message, 300)}"
-    return figures
 
 
 def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str | None) -> Outcome:
@@ -344,19 +291,3 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str 
     row |= result["row"] | {"usage": usage}
     more = {name: result.get(name) for name in ("played", "chart")}
     return Outcome(row, result["histogram"], result["usage"], examples, **more)
-
-
-def _seeded(candidate: Any, seed: int) -> Any:
-    """A clone of the estimator, in which each random state that was None is the seed."""
-    estimator = clone(candidate)
-    unseeded = {
-        name: seed
-        for name, value in estimator.get_params().items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    }
-    return estimator.set_params(**unseeded)
-
-
-def _none_if_nan(value: Any) -> float | None:
-    """The value as a float, or None for NaN, which JSON does not have."""
-    return None if np.isnan(value) else float(value)

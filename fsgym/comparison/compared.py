@@ -19,6 +19,7 @@ from fsgym.comparison.expected_cost import ExpectedCostClassifier, cheapest_answ
 from fsgym.comparison.imputed import ImputedMean, accepts_missing
 from fsgym.comparison.policies import PolicyFactory, is_factory, training_origin
 from fsgym.comparison.protocol import Protocol
+from fsgym.dataset import Dataset
 from fsgym.methods import (
     CONSTANT,
     DEFAULT_AGENT,
@@ -99,39 +100,42 @@ def compared_methods(
 
 def _from_table(name: str, key: str, protocol: Protocol) -> ComparedMethod:
     """A method of ``METHODS`` with the settings at which it is fitted."""
-    method = find_method(key)
-    cls = load_class(method)
-    options = supported_options(cls, protocol.rules.options())
+    method, options = find_method(key), protocol.rules.options()
     if method.prices:
-        parameters = cls().get_params()
+        parameters = load_class(method)().get_params()
         targets = [{target: v} for target, v in protocol.targets if target in parameters]
         params: list[dict[str, Any]] = targets or [{"lam": v} for v in protocol.sweep]
-        candidates = [cls(**method.preset, **(options | p)) for p in params]
     else:
-        preset = dict(method.preset) | {k: v for k, v in options.items() if k == "error_costs" or key in REFERENCES}
-        params = _sparsity_grid(cls(**preset), protocol)
-        candidates = [cls(**(preset | p)) for p in params]
-    return _compared_method(name, method.title if name == key else name, candidates, params, protocol)
+        if key not in REFERENCES:
+            options = {k: v for k, v in options.items() if k == "error_costs"}
+        params = sparsity_settings(key, options, protocol.parts(0).train, protocol.seed)
+        # The sparsest setting may use a feature in another split.
+        params += [dict(empty)] if (empty := getattr(load_class(method), "empty_setting", None)) is not None else []
+    title = method.title if name == key else name
+    return _compared_method(name, title, candidates_at(key, options, params), params, protocol)
 
 
-def _sparsity_grid(estimator: Any, protocol: Protocol) -> list[dict[str, Any]]:
-    """The settings of a method that ignores prices, for all splits: ``sparsity_grid`` on the first training part.
+def candidates_at(key: str, options: Mapping[str, Any], settings: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """A method by name at each setting: unfitted, with its preset and those options of ``Rules`` that it takes."""
+    method = find_method(key)
+    cls = load_class(method)
+    fixed = dict(method.preset) | supported_options(cls, options)
+    return [cls(**{**fixed, **setting}) for setting in settings]
 
-    Its sparsest setting may use a feature in another split. A class may have an ``empty_setting`` that uses none on any
-    rows, which is then the last one.
-    """
-    train = protocol.parts(0).train
+
+def sparsity_settings(key: str, options: Mapping[str, Any], train: Dataset, seed: int) -> list[dict[str, Any]]:
+    """The settings of a method that ignores prices: its ``sparsity_grid`` on a training part, means in place of NaN."""
+    (estimator,) = candidates_at(key, options, [{}])
     X = train.to_array()
     if np.isnan(X).any():
         X = ImputedMean(None).fit_means(X).impute(X)
     if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=protocol.seed)
+        estimator.set_params(random_state=seed)
     grid = estimator.sparsity_grid(X, train.classes[train.y])
     if not grid or not all(isinstance(setting, Mapping) for setting in grid):
         kind = type(estimator).__name__
         raise TypeError(f"sparsity_grid of {kind} must return a list of dicts of its parameters, got {brief(grid)}")
-    empty = getattr(estimator, "empty_setting", None)
-    return [*grid] if empty is None else [*grid, dict(empty)]
+    return [*grid]
 
 
 def _panel(name: str, listed: Sequence[Any], protocol: Protocol) -> ComparedMethod:
@@ -145,11 +149,8 @@ def _panel(name: str, listed: Sequence[Any], protocol: Protocol) -> ComparedMeth
         for needed in _needed_for(names.index(acquisition), protocol):
             if needed not in listed:
                 raise ValueError(f"{acquisition!r} in the panel {name!r} needs {needed!r} first; add it to the panel")
-    method = find_method(PANEL)
-    cls = load_class(method)
-    options = supported_options(cls, protocol.rules.options())
-    candidate = cls(**(options | {"panel": [names.index(a) for a in listed]}))
-    return _compared_method(name, name, [candidate], [{"panel": ", ".join(map(str, listed))}], protocol)
+    candidates = candidates_at(PANEL, protocol.rules.options(), [{"panel": [names.index(a) for a in listed]}])
+    return _compared_method(name, name, candidates, [{"panel": ", ".join(map(str, listed))}], protocol)
 
 
 def _needed_for(acquisition: int, protocol: Protocol) -> list[str]:

@@ -1,4 +1,4 @@
-"""The protocol of a comparison: splits of the data, rules, and values of lambda."""
+"""The protocol of a comparison: data, splits, rules, and values of lambda."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fsgym.checks import MAX_SPLITS, brief, is_integer
+from fsgym.comparison.splits import Split, SplitParts
 from fsgym.dataset import Dataset
-from fsgym.row_groups import split_by_groups
 from fsgym.rules import Rules
 from fsgym.rules.availability import without_unobtainable
 from fsgym.rules.labels import describe_error_costs
@@ -26,16 +26,6 @@ PAPER_PRICES = (0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3)
 PAPER_REPORTED = (0.01, 0.05, 0.1)  # those of them at which the loss is reported
 UNIT_PRICES = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # where costs and errors have one unit: around 1, on a log scale
 MAX_NUMBERS = 1000  # values of lambda, or targets
-VALIDATION_SHARE = 0.25  # of the training part; our choice
-
-
-class SplitParts(NamedTuple):
-    """One split: the training part, the two parts into which it is divided again, and the test part."""
-
-    train: Dataset
-    fit: Dataset
-    validation: Dataset
-    test: Dataset
 
 
 @dataclass(frozen=True)
@@ -43,7 +33,6 @@ class Protocol:
     """Everything that the result of a comparison depends on, apart from the methods.
 
     Split ``k`` is ``dataset.split(train_share, seed + k)``; a quarter of its training part is the validation part.
-    Rows of one group (``dataset.row_groups``) are in the same part.
     ``sweep`` holds the values of ``lam`` at which price-aware methods are trained, ``reported`` those at which the loss
     is reported. ``targets`` are pairs of "target_cost" or "target_features" and its value, at which methods that have
     this parameter are trained instead.
@@ -58,10 +47,11 @@ class Protocol:
     reported: tuple[float, ...] = PAPER_REPORTED
     targets: tuple[tuple[str, float], ...] = ()
 
-    def parts(self, split: int) -> SplitParts:
-        train, test = self.dataset.split(self.train_share, self.seed + split)
-        fit, validation = inner_split(train, self.seed + split)
-        return SplitParts(train, fit, validation, test)
+    def split(self, number: int) -> Split:
+        return Split(self.seed + number, self.train_share)
+
+    def parts(self, number: int) -> SplitParts:
+        return self.split(number).parts(self.dataset)
 
     def seed_of(self, split: int, method: str) -> int:
         """The seed of a method in a split: the same for all its settings, whichever other methods are compared."""
@@ -81,39 +71,6 @@ class Protocol:
     def error_costs_in_words(self) -> str:
         """Such as "a missed acs costs 1000"; "" if each wrong answer costs 1."""
         return describe_error_costs(self.rules.error_costs, self.dataset.classes.tolist())
-
-
-def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
-    """Divide a training part into the rows to fit on and the validation rows, stratified by class.
-
-    The row of a class that has only one is in the first part. With ``row_groups`` no group is in both parts, and a
-    class in only one group is in the first part; ValueError if all groups would be.
-    """
-    if train.row_groups is not None:
-        fit, validation = split_by_groups(train.y, train.row_groups, 1.0 - VALIDATION_SHARE, seed)
-        if not len(validation):
-            raise ValueError(
-                f"the training part of {train.name!r} has no group of rows that could be held out for validation "
-                "(each has the only rows of a class); use more groups, or a larger train_share"
-            )
-        return train.rows(fit), train.rows(validation)
-    counts = np.bincount(train.y, minlength=train.n_classes)
-    rare = counts[train.y] < 2
-    common, single = np.flatnonzero(~rare), np.flatnonzero(rare)
-    from sklearn.model_selection import train_test_split
-
-    try:
-        if not rare.any():
-            return train.split(1.0 - VALIDATION_SHARE, seed)
-        fit, validation = train_test_split(
-            common, train_size=1.0 - VALIDATION_SHARE, stratify=train.y[common], random_state=seed
-        )
-    except ValueError:
-        raise ValueError(
-            f"the training part of {train.name!r} has {train.n_samples} row(s) of {len(counts)} classes, too few to "
-            "hold some out for validation; use more rows, fewer classes, or a larger train_share"
-        ) from None
-    return train.rows(np.concatenate([fit, single])), train.rows(validation)
 
 
 def make_protocol(

@@ -1,4 +1,4 @@
-"""Compute a cell of a study: fit one method at one setting on one training part, and return plain numbers."""
+"""Compute a cell of a study: fit one setting of a method on one training part, and return plain numbers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.comparison.fitting import acquisition_figures, finite_or_none, first_warning, fit_on
+from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
-from fsgym.methods import find_method, load_class, supported_options
 from fsgym.rules import Rules
 
 FIT_AND_EVALUATE = "fsgym_studies.common.cell:fit_and_evaluate"  # as a task names it
@@ -20,10 +21,9 @@ FIT_AND_EVALUATE = "fsgym_studies.common.cell:fit_and_evaluate"  # as a task nam
 def fit_and_evaluate(
     data: Dataset,
     *,
-    method: str,
-    params: Mapping[str, Any],
+    candidate: Any,
     rules: Mapping[str, Any],
-    part: Mapping[str, Any],
+    split: Split | None,
     seed: int,
     test: Dataset | None = None,
 ) -> dict[str, Any]:
@@ -32,14 +32,11 @@ def fit_and_evaluate(
     Parameters
     ----------
     data : Dataset
-    method : str, a name of ``METHODS``
-    params : mapping, constructor parameters of the setting
-    rules : mapping, options of ``Rules`` by which every method is evaluated; methods that know prices also get them
-    part : mapping
-        ``{"share": .5, "seed": 3}`` for a random stratified split; ``{"folds": 5, "fold": 0, "seed": 3}`` for one
-        fold; ``{}`` where ``data`` is the training part and ``test`` the test part.
+    candidate : estimator, unfitted, at one setting
+    rules : mapping, options of ``Rules`` by which it is evaluated
+    split : Split, or None with an official test part
     seed : int, ``random_state`` of the method, if it has one
-    test : Dataset, optional
+    test : Dataset, optional, the official test part; ``data`` is then the training part
 
     Returns
     -------
@@ -52,55 +49,46 @@ def fit_and_evaluate(
         images ``class_usage`` and ``class_right``, usage and number of the correctly classified test rows of each
         class.
     """
-    train, test = (data, test) if test is not None else parts_of(data, part)
-    entry = find_method(method)
-    cls = load_class(entry)
-    estimator = cls(**entry.preset, **params, **(supported_options(cls, rules) if entry.prices else {}))
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=seed)
+    train, test = train_and_test(data, split, test)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        estimator.fit(train.X, train.classes[train.y])
-        result = evaluate(estimator, test, Rules.for_dataset(test, **rules))
-    relevant = [w for w in caught if not issubclass(w.category, DeprecationWarning | PendingDeprecationWarning)]
-    return cell_figures(result, train) | {
-        "history": [float(h["loss"]) for h in getattr(estimator, "history_", [])] or None,
-        "warning": f"{relevant[0].category.__name__}: {' '.join(str(relevant[0].message).split())[:200]}"
-        if relevant
-        else None,
-    }
+        model = fit_on(train, candidate, Rules.for_dataset(train, **rules), seed)
+        result = evaluate(model, test, Rules.for_dataset(test, **rules))
+    history = [float(h["loss"]) for h in getattr(model, "history_", [])] or None
+    return cell_figures(result, train) | {"history": history, "warning": first_warning(caught)}
 
 
-def parts_of(data: Dataset, part: Mapping[str, Any]) -> tuple[Dataset, Dataset]:
-    """The training and the test part of a data set; ``part`` as ``fit_and_evaluate`` takes it, but not empty."""
-    if "folds" in part:
-        from sklearn.model_selection import StratifiedKFold
+def train_and_test(data: Dataset, split: Split | None, test: Dataset | None = None) -> tuple[Dataset, Dataset]:
+    """The training and the test part: the official ones, if there is an official ``test`` part."""
+    if test is not None:
+        return data, test
+    if split is None:
+        raise ValueError("a cell needs a split or an official test part")
+    return split.divide(data)
 
-        folds = StratifiedKFold(part["folds"], shuffle=True, random_state=part["seed"])
-        train, test = list(folds.split(data.X, data.y))[part["fold"]]
-        return data.rows(train), data.rows(test)
-    return data.split(part["share"], part["seed"])
+
+def chance_accuracy(train: Dataset, test: Dataset) -> float:
+    """The test accuracy of always answering the largest class of the training part."""
+    return float((test.y == np.bincount(train.y, minlength=train.n_classes).argmax()).mean())
 
 
 def cell_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:
     """The numbers of an evaluation from which tables and pictures are made; undefined values are None."""
     taken = result.rules.acquisitions_of(result.used)
-    counts, correct = taken.sum(axis=1), result.answers == result.dataset.y
-    bins = result.rules.n_acquisitions + 1
-    largest = np.bincount(train.y, minlength=train.n_classes).argmax()
+    correct = result.answers == result.dataset.y
+    wrong = np.bincount(taken[~correct].sum(axis=1), minlength=result.rules.n_acquisitions + 1)
     numbers: dict[str, Any] = {
         **result.figures(),
         "n_train": train.n_samples,
         "n_test": len(correct),
-        "chance": float((result.dataset.y == largest).mean()),
+        "chance": chance_accuracy(train, result.dataset),
         "sparsity_within": float(result.used.sum(axis=1).std() / result.used.shape[1]),
-        "histogram": np.bincount(counts, minlength=bins).tolist(),
-        "wrong": np.bincount(counts[~correct], minlength=bins).tolist(),
-        "usage": taken.mean(axis=0).tolist(),
+        "wrong": wrong.tolist(),
+        **acquisition_figures(result),
     }
     if result.dataset.image_shape is not None:
         numbers |= _by_class(result, taken, correct)
-    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in numbers.items()}
+    return finite_or_none(numbers)
 
 
 def _by_class(result: Evaluation, taken: NDArray[np.bool_], correct: NDArray[np.bool_]) -> dict[str, Any]:

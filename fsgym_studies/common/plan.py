@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.compared import candidates_at, sparsity_settings
+from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
 from fsgym.datasets import list_datasets, load_dataset
-from fsgym.methods import METHODS, find_method, load_class
+from fsgym.methods import METHODS
 from fsgym.runner import Run, Task
-from fsgym_studies.common.cell import FIT_AND_EVALUATE, parts_of
+from fsgym_studies.common.cell import FIT_AND_EVALUATE, train_and_test
 from fsgym_studies.common.study import StudyCell
 
 DataFolder = str | os.PathLike | None
@@ -96,61 +98,61 @@ DWSM, L1_SVM, LARS, CART = "DWSM", "L1-SVM", "LARS", "CART"
 
 @dataclass(frozen=True)
 class Sweep:
-    """Every setting of every method on every part of one data set.
+    """Every setting of every method on every split of one data set.
 
     Attributes
     ----------
     data : Dataset
     methods : methods with their settings
-    parts : list of dict, as ``fit_and_evaluate`` takes them
-    rules : mapping, options of ``Rules`` in plain JSON values; or a list with one mapping per part
+    splits : sequence of Split; None for the official test part
+    rules : mapping, options of ``Rules`` in plain JSON values; or a list with one mapping per split
     test : Dataset, optional, the official test part
     label : str, optional, the name in tables; by default the data set's
     """
 
     data: Dataset
     methods: Sequence[MethodSettings]
-    parts: Sequence[dict[str, Any]]
+    splits: Sequence[Split | None]
     rules: Mapping[str, Any] | Sequence[Mapping[str, Any]] = field(default_factory=dict)
     test: Dataset | None = None
     label: str = ""
 
     def cells(self) -> Iterator[StudyCell]:
-        """All cells, part by part, so that an interrupted run has complete parts."""
-        grids = [m.settings or self._sparsity_grid(m) for m in self.methods]
-        data = shared_data(self.data, self.test)
+        """All cells, split by split, so that an interrupted run has complete splits."""
+        settings = [m.settings or self._sparsity_settings(m.method) for m in self.methods]
         label = self.label or self.data.name
-        for split, part in enumerate(self.parts):
-            rules = self.rules if isinstance(self.rules, Mapping) else self.rules[split]
-            for entry, settings in zip(self.methods, grids):
-                for setting, params in enumerate(settings):
-                    options = {k: v for k, v in params.items() if k in RULE_SETTINGS and METHODS[entry.method].prices}
-                    arguments = {
-                        "method": entry.method,
-                        "params": {k: v for k, v in params.items() if k not in options},
-                        "rules": {**rules, **options},
-                        "part": part,
-                        "seed": seed_of(label, split, entry.method),
-                    }
-                    row = cell_row(label, self._share(part), split, entry.title, json.dumps(params), setting)
-                    yield StudyCell(Task(FIT_AND_EVALUATE, arguments, data), row)
+        for number, split in enumerate(self.splits):
+            rules = self.rules if isinstance(self.rules, Mapping) else self.rules[number]
+            for method, own in zip(self.methods, settings):
+                prices = METHODS[method.method].prices
+                seed = seed_of(label, number, method.method)
+                candidates = candidates_at(method.method, rules if prices else {}, own)
+                for setting, (params, candidate) in enumerate(zip(own, candidates)):
+                    priced = {k: v for k, v in params.items() if k in RULE_SETTINGS and prices}
+                    arguments = {"candidate": candidate, "rules": {**rules, **priced}, "split": split, "seed": seed}
+                    row = cell_row(label, self._share(split), number, method.title, json.dumps(params), setting)
+                    yield study_cell(FIT_AND_EVALUATE, arguments, row, self.data, self.test)
 
-    def _share(self, part: Mapping[str, Any]) -> float:
+    def _share(self, split: Split | None) -> float:
         if self.test is not None:
             return round(self.data.n_samples / (self.data.n_samples + self.test.n_samples), 3)
-        return part["share"] if "share" in part else 1.0 - 1.0 / part["folds"]
+        return split.share if split is not None else 1.0
 
-    def _sparsity_grid(self, entry: MethodSettings) -> tuple[dict[str, Any], ...]:
-        train = self.data if self.test is not None else parts_of(self.data, self.parts[0])[0]
-        estimator = load_class(find_method(entry.method))()
-        if "random_state" in estimator.get_params():
-            estimator.set_params(random_state=0)
-        return tuple(estimator.sparsity_grid(train.X, train.classes[train.y]))
+    def _sparsity_settings(self, method: str) -> list[dict[str, Any]]:
+        train, _ = train_and_test(self.data, self.splits[0], self.test)
+        return sparsity_settings(method, {}, train, 0)
 
 
-def shared_data(data: Dataset, test: Dataset | None = None) -> dict[str, Dataset]:
-    """The data of a task; ``test`` is the official test part, if there is one."""
-    return {"data": data} if test is None else {"data": data, "test": test}
+def study_cell(
+    call: str,
+    arguments: Mapping[str, Any],
+    row: dict[str, Any],
+    data: Dataset | None = None,
+    test: Dataset | None = None,
+) -> StudyCell:
+    """A cell that calls a function with ``data`` and ``test``, the official test part, those that are given."""
+    given = {name: part for name, part in (("data", data), ("test", test)) if part is not None}
+    return StudyCell(Task(call, arguments, given), row)
 
 
 def cell_row(dataset: str, share: float, split: int, method: str, params: str, setting: int = 0) -> dict[str, Any]:
@@ -170,14 +172,14 @@ def seed_of(*words: Any) -> int:
     return int(np.random.SeedSequence(zlib.crc32(repr(words).encode())).generate_state(1)[0])
 
 
-def random_splits(share: float, splits: int) -> list[dict[str, Any]]:
+def random_splits(share: float, number: int) -> list[Split]:
     """Random stratified splits with this share of the rows for training; split k has seed k."""
-    return [{"share": share, "seed": k} for k in range(splits)]
+    return [Split(k, share) for k in range(number)]
 
 
-def folds(number: int, repeats: int) -> list[dict[str, Any]]:
+def folds(number: int, repeats: int) -> list[Split]:
     """Stratified folds, shuffled again for each repeat; repeat r has seed r."""
-    return [{"folds": number, "fold": f, "seed": r} for r in range(repeats) for f in range(number)]
+    return [Split(r, n_folds=number, fold=f) for r in range(repeats) for f in range(number)]
 
 
 def price_settings(values: Sequence[float], **fixed: Any) -> tuple[dict[str, Any], ...]:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.comparison.fitting import first_warning
+from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class
 from fsgym.scaling import Scaling
-from fsgym_studies.common.cell import parts_of
+from fsgym_studies.common.cell import train_and_test
 
 ERROR_CURVE_CALL = "fsgym_studies.gbfs.cell:error_curve"
 STAGES_CALL = "fsgym_studies.gbfs.cell:stages"
@@ -26,7 +28,7 @@ def error_curve(
     *,
     method: str,
     options: Mapping[str, Any],
-    part: Mapping[str, Any],
+    split: Split | None,
     seed: int,
     svm_splits: int = 0,
     test: Dataset | None = None,
@@ -42,7 +44,7 @@ def error_curve(
         are counted, and ``aware``, whether the method is given these clusters. For ``gbfs``, ``mu_rel`` and ``depths``.
         For a method that ranks features, ``counts`` and ``inner``, the number of random splits that choose the C of its
         SVM. For every other method, ``decades`` and ``n_settings`` of the grid of its penalty.
-    part : mapping, as in ``fit_and_evaluate``
+    split : Split, or None with an official test part
     seed : int
     svm_splits : int
         Number of random inner splits that choose the C of an SVM trained on every selection, by which selections of
@@ -56,7 +58,7 @@ def error_curve(
         that the selected features come from, and ``svm_error``. Also ``chance``, the error of predicting the largest
         class of the training part; n_train, n_test; ``warning``, the first one.
     """
-    train, test = (data, test) if test is not None else parts_of(data, part)
+    train, test = train_and_test(data, split, test)
     X, y = train.X, train.y
     labels = feature_clusters(X, options["bags"]) if options.get("bags") else None
     with warnings.catch_warnings(record=True) as caught:
@@ -69,7 +71,7 @@ def error_curve(
         "chance": float((test.y != np.bincount(y).argmax()).mean()),
         "n_train": len(y),
         "n_test": test.n_samples,
-        "warning": f"{caught[0].category.__name__}: {str(caught[0].message)[:160]}" if caught else None,
+        "warning": first_warning(caught),
     }
     if labels is not None:
         result["bags"] = [len(np.unique(labels[c])) for c in selections]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
-from fsgym.runner import Task
 from fsgym_studies.common.plan import (
     DataFolder,
     Source,
@@ -18,7 +18,7 @@ from fsgym_studies.common.plan import (
     cell_row,
     random_splits,
     seed_of,
-    shared_data,
+    study_cell,
     subsample,
 )
 from fsgym_studies.common.printed import bibtex
@@ -92,10 +92,10 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     for data, methods, svm_splits in small_sets:
         cells += curve_cells(data, methods, random_splits(0.8, SMALL_SET_SPLITS[full][data.name]), svm_splits)
     for train, test in official_parts(full, data_dir):
-        cells += curve_cells(train, basic, [{}], 0, test)
+        cells += curve_cells(train, basic, [None], 0, test)
     train, test = kdd_parts(full, data_dir)
     finer = basic | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
-    cells += [*curve_cells(train, finer, [{}], 0, test), *stages_cells(train, test, gbfs)]
+    cells += [*curve_cells(train, finer, [None], 0, test), *stages_cells(train, test, gbfs)]
     return [*cells, *colon_cells(full, data_dir, basic, kernel), *synthetic_cells(full)]
 
 
@@ -122,24 +122,27 @@ def kdd_parts(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
 
 
 def curve_cells(
-    data: Dataset, methods: Mapping[str, tuple[str, Any]], parts: Sequence[Mapping], svm_splits: int, test: Any = None
+    data: Dataset,
+    methods: Mapping[str, tuple[str, Any]],
+    splits: Sequence[Split | None],
+    svm_splits: int,
+    test: Any = None,
 ) -> list[StudyCell]:
-    """One cell for each method and part."""
-    shared = shared_data(data, test)
+    """One cell for each method and split."""
     cells = []
-    for number, part in enumerate(parts):
+    for number, split in enumerate(splits):
         for title, (method, options) in methods.items():
             # Methods whose own classifier is that SVM need no second one.
             own = svm_splits if "inner" not in options else 0
             arguments = {
                 "method": method,
                 "options": options,
-                "part": dict(part),
+                "split": split,
                 "svm_splits": own,
                 "seed": seed_of(data.name, number, method),
             }
-            row = cell_row(data.name, part.get("share", 0.0), number, title, json.dumps(options))
-            cells.append(StudyCell(Task(ERROR_CURVE_CALL, arguments, shared), row))
+            row = cell_row(data.name, split.share if split else 0.0, number, title, json.dumps(options))
+            cells.append(study_cell(ERROR_CURVE_CALL, arguments, row, data, test))
     return cells
 
 
@@ -148,7 +151,7 @@ def stages_cells(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
     arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of("stages")}
     row = cell_row(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
-    return [StudyCell(Task(STAGES_CALL, arguments, shared_data(train, test)), row)]
+    return [study_cell(STAGES_CALL, arguments, row, train, test)]
 
 
 def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mapping) -> list[StudyCell]:
@@ -175,7 +178,7 @@ def synthetic_cells(full: bool) -> list[StudyCell]:
     rows = [
         cell_row(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(SYNTHETIC_DRAWS[full])
     ]
-    return [StudyCell(Task(SYNTHETIC_CALL, arguments | {"seed": k}), row) for k, row in enumerate(rows)]
+    return [study_cell(SYNTHETIC_CALL, arguments | {"seed": k}, row) for k, row in enumerate(rows)]
 
 
 def protocol(full: bool) -> str:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
-from fsgym_studies.common.cell import parts_of
+from fsgym_studies.common.cell import chance_accuracy, train_and_test
 
 NESTED_CALL = "fsgym_studies.hkl.cell:nested"
 HKL, KERNEL_L2_SVM, LINEAR_L1_SVM = "HKL disjunctions", "L2-SVM", "L1-SVM"
@@ -34,7 +35,7 @@ def nested(
     method: str,
     features: Mapping[str, Any],
     search: Mapping[str, Any],
-    part: Mapping[str, Any],
+    split: Split | None,
     seed: int,
     test: Dataset | None = None,
 ) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def nested(
         ``literals``, options of ``Booleanizer``; ``names``, names to report for literals whose own name has a code.
     search : mapping
         For the disjunctions: ``grid``, settings to choose from; ``max_active``, the largest number of active ones.
-    part : mapping, as in ``fit_and_evaluate``; empty if ``test`` is given
+    split : Split, or None with an official test part
     seed : int, of the inner folds
     test : Dataset, optional, the official test part
 
@@ -66,7 +67,7 @@ def nested(
 
     from baselines import Booleanizer
 
-    train, test = (data, test) if test is not None else parts_of(data, part)
+    train, test = train_and_test(data, split, test)
     booleanizer = Booleanizer(**features["literals"]).fit(train.X)
     names = features["names"]
     literal_names = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(data.feature_names))]
@@ -80,10 +81,9 @@ def nested(
         chosen = GridSearchCV(estimator, settings, cv=folds).fit(A, train.y)
     used, figures = used_literals(chosen.best_estimator_, method, [literal_names[l] for l in varied])
     columns = {booleanizer.literals_[varied[k]].column for k in used}
-    largest = np.bincount(train.y).argmax()
     return {
         "accuracy": float(np.mean(chosen.predict(B) == test.y)),
-        "chance": float((test.y == largest).mean()),
+        "chance": chance_accuracy(train, test),
         "n_train": train.n_samples,
         "n_test": test.n_samples,
         "n_literals": len(varied),

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from fsgym.dataset import Dataset
-from fsgym.runner import Task
 from fsgym_studies.common.curves import evaluated_cells
-from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, seed_of, shared_data
+from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, seed_of, study_cell
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.hkl.cell import APPROACHES, HKL, NESTED_CALL
@@ -78,17 +77,17 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     for entry in STUDY_DATASETS:
         data, test = load_parts(entry, data_dir)
         literals, names = literal_options(entry, data, data_dir)
-        for number, part in enumerate([{}] if entry.official else folds(HKL_FOLDS, HKL_FOLD_REPEATS[full])):
+        for number, split in enumerate([None] if entry.official else folds(HKL_FOLDS, HKL_FOLD_REPEATS[full])):
             for method in APPROACHES:
                 arguments = {
                     "method": method,
                     "features": {"literals": literals, "names": names},
                     "search": {"grid": entry.grid or HKL_GRID[full], "max_active": entry.max_active},
-                    "part": part,
+                    "split": split,
                     "seed": seed_of(entry.source.title, number),
                 }
                 row = cell_row(entry.source.title, 1.0 - 1.0 / HKL_FOLDS, number, method, "")
-                cells.append(StudyCell(Task(NESTED_CALL, arguments, shared_data(data, test)), row))
+                cells.append(study_cell(NESTED_CALL, arguments, row, data, test))
     return cells
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.comparison.compared import candidates_at
+from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
 from fsgym.evaluation import evaluate
 from fsgym.methods import find_method, load_class
 from fsgym.rules import Rules
-from fsgym_studies.common.cell import parts_of
 
 PRICED_CELL, TIMED_CELL = (f"fsgym_studies.lattice_vs_peers.cell:{name}" for name in ("at_prices", "single_fits"))
 LATTICE_METHOD, RCPI_METHOD, PPO_METHOD = "lattice", "rcpi", "maskable_ppo"
@@ -46,9 +47,7 @@ MAX_FEATURE_COUNTS = 12  # how many numbers of features the static selection and
 FitAtPrices = Callable[[NDArray, NDArray, Sequence[float], int], list[Any]]
 
 
-def at_prices(
-    data: Dataset, *, method: str, prices: Sequence[float], part: Mapping[str, Any], seed: int
-) -> dict[str, Any]:
+def at_prices(data: Dataset, *, method: str, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
     """Fit a method at each price of a feature, and return its figures on the test part.
 
     Parameters
@@ -56,7 +55,7 @@ def at_prices(
     data : Dataset, in which every feature costs the same
     method : str, a key of ``FIT_AT_PRICES``
     prices : sequence of float, prices of a feature; an error costs 1
-    part : mapping, as ``parts_of`` takes it
+    split : Split
     seed : int, of the method and of the inner folds by which its settings are chosen
 
     Returns
@@ -66,7 +65,7 @@ def at_prices(
         ``accuracy`` and ``n_features``; ``seconds``, the processor time of the training at all prices, including the
         choice of settings; n_train and n_test.
     """
-    train, test = parts_of(data, part)
+    train, test = split.divide(data)
     with ignore_warnings():
         start = time.process_time()
         models = FIT_AT_PRICES[method](train.X, train.classes[train.y], prices, seed)
@@ -76,7 +75,7 @@ def at_prices(
     return figures | {"lam": list(prices), "seconds": seconds, "n_train": train.n_samples, "n_test": test.n_samples}
 
 
-def single_fits(data: Dataset, *, prices: Sequence[float], part: Mapping[str, Any], seed: int) -> dict[str, Any]:
+def single_fits(data: Dataset, *, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
     """Fit the lattice agent at each price by itself, and return the processor time of each fit.
 
     An untimed fit on 100 rows comes first, so that compiled code is loaded. Parameters are those of ``at_prices``.
@@ -85,7 +84,7 @@ def single_fits(data: Dataset, *, prices: Sequence[float], part: Mapping[str, An
     -------
     dict, ``fit_seconds``, a list with the seconds of a fit in one thread at each price; n_train
     """
-    train, _ = parts_of(data, part)
+    train, _ = split.divide(data)
     X, y = train.X, train.classes[train.y]
     cls, seconds = load_class(find_method(LATTICE_METHOD)), []
     cls(prices[-1], random_state=seed).fit(X[:100], y[:100])
@@ -113,8 +112,8 @@ def fit_at_each_price(method: str) -> FitAtPrices:
     """Return a function that fits a method which knows prices, with its default settings, at each price."""
 
     def fit(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
-        entry = find_method(method)
-        return [load_class(entry)(**entry.preset, lam=p, random_state=seed).fit(X, y) for p in prices]
+        settings = [{"lam": p, "random_state": seed} for p in prices]
+        return [candidate.fit(X, y) for candidate in candidates_at(method, {}, settings)]
 
     return fit
 

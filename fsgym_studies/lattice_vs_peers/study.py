@@ -11,8 +11,7 @@ import pandas as pd
 from fsgym.dataset import Dataset
 from fsgym.extras import require
 from fsgym.methods import find_method
-from fsgym.runner import Task
-from fsgym_studies.common.plan import DataFolder, Source, binary, random_splits, seed_of, subsample
+from fsgym_studies.common.plan import DataFolder, Source, binary, random_splits, seed_of, study_cell, subsample
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.dwsm.study import DWSM_REFERENCE
@@ -132,17 +131,17 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     for compared in compared_sets(full):
         data, title, size = compared.load(data_dir), compared.source.title, compared.size
         prices = list(FEATURE_PRICES[size])
-        for split, part in enumerate(random_splits(PEER_TRAIN_SHARE, PEER_SPLITS[full][size])):
-            deep = title in DEEP_SETS[full] and split < DEEP_SPLITS[full]
+        for number, split in enumerate(random_splits(PEER_TRAIN_SHARE, PEER_SPLITS[full][size])):
+            deep = title in DEEP_SETS[full] and number < DEEP_SPLITS[full]
             for method in compared.methods(deep):
                 if method in unavailable:
                     continue
-                arguments = {"prices": prices, "part": part, "seed": seed_of(title, split, method)}
-                row = {"dataset": title, "size": size, "split": split, "method": METHOD_TITLES[method], "params": "{}"}
-                cells.append(StudyCell(Task(PRICED_CELL, {**arguments, "method": method}, {"data": data}), row))
-                if method == LATTICE_METHOD and split == 0:
+                arguments = {"prices": prices, "split": split, "seed": seed_of(title, number, method)}
+                row = {"dataset": title, "size": size, "split": number, "method": METHOD_TITLES[method], "params": "{}"}
+                cells.append(study_cell(PRICED_CELL, {**arguments, "method": method}, row, data))
+                if method == LATTICE_METHOD and number == 0:
                     row = row | {"method": f"{METHOD_TITLES[method]}, single fits"}
-                    cells.append(StudyCell(Task(TIMED_CELL, arguments, {"data": data}), row))
+                    cells.append(study_cell(TIMED_CELL, arguments, row, data))
     return cells
 
 

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fsgym.datasets import list_datasets
-from fsgym.runner import Task
-from fsgym_studies.common.plan import DataFolder, Source, seed_of
+from fsgym_studies.common.plan import DataFolder, Source, seed_of, study_cell
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.lufe.cell import COMPARE_ARMS_CALL
@@ -79,7 +78,7 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
                         "repeat": repeat,
                         "fold": fold,
                     }
-                    cells.append(StudyCell(Task(COMPARE_ARMS_CALL, arguments, {"data": data}), row))
+                    cells.append(study_cell(COMPARE_ARMS_CALL, arguments, row, data))
     return cells
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.comparison.imputed import ImputedMean
+from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
-from fsgym_studies.common.cell import parts_of
 
 if TYPE_CHECKING:
     from baselines import SparseGroupLasso
@@ -82,11 +82,9 @@ def selection_accuracy(data: SampledData, mask: NDArray[np.bool_] | None = None)
     return float(((machine.decision_function(X_test) > 0) == (data.y_test > 0)).mean())
 
 
-def unselected(
-    data: Dataset, *, distribution: str, w: float, s: int, part: Mapping[str, Any], seed: int
-) -> dict[str, Any]:
+def unselected(data: Dataset, *, distribution: str, w: float, s: int, split: Split, seed: int) -> dict[str, Any]:
     """Accuracy of the SVM on all draws; with amplitude ``w`` 0, on the values themselves."""
-    return {"accuracy": selection_accuracy(sample_data(*parts_of(data, part), distribution, w, s, seed))}
+    return {"accuracy": selection_accuracy(sample_data(*split.divide(data), distribution, w, s, seed))}
 
 
 def on_grid(
@@ -96,7 +94,7 @@ def on_grid(
     w: float,
     s: int,
     penalties: Sequence[Penalties],
-    part: Mapping[str, Any],
+    split: Split,
     inner: int,
     seed: int,
 ) -> dict[str, Any]:
@@ -108,11 +106,11 @@ def on_grid(
         ``all``, accuracy of all draws on the test part, and ``validation_all``, its mean over the inner folds; and for
         each pair, as lists: ``fnum``, ``ratio``, ``accuracy`` and ``validation``, its mean over the inner folds.
     """
-    train, test = parts_of(data, part)
+    train, test = split.divide(data)
     all_accuracy, selected = _evaluate_penalties(sample_data(train, test, distribution, w, s, seed), penalties)
     inside = [
         _evaluate_penalties(
-            sample_data(*parts_of(train, {"folds": inner, "fold": k, "seed": 0}), distribution, w, s, seed), penalties
+            sample_data(*Split(0, n_folds=inner, fold=k).divide(train), distribution, w, s, seed), penalties
         )
         for k in range(inner)
     ]
@@ -143,7 +141,7 @@ def at_setting(
     w: float,
     s: int,
     penalties: Penalties,
-    part: Mapping[str, Any],
+    split: Split,
     seed: int,
     n_steps: int = 100,
 ) -> dict[str, Any]:
@@ -156,7 +154,7 @@ def at_setting(
         gap as a share of |y|^2 / 2; ``above``, the difference between both objectives as a share of the exact one; and
         ``possible``, an upper bound on the ratio of any minimum of equation 7.
     """
-    draws = sample_data(*parts_of(data, part), distribution, w, s, seed)
+    draws = sample_data(*split.divide(data), distribution, w, s, seed)
     result: dict[str, Any] = {"all": selection_accuracy(draws), "n_train": len(draws.X)}
     objectives, unit = {}, 0.5 * float(draws.y @ draws.y)
     for mode, solver in (("early", "fista"), ("exact", "exact")):
@@ -196,9 +194,9 @@ def possible_share(data: SampledData, penalties: Penalties, coef: NDArray[np.flo
 
 
 def weights(
-    data: Dataset, *, distribution: str, w: float, s: int, penalties: Penalties, part: Mapping[str, Any], seed: int
+    data: Dataset, *, distribution: str, w: float, s: int, penalties: Penalties, split: Split, seed: int
 ) -> dict[str, Any]:
     """Weights, a list of ``s`` numbers per feature, after 100 steps (``early``) and at the minimum (``exact``)."""
-    draws = sample_data(*parts_of(data, part), distribution, w, s, seed)
+    draws = sample_data(*split.divide(data), distribution, w, s, seed)
     modes = (("early", "fista"), ("exact", "exact"))
     return {mode: fit_lasso(draws, penalties, solver).coef_.reshape(-1, s).tolist() for mode, solver in modes}

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fsgym.dataset import Dataset
-from fsgym.runner import Task
-from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of
+from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of, study_cell
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.uncertain_sgl import cell
@@ -77,19 +76,19 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     return cells
 
 
-def plan_cell(call: str, kind: str, data: Dataset, part: int, columns: dict[str, Any], **arguments: Any) -> StudyCell:
+def plan_cell(call: str, kind: str, data: Dataset, fold: int, columns: dict[str, Any], **arguments: Any) -> StudyCell:
     """Plan a cell; ``columns`` are those of its row besides data set, kind, fold and sampling."""
     sampling = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
     row = {
         "dataset": data.name,
         "method": kind,
         "params": json.dumps(sampling),
-        "split": part,
+        "split": fold,
         **sampling,
         **columns,
     }
-    seed = seed_of(data.name, *sampling.values(), part)
-    return StudyCell(Task(call, {**arguments, "part": TEST_FOLDS[part], "seed": seed}, {"data": data}), row)
+    seed = seed_of(data.name, *sampling.values(), fold)
+    return study_cell(call, {**arguments, "split": TEST_FOLDS[fold], "seed": seed}, row, data)
 
 
 def unselected_cells(data: Dataset) -> Iterator[StudyCell]:
@@ -97,8 +96,8 @@ def unselected_cells(data: Dataset) -> Iterator[StudyCell]:
     for noise, values in {"raw": PRINTED_RAW, **PRINTED_UNCERTAIN}.items():
         p = values[data.name]
         sampling = {"distribution": UNIFORM if noise == "raw" else noise, "w": p.w, "s": p.s}
-        for part in range(len(TEST_FOLDS)):
-            yield plan_cell(cell.UNSELECTED_CALL, KIND_UNSELECTED, data, part, {"distribution": noise}, **sampling)
+        for fold in range(len(TEST_FOLDS)):
+            yield plan_cell(cell.UNSELECTED_CALL, KIND_UNSELECTED, data, fold, {"distribution": noise}, **sampling)
 
 
 def setting_cells(
@@ -112,9 +111,9 @@ def setting_cells(
     for noise, column in columns:
         p = PRINTED_SETTINGS[noise, column][data.name.partition(",")[0]]
         setting = {"distribution": noise, "w": p.w, "s": p.s, "penalties": (p.lam1, p.lam2), **steps}
-        for part in range(n_folds or len(TEST_FOLDS)):
+        for fold in range(n_folds or len(TEST_FOLDS)):
             named = {"column": column, "lam1": p.lam1, "lam2": p.lam2}
-            yield plan_cell(cell.SETTING_CALL, kind, data, part, named, **setting)
+            yield plan_cell(cell.SETTING_CALL, kind, data, fold, named, **setting)
 
 
 def grid_cells(data: Dataset, full: bool) -> Iterator[StudyCell]:
@@ -122,8 +121,8 @@ def grid_cells(data: Dataset, full: bool) -> Iterator[StudyCell]:
     for noise in (GAUSSIAN, UNIFORM):
         for w, s in GRID_SAMPLINGS[full]:
             setting = {"distribution": noise, "w": w, "s": s, "penalties": PENALTY_PAIRS, "inner": GRID_INNER_FOLDS}
-            for part in range(len(TEST_FOLDS)):
-                yield plan_cell(cell.GRID_CALL, KIND_GRID, data, part, {}, **setting)
+            for fold in range(len(TEST_FOLDS)):
+                yield plan_cell(cell.GRID_CALL, KIND_GRID, data, fold, {}, **setting)
 
 
 def weight_cells(data: Dataset) -> Iterator[StudyCell]:

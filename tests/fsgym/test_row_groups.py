@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from fsgym import Dataset
-from fsgym.comparison.protocol import inner_split
+from fsgym.comparison.splits import Split, inner_split
 from fsgym.row_groups import encode_row_groups, grouped_folds
 from fsgym.runner.fingerprint import fingerprint
 from support.refusals import refused
@@ -203,3 +203,14 @@ def test_folds_are_stratified():
     fold = grouped_folds(y, groups, 5, rng)
     assert np.bincount(fold[y == 1]) == pytest.approx(np.full(5, (y == 1).sum() / 5), abs=3)
     assert np.bincount(fold) == pytest.approx(np.full(5, len(y) / 5), abs=5)
+
+
+def test_a_split_into_folds_keeps_groups_together():
+    y = np.arange(60) % 2
+    data = Dataset(np.arange(60.0)[:, None], y, row_groups=np.arange(60) // 4)
+    tested = []
+    for fold in range(3):
+        train, test = Split(0, n_folds=3, fold=fold).divide(data)
+        assert not set(train.X[:, 0] // 4) & set(test.X[:, 0] // 4)
+        tested += test.X[:, 0].tolist()
+    assert sorted(tested) == list(range(60))

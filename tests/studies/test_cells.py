@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from fsgym import load_dataset
+from fsgym.comparison.compared import candidates_at
+from fsgym.comparison.splits import Split
 from fsgym.runner import run_tasks
 from fsgym_studies.common import cell as cells
 from fsgym_studies.common.plan import (
@@ -56,7 +58,7 @@ def test_all_methods_get_the_same_split_and_prices():
     price, rules = [1.0] * 12 + [5.0], {"lam": 1.0, "error_costs": [[0.0, 2.0, 2.0], [2.0, 0.0, 2.0], [2.0, 2.0, 0.0]]}
     methods = (MethodSettings(DWSM, "rcpi", (QUICK,)), MethodSettings(CART, "cart", ({"max_depth": 2},)))
     plan = list(Sweep(WINE, methods, folds(4, 1), {**rules, "costs": price}).cells())
-    assert len({json.dumps(p.task.arguments["part"]) for p in plan}) == 4
+    assert len({p.task.arguments["split"] for p in plan}) == 4
     table = cells_table(plan, run_tasks([p.task for p in plan], None))
     np.testing.assert_allclose(table["loss"], table["error_cost"] + table["spent"])
     np.testing.assert_allclose(table["error_cost"], 2 * (1 - table["accuracy"]))
@@ -77,7 +79,7 @@ def test_groups_and_images_in_cells():
     train, test = digits.split(0.2, 0)
     groups = [list(range(k, 64, 4)) for k in range(4)]
     method = MethodSettings(DWSM, "rcpi", ({"lam": 0.05, **QUICK},))
-    plan = list(Sweep(train, (method,), [{}], {"groups": groups}, test=test, label="<b>digits</b>").cells())
+    plan = list(Sweep(train, (method,), [None], {"groups": groups}, test=test, label="<b>digits</b>").cells())
     (result,) = run_tasks([p.task for p in plan], None).results
     assert plan[0].row["dataset"] == "<b>digits</b>"
     assert plan[0].row["share"] == pytest.approx(0.2, abs=0.01)
@@ -95,6 +97,13 @@ def test_a_failing_cell_has_its_error_in_the_table():
 
 
 def test_the_warning_of_a_fit_is_recorded_and_not_shown():
-    arguments = {"params": {"C": 1e3, "max_iter": 1}, "rules": {}, "part": {"share": 0.5, "seed": 0}, "seed": 0}
-    result = cells.fit_and_evaluate(WINE, method="l1_svm", **arguments)
+    (candidate,) = candidates_at("l1_svm", {}, [{"C": 1e3, "max_iter": 1}])
+    result = cells.fit_and_evaluate(WINE, candidate=candidate, rules={}, split=Split(0), seed=0)
     assert result["warning"].startswith("ConvergenceWarning")
+
+
+def test_the_settings_of_data_with_missing_values_are_those_of_the_imputed_data():
+    X = WINE.X.copy()
+    X[::7, 3] = np.nan
+    plan = list(Sweep(WINE.replace(X=X), (MethodSettings(LARS, "lars"),), random_splits(0.5, 1)).cells())
+    assert len(plan) > 1

@@ -10,6 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 from baselines import ForestSelectionClassifier, GBFSClassifier, L1LogisticClassifier, MRMRClassifier
 from fsgym import Dataset, load_dataset
+from fsgym.comparison.splits import Split
 from fsgym.runner import run_tasks
 from fsgym_studies.common.plan import Source, cells_table, subsample
 from fsgym_studies.gbfs import cell as gbfs_cell
@@ -33,7 +34,7 @@ from fsgym_studies.gbfs.tables import (
 from support.synthetic_results import all_assessed, by_text
 
 BREAST = load_dataset("breast_cancer")
-PART = {"share": 0.6, "seed": 1}
+SPLIT = Split(1, 0.6)
 BOOSTED = {"params": {"n_iter": 20, "learning_rate": 0.3}, "mu_rel": [1.0, 0.3, 0.03], "depths": [1, 3]}
 
 
@@ -43,7 +44,7 @@ BOOSTED = {"params": {"n_iter": 20, "learning_rate": 0.3}, "mu_rel": [1.0, 0.3, 
 def test_the_curve_of_a_ranking_equals_single_fits():
     train, test = BREAST.split(0.6, 1)
     options = {"params": {"n_estimators": 15}, "counts": [0, 2, 5, 99]}
-    result = gbfs_cell.error_curve(BREAST, method="forest", options=options, part=PART, seed=4)
+    result = gbfs_cell.error_curve(BREAST, method="forest", options=options, split=SPLIT, seed=4)
     assert result["n_features"] == [0, 2, 5]  # 99 are more than there are
     for k, error in zip((0, 2, 5), result["test_error"]):
         model = ForestSelectionClassifier(k, n_estimators=15, random_state=4).fit(train.X, train.y)
@@ -54,7 +55,7 @@ def test_the_curve_of_a_ranking_equals_single_fits():
 
 def test_boosted_models_are_refitted_on_all_rows():
     train, test = BREAST.split(0.6, 1)
-    result = gbfs_cell.error_curve(BREAST, method="gbfs", options=BOOSTED, part=PART, seed=4)
+    result = gbfs_cell.error_curve(BREAST, method="gbfs", options=BOOSTED, split=SPLIT, seed=4)
     assert result["n_features"][0] == 0
     assert result["n_features"] == sorted(result["n_features"])
     candidates = []
@@ -69,7 +70,7 @@ def test_boosted_models_are_refitted_on_all_rows():
 def test_a_penalty_path_starts_without_features_and_an_svm_is_trained_on_each_selection():
     train, test = BREAST.split(0.6, 1)
     options = {"params": {}, "decades": 1, "n_settings": 4}
-    result = gbfs_cell.error_curve(BREAST, method="l1_logistic", options=options, part=PART, seed=4, svm_splits=2)
+    result = gbfs_cell.error_curve(BREAST, method="l1_logistic", options=options, split=SPLIT, seed=4, svm_splits=2)
     assert result["n_features"][0] == 0
     assert result["svm_error"][0] == result["chance"]
     start = L1LogisticClassifier().sparsity_grid(train.X, train.y)[0]["C"]
@@ -101,13 +102,13 @@ def test_bags_are_counted_and_passed_to_methods_that_use_them(method):
         "bags": 3,
         "aware": True,
     }
-    result = gbfs_cell.error_curve(data, method=method, options=options, part=PART, seed=0)
+    result = gbfs_cell.error_curve(data, method=method, options=options, split=SPLIT, seed=0)
     used = [(n, b) for n, b in zip(result["n_features"], result["bags"]) if n]
     assert used
     if method == "group_lasso":
         assert {n / b for n, b in used} == {4}
     else:  # further features of a bag are free, so more are selected
-        plain = gbfs_cell.error_curve(data, method=method, options=options | {"aware": False}, part=PART, seed=0)
+        plain = gbfs_cell.error_curve(data, method=method, options=options | {"aware": False}, split=SPLIT, seed=0)
         assert result["n_features"][0] > plain["n_features"][0]
     assert used[0][1] == 1
 
@@ -193,7 +194,7 @@ def test_results_of_cells_appear_in_the_tables():
     data = Dataset(BREAST.X, BREAST.y, name="adult")
     ranked = {"params": {"n_estimators": 5}, "counts": [2, 5]}
     methods = {GBFS: ("gbfs", BOOSTED), RFFS: ("forest", ranked)}
-    plan = gbfs.curve_cells(data, methods, [PART], 0)
+    plan = gbfs.curve_cells(data, methods, [SPLIT], 0)
     table = cells_table(plan, run_tasks([p.task for p in plan], None))
     assert table["error"].isna().all()
     conclusion = gbfs.conclude(plan, table, False)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fsgym import Dataset
+from fsgym.comparison.splits import Split
 from fsgym_studies.common.claims import assess
 from fsgym_studies.common.plan import Source
 from fsgym_studies.hkl import cell as hkl_cell
@@ -29,7 +30,7 @@ def test_a_cell_of_disjunctions(method):
     arguments = {
         "features": {"literals": {}, "names": {"x1": "one"}},
         "search": {"grid": {"C": [1.0, 100.0], "beta": [4.0], "p": [1.1]}, "max_active": 50},
-        "part": {"folds": 4, "fold": 1, "seed": 0},
+        "split": Split(0, n_folds=4, fold=1),
         "seed": 3,
     }
     result = hkl_cell.nested(either(), method=method, **arguments)

@@ -12,6 +12,7 @@ import fsgym
 from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, extras
+from fsgym.comparison.splits import Split
 from fsgym_studies.common.plan import Source, require_datasets
 from fsgym_studies.common.render import replace_section, section, write_section
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell
@@ -30,7 +31,7 @@ from fsgym_studies.lattice_vs_peers.claims import LARGE_PEERS
 from fsgym_studies.lattice_vs_peers.tables import LARGE, LATTICE_TITLE, METHOD_TITLES, SMALL
 from support.synthetic_results import by_text, stand_in
 
-PART = {"share": 0.7, "seed": 1}
+SPLIT = Split(1, 0.7)
 PRICES = [0.01, 0.6]
 ON_SMALL, ON_LARGE = "On the small data sets,", "On the large data sets,"
 
@@ -50,7 +51,7 @@ def one_informative_feature(n=90, d=4, seed=0):
 def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
     """At price .01 the informative feature is acquired; at price .6 nothing is."""
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
-    cell = lattice_cell.at_prices(one_informative_feature(), method=method, prices=PRICES, part=PART, seed=0)
+    cell = lattice_cell.at_prices(one_informative_feature(), method=method, prices=PRICES, split=SPLIT, seed=0)
     assert (cell["n_train"], cell["n_test"]) == (62, 28)
     assert cell["lam"] == PRICES
     for k, price in enumerate(PRICES):
@@ -64,14 +65,14 @@ def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
 def test_the_lattice_of_a_cell_is_that_of_a_fit_at_each_price():
     data = one_informative_feature()
     train, test = data.split(0.7, 1)
-    cell = lattice_cell.at_prices(data, method=LATTICE_METHOD, prices=PRICES, part=PART, seed=3)
+    cell = lattice_cell.at_prices(data, method=LATTICE_METHOD, prices=PRICES, split=SPLIT, seed=3)
     for price, loss in zip(PRICES, cell["loss"]):
         model = LatticeClassifier(price, random_state=3).fit(train.X, train.classes[train.y])
         assert loss == fsgym.evaluate(model, test, Rules.for_dataset(test, lam=price)).loss
 
 
 def test_single_fits_are_timed_one_by_one():
-    seconds = lattice_cell.single_fits(one_informative_feature(), prices=PRICES, part=PART, seed=0)["fit_seconds"]
+    seconds = lattice_cell.single_fits(one_informative_feature(), prices=PRICES, split=SPLIT, seed=0)["fit_seconds"]
     assert len(seconds) == 2
     assert min(seconds) > 0
 

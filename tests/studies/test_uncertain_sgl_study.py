@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 
 from baselines import SparseGroupLasso
 from fsgym import Dataset, load_dataset
+from fsgym.comparison.splits import Split
 from fsgym.runner import run_tasks
 from fsgym_studies import find_study
 from fsgym_studies.common.plan import Source, cells_table
@@ -31,8 +32,8 @@ from fsgym_studies.uncertain_sgl.printed import (
 from support.synthetic_results import all_assessed, by_text
 
 WDBC = load_dataset("breast_cancer", "train").rows(np.arange(120))
-PART = {"folds": 4, "fold": 1, "seed": 0}
-SETTING = {"distribution": GAUSSIAN, "w": 0.1, "s": 4, "part": PART, "seed": 5}
+SPLIT = Split(0, n_folds=4, fold=1)
+SETTING = {"distribution": GAUSSIAN, "w": 0.1, "s": 4, "split": SPLIT, "seed": 5}
 
 
 # --- printed numbers ---
@@ -124,7 +125,7 @@ def test_the_exact_lasso_is_at_the_minimum_and_within_the_bound_on_its_ratio():
     """Compared with scikit-learn's LASSO on the same draws."""
     pair = (200.0, 0.0)
     result = cell.at_setting(WDBC, **SETTING, penalties=pair)
-    draws = cell.sample_data(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
+    draws = cell.sample_data(*SPLIT.divide(WDBC), GAUSSIAN, 0.1, 4, 5)
     other = Lasso(pair[0] / len(draws.y), fit_intercept=False, tol=1e-9, max_iter=100_000).fit(draws.X, draws.y)
     exact = cell.fit_lasso(draws, pair, "exact").coef_
     assert cell.objective(draws, pair, exact) == pytest.approx(cell.objective(draws, pair, other.coef_), rel=1e-7)
@@ -140,7 +141,7 @@ def test_the_exact_lasso_is_at_the_minimum_and_within_the_bound_on_its_ratio():
 
 def test_the_bound_on_the_ratio_is_valid_for_groups():
     """Only weights that are 0 at the minimum are proven to be 0, and none with a large duality gap."""
-    pair, draws = (100.0, 300.0), cell.sample_data(*cell.parts_of(WDBC, PART), UNIFORM, 0.1, 4, 5)
+    pair, draws = (100.0, 300.0), cell.sample_data(*SPLIT.divide(WDBC), UNIFORM, 0.1, 4, 5)
     model = cell.fit_lasso(draws, pair, "exact")
     ratio = float((model.coef_ != 0).mean())
     assert ratio <= cell.possible_share(draws, pair, model.coef_, model.dual_gap_) <= ratio + 0.05 < 0.8
@@ -148,7 +149,7 @@ def test_the_bound_on_the_ratio_is_valid_for_groups():
 
 
 def test_accuracy_equals_that_of_the_explicit_kernel():
-    draws = cell.sample_data(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
+    draws = cell.sample_data(*SPLIT.divide(WDBC), GAUSSIAN, 0.1, 4, 5)
     mask = np.random.default_rng(0).random((WDBC.n_features, 4)) < 0.3
     X, X_test = (Z[:, mask.ravel()] / 400.0 for Z in (draws.X, draws.X_test))
     K, K_test = (np.minimum(A[:, None], X[None]).sum(axis=2) for A in (X, X_test))
@@ -159,7 +160,7 @@ def test_accuracy_equals_that_of_the_explicit_kernel():
 
 
 def test_test_rows_are_scaled_by_the_training_part():
-    train, test = cell.parts_of(WDBC, PART)
+    train, test = SPLIT.divide(WDBC)
     draws = cell.sample_data(train, test, UNIFORM, 0.0, 1, 0)
     low, high = train.X.min(axis=0), train.X.max(axis=0)
     np.testing.assert_allclose(draws.X_test, 100 * (test.X - low) / (high - low), rtol=1e-5, atol=1e-4)
@@ -170,13 +171,13 @@ def test_validation_accuracies_are_those_of_the_inner_folds():
     assert result["ratio"][0] == 1.0
     assert (result["accuracy"][0], result["validation"][0]) == (result["all"], result["validation_all"])
     assert (result["fnum"][1], result["ratio"][1]) == (0, 0.0)
-    train, test = cell.parts_of(WDBC, PART)
+    train, test = SPLIT.divide(WDBC)
     draws = cell.sample_data(train, test, GAUSSIAN, 0.1, 4, 5)
     mask = cell.selected_mask(SparseGroupLasso(100.0, 0.1, 4, solver="fista").fit(draws.X, draws.y), 4)
     assert result["ratio"][2] == mask.mean()
     validation = []
     for k in range(3):
-        inner = cell.sample_data(*cell.parts_of(train, {"folds": 3, "fold": k, "seed": 0}), GAUSSIAN, 0.1, 4, 5)
+        inner = cell.sample_data(*Split(0, n_folds=3, fold=k).divide(train), GAUSSIAN, 0.1, 4, 5)
         mask = cell.selected_mask(cell.fit_lasso(inner, (100.0, 0.1), "fista"), 4)
         validation.append(cell.selection_accuracy(inner, mask))
     assert result["validation"][2] == pytest.approx(np.mean(validation))
@@ -184,7 +185,7 @@ def test_validation_accuracies_are_those_of_the_inner_folds():
 
 def test_weights_equal_those_of_the_estimators():
     result = cell.weights(WDBC, **SETTING, penalties=(100.0, 0.1))
-    draws = cell.sample_data(*cell.parts_of(WDBC, PART), GAUSSIAN, 0.1, 4, 5)
+    draws = cell.sample_data(*SPLIT.divide(WDBC), GAUSSIAN, 0.1, 4, 5)
     for mode, solver in (("early", "fista"), ("exact", "exact")):
         model = SparseGroupLasso(100.0, 0.1, 4, solver=solver, tol=cell.GAP_TOL).fit(draws.X, draws.y)
         np.testing.assert_array_equal(result[mode], model.coef_.reshape(-1, 4))

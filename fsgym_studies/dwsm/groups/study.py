@@ -52,18 +52,18 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
     groups = [list(g) for g in train.groups or ()]
     methods = (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES)), ADULT_LASSO)
-    cells = list(Sweep(train, methods, [{}], {"groups": groups}, test=test).cells())
-    sonar, parts = SONAR_SET.load(data_dir), random_splits(0.5, SONAR_SPLITS[full])
-    cells += Sweep(sonar, (DWSM_SETTINGS,), parts).cells()
+    cells = list(Sweep(train, methods, [None], {"groups": groups}, test=test).cells())
+    sonar, splits = SONAR_SET.load(data_dir), random_splits(0.5, SONAR_SPLITS[full])
+    cells += Sweep(sonar, (DWSM_SETTINGS,), splits).cells()
     for n_groups in SONAR_GROUPS:
         label = in_groups(SONAR, n_groups)
-        rules = [{"groups": random_groups(sonar.n_features, n_groups, seed_of(label, k))} for k in range(len(parts))]
-        cells += Sweep(sonar, (DWSM_SETTINGS,), parts, rules, label=label).cells()
-    texts, parts = PCMAC_SET.load(data_dir), random_splits(0.5, PCMAC_SPLITS[full])
+        rules = [{"groups": random_groups(sonar.n_features, n_groups, seed_of(label, k))} for k in range(len(splits))]
+        cells += Sweep(sonar, (DWSM_SETTINGS,), splits, rules, label=label).cells()
+    texts, splits = PCMAC_SET.load(data_dir), random_splits(0.5, PCMAC_SPLITS[full])
     label = in_groups(PCMAC, 10)
-    rules = [{"groups": random_groups(texts.n_features, 10, seed_of(label, k))} for k in range(len(parts))]
+    rules = [{"groups": random_groups(texts.n_features, 10, seed_of(label, k))} for k in range(len(splits))]
     pcmac_rcpi = MethodSettings(DWSM, "rcpi", price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full]))
-    return [*cells, *Sweep(texts, (pcmac_rcpi, PCMAC_LASSO), parts, rules, label=label).cells()]
+    return [*cells, *Sweep(texts, (pcmac_rcpi, PCMAC_LASSO), splits, rules, label=label).cells()]
 
 
 def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:

@@ -46,7 +46,7 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
             "costs": related,
             "unrelated_costs": unrelated,
         }
-        cells += Sweep(train, (rcpi,), [{}], rules, test=test, label=block_price_label((related, unrelated))).cells()
+        cells += Sweep(train, (rcpi,), [None], rules, test=test, label=block_price_label((related, unrelated))).cells()
     return cells
 
 

@@ -28,7 +28,8 @@ def test_a_path_gives_the_figures_of_separate_fits(tmp_path):
         assert row["error_cost"].tolist() == separate["error_cost"].tolist()
         assert row["spent"].tolist() == separate["spent"].tolist()
     with sqlite3.connect(tmp_path / "results.sqlite") as base:
-        assert base.execute("SELECT call FROM results").fetchall() == [("fsgym.comparison.cell:run_path",)]
+        ((arguments,),) = base.execute("SELECT arguments FROM results").fetchall()
+    assert json.loads(arguments)["lams"] == [0.02, 0.2]
 
 
 class Failing(LatticeClassifier):

@@ -1,0 +1,73 @@
+"""How a setting of a method is fitted on a part of the data, and what is stored of an evaluation: plain numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from fsgym.checks import one_line
+from fsgym.comparison.policies import PolicyFactory
+from fsgym.dataset import Dataset
+from fsgym.evaluation import Evaluation
+from fsgym.rules import Rules
+from fsgym.rules.labels import is_frame
+
+NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
+
+
+def fit_on(part: Dataset, candidate: Any, rules: Rules, seed: int) -> Any:
+    """A clone of the candidate, fitted; for a ``PolicyFactory``, the policy that it trains under the rules."""
+    if isinstance(candidate, PolicyFactory):
+        return candidate.policy(part, rules, seed)
+    return with_seed(candidate, seed).fit(*training_arguments(candidate, part))
+
+
+def with_seed(candidate: Any, seed: int) -> Any:
+    """A clone of the estimator, in which each random state that was None is the seed."""
+    estimator = clone(candidate)
+    unseeded = {
+        name: seed
+        for name, value in estimator.get_params().items()
+        if value is None and (name == "random_state" or name.endswith("__random_state"))
+    }
+    return estimator.set_params(**unseeded)
+
+
+def training_arguments(candidate: Any, part: Dataset) -> tuple[Any, Any]:
+    """X and y for ``fit``: arrays, or for an agent a data set if its names, groups or row groups are needed."""
+    labels = part.classes[part.y]
+    if not hasattr(candidate, "labelled_dataset"):
+        return part.to_array(), labels
+    options = [getattr(candidate, name, None) for name in NAMED_OPTIONS]
+    by_name = any(isinstance(option, Mapping) or is_frame(option) for option in options)
+    if by_name or (part.groups is not None and getattr(candidate, "groups", None) is None):
+        return part, None
+    if part.row_groups is not None:
+        return Dataset(part.to_array(), labels, row_groups=part.row_groups), None
+    return part.to_array(), labels
+
+
+def first_warning(caught: Sequence[warnings.WarningMessage]) -> str | None:
+    """The first of the recorded warnings that is not a deprecation, on one line; None without any."""
+    for warning in caught:
+        if not issubclass(warning.category, DeprecationWarning | PendingDeprecationWarning):
+            return f"{warning.category.__name__}: {one_line(warning.message, 300)}"
+    return None
+
+
+def finite_or_none(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures with None in place of NaN and infinity, which JSON does not have."""
+    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in figures.items()}
+
+
+def acquisition_figures(result: Evaluation) -> dict[str, list]:
+    """``histogram[k]``, the number of rows with k acquisitions, and ``usage[j]``, the share with acquisition j."""
+    taken, rules = result.rules.acquisitions_of(result.used), result.rules
+    return {
+        "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
+        "usage": taken.mean(axis=0).tolist(),
+    }
