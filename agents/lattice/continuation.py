@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from agents.lattice.constants import MAX_CHILDREN, MAX_PLAN_NUMBER
 from agents.lattice.state_features import n_belief_features, n_value_features
-from agents.parts import lengths_of_parts, moves_extend
+from agents.parts import lengths_of_parts, moves_extend, numbers_of_features
 from fsgym.rules import Rules
 
 
@@ -135,7 +135,7 @@ def check_continuation(taken: NDArray, cells: NDArray[np.int64], c: Continuation
 
 def _columns_of_subsets(taken: NDArray, cells: NDArray[np.int64], rules: Rules) -> NDArray[np.int64]:
     """The number of columns of the state features at each subset, int64 (n_subsets,)."""
-    sizes = taken @ np.array([len(group) for group in rules.groups])
+    sizes = numbers_of_features(taken, rules)
     n_beliefs = n_belief_features(rules.n_classes)
     return np.array([1 + n_beliefs + n_value_features(m) for m in sizes.tolist()]) + cells
 

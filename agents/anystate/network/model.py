@@ -48,6 +48,7 @@ class NetworkModel(StateModel):
     """
 
     kind = "any_network"
+    n_inputs = N_STOP_INPUTS
 
     candidates: NDArray[np.int64]
     embedding: Embedding
