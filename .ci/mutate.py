@@ -22,6 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from support.changed_files import ChangedFiles  # noqa: E402
+from support.changed_policies import ChangedPolicies  # noqa: E402
 from support.mutation_trials import first_line_of, run_trials, table_of  # noqa: E402
 
 
@@ -39,7 +40,8 @@ def main() -> int:
     options.add_argument("--keep", type=Path, default=None, help="folder for the files of defects")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        files = ChangedFiles(given.models or Path(folder), Path(folder), given.seed, given.every_variant)
+        kind = ChangedPolicies if given.exported else ChangedFiles
+        files = kind(given.models or Path(folder), Path(folder), given.seed, given.every_variant)
         if given.only is not None:
             print(files.model_of(given.only), files.changed(given.only)[1], sep="\n")
             files.attempt(given.only)
@@ -47,7 +49,7 @@ def main() -> int:
         return _run(files, given)
 
 
-def _run(files: ChangedFiles, given: argparse.Namespace) -> int:
+def _run(files: ChangedFiles | ChangedPolicies, given: argparse.Namespace) -> int:
     files.warm_up()
     begun = time.monotonic()
     end = begun + given.seconds if given.seconds else float("inf")

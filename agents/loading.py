@@ -24,7 +24,7 @@ def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
             method = find_method(name)
         except (ImportError, TypeError):  # a broken method of another distribution
             continue
-        if method.kind == kind:
+        if method.kind and method.kind == kind:  # that of a method without model files is empty
             return class_of(method).load(path)
     kinds = dict.fromkeys(method.kind for method in METHODS.values() if method.kind)
     raise ValueError(

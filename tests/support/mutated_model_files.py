@@ -94,12 +94,18 @@ def _alignment(dtype: str) -> int:
 
 
 def mutated(parts: list[ModelParts], which: int, rng: np.random.Generator) -> tuple[bytes, str]:
-    """A changed file of model ``which``, and in words what was changed; one to three changes."""
+    """A changed file of model ``which``, and in words what was changed."""
+    changed, what = mutated_parts(parts, which, rng)
+    return changed.to_bytes(), what
+
+
+def mutated_parts(parts: list[ModelParts], which: int, rng: np.random.Generator) -> tuple[ModelParts, str]:
+    """The parts of a changed file of model ``which``, and in words what was changed; one to three changes."""
     changed, done = parts[which].copy(), []
     for _ in range(int(rng.choice([1, 2, 3], p=[0.65, 0.25, 0.1]))):
         change = MUTATIONS[int(rng.choice(len(MUTATIONS), p=WEIGHTS))]
         done.append(f"{change.__name__}: {change(changed, parts[int(rng.integers(len(parts)))], rng)}")
-    return changed.to_bytes(), "; ".join(done)
+    return changed, "; ".join(done)
 
 
 def _pick(rng: np.random.Generator, values: Any) -> Any:

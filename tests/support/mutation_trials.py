@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.connection import Pipe
 from multiprocessing.connection import wait as wait_for
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MEMORY_PER_BYTE, MEMORY = 8, 200 * 2**20  # of the file, and on top; bytes
 SECONDS = 5.0  # of one file; more is a hang
@@ -38,13 +38,6 @@ class Outcome(NamedTuple):
     @property
     def is_defect(self) -> bool:
         return self.kind not in GOOD
-
-
-class FoundDefect(NamedTuple):
-    """A changed file that the package did not take as it must; ``index`` is that of the trial."""
-
-    index: int
-    outcome: Outcome
 
 
 def run_trials(
@@ -128,7 +121,7 @@ class _Worker:
 
 
 def _serve(attempt: Callable[[int], int], orders: Connection, results: Connection) -> None:
-    used = _bytes_of("VmSize")
+    used = bytes_of("VmSize")
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("error")
@@ -143,7 +136,7 @@ def _serve(attempt: Callable[[int], int], orders: Connection, results: Connectio
 def _observed(attempt: Callable[[int], int], index: int) -> Outcome:
     with open("/proc/self/clear_refs", "w") as file:  # the peak begins anew
         file.write("5")
-    before, size, outcome = _bytes_of("VmRSS"), 0, Outcome("used", "")
+    before, size, outcome = bytes_of("VmRSS"), 0, Outcome("used", "")
     try:
         size = attempt(index)
     except TrialRefused as refusal:
@@ -153,14 +146,15 @@ def _observed(attempt: Callable[[int], int], index: int) -> Outcome:
         outcome = Outcome("memory", traceback.format_exc(limit=-8))
     except BaseException:
         outcome = Outcome("error", traceback.format_exc(limit=-12))
-    extra = _bytes_of("VmHWM") - before
+    extra = bytes_of("VmHWM") - before
     if not outcome.is_defect and extra > MEMORY_PER_BYTE * size + MEMORY:
         return Outcome("memory", f"{extra / 2**20:.0f} MiB for a file of {size} bytes; {outcome.text}")
     return outcome
 
 
-def _bytes_of(field: str) -> int:
-    with open("/proc/self/status") as file:
+def bytes_of(field: str, pid: int | str = "self") -> int:
+    """A figure of the memory of a process, in bytes."""
+    with open(f"/proc/{pid}/status") as file:
         line = next(line for line in file if line.startswith(field + ":"))
     return 1024 * int(line.split()[1])
 
@@ -190,6 +184,3 @@ def first_line_of(outcome: Outcome) -> str:
     lines = [line for line in outcome.text.splitlines() if line.strip()]
     places = [line.strip() for line in lines if line.strip().startswith("File ") and "/tests/" not in line]
     return f"{outcome.kind}: {lines[-1] if lines else ''} {places[-1] if places else ''}"
-
-
-Attempt = Callable[[int], Any]

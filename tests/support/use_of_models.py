@@ -30,6 +30,7 @@ def use_model(model: Any, seed: int) -> None:
     _check_probabilities(model.probabilities_at(table, known))
     if _can_ask(model):
         _ask(model, table, rng)
+        _predict_on_demand(model, table)
     repr(model), model._repr_mimebundle_()
     if seed % 2 == 0:
         _use_chart(model)
@@ -98,15 +99,28 @@ def _ask(model: Any, table: pd.DataFrame, rng: np.random.Generator) -> None:
         question = session.next()
         if question is None:
             break
-        if rng.random() < 0.2:
+        values = {c.name: row[c.name] for c in question.columns if c.name not in absent}
+        if rng.random() < 0.2 or not values:
             session.unknown(question.name)
         else:
-            session.answer(question.name, {c.name: row[c.name] for c in question.columns}, accept=True)
+            session.answer(question.name, values, accept=True)
     else:
         raise AssertionError("a session without an end")
     assert session.stop() in model.classes_.tolist(), "label"
     json.dumps(session.step.as_json(), allow_nan=False)
     assert len(session.log()) <= rules.n_acquisitions, "log"
+
+
+def _predict_on_demand(model: Any, table: pd.DataFrame) -> None:
+    acquisitions, named = model._acquisitions(), table.set_axis(model.columns_.names, axis=1)
+
+    def get(name: str, rows: Any) -> Any:
+        columns = [model.columns_.names[k] for k in acquisitions.find(name)[1]]
+        values = named.iloc[list(rows)][columns]
+        return values.iloc[:, 0].tolist() if len(columns) == 1 else values
+
+    fetched = model.predict_on_demand(get, len(table))
+    assert np.isin(fetched, model.classes_).all(), "labels on demand"
 
 
 def _can_ask(model: Any) -> bool:
