@@ -1,8 +1,8 @@
 """Changed model files, thousands of them: each must be refused in one sentence, or be used in bounded time and memory.
 
-    python .ci/mutate.py --seconds 120
-    python .ci/mutate.py --n 50000 --seed 3 --keep /tmp/defects
-    python .ci/mutate.py --seed 3 --only 712   # a single one again, in this process
+python .ci/mutate.py --seconds 120
+python .ci/mutate.py --n 50000 --seed 3 --keep /tmp/defects
+python .ci/mutate.py --seed 3 --only 712   # a single one again, in this process
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from support.changed_files import ChangedFiles  # noqa: E402
 from support.changed_policies import ChangedPolicies  # noqa: E402
 from support.mutation_trials import first_line_of, run_trials, table_of  # noqa: E402
+from support.small_model_files import write_small_models  # noqa: E402
 
 
 def main() -> int:
@@ -40,16 +41,20 @@ def main() -> int:
     options.add_argument("--keep", type=Path, default=None, help="folder for the files of defects")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        kind = ChangedPolicies if given.exported else ChangedFiles
-        files = kind(given.models or Path(folder), Path(folder), given.seed, given.every_variant)
-        if given.only is not None:
-            print(files.model_of(given.only), files.changed(given.only)[1], sep="\n")
-            files.attempt(given.only)
-            return 0
-        return _run(files, given)
+        models = given.models or Path(folder)
+        models.mkdir(parents=True, exist_ok=True)
+        paths = write_small_models(models, given.every_variant)
+        changed = (
+            ChangedPolicies(paths, given.seed) if given.exported else ChangedFiles(paths, Path(folder), given.seed)
+        )
+        return _try(changed, given)
 
 
-def _run(files: ChangedFiles | ChangedPolicies, given: argparse.Namespace) -> int:
+def _try(files: ChangedFiles | ChangedPolicies, given: argparse.Namespace) -> int:
+    if given.only is not None:
+        print(files.model_of(given.only), files.changed(given.only)[1], sep="\n")
+        files.attempt(given.only)
+        return 0
     files.warm_up()
     begun = time.monotonic()
     end = begun + given.seconds if given.seconds else float("inf")

@@ -28,6 +28,6 @@ def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
             return class_of(method).load(path)
     kinds = dict.fromkeys(method.kind for method in METHODS.values() if method.kind)
     raise ValueError(
-        f"{path} contains a model of kind {brief(kind)}, not one of {', '.join(kinds)}; a kind of another package must be "
-        "registered first, with fsgym.register_method or an entry point"
+        f"{path} contains a model of kind {brief(kind)}, not one of {', '.join(kinds)}; a kind of another package must "
+        "be registered first, with fsgym.register_method or an entry point"
     )

@@ -12,7 +12,7 @@ from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import follow_policy
 from fsgym.chart.boxes import MOST_BOXES, Box, Structure
 from fsgym.chart.invented import invented_rows
-from fsgym.chart.ways import MOST_CASES, Way, ways_of
+from fsgym.chart.ways import MOST_CASES_OF_WAY, Way, ways_of
 from fsgym.columns import Columns
 from fsgym.rules import Rules
 
@@ -95,17 +95,22 @@ def _read_box(plain: Mapping[str, Any], rules: Rules) -> Box:
     everything = [*known, *unavailable, question]
     if not all(type(j) is int and 0 <= j < J for j in everything) or len(set(everything)) != len(everything):
         raise ValueError("a box must have different acquisitions of the model")
-    if type(n_cases) is not int or not 0 <= n_cases <= MOST_CASES:
-        raise ValueError(f"a box must say from how many cases it was made, at most {MOST_CASES}")
+    if type(n_cases) is not int or not 0 <= n_cases <= MOST_CASES_OF_WAY:
+        raise ValueError(f"a box must say from how many cases it was made, at most {MOST_CASES_OF_WAY}")
     answered, unknown = (ActionTree.from_json(plain[k], n_features, rules.n_actions) for k in ("answered", "unknown"))
     shares: dict[tuple[bool, int], tuple[float, ...]] = {}
     for flag, leaf, values in plain["shares"]:
         if not isinstance(flag, bool) or type(leaf) is not int or len(values) != rules.n_classes:
             raise ValueError("a box must have a share for each class")
         shares[flag, leaf] = tuple(map(float, values))
-        if not all(0 <= share <= 1 for share in shares[flag, leaf]) or abs(sum(shares[flag, leaf]) - 1) > SHARE_TOLERANCE:
+        if (
+            not all(0 <= share <= 1 for share in shares[flag, leaf])
+            or abs(sum(shares[flag, leaf]) - 1) > SHARE_TOLERANCE
+        ):
             raise ValueError("the shares of the classes in a box must be from 0 to 1, and add up to 1")
-    ways_on = {(flag, k) for flag, c in ((True, answered), (False, unknown)) for k in np.flatnonzero(c.feature < 0).tolist()}
+    ways_on = {
+        (flag, k) for flag, c in ((True, answered), (False, unknown)) for k in np.flatnonzero(c.feature < 0).tolist()
+    }
     if shares.keys() != ways_on:
         raise ValueError("a box must have the shares of the classes for each way on, and for no other")
     return Box(tuple(known), tuple(unavailable), question, answered, unknown, shares, n_cases)

@@ -15,7 +15,7 @@ from fsgym.chart.boxes import Structure
 from fsgym.rules import Rules
 from fsgym.trajectories import price_orders, price_steps
 
-MOST_CASES = 2**31  # that go one way, in a model file; more than any chart was made from
+MOST_CASES_OF_WAY = 2**31  # that go one way, in a model file; more than any chart was made from
 MOST_PAID = 1e200  # by one case, in a model file, so that sums are finite
 NO_CLASS = -1  # of a case whose class is not given
 
@@ -67,8 +67,8 @@ class Way(NamedTuple):
         _check_passages(read, structure)
         if not all(type(v) is int for v in (code, answer, n, *acquired)) or not _is_price(paid):
             raise ValueError("a way must have whole numbers and a price")
-        if not 1 <= n <= MOST_CASES:
-            raise ValueError(f"a way must have from 1 to {MOST_CASES} cases")
+        if not 1 <= n <= MOST_CASES_OF_WAY:
+            raise ValueError(f"a way must have from 1 to {MOST_CASES_OF_WAY} cases")
         if not -1 <= code < rules.n_classes or not 0 <= answer < rules.n_classes:
             raise ValueError("a way must have classes of the model")
         if not all(0 <= j < rules.n_acquisitions for j in acquired):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from support.mutated_model_files import ModelParts, mutated
+from support.model_parts import ModelParts
+from support.mutated_model_files import mutated
 from support.mutation_trials import refusal_of
-from support.small_model_files import load_any, write_small_models
+from support.small_model_files import is_agent, load_any
 from support.use_of_models import use_model
 
 
@@ -18,16 +20,13 @@ class ChangedFiles:
 
     Parameters
     ----------
-    models : Path, folder of the unchanged models; those that are missing are fitted
+    paths : dict name -> Path, the unchanged models; see ``small_model_files``
     scratch : Path, folder for one changed file a process
     seed : int
-    every_variant : bool, whether to take models under more rules
     """
 
-    def __init__(self, models: Path, scratch: Path, seed: int, every_variant: bool) -> None:
-        models.mkdir(parents=True, exist_ok=True)
-        self.paths = write_small_models(models, every_variant)
-        self.names, self.scratch, self.seed = list(self.paths), scratch, seed
+    def __init__(self, paths: dict[str, Path], scratch: Path, seed: int) -> None:
+        self.paths, self.names, self.scratch, self.seed = paths, list(paths), scratch, seed
         self.parts = [ModelParts.of(path.read_bytes()) for path in self.paths.values()]
 
     def model_of(self, index: int) -> str:
@@ -37,7 +36,7 @@ class ChangedFiles:
     def kind_of(self, index: int) -> str:
         """The kind of that model, or "agent" for one without labels."""
         name = self.model_of(index)
-        return "agent" if name.startswith("agent,") else self.parts[self._which(index)].header["kind"]
+        return "agent" if is_agent(name) else self.parts[self._which(index)].header["kind"]
 
     def changed(self, index: int) -> tuple[bytes, str]:
         """The bytes of file ``index``, and in words what was changed."""
@@ -48,16 +47,21 @@ class ChangedFiles:
         data, path = self.changed(index)[0], self.scratch / f"changed-{os.getpid()}"
         path.write_bytes(data)
         try:
-            model = load_any(path, self.model_of(index).startswith("agent,"))
+            model = self.load(self.model_of(index), path)
         except (ValueError, OSError) as error:
             raise refusal_of(error, len(data)) from None
         use_model(model, index)
         return len(data)
 
+    @staticmethod
+    def load(name: str, path: Path) -> Any:
+        """The model of a file that was made of the model ``name``."""
+        return load_any(path, is_agent(name))
+
     def warm_up(self) -> None:
         """Use each model as it is, so that everything is imported and compiled."""
         for k, (name, path) in enumerate(self.paths.items()):
-            model = load_any(path, name.startswith("agent,"))
+            model = self.load(name, path)
             for seed in (6 * k, 6 * k + 1):
                 use_model(model, seed)
 

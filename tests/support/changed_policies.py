@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from support.exported_policies import NODE, SCRIPTS, import_document
-from support.mutated_model_files import ModelParts, Tensor, mutated_parts
+from support.model_parts import ModelParts, Tensor
+from support.mutated_model_files import mutated_parts
 from support.mutation_trials import MEMORY, MEMORY_PER_BYTE, SECONDS, TrialRefused, bytes_of
-from support.small_model_files import load_any, write_small_models
+from support.small_model_files import is_agent, load_any
 
 NAMES = {"F64": "float64", "F32": "float32", "I32": "int32", "I16": "int16", "U8": "uint8"}
 DTYPES = {name: short for short, name in NAMES.items()}
@@ -23,10 +24,8 @@ DTYPES = {name: short for short, name in NAMES.items()}
 class ChangedPolicies:
     """As ``ChangedFiles``, for the JSON of exported policies."""
 
-    def __init__(self, models: Path, scratch: Path, seed: int, every_variant: bool) -> None:
-        models.mkdir(parents=True, exist_ok=True)
-        paths = write_small_models(models, every_variant)
-        loaded = {name: load_any(path, False) for name, path in paths.items() if not name.startswith("agent,")}
+    def __init__(self, paths: dict[str, Path], seed: int) -> None:
+        loaded = {name: load_any(path, False) for name, path in paths.items() if not is_agent(name)}
         self.names, self.seed = list(loaded), seed
         self.parts = [_parts_of(json.loads(model.policy_json())) for model in loaded.values()]
         self._node: subprocess.Popen | None = None
@@ -74,10 +73,13 @@ class ChangedPolicies:
         if self._node is None:
             script = str(Path(__file__).with_name("ask_changed.js"))
             arguments = [NODE or "node", script, str(SCRIPTS)]
-            self._node = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self._node = subprocess.Popen(
+                arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
             self._first_use = 0
         node = self._node
-        assert node.stdin is not None and node.stdout is not None
+        assert node.stdin is not None
+        assert node.stdout is not None
         node.stdin.write(data.replace(b"\n", b" ") + b"\n")
         node.stdin.flush()
         ready = select.select([node.stdout], [], [], SECONDS - 1)[0]

@@ -4,93 +4,28 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from agents.model_file import MODEL_FORMAT
+from support.model_parts import DTYPES, ModelParts, Tensor
 
-DTYPES = {
-    "F64": np.float64, "F32": np.float32, "F16": np.float16, "I64": np.int64, "I32": np.int32, "I16": np.int16,
-    "I8": np.int8, "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_,
-}  # fmt: skip
-NAME_OF = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 INT64 = np.iinfo(np.int64)
 NESTED, DEEP = 40, 100_000  # lists in lists
-HUGE_SHAPES = [[10**7, 0], [0, 10**7], [2**62, 4], [2**63 - 1], [0, 2**40], [2**64], [-1], [0], [], [1] * 70, [2**32, 2**32]]
-
-
-class Tensor(NamedTuple):
-    """An entry of the container as it says: the bytes need not fit the shape."""
-
-    dtype: str
-    shape: list[int]
-    data: bytes
-
-    @classmethod
-    def of(cls, array: np.ndarray) -> Tensor:
-        return cls(NAME_OF[array.dtype], list(array.shape), np.ascontiguousarray(array).tobytes())
-
-    def array(self) -> np.ndarray | None:
-        """A copy as an array; None where the entry does not fit its bytes."""
-        dtype = np.dtype(DTYPES[self.dtype]) if self.dtype in DTYPES else None
-        if dtype is None or not all(0 <= n < 2**40 for n in self.shape) or len(self.shape) > 30:
-            return None
-        if int(np.prod(self.shape, dtype=object)) * dtype.itemsize != len(self.data):
-            return None
-        return np.frombuffer(self.data, dtype).reshape(self.shape).copy()
-
-
-class ModelParts(NamedTuple):
-    """A model file in parts: tensors by name, the JSON header with the rules in it as JSON, and last changes.
-
-    ``of_text`` change the text of the JSON header, ``of_bytes`` the whole file.
-    """
-
-    tensors: dict[str, Tensor]
-    header: dict[str, Any]
-    of_text: list[Callable[[str], str]]
-    of_bytes: list[Callable[[bytes], bytes]]
-    offsets: dict[str, list[int]]
-
-    @classmethod
-    def of(cls, data: bytes) -> ModelParts:
-        length = struct.unpack("<Q", data[:8])[0]
-        entries, body = json.loads(data[8 : 8 + length]), data[8 + length :]
-        header = json.loads(entries.pop("__metadata__")[MODEL_FORMAT])
-        header["rules"] = json.loads(header["rules"])
-        tensors = {k: Tensor(v["dtype"], v["shape"], body[slice(*v["data_offsets"])]) for k, v in entries.items()}
-        return cls(tensors, header, [], [], {})
-
-    def copy(self) -> ModelParts:
-        return ModelParts(dict(self.tensors), json.loads(json.dumps(self.header)), [], [], {})
-
-    def to_bytes(self) -> bytes:
-        header = dict(self.header)
-        if "rules" in header and not isinstance(header["rules"], str):
-            header["rules"] = json.dumps(header["rules"])
-        text = json.dumps(header)
-        for change in self.of_text:
-            text = change(text)
-        entries: dict[str, Any] = {"__metadata__": {MODEL_FORMAT: text}}
-        body, begin = [], 0
-        for name, tensor in sorted(self.tensors.items(), key=lambda item: -_alignment(item[1].dtype)):
-            end = begin + len(tensor.data)
-            offsets = self.offsets.get(name, [begin, end])
-            entries[name] = {"dtype": tensor.dtype, "shape": tensor.shape, "data_offsets": offsets}
-            body.append(tensor.data)
-            begin = end
-        head = json.dumps(entries).encode()
-        head += b" " * (-len(head) % 8)
-        data = struct.pack("<Q", len(head)) + head + b"".join(body)
-        for change_bytes in self.of_bytes:
-            data = change_bytes(data)
-        return data
-
-
-def _alignment(dtype: str) -> int:
-    return np.dtype(DTYPES.get(dtype, np.uint8)).itemsize
+HUGE_SHAPES = [
+    [10**7, 0],
+    [0, 10**7],
+    [2**62, 4],
+    [2**63 - 1],
+    [0, 2**40],
+    [2**64],
+    [-1],
+    [0],
+    [],
+    [1] * 70,
+    [2**32, 2**32],
+]
 
 
 def mutated(parts: list[ModelParts], which: int, rng: np.random.Generator) -> tuple[bytes, str]:
@@ -113,9 +48,9 @@ def _pick(rng: np.random.Generator, values: Any) -> Any:
     return listed[int(rng.integers(len(listed)))]
 
 
-def _nested(depth: int, closed: bool = True) -> Any:
+def _nested(depth: int) -> Any:
     value: Any = []
-    for _ in range(depth if closed else 1):
+    for _ in range(depth):
         value = [value]
     return value
 
@@ -123,31 +58,24 @@ def _nested(depth: int, closed: bool = True) -> Any:
 def hostile_value(old: Any, rng: np.random.Generator) -> Any:
     """A JSON value in place of another: of another type, out of range, or near the old one."""
     values: list[Any] = [
-        None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e-320, 1e308, -1e308, 1e30, 1e400, -1e400, float("nan"), 2**31, 2**53,
-        INT64.max, INT64.min, 2**63, 2**64, 10**30, 10**400, -(10**400), "", "x", "\x00", "\ud800", "nan", "a" * 1000,
-        "\n", "1", "forbid", "<U8", [], {}, [None], [0], [[]], {"a": 1}, [1e400], _nested(NESTED), "__class__",
+        None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e-320, 1e308, -1e308, 1e30, 1e400, -1e400, float("nan"), 2**31,
+        2**53, INT64.max, INT64.min, 2**63, 2**64, 10**30, 10**400, -(10**400), "", "x", "\x00", "\ud800", "nan",
+        "a" * 1000, "\n", "1", "forbid", "<U8", [], {}, [None], [0], [[]], {"a": 1}, [1e400], _nested(NESTED), "__class__",
         [0] * 1000, "é" * 10,
     ]  # fmt: skip
     if isinstance(old, bool) or old is None:
         return _pick(rng, values)
     if isinstance(old, int | float) and abs(old) < 1e300 and rng.random() < 0.6:
-        return _pick(rng, [old + 1, old - 1, -old, float(old), str(old), [old], old * 1000, old * 1e-9, int(old), old + 0.5])
+        return _pick(
+            rng, [old + 1, old - 1, -old, float(old), str(old), [old], old * 1000, old * 1e-9, int(old), old + 0.5]
+        )
     if isinstance(old, str) and rng.random() < 0.5:
         return _pick(rng, [old + "x", old[:-1], old.upper(), old * 3, [old], old + "\n", old + " ", list(old)])
     if isinstance(old, list) and rng.random() < 0.6:
-        again = [
-            old[:-1], old[1:], old + old, old[::-1], old + old[:1], old[:1], [old], old + [None], dict(enumerate(old)),
-            [old[int(rng.integers(len(old)))]] * len(old) if old else [],
-        ]  # fmt: skip
+        again = [old[:-1], old[1:], old + old, old[::-1], old + old[:1], old[:1], [old], [*old, None]]
+        again += [dict(enumerate(old)), [_pick(rng, old)] * len(old) if old else []]
         return _pick(rng, again)
     return _pick(rng, values)
-
-
-def _paths(value: Any, path: tuple = ()) -> Iterator[tuple]:
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield (*path, key)
-        yield from _paths(child, (*path, key))
 
 
 def _random_path(header: Any, rng: np.random.Generator) -> tuple:
@@ -188,7 +116,9 @@ def add_value(parts: ModelParts, other: ModelParts, rng: np.random.Generator) ->
     path = _random_path(parts.header, rng)
     place = _parent(parts.header, path) if path else parts.header
     if isinstance(place, dict):
-        place[_pick(rng, ["x", "self", "cls", "", "kind", "lam", "n_features", "names", "groups"])] = hostile_value(0, rng)
+        place[_pick(rng, ["x", "self", "cls", "", "kind", "lam", "n_features", "names", "groups"])] = hostile_value(
+            0, rng
+        )
     else:
         place.insert(int(rng.integers(len(place) + 1)), hostile_value(_pick(rng, place), rng) if place else None)
     return f"at {path}"
@@ -201,7 +131,7 @@ def swap_values(parts: ModelParts, other: ModelParts, rng: np.random.Generator) 
         return "nothing"
     source: Any = other.header
     for key in path:
-        found = isinstance(source, dict) and key in source or isinstance(source, list) and isinstance(key, int)
+        found = (isinstance(source, dict) and key in source) or (isinstance(source, list) and isinstance(key, int))
         if not found or (isinstance(source, list) and key >= len(source)):
             source = _parent(parts.header, chosen)[chosen[-1]] if (chosen := _random_path(parts.header, rng)) else None
             break
@@ -237,7 +167,7 @@ def edit_text(parts: ModelParts, other: ModelParts, rng: np.random.Generator) ->
         if how == "twice":
             return f'{text[:begin]}{text[begin:at]}": null, {text[begin:]}'
         if how == "deep":
-            return f"{text[: at + 3]}{'[' * DEEP}{']' * DEEP}, \"x\": {text[at + 3 :]}"
+            return f'{text[: at + 3]}{"[" * DEEP}{"]" * DEEP}, "x": {text[at + 3 :]}'
         if how == "cut":
             return text[:at]
         if how == "open":
@@ -252,10 +182,32 @@ def _integers_for(array: np.ndarray, parts: ModelParts, old: int) -> list[int]:
     info = np.iinfo(array.dtype) if array.dtype.kind in "iu" else INT64
     sizes = [n for t in parts.tensors.values() for n in t.shape]
     some = [-1, 0, 1, 2, old + 1, old - 1, -old, 255, len(array) if array.ndim else 1, array.size, 2**31 - 1, 2**40]
-    return [max(info.min, min(info.max, v)) for v in [*some, info.max, info.min, info.max - 1, *sizes, *(n - 1 for n in sizes)]]
+    return [
+        max(info.min, min(info.max, v))
+        for v in [*some, info.max, info.min, info.max - 1, *sizes, *(n - 1 for n in sizes)]
+    ]
 
 
-FLOATS = [np.nan, np.inf, -np.inf, 0.0, -0.0, -1.0, 1e-310, 5e-324, 1e-45, 1e300, -1e300, 1e38, 1e12, 1e6, -1e6, 1e-30, 1.0, 0.5]
+FLOATS = [
+    np.nan,
+    np.inf,
+    -np.inf,
+    0.0,
+    -0.0,
+    -1.0,
+    1e-310,
+    5e-324,
+    1e-45,
+    1e300,
+    -1e300,
+    1e38,
+    1e12,
+    1e6,
+    -1e6,
+    1e-30,
+    1.0,
+    0.5,
+]
 
 
 def _hostile_elements(array: np.ndarray, parts: ModelParts, rng: np.random.Generator) -> np.ndarray:
@@ -266,7 +218,9 @@ def _hostile_elements(array: np.ndarray, parts: ModelParts, rng: np.random.Gener
         start = int(rng.integers(flat.size - 1))
         places = np.arange(start, min(start + 3, flat.size))
     if array.dtype.kind == "f":
-        value: Any = _pick(rng, [*FLOATS, *(float(flat[places[0]]) * np.array([-1.0, 2.0, 1e3, 1e-3, 1 + 1e-9])).tolist()])
+        value: Any = _pick(
+            rng, [*FLOATS, *(float(flat[places[0]]) * np.array([-1.0, 2.0, 1e3, 1e-3, 1 + 1e-9])).tolist()]
+        )
         with np.errstate(over="ignore"):
             flat[places] = value
     elif array.dtype.kind == "b":
@@ -316,7 +270,9 @@ def change_shape(parts: ModelParts, other: ModelParts, rng: np.random.Generator)
     array = parts.tensors[name].array()
     if array is None:
         return "nothing"
-    how = _pick(rng, ["cut", "cut first", "extend", "transpose", "flat", "axis", "empty", "empty rows", "double", "scalar"])
+    how = _pick(
+        rng, ["cut", "cut first", "extend", "transpose", "flat", "axis", "empty", "empty rows", "double", "scalar"]
+    )
     axis = int(rng.integers(max(array.ndim, 1)))
     n = array.shape[axis] if array.ndim else 0
     if how in ("cut", "cut first", "extend", "double", "empty rows") and n:
@@ -354,7 +310,9 @@ def claim_shape(parts: ModelParts, other: ModelParts, rng: np.random.Generator) 
     elif rng.random() < 0.5:
         parts.tensors[name] = parts.tensors[name]._replace(shape=shape)
     else:
-        parts.tensors[name] = parts.tensors[name]._replace(shape=parts.tensors[name].shape[::-1] + [_pick(rng, [0, 1, 2])])
+        parts.tensors[name] = parts.tensors[name]._replace(
+            shape=[*parts.tensors[name].shape[::-1], _pick(rng, [0, 1, 2])]
+        )
     return f"{name} {shape}"
 
 
@@ -370,7 +328,9 @@ def claim_long_empty(parts: ModelParts, other: ModelParts, rng: np.random.Genera
 def claim_offsets(parts: ModelParts, other: ModelParts, rng: np.random.Generator) -> str:
     name = _pick(rng, parts.tensors)
     n = len(parts.tensors[name].data)
-    parts.offsets[name] = _pick(rng, [[0, n], [n, 0], [0, 2**63], [-1, n], [0, 0], [2**64, 2**64 + n], [1, n + 1], [8, n + 8]])
+    parts.offsets[name] = _pick(
+        rng, [[0, n], [n, 0], [0, 2**63], [-1, n], [0, 0], [2**64, 2**64 + n], [1, n + 1], [8, n + 8]]
+    )
     return f"{name} {parts.offsets[name]}"
 
 
@@ -384,7 +344,9 @@ def swap_tensors(parts: ModelParts, other: ModelParts, rng: np.random.Generator)
 
 def rename_tensor(parts: ModelParts, other: ModelParts, rng: np.random.Generator) -> str:
     name = _pick(rng, parts.tensors)
-    new = _pick(rng, [None, name + "x", name.split(".")[-1], "rules." + name, "", "__metadata", "rules.self", "rules.dataset"])
+    new = _pick(
+        rng, [None, name + "x", name.split(".")[-1], "rules." + name, "", "__metadata", "rules.self", "rules.dataset"]
+    )
     tensor = parts.tensors[name]
     if rng.random() < 0.6:
         del parts.tensors[name]

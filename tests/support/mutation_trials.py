@@ -10,8 +10,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
-from multiprocessing.connection import Pipe
+from multiprocessing.connection import Connection, Pipe
 from multiprocessing.connection import wait as wait_for
 from typing import NamedTuple
 
@@ -160,12 +159,13 @@ def bytes_of(field: str, pid: int | str = "self") -> int:
 
 
 def refusal_of(error: BaseException, size: int) -> TrialRefused:
-    """The error of a proper refusal: ValueError or OSError in one sentence; AssertionError, MemoryError if it is not."""
+    """The error of a proper refusal, which is a ValueError or OSError in one sentence; other errors are raised."""
     message = str(error)
     if isinstance(error.__context__, MemoryError):
         raise MemoryError(message) from None
-    assert type(error) in (ValueError, OSError) or isinstance(error, OSError), f"{type(error).__name__}: {message}"
-    assert message and "\n" not in message and len(message) < LONGEST_MESSAGE, f"not one sentence: {message!r}"
+    assert type(error) is ValueError or isinstance(error, OSError), f"{type(error).__name__}: {message}"
+    assert 0 < len(message) < LONGEST_MESSAGE, f"not one sentence: {message!r}"
+    assert "\n" not in message, f"not one line: {message!r}"
     return TrialRefused(size, message)
 
 

@@ -85,6 +85,11 @@ def _without_chart(model: Any) -> Any:
     return model
 
 
+def is_agent(name: str) -> bool:
+    """Whether the file of this name has no labels."""
+    return name.startswith("agent,")
+
+
 def load_any(path: Path, is_agent: bool) -> Any:
     """The classifier of a file, or the agent of one that has no labels."""
     if is_agent:
