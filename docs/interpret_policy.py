@@ -7,6 +7,7 @@ It has what all policies share, and the policy of the lattice agent; interpret_o
 
 import json
 import math
+import re
 import sys
 from base64 import b64decode
 
@@ -94,6 +95,13 @@ class Policy:
         self.n_features = sum(map(len, self.groups))
         self.error_costs = np.array(self.rules["error_costs"])
         self.arrays = {name: read_array(**array) for name, array in plain["arrays"].items()}
+        longest = max(array.size for array in self.arrays.values())
+        for name, first in self.arrays.items():
+            if (
+                re.search("_first$|first_|entry_start$", name)
+                and ((np.diff(first, prepend=0) < 0) | (first > longest)).any()
+            ):
+                raise ValueError(f"{name} must rise from 0, within another array")
 
     def legal_and_prices(self, taken, spent):
         """Which acquisitions are legal after those ``taken``, apart from ``budget``, and the prices of all."""
@@ -127,8 +135,8 @@ class Policy:
 
 
 def read_array(dtype, shape, base64):
-    if math.prod(n for n in shape if n) > max(len(base64), MOST_EMPTY):
-        raise ValueError(f"the shape {shape} is larger than its array")
+    if any(n < 0 for n in shape) or math.prod(n for n in shape if n) > max(len(base64), MOST_EMPTY):
+        raise ValueError(f"the shape {shape} is not that of the array")
     array = np.frombuffer(b64decode(base64), np.dtype(dtype).newbyteorder("<")).reshape(shape)
     return array.astype(np.int64) if array.dtype.kind in "iu" else array
 

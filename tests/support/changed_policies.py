@@ -18,6 +18,7 @@ from support.mutation_trials import MEMORY, MEMORY_PER_BYTE, SECONDS, TrialRefus
 from support.small_model_files import is_agent, load_any
 
 NAMES = {"F64": "float64", "F32": "float32", "I32": "int32", "I16": "int16", "U8": "uint8"}
+POLICIES_PER_NODE = 200  # by one process of Node, whose garbage would count as memory of later ones
 DTYPES = {name: short for short, name in NAMES.items()}
 
 
@@ -27,9 +28,9 @@ class ChangedPolicies:
     def __init__(self, paths: dict[str, Path], seed: int) -> None:
         loaded = {name: load_any(path, False) for name, path in paths.items() if not is_agent(name)}
         self.names, self.seed = list(loaded), seed
-        self.parts = [_parts_of(json.loads(model.policy_json())) for model in loaded.values()]
+        self.parts = [parts_of_policy(json.loads(model.policy_json())) for model in loaded.values()]
         self._node: subprocess.Popen | None = None
-        self._first_use = 0
+        self._first_use = self._n_asked = 0
 
     def model_of(self, index: int) -> str:
         """The name of the model that policy ``index`` is a changed copy of."""
@@ -42,12 +43,12 @@ class ChangedPolicies:
     def changed(self, index: int) -> tuple[bytes, str]:
         """The text of policy ``index`` in UTF-8, and in words what was changed."""
         parts, what = mutated_parts(self.parts, self._which(index), np.random.default_rng([self.seed, index]))
-        return _text_of(parts).encode("utf-8", "replace"), what
+        return text_of_policy(parts).encode("utf-8", "replace"), what
 
     def attempt(self, index: int) -> int:
         """Ask the policy with both interpreters, of which any error is a refusal."""
         data = self.changed(index)[0]
-        said = [self._ask_node(data) if NODE else "used", _ask_reference(data.decode())]
+        said = [self.ask_node(data) if NODE else "used", ask_reference(data.decode())]
         refusals = [text for text in said if text != "used"]
         if refusals:
             raise TrialRefused(len(data), "; ".join(refusals))
@@ -56,28 +57,33 @@ class ChangedPolicies:
     def warm_up(self) -> None:
         """Ask each policy as it is."""
         for parts in self.parts:
-            text = _text_of(parts)
-            assert _ask_reference(text) == "used"
+            text = text_of_policy(parts)
+            assert ask_reference(text) == "used"
             if NODE:
-                said = self._ask_node(text.encode())
+                said = self.ask_node(text.encode())
                 assert said == "used", said
-        if self._node is not None:
-            self._node.kill()
-            self._node.wait()
-            self._node = None
+        self.stop_node()
 
     def _which(self, index: int) -> int:
         return int(np.random.default_rng([self.seed, index, 1]).integers(len(self.names)))
 
-    def _ask_node(self, data: bytes) -> str:
+    def stop_node(self) -> None:
+        if self._node is not None:
+            self._node.kill()
+            self._node.communicate()
+            self._node = None
+
+    def ask_node(self, data: bytes) -> str:
+        if self._node is not None and self._n_asked >= POLICIES_PER_NODE:
+            self.stop_node()
         if self._node is None:
             script = str(Path(__file__).with_name("ask_changed.js"))
             arguments = [NODE or "node", script, str(SCRIPTS)]
             self._node = subprocess.Popen(
                 arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
-            self._first_use = 0
-        node = self._node
+            self._first_use, self._n_asked = 0, 0
+        node, self._n_asked = self._node, self._n_asked + 1
         assert node.stdin is not None
         assert node.stdout is not None
         node.stdin.write(data.replace(b"\n", b" ") + b"\n")
@@ -87,13 +93,12 @@ class ChangedPolicies:
         peak = bytes_of("VmHWM", node.pid) if said else 0
         self._first_use = self._first_use or peak
         if not said or peak > self._first_use + MEMORY_PER_BYTE * len(data) + MEMORY:
-            node.kill()
-            status, self._node = node.wait(), None
-            raise AssertionError(f"Node: {'memory' if said else 'no reply' if not ready else f'exit {status}'}")
+            self.stop_node()
+            raise AssertionError(f"Node: {'memory' if said else 'its end' if ready else 'no reply'}")
         return said
 
 
-def _ask_reference(text: str) -> str:
+def ask_reference(text: str) -> str:
     reference, others = (import_document(name) for name in ("interpret_policy", "interpret_other_policies"))
     try:
         with np.errstate(all="ignore"):
@@ -111,13 +116,13 @@ def _ask_reference(text: str) -> str:
     raise AssertionError("endless questions")
 
 
-def _parts_of(plain: dict[str, Any]) -> ModelParts:
+def parts_of_policy(plain: dict[str, Any]) -> ModelParts:
     arrays = plain.pop("arrays")
     tensors = {k: Tensor(DTYPES[v["dtype"]], v["shape"], base64.b64decode(v["base64"])) for k, v in arrays.items()}
     return ModelParts(tensors, plain, [], [], {})
 
 
-def _text_of(parts: ModelParts) -> str:
+def text_of_policy(parts: ModelParts) -> str:
     arrays = {
         name: {"dtype": NAMES.get(t.dtype, "int64"), "shape": t.shape, "base64": base64.b64encode(t.data).decode()}
         for name, t in parts.tensors.items()

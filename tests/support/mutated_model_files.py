@@ -60,8 +60,8 @@ def hostile_value(old: Any, rng: np.random.Generator) -> Any:
     values: list[Any] = [
         None, True, False, 0, 1, -1, 2, 0.5, -0.0, 1e-320, 1e308, -1e308, 1e30, 1e400, -1e400, float("nan"), 2**31,
         2**53, INT64.max, INT64.min, 2**63, 2**64, 10**30, 10**400, -(10**400), "", "x", "\x00", "\ud800", "nan",
-        "a" * 1000, "\n", "1", "forbid", "<U8", [], {}, [None], [0], [[]], {"a": 1}, [1e400], _nested(NESTED), "__class__",
-        [0] * 1000, "é" * 10,
+        "a" * 1000, "\n", "1", "forbid", "<U8", [], {}, [None], [0], [[]], {"a": 1}, [1e400], _nested(NESTED),
+        "__class__", [0] * 1000, "é" * 10,
     ]  # fmt: skip
     if isinstance(old, bool) or old is None:
         return _pick(rng, values)
