@@ -101,6 +101,10 @@ def make_continuation(
 def check_continuation(taken: NDArray, cells: NDArray[np.int64], c: Continuation, rules: Rules) -> None:
     """Raise ValueError unless the compiled code stays within these arrays and each episode ends.
 
+    ``choose_move`` and ``_rank_moves`` rely on back-up moves that lead to a larger subset and on ``backup_theta`` with
+    a column for each of the first of them; ``_saved`` and ``_acquisition_beyond`` on ``saving_acquisition`` and
+    ``order`` that are acquisitions; ``_next_acquisition`` on ``base``, the acquisitions of the subset ``base_place``.
+
     Parameters
     ----------
     taken : bool (n_subsets, n_acquisitions), checked

@@ -103,6 +103,15 @@ def make_plan(basis: Basis, classifiers: list[SubsetClassifier], decisions: list
 def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
     """Raise ValueError unless the compiled code stays within these arrays and each episode ends.
 
+    What the compiled functions rely on, and who checks it:
+
+    * ``bin_of``: thresholds ascend, infinities last, so that a bin is below ``n_bins`` and below 256 (here).
+    * ``encode_values_of``: ``feature`` names features, those of the subset (``_check_lengths``).
+    * ``predict_proba_at``: coefficients, start scores and trees have the widths of the subset; places of splits are
+      places in it (``_check_trees``); nodes lead to later nodes or leaves, whose classes exist (``_check_forest``).
+    * ``choose_move``, ``predicted_advantage``: moves are legal acquisitions to a larger subset, so that each walk ends
+      (``_check_children``); ``theta`` has a column for each move, ``cells`` fit the buffer (``_check_lengths``).
+
     Parameters
     ----------
     taken : bool (n_subsets, n_acquisitions)
