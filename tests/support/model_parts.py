@@ -11,10 +11,9 @@ import numpy as np
 
 from agents.model_file import MODEL_FORMAT
 
-DTYPES = {
-    "F64": np.float64, "F32": np.float32, "F16": np.float16, "I64": np.int64, "I32": np.int32, "I16": np.int16,
-    "I8": np.int8, "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_,
-}  # fmt: skip
+WORDS = {"F": "float", "I": "int", "U": "uint"}
+NUMBERS = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8")
+DTYPES: dict[str, Any] = {name: np.dtype(WORDS[name[0]] + name[1:]).type for name in NUMBERS} | {"BOOL": np.bool_}
 NAME_OF = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 
 
