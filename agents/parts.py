@@ -48,7 +48,7 @@ def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
 def numbers_of_features(taken: NDArray[np.bool_], rules: Rules) -> NDArray[np.int64]:
     """How many features each subset of the acquisitions reveals, int64 (n_subsets,); ``taken`` is (n_subsets, J)."""
     sizes = np.diff(rules.tables.member_first)
-    return np.concatenate([taken[part] @ sizes for part in row_blocks(*taken.shape)])
+    return np.concatenate([taken[part] @ sizes for part in row_blocks(*taken.shape)]).astype(np.int64)
 
 
 def features_are_revealed(taken: NDArray[np.bool_], feature: NDArray[np.int64], rules: Rules) -> bool:
