@@ -15,7 +15,8 @@ from multiprocessing.connection import wait as wait_for
 from typing import NamedTuple
 
 MEMORY_PER_BYTE, MEMORY = 8, 200 * 2**20  # of the file, and on top; bytes
-SECONDS = 5.0  # of one file; more is a hang
+SECONDS = 5.0  # of processor time for one file; more is a hang
+WAITING_SHARE = 0.1  # of the time on the clock counts as well, as a process may also hang without work
 ADDRESS_SPACE = 4 * 2**30  # beyond what the process has; protects the machine
 LONGEST_MESSAGE = 600  # characters
 GOOD = ("used", "refused")
@@ -57,7 +58,7 @@ def run_trials(
                 done, outcome = worker.index, None
                 if worker.results in ready:
                     outcome = worker.received()
-                elif time.monotonic() - worker.begun > SECONDS:
+                elif worker.seconds() > SECONDS:
                     outcome = Outcome("hang", f"more than {SECONDS:g} s")
                     worker.kill()
                 if outcome is None:
@@ -81,7 +82,7 @@ class _Worker:
 
     def __init__(self, attempt: Callable[[int], int]) -> None:
         self.index: int | None = None
-        self.begun = 0.0
+        self.begun = self.cpu_before = 0.0
         theirs, self.orders = Pipe(duplex=False)
         self.results, back = Pipe(duplex=False)
         self.pid = os.fork()
@@ -98,8 +99,13 @@ class _Worker:
     def take(self, indices: Iterator[int]) -> None:
         self.index = next(indices, None)
         if self.index is not None:
-            self.begun = time.monotonic()
+            self.begun, self.cpu_before = time.monotonic(), cpu_seconds(self.pid)
             self.orders.send(self.index)
+
+    def seconds(self) -> float:
+        """How long it has worked on its file."""
+        waited = WAITING_SHARE * (time.monotonic() - self.begun)
+        return max(cpu_seconds(self.pid) - self.cpu_before, waited)
 
     def received(self) -> Outcome:
         try:
@@ -156,6 +162,13 @@ def bytes_of(field: str, pid: int | str = "self") -> int:
     with open(f"/proc/{pid}/status") as file:
         line = next(line for line in file if line.startswith(field + ":"))
     return 1024 * int(line.split()[1])
+
+
+def cpu_seconds(pid: int) -> float:
+    """The processor time of a process."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def refusal_of(error: BaseException, size: int) -> TrialRefused:
