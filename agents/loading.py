@@ -6,6 +6,7 @@ import os
 
 from agents import model_file
 from agents.base import BaseAgentClassifier
+from fsgym.checks import brief
 from fsgym.methods import METHODS, class_of, find_method, method_names
 
 
@@ -23,10 +24,10 @@ def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
             method = find_method(name)
         except (ImportError, TypeError):  # a broken method of another distribution
             continue
-        if method.kind == kind:
+        if method.kind and method.kind == kind:  # that of a method without model files is empty
             return class_of(method).load(path)
     kinds = dict.fromkeys(method.kind for method in METHODS.values() if method.kind)
     raise ValueError(
-        f"{path} contains a model of kind {kind!r}, not one of {', '.join(kinds)}; a kind of another package must be "
-        "registered first, with fsgym.register_method or an entry point"
+        f"{path} contains a model of kind {brief(kind)}, not one of {', '.join(kinds)}; a kind of another package must "
+        "be registered first, with fsgym.register_method or an entry point"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import textwrap
@@ -124,9 +125,9 @@ def _read_any_kind(path: str | os.PathLike) -> tuple[dict[str, NDArray], dict[st
 
 
 def _check_dimensions(arrays: Mapping[str, NDArray], n_bytes: int) -> None:
-    """ValueError where an empty array says that it is longer than the file, so that work by its length is bounded."""
+    """ValueError where an empty array says that it is larger than the file, so that work by its shape is bounded."""
     for name, array in arrays.items():
-        if max(array.shape, default=0) > n_bytes:
+        if math.prod(n for n in array.shape if n) > n_bytes:
             raise ValueError(f"{name} has the shape {array.shape} in a file of {n_bytes} bytes")
 
 

@@ -30,7 +30,7 @@ class Scored(Policy):
     def replay(self, acquired, values, legal, is_known, beyond):
         """The first action from the empty state on that is no known acquisition, and the scores before it."""
         n, order, spent, candidates = len(self.groups), [], 0.0, is_known | legal
-        while True:
+        while len(order) <= n:
             taken = np.isin(np.arange(n), order)
             now, prices = self.legal_and_prices(taken, spent)
             waits = [candidates[j] and not now[j] and self.legal_after(j, is_known, spent) for j in range(n)]
@@ -46,6 +46,7 @@ class Scored(Policy):
                 return action, scores
             order.append(action)
             spent += prices[action]
+        raise ValueError("an acquisition must not be made twice")
 
     def legal_after(self, j, is_known, spent):
         others = is_known.copy()

@@ -6,10 +6,15 @@ It has what all policies share, and the policy of the lattice agent; interpret_o
 """
 
 import json
+import math
+import re
 import sys
 from base64 import b64decode
 
 import numpy as np
+
+MOST_EMPTY = 2**20  # cells that the shape of an empty array may have beside its zeros
+MOST_CELLS = 64  # combinations of bins that have an indicator each
 
 
 class Case:
@@ -90,6 +95,13 @@ class Policy:
         self.n_features = sum(map(len, self.groups))
         self.error_costs = np.array(self.rules["error_costs"])
         self.arrays = {name: read_array(**array) for name, array in plain["arrays"].items()}
+        longest = max(array.size for array in self.arrays.values())
+        for name, first in self.arrays.items():
+            if (
+                re.search("_first$|first_|entry_start$", name)
+                and ((np.diff(first, prepend=0) < 0) | (first > longest)).any()
+            ):
+                raise ValueError(f"{name} must rise from 0, within another array")
 
     def legal_and_prices(self, taken, spent):
         """Which acquisitions are legal after those ``taken``, apart from ``budget``, and the prices of all."""
@@ -123,6 +135,8 @@ class Policy:
 
 
 def read_array(dtype, shape, base64):
+    if any(n < 0 for n in shape) or math.prod(n for n in shape if n) > max(len(base64), MOST_EMPTY):
+        raise ValueError(f"the shape {shape} is not that of the array")
     array = np.frombuffer(b64decode(base64), np.dtype(dtype).newbyteorder("<")).reshape(shape)
     return array.astype(np.int64) if array.dtype.kind in "iu" else array
 
@@ -136,6 +150,12 @@ class Lattice(Policy):
         super().__init__(plain)
         for name, array in self.arrays.items():  # plan.mode becomes self.mode
             setattr(self, name.split(".")[-1], array)
+        sizes, inner = np.diff(self.feature_first), np.flatnonzero(self.node_child >= 0)
+        for first, child in ((self.child_first, self.child), (self.backup_first, self.backup_child)):
+            if (sizes[child] <= np.repeat(sizes, np.diff(first))).any():
+                raise ValueError("each move must lead to a larger subset, so that each case ends")
+        if (self.node_child[inner] <= inner).any() or (self.cells > MOST_CELLS).any():
+            raise ValueError(f"nodes must lead to later ones, and a subset must have at most {MOST_CELLS} cells")
 
     def part(self, name, v):
         """The entries of subset v of an array."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -83,8 +84,12 @@ class LearnerReport(NamedTuple):
         learner, reason, n_held_out = (entry[k] for k in ("learner", "reason", "n_held_out"))
         if not isinstance(reason, str) or type(n_held_out) is not int or n_held_out < 0:
             raise ValueError("the report of a model needs a sentence and a number of rows")
-        trials = tuple(LearnerTrial(str(name), float(a), float(b), float(c), None) for name, a, b, c in entry["trials"])
-        return cls(str(learner), reason, n_held_out, trials, None)
+        trials = tuple(LearnerTrial(name, float(a), float(b), float(c), None) for name, a, b, c in entry["trials"])
+        if not all(isinstance(name, str) for name in (learner, *(t.learner for t in trials))):
+            raise ValueError("the report of a model must name its learners")
+        if not all(math.isfinite(v) for t in trials for v in (t.loss, t.difference, t.standard_error)):
+            raise ValueError("the losses in the report of a model must be finite")
+        return cls(learner, reason, n_held_out, trials, None)
 
 
 def _seconds_text(seconds: float | None) -> str:

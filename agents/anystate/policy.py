@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.anystate.state_model import StateBatch, StateModel
+from agents.anystate.stop_kernels import N_STATE_NUMBERS
 from agents.anystate.stop_rule import StopRule, check_stop_rule, stop_rule_from
 from agents.anystate.stopping import state_numbers
 from agents.policy import Policy, complete_advice
@@ -60,10 +61,7 @@ class AnyStatePolicy(Policy):
     rules: Rules
 
     def __post_init__(self) -> None:
-        nothing = np.zeros((1, self.rules.n_features))
-        states = self._states(nothing > 0, nothing.astype(np.float32), np.ones((1, self.rules.n_actions), bool))
-        probabilities, _, inputs = self.model.estimate(states)
-        check_stop_rule(self.stop, state_numbers(probabilities, np.zeros(1), inputs, self.rules).shape[1])
+        check_stop_rule(self.stop, N_STATE_NUMBERS + self.model.n_inputs)
 
     def actions(
         self,

@@ -55,10 +55,12 @@ class StateModel(ABC):
     Attributes
     ----------
     kind : str, class attribute: its name in model files
+    n_inputs : int, class attribute: the inputs of ``StateEstimates``
     rules : Rules
     """
 
     kind: ClassVar[str]
+    n_inputs: ClassVar[int]
     rules: Rules
 
     @abstractmethod

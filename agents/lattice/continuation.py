@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from agents.lattice.constants import MAX_CHILDREN, MAX_PLAN_NUMBER
 from agents.lattice.state_features import n_belief_features, n_value_features
-from agents.parts import lengths_of_parts, moves_extend
+from agents.parts import lengths_of_parts, moves_extend, numbers_of_features
 from fsgym.rules import Rules
 
 
@@ -101,6 +101,10 @@ def make_continuation(
 def check_continuation(taken: NDArray, cells: NDArray[np.int64], c: Continuation, rules: Rules) -> None:
     """Raise ValueError unless the compiled code stays within these arrays and each episode ends.
 
+    ``choose_move`` and ``_rank_moves`` rely on back-up moves that lead to a larger subset and on ``backup_theta`` with
+    a column for each of the first of them; ``_saved`` and ``_acquisition_beyond`` on ``saving_acquisition`` and
+    ``order`` that are acquisitions; ``_next_acquisition`` on ``base``, the acquisitions of the subset ``base_place``.
+
     Parameters
     ----------
     taken : bool (n_subsets, n_acquisitions), checked
@@ -135,7 +139,7 @@ def check_continuation(taken: NDArray, cells: NDArray[np.int64], c: Continuation
 
 def _columns_of_subsets(taken: NDArray, cells: NDArray[np.int64], rules: Rules) -> NDArray[np.int64]:
     """The number of columns of the state features at each subset, int64 (n_subsets,)."""
-    sizes = taken @ np.array([len(group) for group in rules.groups])
+    sizes = numbers_of_features(taken, rules)
     n_beliefs = n_belief_features(rules.n_classes)
     return np.array([1 + n_beliefs + n_value_features(m) for m in sizes.tolist()]) + cells
 

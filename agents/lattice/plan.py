@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from agents.lattice.inference import Plan
 from agents.lattice.state_features import n_belief_features, n_cells, n_value_features
 from agents.lattice.subset_classifier import SubsetClassifier
 from agents.lattice.sweep import ADAPTIVE, STOP
-from agents.parts import lengths_of_parts, moves_extend
+from agents.parts import features_are_revealed, lengths_of_parts, moves_extend, numbers_of_features
 from fsgym.rules import Rules
 from fsgym.trees.boosting import MOST_BINS
 
@@ -102,6 +103,15 @@ def make_plan(basis: Basis, classifiers: list[SubsetClassifier], decisions: list
 def check_plan(taken: NDArray, plan: Plan, rules: Rules) -> None:
     """Raise ValueError unless the compiled code stays within these arrays and each episode ends.
 
+    What the compiled functions rely on, and who checks it:
+
+    * ``bin_of``: thresholds ascend, infinities last, so that a bin is below ``n_bins`` and below 256 (here).
+    * ``encode_values_of``: ``feature`` names features, those of the subset (``_check_lengths``).
+    * ``predict_proba_at``: coefficients, start scores and trees have the widths of the subset; places of splits are
+      places in it (``_check_trees``); nodes lead to later nodes or leaves, whose classes exist (``_check_forest``).
+    * ``choose_move``, ``predicted_advantage``: moves are legal acquisitions to a larger subset, so that each walk ends
+      (``_check_children``); ``theta`` has a column for each move, ``cells`` fit the buffer (``_check_lengths``).
+
     Parameters
     ----------
     taken : bool (n_subsets, n_acquisitions)
@@ -159,22 +169,20 @@ def _check_shapes(plan: Plan, n_subsets: int, rules: Rules) -> None:
 
 def _check_lengths(taken: NDArray, plan: Plan, rules: Rules) -> None:
     """The features, coefficients and cells of each subset have the lengths that the compiled code reads."""
-    revealed = np.zeros((len(taken), rules.n_features), bool)
-    for j, group in enumerate(rules.groups):
-        revealed[:, list(group)] = taken[:, j : j + 1]
-    n_features = revealed.sum(axis=1)
-    cells = np.array([n_cells(plan.n_bins[row]) for row in revealed])
+    n_features = numbers_of_features(taken, rules)
+    found = lengths_of_parts(plan.feature_first, len(taken), len(plan.feature), "features")
+    _require_consistent((found == n_features).all() and features_are_revealed(taken, plan.feature, rules), "features")
+    parts = pairwise(plan.feature_first.tolist())
+    cells = np.array([n_cells(plan.n_bins[plan.feature[begin:end]]) for begin, end in parts])
     n_beliefs = n_belief_features(rules.n_classes)
     columns = np.array([1 + n_beliefs + n_value_features(m) for m in n_features.tolist()]) + cells
     n_moves = lengths_of_parts(plan.child_first, len(taken), len(plan.child), "moves")
     for name, lengths in (
-        ("feature", n_features),
         ("coefficient", (1 + COLUMNS_PER_FEATURE * n_features) * rules.n_classes),
         ("theta", np.where(plan.mode == ADAPTIVE, columns * n_moves, 0)),
     ):
         found = lengths_of_parts(getattr(plan, f"{name}_first"), len(taken), len(getattr(plan, name)), name)
         _require_consistent((found == lengths).all(), name)
-    _require_consistent((plan.feature == np.nonzero(revealed)[1]).all(), "features")
     _require_consistent((plan.cells == cells).all(), "cells")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAF = -1
+MOST_SPLITS = 1000  # in model files, or the number of features where that is larger; more than any tree has
 ANY_NUMBER = float(np.finfo(np.float32).max)  # the threshold of a node that only asks whether there is a value
 
 
@@ -84,18 +85,18 @@ class ActionTree(NamedTuple):
     def splits(self) -> list[tuple[int, int, Limit]]:
         """Depth, node, and the limit that leads there from above, of all nodes but the first, from left to right."""
         found: list[tuple[int, int, Limit]] = []
-
-        def visit(node: int, depth: int) -> None:
+        open_nodes: list[tuple[int, int, Limit | None]] = [(-1, 0, None)]
+        while open_nodes:
+            depth, node, reached_by = open_nodes.pop()
+            if reached_by is not None:
+                found.append((depth, node, reached_by))
             feature, at = int(self.feature[node]), float(self.threshold[node])
             if feature >= 0:
                 left_missing = bool(self.missing_left[node])
                 below = Limit(feature, -np.inf, at, self.may_miss and left_missing)
                 above = Limit(feature, at, np.inf, self.may_miss and not left_missing)
-                for child, limit in ((int(self.left[node]), below), (int(self.right[node]), above)):
-                    found.append((depth, child, limit))
-                    visit(child, depth + 1)
-
-        visit(0, 0)
+                open_nodes.append((depth + 1, int(self.right[node]), above))
+                open_nodes.append((depth + 1, int(self.left[node]), below))
         return found
 
     def to_json(self) -> dict[str, Any]:
@@ -116,8 +117,13 @@ class ActionTree(NamedTuple):
         for side in ("left", "right"):  # later nodes only, so that each way ends
             if (inner & ~((arrays[side] > where) & (arrays[side] < n))).any():
                 raise ValueError("the nodes of a choice must lead to later nodes")
+        children = np.concatenate([arrays["left"][inner], arrays["right"][inner]])
+        if len(np.unique(children)) != len(children) or len(children) != n - 1:  # else there are 2 ** n ways
+            raise ValueError("the nodes of a choice must be a tree")
         if not np.isfinite(arrays["threshold"]).all() or (arrays["feature"] >= n_features).any():
             raise ValueError("the limits of a choice must be finite, and on features of the model")
+        if inner.sum() > max(MOST_SPLITS, n_features):
+            raise ValueError(f"a choice must have at most {max(MOST_SPLITS, n_features)} limits")
         if (~inner & ~((arrays["action"] >= 0) & (arrays["action"] < n_actions))).any():
             raise ValueError("the leaves of a choice must be actions of the model")
         flags, agreement = {name: plain[name] for name in ("may_miss", "exact")}, plain["agreement"]

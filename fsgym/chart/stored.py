@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 
 from fsgym.chart.action_tree import ActionTree
 from fsgym.chart.asked import follow_policy
-from fsgym.chart.boxes import Box, Structure
+from fsgym.chart.boxes import MOST_BOXES, Box, Structure
 from fsgym.chart.invented import invented_rows
-from fsgym.chart.ways import Way, ways_of
+from fsgym.chart.ways import MOST_CASES_OF_WAY, Way, ways_of
 from fsgym.columns import Columns
 from fsgym.rules import Rules
 
 MOST_CHART_ROWS = 4000  # of the training rows, from which a chart is made
 MOST_CELLS = 4_000_000  # likewise
 LEAST_USED = 2500  # rows from which boxes are made; some are invented if there are less
+SHARE_TOLERANCE = 1e-6  # of the sum of shares in a model file
 MEASURED_SHARE = 0.25  # of these rows, by which it is measured
 
 
@@ -76,9 +77,15 @@ def chart_from_json(plain: Mapping[str, Any], rules: Rules) -> MeasuredChart:
     first = plain["first"]
     if type(first) is not int or not 0 <= first < rules.n_actions:
         raise ValueError("the chart must begin with an action of the model")
+    if len(plain["boxes"]) > MOST_BOXES:
+        raise ValueError(f"a chart must have at most {MOST_BOXES} boxes, got {len(plain['boxes'])}")
     structure = Structure([_read_box(entry, rules) for entry in plain["boxes"]], first, rules.n_acquisitions)
     if (first < rules.n_acquisitions) != bool(structure.boxes):
         raise ValueError("a chart that begins with a question must have boxes")
+    if structure.boxes and structure.find((), (), first) != 0:
+        raise ValueError("the first box of a chart must be its first question, before anything is known")
+    if any(structure.find(b.known, b.unavailable, b.question) != k for k, b in enumerate(structure.boxes)):
+        raise ValueError("the boxes of a chart must be different, with their acquisitions in rising order")
     return MeasuredChart(structure, [Way.from_json(way, structure, rules) for way in plain["ways"]])
 
 
@@ -88,15 +95,22 @@ def _read_box(plain: Mapping[str, Any], rules: Rules) -> Box:
     everything = [*known, *unavailable, question]
     if not all(type(j) is int and 0 <= j < J for j in everything) or len(set(everything)) != len(everything):
         raise ValueError("a box must have different acquisitions of the model")
-    if type(n_cases) is not int:
-        raise ValueError("a box must say how many cases it was made from")
+    if type(n_cases) is not int or not 0 <= n_cases <= MOST_CASES_OF_WAY:
+        raise ValueError(f"a box must say from how many cases it was made, at most {MOST_CASES_OF_WAY}")
     answered, unknown = (ActionTree.from_json(plain[k], n_features, rules.n_actions) for k in ("answered", "unknown"))
     shares: dict[tuple[bool, int], tuple[float, ...]] = {}
     for flag, leaf, values in plain["shares"]:
-        if not isinstance(flag, bool) or len(values) != rules.n_classes or not np.isfinite(values).all():
+        if not isinstance(flag, bool) or type(leaf) is not int or len(values) != rules.n_classes:
             raise ValueError("a box must have a share for each class")
-        shares[flag, int(leaf)] = tuple(map(float, values))
-    for flag, choice in ((True, answered), (False, unknown)):
-        if any((flag, leaf) not in shares for leaf in np.flatnonzero(choice.feature < 0).tolist()):
-            raise ValueError("a box must have the shares of the classes for each way on")
+        shares[flag, leaf] = tuple(map(float, values))
+        if (
+            not all(0 <= share <= 1 for share in shares[flag, leaf])
+            or abs(sum(shares[flag, leaf]) - 1) > SHARE_TOLERANCE
+        ):
+            raise ValueError("the shares of the classes in a box must be from 0 to 1, and add up to 1")
+    ways_on = {
+        (flag, k) for flag, c in ((True, answered), (False, unknown)) for k in np.flatnonzero(c.feature < 0).tolist()
+    }
+    if shares.keys() != ways_on:
+        raise ValueError("a box must have the shares of the classes for each way on, and for no other")
     return Box(tuple(known), tuple(unavailable), question, answered, unknown, shares, n_cases)

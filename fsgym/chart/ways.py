@@ -15,6 +15,8 @@ from fsgym.chart.boxes import Structure
 from fsgym.rules import Rules
 from fsgym.trajectories import price_orders, price_steps
 
+MOST_CASES_OF_WAY = 2**31  # that go one way, in a model file; more than any chart was made from
+MOST_PAID = 1e200  # by one case, in a model file, so that sums are finite
 NO_CLASS = -1  # of a case whose class is not given
 
 
@@ -62,8 +64,11 @@ class Way(NamedTuple):
                 raise ValueError("a way must have leaves of the choices")
             if not _is_price(p.price):
                 raise ValueError("a way must have prices")
-        if not all(type(v) is int for v in (code, answer, n, *acquired)) or n < 1 or not _is_price(paid):
+        _check_passages(read, structure)
+        if not all(type(v) is int for v in (code, answer, n, *acquired)) or not _is_price(paid):
             raise ValueError("a way must have whole numbers and a price")
+        if not 1 <= n <= MOST_CASES_OF_WAY:
+            raise ValueError(f"a way must have from 1 to {MOST_CASES_OF_WAY} cases")
         if not -1 <= code < rules.n_classes or not 0 <= answer < rules.n_classes:
             raise ValueError("a way must have classes of the model")
         if not all(0 <= j < rules.n_acquisitions for j in acquired):
@@ -71,8 +76,19 @@ class Way(NamedTuple):
         return cls(read, code, answer, tuple(acquired), float(paid), n)
 
 
+def _check_passages(passages: tuple[Passage, ...], structure: Structure) -> None:
+    """ValueError unless a way begins at the first box, goes from each box to the next one, and ends with an answer."""
+    at: int | None = 0 if structure.boxes else None
+    for p in passages:
+        if p.box != at:
+            raise ValueError("a way must go from each box of the chart to the next one")
+        at = structure.after(structure.boxes[p.box], p.brought, p.leaf)
+    if at is not None:
+        raise ValueError("a way must not end before the chart does")
+
+
 def _is_price(value: Any) -> bool:
-    return type(value) in (int, float) and np.isfinite(value) and value >= 0
+    return type(value) in (int, float) and 0 <= value <= MOST_PAID
 
 
 def ways_of(

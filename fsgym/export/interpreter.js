@@ -12,10 +12,36 @@ const FsgymPolicy = (() => {
 
   const KINDS_OF_ARRAYS = { float64: Float64Array, float32: Float32Array, int32: Int32Array, int16: Int16Array, uint8: Uint8Array };
 
+  // A policy may come from a stranger. These facts bound the work: the shapes are those of the bytes, parts of arrays
+  // do not descend (checkStarts), moves lead to larger subsets and nodes to later ones (Lattice), and a replay ends.
+  const MOST_EMPTY = 2 ** 20; // cells that the shape of an empty array may have beside its zeros
+
+  function mustHold(holds, what) {
+    if (!holds) throw new Error(`the policy is damaged: ${what}`);
+  }
+
+  function checkShape(shape, length) {
+    mustHold(shape.every((n) => Number.isInteger(n) && n >= 0), "a shape is not made of whole numbers");
+    const product = (sizes) => sizes.reduce((total, n) => total * n, 1);
+    const fits = length > 0 ? product(shape) === length : shape.includes(0) && product(shape.filter(Boolean)) <= MOST_EMPTY;
+    mustHold(fits, "a shape does not fit its array");
+  }
+
+  // The arrays that say where parts of others begin rise from 0, and end within some array.
+  function checkStarts(arrays) {
+    const longest = Math.max(...Object.values(arrays).map((array) => array.length));
+    for (const [name, first] of Object.entries(arrays)) {
+      if (!/_first$|first_|entry_start$/.test(name)) continue;
+      const rises = first.every((x, k) => Number.isInteger(x) && x >= (k ? first[k - 1] : 0));
+      mustHold(rises && first[first.length - 1] <= longest, `${name} does not rise within an array`);
+    }
+  }
+
   function decodeArray({ dtype, shape, base64 }) {
     const text = atob(base64), bytes = new Uint8Array(text.length);
     for (let k = 0; k < text.length; k++) bytes[k] = text.charCodeAt(k);
     const array = new KINDS_OF_ARRAYS[dtype](bytes.buffer); // little-endian, as all present machines are
+    checkShape(shape, array.length);
     array.shape = shape;
     return array;
   }
@@ -49,6 +75,7 @@ const FsgymPolicy = (() => {
       this.errorCosts = plain.rules.error_costs;
       this.lowestCost = Math.min(...this.errorCosts.flat());
       this.arrays = Object.fromEntries(Object.entries(plain.arrays).map(([name, a]) => [name, decodeArray(a)]));
+      checkStarts(this.arrays);
       const columnOf = new Map(this.columns.flatMap((column, k) => column.features.map((i) => [i, k])));
       this.columnsOf = this.groups.map((group) => [...new Set(group.map((i) => columnOf.get(i)))].sort((a, b) => a - b));
     }
@@ -96,6 +123,14 @@ const FsgymPolicy = (() => {
     constructor(plain) {
       super(plain);
       this.p = Object.fromEntries(Object.entries(this.arrays).map(([name, a]) => [name.split(".").pop(), a]));
+      const { feature_first, node_child } = this.p, size = (v) => feature_first[v + 1] - feature_first[v];
+      for (const [name, first] of [["child", "child_first"], ["backup_child", "backup_first"]]) {
+        range(0, this.p.mode.length).forEach((v) => {
+          const larger = this.p[name].subarray(this.p[first][v], this.p[first][v + 1]).every((child) => size(child) > size(v));
+          mustHold(larger, "a move does not lead to a larger subset");
+        });
+      }
+      mustHold(node_child.every((child, node) => child < 0 || child > node), "a node does not lead to a later one");
     }
 
     part(name, v) {
@@ -360,7 +395,7 @@ const FsgymPolicy = (() => {
     replay(acquired, values, legal, known, beyond) {
       const n = this.groups.length, taken = new Array(n).fill(false), order = [];
       const candidates = known.map((k, j) => k || legal[j]);
-      for (let spent = 0; ; ) {
+      for (let spent = 0; order.length <= n; ) {
         const now = this.legalAndPrices(taken, spent);
         let allowed = candidates.map((can, j) => can && !taken[j] && (now.legal[j] || !this.legalAfter(j, known, spent)));
         if (beyond && !allowed.some(Boolean)) allowed = candidates.map((can, j) => can && !taken[j]);
@@ -376,6 +411,7 @@ const FsgymPolicy = (() => {
         order.push(action);
         spent += now.prices[action];
       }
+      throw new Error("the policy is damaged: an acquisition is made twice");
     }
 
     legalAfter(j, known, spent) {
@@ -601,6 +637,7 @@ const FsgymPolicy = (() => {
     // The inputs of the networks: z-scores and hinges of known values, 0 elsewhere, and the mask.
     embedded(acquired, values) {
       const { features, center, scale, knots, shift, spread } = this.e, m = features.length, nKnots = knots.shape[0];
+      mustHold(nKnots * m === knots.length, "the knots do not fit the features");
       const inputs = new Float32Array((2 + nKnots) * m);
       features.forEach((feature, i) => {
         if (!acquired[feature]) return;
@@ -653,6 +690,8 @@ const FsgymPolicy = (() => {
 
   // The outputs of rectified layers; the parameters of a layer are weights (n_in, n_out), then biases.
   function layered(parameters, sizes, x) {
+    const nParameters = sum(range(1, sizes.length).map((layer) => (sizes[layer - 1] + 1) * sizes[layer]));
+    mustHold(sizes.every(Number.isInteger) && nParameters === parameters.length, "a network does not fit its parameters");
     let first = 0;
     for (let layer = 0; layer < sizes.length - 1; layer++) {
       const n = sizes[layer], m = sizes[layer + 1], y = parameters.slice(first + n * m, first + n * m + m);
@@ -747,7 +786,7 @@ const FsgymPolicy = (() => {
       const alternatives = ranked.map((j) => {
         const hasGain = prices[j] > 0 && !Number.isNaN(advice.stopCost) && !Number.isNaN(advice.expected[j]);
         const gain = hasGain ? (advice.stopCost - advice.expected[j]) / prices[j] : NaN;
-        return { acquisition: j, price: prices[j], expected: advice.expected[j], gain };
+        return { acquisition: j, price: prices[j], expected: advice.expected[j], gain: Number.isFinite(gain) ? gain : NaN };
       });
       const goOn = advice.beyond < 0 ? NaN : advice.expected[advice.beyond];
       const { action, answer, probabilities, stopCost } = advice;
@@ -759,7 +798,7 @@ const FsgymPolicy = (() => {
 
   // The policy of a parsed JSON text; an Error with a sentence if it is of another format.
   function read(plain) {
-    if (!plain || plain.format !== FORMAT || !(plain.kind in KINDS)) {
+    if (!plain || plain.format !== FORMAT || !Object.hasOwn(KINDS, plain.kind)) {
       throw new Error(`the policy must be in the format ${FORMAT}`);
     }
     return new KINDS[plain.kind](plain);

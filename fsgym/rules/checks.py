@@ -93,13 +93,15 @@ def check_error_costs(costs: Any, classes: Sequence[Any]) -> NDArray[np.float64]
 
 def refuse_cycles(prerequisites: NDArray[np.bool_], names: Sequence[str]) -> None:
     """ValueError where prerequisites form a cycle."""
-    reached = np.zeros(len(names), bool)
-    while not reached.all():
-        ready = ~reached & ~(prerequisites & ~reached).any(axis=1)
-        if not ready.any():
-            stuck = names[int(np.flatnonzero(~reached)[0])]
-            raise ValueError(f"prerequisites must not form a cycle: {stuck!r} could never be acquired")
-        reached |= ready
+    missing = prerequisites.sum(axis=1)  # prerequisites of each acquisition that are not reached yet
+    ready = np.flatnonzero(missing == 0).tolist()
+    while ready:  # each acquisition once, so that the time is that of reading the matrix
+        after = np.flatnonzero(prerequisites[:, ready.pop()])
+        missing[after] -= 1
+        ready += after[missing[after] == 0].tolist()
+    if missing.any():
+        stuck = names[int(np.flatnonzero(missing)[0])]
+        raise ValueError(f"prerequisites must not form a cycle: {stuck!r} could never be acquired")
 
 
 def check_budget(budget: Any) -> int | None:

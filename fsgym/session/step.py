@@ -58,7 +58,7 @@ class Alternative(NamedTuple):
         error costs. None where the agent has no estimate of it.
     gain : float, or None
         By how much that is below the expected cost of stopping now, for each unit of the price. None for a free
-        acquisition, and where there is no estimate.
+        acquisition, one whose price is almost 0, and where there is no estimate.
     """
 
     name: str

@@ -42,7 +42,7 @@ def make_step(model: Any, acquisitions: Acquisitions, case: Case, later: Collect
     for j in ranked:
         expected, price, gain = _known_number(advice.expected[0, j]), float(prices[j]), None
         if expected is not None and stop_cost is not None and price > 0:
-            gain = (stop_cost - expected) / price
+            gain = _per_unit(stop_cost - expected, price)
         alternatives.append(Alternative(rules.names[j], price, expected, gain))
     question = None if action >= J else question_on(acquisitions, case, action, float(prices[action]))
     labels = model.classes_.tolist()
@@ -65,6 +65,13 @@ def question_on(acquisitions: Acquisitions, case: Case, j: int, price: float) ->
     open_features = np.isnan(case.values) & ~case.closed
     columns = [k for k in acquisitions.columns_of[j] if open_features[acquisitions.columns.features[k].start]]
     return Question(acquisitions.rules.names[j], acquisitions.asked_columns(columns), price)
+
+
+def _per_unit(saved: float, price: float) -> float | None:
+    """``saved`` for each unit of a price; None where the price is so small that float64 has no such number."""
+    with np.errstate(over="ignore"):
+        gain = float(np.divide(saved, price))
+    return gain if np.isfinite(gain) else None
 
 
 def _known_number(value: float) -> float | None:

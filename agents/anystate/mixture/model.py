@@ -55,6 +55,7 @@ class MixtureModel(StateModel):
     rules: Rules
     weights: tuple[float, float, float] = (1.0, 0.0, const.COMPONENT_WEIGHT)
     kind: ClassVar[str] = "mixture"
+    n_inputs: ClassVar[int] = const.N_INPUTS
 
     @cached_property
     def _compiled(self) -> CompiledMixture:

@@ -108,7 +108,11 @@ class Variables:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], n_features: int) -> Variables:
-        """The variables from ``to_arrays``; ValueError or KeyError if they are invalid."""
+        """The variables from ``to_arrays``; ValueError or KeyError if they are invalid.
+
+        ``code_of`` relies on parts that do not descend, on features that exist, and on knots that ascend;
+        ``write_posterior`` on as many levels of a variable as it has features, since the code of it is their place.
+        """
         self = cls(**{name: arrays[name] for name in DTYPES})
         for name, dtype in DTYPES.items():
             array = getattr(self, name)

@@ -72,6 +72,11 @@ class EmbeddedRows:
         return int(self.fold.max()) + 1
 
     @property
+    def batch_rows(self) -> int:
+        """The rows of a step of training."""
+        return next(size for most, size in const.BATCH_ROWS_BY_ROWS.items() if self.dataset.n_samples <= most)
+
+    @property
     def n_inputs(self) -> int:
         return self.embedding.n_inputs
 

@@ -59,7 +59,7 @@ def check_embedding(candidates: NDArray[np.int64], embedding: Embedding, rules: 
     if not ((candidates[:-1] < candidates[1:]).all() and candidates[0] >= 0 and candidates[-1] < rules.n_acquisitions):
         raise ValueError(f"the candidates must be ascending, and acquisitions 0 to {rules.n_acquisitions - 1}")
     features = sorted(i for j in candidates for i in rules.groups[j])
-    if embedding.features.dtype != np.int64 or embedding.features.tolist() != features:
+    if embedding.features.dtype != np.int64 or not np.array_equal(embedding.features, features):
         raise ValueError("the embedding must have the features of the candidates")
     n_knots = len(embedding.knots) if embedding.knots.ndim == 2 else -1
     shapes = {"center": (len(features),), "scale": (len(features),)}

@@ -48,6 +48,7 @@ class NetworkModel(StateModel):
     """
 
     kind = "any_network"
+    n_inputs = N_STOP_INPUTS
 
     candidates: NDArray[np.int64]
     embedding: Embedding
@@ -120,7 +121,7 @@ class NetworkModel(StateModel):
         for_predictors, for_ranking = (check_hidden_sizes(sizes) for sizes in header["hidden"])
         n_inputs, n_classes = embedding.n_inputs, rules.n_classes
         parameters = arrays["predictors"]
-        if parameters.ndim != 2 or not len(parameters):
+        if parameters.ndim != 2 or not parameters.size:
             raise ValueError("there must be one row of parameters for each predictor, at least one")
         predictors = [MLP((n_inputs, *for_predictors, n_classes), row) for row in parameters]
         sizes = (n_inputs + n_classes + 1, *for_ranking, len(arrays["candidates"]) + 1)

@@ -141,7 +141,7 @@ def _train(
     visited: VisitedStates | None = None,
 ) -> MLP:
     """Train a network on random states of the rows ``own``, and on states of episodes; return it."""
-    optimizer, size = AdamW(network, const.WEIGHT_DECAY), const.BATCH_ROWS
+    optimizer, size = AdamW(network, const.WEIGHT_DECAY), rows.batch_rows
     n_visited = 0 if visited is None or not len(visited.rows) else round(const.SHARE_CHAIN_ROWS * size)
     for step in range(schedule.n_steps):
         some = own[rng.integers(len(own), size=size)]

@@ -197,7 +197,7 @@ def _train_on_returns(
     learner.network.parameters[:] = learner.averaged.parameters
     optimizer, n_steps = AdamW(learner.network), _round_steps(learner)
     for step in range(n_steps):
-        some = rng.integers(len(states.tried), size=const.BATCH_ROWS)
+        some = rng.integers(len(states.tried), size=learner.predictors.rows.batch_rows)
         here = states.here.of(some)
         layers = learner.network.forward(learner.inputs(here))
         tries, best_return = (states.tried[some], states.counted[some]), states.best_return[some]

@@ -17,6 +17,7 @@ class TableModel(StateModel):
     """Exact probabilities of a task of bits; it prefers the bit that lowers the expected error and entropy most."""
 
     kind = "table"
+    n_inputs = 1
 
     def __init__(self, joint, rules):
         self.joint, self.rules = joint.reshape(-1, joint.shape[-1]), rules
