@@ -20,7 +20,7 @@ from fsgym.session.step import Advice, Step
 from fsgym.session.steps import make_step
 from fsgym.session.walk import ActingWalk, Walk, WalkOrder
 
-MOST_PAID = 1_000_000  # acquisitions before a step; more than any model has
+MOST_ACQUIRED = 1_000_000  # acquisitions before a step; more than any model has
 
 
 class AskingMixin:
@@ -135,8 +135,8 @@ class AskingMixin:
         if spent is not None:
             case.spent = check_number(spent, "spent", 0.0)
         if n_paid is not None:
-            if not is_integer(n_paid) or not 0 <= n_paid <= MOST_PAID:
-                raise ValueError(f"n_paid must be a whole number from 0 to {MOST_PAID:,}, got {brief(n_paid)}")
+            if not is_integer(n_paid) or not 0 <= n_paid <= MOST_ACQUIRED:
+                raise ValueError(f"n_paid must be a whole number from 0 to {MOST_ACQUIRED:,}, got {brief(n_paid)}")
             case.n_paid = int(n_paid)
         elif spent is not None:
             case.n_paid = int(acquisitions.rules.acquisitions_of(case.acquired[None]).sum())

@@ -17,8 +17,8 @@ HIDDEN_UNITS = (128, 128)  # trial: 256 units, 3 layers or LayerNorm do not help
 MAX_ABS_PARAMETER = 1e6  # in model files; float32 cannot overflow below it
 
 # Class probabilities
-# Rows of a step, by number of rows. Measured on Syn: with 10,000 rows 512 and 1024 are worse than 256 or level; with 60,000 1024
-# loses .0095 less on the third rule, and is level on the second, where twice as many steps were level, too.
+# Rows of a step, by number of rows. Measured on Syn: with 10,000 rows 512 and 1024 are no better than 256; with 60,000
+# the loss with 1024 is .0095 lower on the third rule, and level on the second.
 BATCH_ROWS_BY_ROWS = {30_000: 256, np.inf: 1024}
 # Steps of each predictor, by number of rows. Measured: 2000 are much better than 1000 on blocks that a context selects,
 # and 5000 than 2000 on 60,000 rows.
