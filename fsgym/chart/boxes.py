@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ MOST_IMITATED, FEWEST_IMITATED = 1200, 100  # cases from which a tree is grown
 FULL_SHARE = 0.2  # of all cases at a box, from which on it is grown from most cases
 LEAVES_PER_SHARE = 80  # of the tree of a box to which all cases come; by hand
 FEWEST_LEAVES_ALLOWED = 4
+MOST_BELIEFS = 50  # cases of a way on from a box, in which the policy is asked what it believes
 MOST_PROBED = 200  # cases of a box in which the policy is asked what it does if an answer is unknown
 
 
@@ -37,7 +38,7 @@ class Box(NamedTuple):
     answered : ActionTree, of the next action once it has a value
     unknown : ActionTree, of the next action if it has none
     shares : mapping of (whether the question was answered, leaf of the choice) -> tuple of float
-        Shares of the classes there, in the cases from which the chart was made.
+        What the policy believes of the classes there, as a mean over cases from which the chart was made.
     n_cases : int, cases from which the box was made
     """
 
@@ -173,11 +174,28 @@ def _make_box(
         answered = choice_at(model, after, X[with_value], actions[has_value], columns, size)
     else:
         answered = ActionTree.always(int(actions[0]), exact=False, agreement=0.0)
-    shares: dict[tuple[bool, int], tuple[float, ...]] = {}
-    for flag, of_rows, choice in ((True, with_value, answered), (False, unknown_rows, unknown)):
-        reached = choice.leaves(X[of_rows])
-        for leaf in np.flatnonzero(choice.feature < 0).tolist():
-            members = next(m for m in (of_rows[reached == leaf], of_rows, rows, np.arange(len(y))) if (y[m] >= 0).any())
-            counts = np.bincount(y[members][y[members] >= 0], minlength=rules.n_classes)
-            shares[flag, leaf] = tuple((counts / counts.sum()).tolist())
+    shares = {
+        (flag, leaf): mean
+        for flag, state, of_rows, choice in (
+            (True, after, with_value, answered),
+            (False, before, unknown_rows, unknown),
+        )
+        for leaf, mean in _mean_beliefs(PolicyInStates(model, state), X[of_rows if len(of_rows) else rows], choice)
+    }
     return Box(tuple(known), tuple(unavailable), question, answered, unknown, shares, len(rows))
+
+
+def _mean_beliefs(
+    policy: PolicyInStates, X: NDArray[np.float32], choice: ActionTree
+) -> Iterator[tuple[int, tuple[float, ...]]]:
+    """The leaves of a choice, and the mean of what the policy believes in some of the cases at each.
+
+    Of a leaf to which no case comes, the mean of all cases.
+    """
+    reached, leaves = choice.leaves(X), np.flatnonzero(choice.feature < 0)
+    some = np.concatenate([np.flatnonzero(reached == leaf)[:MOST_BELIEFS] for leaf in leaves])
+    beliefs, reached = policy.beliefs(X[some]), reached[some]
+    for leaf in leaves.tolist():
+        here = reached == leaf
+        mean = (beliefs[here] if here.any() else beliefs).mean(axis=0)
+        yield leaf, tuple((mean / mean.sum()).tolist())

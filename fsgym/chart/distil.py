@@ -14,6 +14,7 @@ from fsgym.chart.invented import invented_rows
 from fsgym.columns import Columns
 from fsgym.rules import Rules
 from fsgym.rules.states import legal_and_prices
+from fsgym.session.step import Advice
 
 LEAST_INTERVAL = 0.01  # of the cases of a box, that an interval of one number must have
 MOST_INTERVALS = 12  # of the exact choice by one number
@@ -55,9 +56,19 @@ class PolicyInStates:
 
     def actions(self, values: NDArray) -> NDArray[np.int64]:
         """The action for each row of ``values`` (n, n_features), of which only known ones are read."""
+        return self._advice(values).actions
+
+    def beliefs(self, values: NDArray) -> NDArray[np.float64]:
+        """The probabilities of the classes for each row, float64 (n, n_classes); without them 1 for the answer."""
+        advice = self._advice(values)
+        if advice.probabilities is not None:
+            return advice.probabilities
+        return np.eye(self.rules.n_classes)[advice.answers]
+
+    def _advice(self, values: NDArray) -> Advice:
         numbers = np.where(self.acquired, values, np.nan).astype(np.float64)
         legal = np.broadcast_to(self.legal, (len(values), len(self.legal)))
-        return self.model._advise(~np.isnan(numbers), numbers, np.array(legal)).actions
+        return self.model._advise(~np.isnan(numbers), numbers, np.array(legal))
 
 
 def choice_at(
