@@ -16,7 +16,7 @@ from fsgym.sentences import probability_text
 from fsgym.shown import visible
 
 # Lengths in pixels, by hand.
-CARD_WIDTH, COLUMN_GAP, CARD_GAP, MARGIN = 470, 80, 22, 16
+CARD_WIDTH, COLUMN_GAP, CARD_GAP, MARGIN = 540, 80, 22, 16
 TITLE_HEIGHT, BAR_HEIGHT, ROW_HEIGHT, LINE_HEIGHT, PADDING = 46, 12, 24, 15, 10
 CHARACTER = 6.3  # width of a character of 12 pixels, on average
 BOLD_CHARACTER = 7.6
@@ -160,7 +160,7 @@ def _draw_row(x: float, middle: float, view: BoxView, k: int) -> str:
     inside = x + CARD_WIDTH - PADDING - left
     if branch is None:
         return _line(left, middle + 4, row.condition, inside, "soft")
-    name, details = _ending(branch)
+    name, details = _ending(branch, 0.66 * inside)
     width = min(len(name) * BOLD_CHARACTER + len(details) * CHARACTER, 0.66 * inside)
     share = "" if branch.share is None else probability_text(branch.share)
     share_at = x + CARD_WIDTH - PADDING - width - 10
@@ -176,15 +176,20 @@ def _draw_row(x: float, middle: float, view: BoxView, k: int) -> str:
     )
 
 
-def _ending(branch: Branch) -> tuple[str, str]:
-    """Where a branch leads, in short, and the details of an answer."""
+def _ending(branch: Branch, width: float) -> tuple[str, str]:
+    """Where a branch leads, in short, and as many of the details of an answer as have room beside it."""
     if branch.goes_to is not None:
         return f"{branch.goes_to} ▸", ""
     if branch.cut and branch.share is None:
         return "", f"asks for {branch.cut}"
+    name, details = str(branch.answer), ", cut" if branch.cut else ""
     wrong = "" if branch.wrong is None else f", {probability_text(branch.wrong)} wrong"
     paid = "" if branch.paid is None else f", {paid_text(branch.paid)}"
-    return f"{branch.answer}", f"{wrong}{paid}{' (cut)' if branch.cut else ''}"
+    for more in (wrong, paid):
+        if len(name) * BOLD_CHARACTER + (len(details) + len(more)) * CHARACTER > width:
+            break
+        details += more
+    return name, details
 
 
 def _line(x: float, y: float, text: str, width: float, kind: str) -> str:

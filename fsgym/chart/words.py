@@ -51,7 +51,7 @@ def branch_end_text(branch: Branch) -> str:
     if not branch.cut:
         return answer
     if branch.share is None:
-        return f"the policy asks for {branch.cut}, which is not in this chart"
+        return f"not in this chart; the policy asks for {branch.cut} then"
     return f"cut here, {answer}; the policy asks for {branch.cut}"
 
 

@@ -84,6 +84,10 @@ class Dialog:
                 self._take(question, column, None)
             case "l":
                 self._postpone(question)
+            case "x":
+                self.session.stop()
+                self._screen.show_answer(self.session.step, self.session.remarks, ended=True)
+                return False
             case _ if line in KEYS:
                 return self._press(line)
             case _:
@@ -93,7 +97,7 @@ class Dialog:
     def _at_answer(self) -> bool:
         """Read a line where the model would stop; False to end or quit."""
         if not self._shown:
-            self._screen.show_answer(self.session.step)
+            self._screen.show_answer(self.session.step, self.session.remarks)
             self._shown = True
         line = self._line("Enter to end")
         match line:

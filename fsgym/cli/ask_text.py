@@ -36,9 +36,10 @@ KEYS = {
     "s": "unknown",
     "l": "later",
     "a": "alternatives",
+    "x": "stop now",
     "q": "save and quit",
 }
-NOT_AT_THE_ANSWER = ("s", "l")
+NOT_AT_THE_ANSWER = ("s", "l", "x")
 
 
 class Screen:
@@ -118,11 +119,15 @@ class Screen:
         if step.alternatives:
             self.show("Type a name to acquire it instead.", "dim")
 
-    def show_answer(self, step: Step) -> None:
-        """Print the answer, what the model believes, the total price and the expected cost."""
+    def show_answer(self, step: Step, remarks: Sequence[str] = (), ended: bool = False) -> None:
+        """Print the answer, what the model believes, the total price and the expected cost; and odd values."""
         self._console.print()
         self.show(answer_text(step), "bold")
+        for remark in remarks:
+            self.show(f"Accepted: {remark}.", "yellow", 2)
         self.show_beliefs(step)
+        if ended:
+            return
         if answer_cost_text(step):
             self.show(answer_cost_text(step), indent=2)
         example = [

@@ -33,7 +33,11 @@ def chart(
     ] = None,
     target: options.TargetOption = None,
     max_boxes: Annotated[
-        int, typer.Option(callback=whole_number(1, MOST_CHART_BOXES), help="The chart is cut after so many boxes.")
+        int,
+        typer.Option(
+            callback=whole_number(1, MOST_CHART_BOXES),
+            help="The chart is cut after so many boxes; at most 60 are found.",
+        ),
     ] = 30,
     data_dir: options.DataDirOption = None,
 ) -> None:

@@ -214,7 +214,20 @@ class Session:
 
     def why(self) -> str:
         """Why the model asks its question, or stops, in sentences."""
-        return explain_step(self.step, self._acquisitions.rules.lam)
+        reasons = explain_step(self.step, self._acquisitions.rules.lam)
+        if self._stopped and not self.step.should_stop:
+            return f"You stopped with the answer {self.step.answer}; the model would have gone on. {reasons}"
+        return reasons
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was accepted although it is not as in training, of the values known in advance and of the answers."""
+        names, found = self._acquisitions, {}
+        given = [(values, self.accept) for values in (names.values_of(*pair) for pair in self._known.items())]
+        given += [(event.values, event.accept) for event in self._events if event.kind == "answer"]
+        for values, accept in given:
+            found |= names.encode(values, accept)[2]
+        return [f"{column}: {text}" for column, text in found.items()]
 
     def log(self) -> list[LogEntry]:
         """What happened so far, in its order."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 BOX = re.compile(r"^(\d+)\. Ask for (.*) \((?:free|price .*)\)\.")
 ROW = re.compile(r"^   ((?:  )*)- (.*)$")
 SHARE = re.compile(r" \((?:above |below )?[\d.]+ % of them\)$")
-ENDINGS = (": go to ", ": answer ", ": cut here, answer ", ": the policy asks for ")
+ENDINGS = (": go to ", ": answer ", ": cut here, answer ", ": not in this chart; the policy asks for ")
 
 
 class Line(NamedTuple):

@@ -296,3 +296,19 @@ def test_markdown_has_the_diagram_and_the_sentences():
     assert text.count("```mermaid\nflowchart LR\n") == 1
     assert chart.to_text() in text
     assert chart._repr_svg_().startswith("<svg")
+
+
+def test_where_a_chart_is_cut_it_answers_as_the_policy_believes_there():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    model = MixtureClassifier(lam=0.01, random_state=0).fit(X[::2], y[::2])
+    rows, chart = X[1::2], model.chart(X[1::2], y[1::2], max_boxes=3)
+    agree = cut = 0
+    assert chart.n_boxes_in_all > len(chart.boxes) == 3
+    for i, read in enumerate(read_cases(model, chart, rows)):
+        known = {name: float(rows.iloc[i][name]) for name in read.asked}
+        step = model.step(known, accept=True)
+        if not step.should_stop:
+            cut += 1
+            agree += str(read.answer) == str(step.answer)
+    assert cut > 5
+    assert agree >= 0.85 * cut

@@ -333,3 +333,18 @@ def test_what_is_postponed_already_is_not_postponed_again():
     with pytest.raises(ValueError, match="'crp' is postponed already"):
         session.later("crp")
     assert session.to_json() == before
+
+
+def test_what_was_accepted_is_remembered_to_the_end():
+    session = clinic_model("rcpi").session({"age": 300}, accept=True)
+    session.answer("crp", 9999.0, paid=False, accept=True)
+    assert [remark.partition(":")[0] for remark in session.remarks] == ["age", "crp"]
+    assert all("outside" in remark for remark in session.remarks)
+    again = clinic_model("rcpi").resume(session.to_json())
+    assert again.remarks == session.remarks
+    answer = session.stop()
+    assert session.why().startswith(f"You stopped with the answer {answer}") != session.step.should_stop
+
+
+def test_nothing_is_remarked_where_values_are_as_in_training():
+    assert clinic_model("rcpi").session({"age": 63}, accept=True).remarks == []
