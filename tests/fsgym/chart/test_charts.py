@@ -299,7 +299,7 @@ def test_markdown_has_the_diagram_and_the_sentences():
 
 
 def test_where_a_chart_is_cut_it_answers_as_the_policy_believes_there():
-    X, y = load_wine(return_X_y=True, as_frame=True)
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     model = MixtureClassifier(lam=0.01, random_state=0).fit(X[::2], y[::2])
     rows, chart = X[1::2], model.chart(X[1::2], y[1::2], max_boxes=3)
     agree = cut = 0
@@ -310,5 +310,5 @@ def test_where_a_chart_is_cut_it_answers_as_the_policy_believes_there():
         if not step.should_stop:
             cut += 1
             agree += str(read.answer) == str(step.answer)
-    assert cut > 5
-    assert agree >= 0.85 * cut
+    assert cut > 20
+    assert agree >= 0.75 * cut
