@@ -14,6 +14,7 @@ import numpy as np
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.examples import examples_of_rows, first_columns, with_units
 from fsgym.comparison.fitting import (
+    FIGURE_CHECKS,
     acquisition_figures,
     finite_or_none,
     first_warning,
@@ -29,6 +30,7 @@ from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
+from fsgym.runner.results import count, list_of, optional, record, returns, share
 from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
@@ -40,6 +42,13 @@ MOST_FITS = 100_000  # fits of a comparison; in one second each, they take a day
 
 REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
 
+VALIDATION_CHECKS = {f"validation_{name}": check for name, check in FIGURE_CHECKS.items()}
+CELL_RESULT = record(
+    row=record(**FIGURE_CHECKS, **VALIDATION_CHECKS, n_train=count, n_test=count),
+    histogram=list_of(count),
+    usage=list_of(share),
+    examples=optional(list_of(record())),
+)
 CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned for a cell, or its error message
 
 
@@ -167,6 +176,7 @@ def _run_in_process(protocol: Protocol, cell: Cell) -> CellResult:
         return None, error_sentence(error)
 
 
+@returns(record(cells=list_of(CELL_RESULT)))
 def run_cell(
     *,
     dataset: Dataset,

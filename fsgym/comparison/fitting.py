@@ -15,8 +15,13 @@ from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
+from fsgym.runner.results import number, optional, share
 
 NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
+
+
+SHARE_FIGURES = ("accuracy", "sparsity", "admissible", "illegal")  # of the figures of an evaluation, those from 0 to 1
+FIGURE_CHECKS = {name: optional(share if name in SHARE_FIGURES else number) for name in Evaluation.FIGURES}
 
 
 def fit_on(part: Dataset, candidate: Any, rules: Rules, seed: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,10 @@ from typing import Any
 import pandas as pd
 
 from fsgym.runner.executors import check_backend, run_all
+from fsgym.runner.results import check_result
 from fsgym.runner.store import TIMING_COLUMNS, open_store
 from fsgym.runner.task import Task, TaskResult
+from fsgym.runner.worker import resolve
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +103,8 @@ def run_tasks(
     interrupted = False
     with open_store(Path(store)) if store is not None else nullcontext(MemoryStore()) as results_store:
         finished = results_store.finished() & first.keys()
+        if store is not None:
+            _check_stored(Path(store), results_store.results(list(finished)), first)
         remaining = [first[key] for key in dict.fromkeys(keys) if key not in finished]
         with _progress_bar(len(first), len(finished), name, progress) as advance:
             incoming = run_all(remaining, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
@@ -116,6 +120,18 @@ def run_tasks(
                 incoming.close()
         results, timings = results_store.results(keys), results_store.timings(keys)
     return Run([results.get(k) for k in keys], [failed.get(k) for k in keys], timings, interrupted)
+
+
+def _check_stored(store: Path, results: Mapping[str, Any], tasks: Mapping[str, Task]) -> None:
+    """ValueError where a result of the store is not one of its task, although its seal is right."""
+    for key, result in results.items():
+        try:
+            check_result(resolve(tasks[key].call), result)
+        except ValueError as error:
+            raise ValueError(
+                f"{store} has a result of {tasks[key].call} that fsgym did not write: {error}; move the file away, or "
+                "choose another folder"
+            ) from None
 
 
 class MemoryStore:

@@ -22,6 +22,7 @@ import numpy as np
 from joblib import parallel_config
 
 from fsgym.checks import one_line
+from fsgym.runner.results import check_result
 from fsgym.runner.task import TaskResult
 from fsgym.threads import one_thread
 
@@ -117,6 +118,7 @@ def _execute_measured(
         if not isinstance(result, dict):
             raise TypeError(f"{call} must return a dict, got {type(result).__name__}")
         text = json.dumps(result, allow_nan=False, default=_json_default)
+        check_result(function, json.loads(text))
     except (Exception, SystemExit) as failure:
         error = error_sentence(failure)
     return TaskResult(text, error, time.process_time() - cpu, time.perf_counter() - wall, _peak_mib())

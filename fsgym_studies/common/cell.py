@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.comparison.fitting import acquisition_figures, finite_or_none, first_warning, fit_on
+from fsgym.comparison.fitting import FIGURE_CHECKS, acquisition_figures, finite_or_none, first_warning, fit_on
 from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.rules import Rules
+from fsgym.runner.results import count, list_of, record, returns, share
 
 FIT_AND_EVALUATE = "fsgym_studies.common.cell:fit_and_evaluate"  # as a task names it
 
 
+@returns(
+    record(**FIGURE_CHECKS, n_train=count, n_test=count, chance=share, histogram=list_of(count), wrong=list_of(count))
+)
 def fit_and_evaluate(
     data: Dataset,
     *,

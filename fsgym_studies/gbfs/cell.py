@@ -13,6 +13,7 @@ from fsgym.comparison.fitting import first_warning
 from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class
+from fsgym.runner.results import count, list_of, number, record, returns, share
 from fsgym.scaling import Scaling
 from fsgym_studies.common.cell import train_and_test
 
@@ -23,6 +24,7 @@ SVM_C_VALUES = (1.0, 10.0, 100.0)  # from which inner splits choose the SVM's C;
 PICTURE_GRID = np.linspace(-1.0, 1.0, 61)  # coordinates, of x1 and of x2, at which Fig. 1 shows decisions
 
 
+@returns(record(n_features=list_of(count), test_error=list_of(share), chance=share, n_train=count, n_test=count))
 def error_curve(
     data: Dataset,
     *,
@@ -151,6 +153,7 @@ def feature_clusters(X: NDArray, number: int) -> NDArray[np.int64]:
     return KMeans(number, n_init=3, random_state=0).fit_predict(profiles.T).astype(np.int64)
 
 
+@returns(record(mu_rel=list_of(number), stage_features=list_of(list_of(count)), stage_error=list_of(list_of(share))))
 def stages(
     data: Dataset, *, mu_rel: Sequence[float], params: Mapping[str, Any], seed: int, test: Dataset
 ) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
+from fsgym.runner.results import count, record, returns, share, text
 from fsgym_studies.common.cell import chance_accuracy, train_and_test
 
 NESTED_CALL = "fsgym_studies.hkl.cell:nested"
@@ -29,6 +30,9 @@ C_VALUES = {KERNEL_L2_SVM: (1.0, 10.0, 100.0, 1000.0), LINEAR_L1_SVM: (0.01, 0.1
 MAX_REPORTED_RULES = 12  # of each fit, those with the largest weights
 
 
+@returns(
+    record(accuracy=share, chance=share, n_train=count, n_test=count, n_literals=count, share_used=share, params=text)
+)
 def nested(
     data: Dataset,
     *,

@@ -17,6 +17,7 @@ from fsgym.dataset import Dataset
 from fsgym.evaluation import evaluate
 from fsgym.methods import find_method, load_class
 from fsgym.rules import Rules
+from fsgym.runner.results import count, list_of, number, record, returns
 
 PRICED_CELL, TIMED_CELL = (f"fsgym_studies.lattice_vs_peers.cell:{name}" for name in ("at_prices", "single_fits"))
 LATTICE_METHOD, RCPI_METHOD, PPO_METHOD = "lattice", "rcpi", "maskable_ppo"
@@ -47,6 +48,7 @@ MAX_FEATURE_COUNTS = 12  # how many numbers of features the static selection and
 FitAtPrices = Callable[[NDArray, NDArray, Sequence[float], int], list[Any]]
 
 
+@returns(record(lam=list_of(number), seconds=list_of(number), n_train=count, n_test=count))
 def at_prices(data: Dataset, *, method: str, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
     """Fit a method at each price of a feature, and return its figures on the test part.
 
@@ -75,6 +77,7 @@ def at_prices(data: Dataset, *, method: str, prices: Sequence[float], split: Spl
     return figures | {"lam": list(prices), "seconds": seconds, "n_train": train.n_samples, "n_test": test.n_samples}
 
 
+@returns(record(fit_seconds=list_of(number), n_train=count))
 def single_fits(data: Dataset, *, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
     """Fit the lattice agent at each price by itself, and return the processor time of each fit.
 

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from fsgym.dataset import Dataset
+from fsgym.runner.results import count, record, returns
 
 if TYPE_CHECKING:
     from baselines.svm_plus.problem import SampleTable
@@ -40,6 +41,7 @@ class Role(NamedTuple):
     privileged: SampleTable | None
 
 
+@returns(record(n_train=count, n_test=count, n_features=count))
 def compare_arms(
     data: Dataset,
     *,

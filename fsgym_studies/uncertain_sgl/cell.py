@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fsgym.comparison.imputed import ImputedMean
 from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
+from fsgym.runner.results import list_of, record, returns, share
 
 if TYPE_CHECKING:
     from baselines import SparseGroupLasso
@@ -82,11 +83,13 @@ def selection_accuracy(data: SampledData, mask: NDArray[np.bool_] | None = None)
     return float(((machine.decision_function(X_test) > 0) == (data.y_test > 0)).mean())
 
 
+@returns(record(accuracy=share))
 def unselected(data: Dataset, *, distribution: str, w: float, s: int, split: Split, seed: int) -> dict[str, Any]:
     """Accuracy of the SVM on all draws; with amplitude ``w`` 0, on the values themselves."""
     return {"accuracy": selection_accuracy(sample_data(*split.divide(data), distribution, w, s, seed))}
 
 
+@returns(record(all=share, validation_all=share, validation=list_of(share)))
 def on_grid(
     data: Dataset,
     *,

@@ -1,5 +1,6 @@
 """The store: which files it refuses, and that no committed result is lost when writing fails."""
 
+import json
 import shutil
 import sqlite3
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+import fsgym
 from fsgym import Dataset, Rules
 from fsgym.runner import Task, TaskResult, run_tasks
 from fsgym.runner import store as stores
@@ -303,3 +305,31 @@ def test_an_interrupt_just_after_a_transaction_begins_loses_nothing(path, monkey
         store.put(Task(**CARD), TaskResult('{"a": 1}', None))
     with open_store(path) as store:
         assert len(store.finished()) == 4
+
+
+@pytest.mark.parametrize(
+    ("change_of", "message"),
+    [
+        (lambda result: [result], "the result must be an object"),
+        (lambda result: {"cells": result["cells"][0]}, "the result, cells must be a list"),
+        (lambda result: result["cells"][0].pop("usage") and result, r"the result, cells\[0\] lacks usage"),
+        (lambda result: result["cells"][0]["row"].update(accuracy=1.5) or result, "accuracy must be from 0 to 1"),
+        (lambda result: result["cells"][0]["row"].update(loss="low") or result, "loss must be a finite number"),
+        (lambda result: result["cells"][0]["row"].update(n_test=-1) or result, "n_test must be a whole number"),
+        (lambda result: result["cells"][0]["histogram"].append(2.5) or result, "must be a whole number"),
+    ],
+)
+def test_results_with_a_seal_and_other_content_are_refused(tmp_path, change_of, message):
+    arguments = {"methods": "constant", "splits": 1, "lam": 0.1, "references": False, "out": tmp_path}
+    before = fsgym.compare("wine", **arguments)
+    store = sqlite3.connect(tmp_path / "results.sqlite", isolation_level=None)
+    ((key, text),) = store.execute("SELECT key, result FROM results")
+    changed = json.dumps(change_of(json.loads(text)))
+    seal = stores._checksum(key, changed)
+    store.execute("UPDATE results SET result = ?, checksum = ?", (changed, seal))
+    store.close()
+    with pytest.raises(ValueError, match=message) as caught:
+        fsgym.compare("wine", **arguments)
+    assert str(caught.value).startswith(f"{tmp_path / 'results.sqlite'} has a result of fsgym.comparison.cell:run_cell")
+    assert "\n" not in str(caught.value)
+    assert len(before) >= 1
