@@ -200,7 +200,7 @@ def _line(x: float, y: float, text: str, width: float, kind: str) -> str:
 
 
 def _shortened(text: str, width: float) -> str:
-    most = max(int(width / CHARACTER), 1)
+    most = max(int(width / CHARACTER + 1e-6), 1)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
