@@ -77,12 +77,18 @@ def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
         return train.rows(fit), train.rows(validation)
     counts = np.bincount(train.y, minlength=train.n_classes)
     rare = counts[train.y] < 2
-    if not rare.any():
-        return train.split(1.0 - VALIDATION_SHARE, seed)
     common, single = np.flatnonzero(~rare), np.flatnonzero(rare)
     from sklearn.model_selection import train_test_split
 
-    fit, validation = train_test_split(
-        common, train_size=1.0 - VALIDATION_SHARE, stratify=train.y[common], random_state=seed
-    )
+    try:
+        if not rare.any():
+            return train.split(1.0 - VALIDATION_SHARE, seed)
+        fit, validation = train_test_split(
+            common, train_size=1.0 - VALIDATION_SHARE, stratify=train.y[common], random_state=seed
+        )
+    except ValueError:
+        raise ValueError(
+            f"the training part of {train.name!r} has {train.n_samples} row(s) of {len(counts)} classes, too few to "
+            "hold some out for validation; use more rows, fewer classes, or a larger train_share"
+        ) from None
     return train.rows(np.concatenate([fit, single])), train.rows(validation)
