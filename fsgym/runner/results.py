@@ -13,7 +13,7 @@ import numpy as np
 from fsgym.checks import brief
 
 Check = Callable[[Any, str], None]
-Function = TypeVar("Function", bound=Callable[..., Any])
+Declared = TypeVar("Declared", bound=Callable[..., Any])
 
 
 def number(value: Any, place: str) -> None:
@@ -72,10 +72,10 @@ def record(**checks: Check) -> Check:
     return entries
 
 
-def returns(check: Check) -> Callable[[Function], Function]:
+def returns(check: Check) -> Callable[[Declared], Declared]:
     """Declare what a function that tasks call returns."""
 
-    def declared(function: Function) -> Function:
+    def declared(function: Declared) -> Declared:
         function.result_check = check  # type: ignore[attr-defined]
         return function
 
