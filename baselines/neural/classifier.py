@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -130,11 +130,13 @@ class NeuralLearner(Learner):
         weight = np.ones(data.n_samples) if self.task.weight is None else self.task.weight
         fitted, held = split_rows(data.y, data.n_classes, seeds[0])
         scaling = Scaling.standard(data.X[fitted])
-        parts = [TrainingRows.of(data.X[rows], data.y[rows], weight[rows], scaling, rules) for rows in (fitted, held)]
+        fitted_rows, held_rows = (
+            TrainingRows.of(data.X[rows], data.y[rows], weight[rows], scaling, rules) for rows in (fitted, held)
+        )
         settings = TrainingSettings(
             self.hidden, longest, model.n_epochs, model.batch_size, float(model.learning_rate), seeds[1]
         )
-        predictor, chooser = model._training()(*parts, rules, settings).run()
+        predictor, chooser = model._training()(fitted_rows, held_rows, rules, settings).run()
         policy = model.policy_class(predictor, chooser, scaling, StopLimits(0.0, longest), rules)
         return policy, held_out_states(policy, data.rows(held), weight[held], longest)
 
@@ -187,10 +189,7 @@ def worth_of_a_nat(y: NDArray[np.int64], weight: NDArray[np.float64], rules: Rul
 
 def _check_hidden(hidden: Any) -> tuple[int, ...]:
     """Widths of the hidden layers, checked."""
-    try:
-        widths = tuple(hidden)
-    except TypeError:
-        widths = (None,)
-    if not all(is_integer(width) and 1 <= width <= MAX_WIDTH for width in widths):
+    widths: list[Any] = [*hidden] if isinstance(hidden, Iterable) else [None]
+    if not all(is_integer(width) and 1 <= int(width) <= MAX_WIDTH for width in widths):
         raise ValueError(f"hidden must be widths of layers, whole numbers from 1 to {MAX_WIDTH}, got {brief(hidden)}")
     return tuple(int(width) for width in widths)
