@@ -102,8 +102,8 @@ class Visited(NamedTuple):
     Attributes
     ----------
     taken : float32 (n_states, n, n_acquisitions), 1 for those made
-    legal : bool (n_states, n, n_acquisitions); none where a row has ended
-    prices : float32 (n_states, n, n_acquisitions), those to divide by, relative to the mean price
+    legal : bool (n_states - 1, n, n_acquisitions), in all but the last state; none where a row has ended
+    prices : float32 (n_states - 1, n, n_acquisitions), those to divide by, relative to the mean price
     choice : int64 (n_states - 1, n), where a row goes on
     """
 
@@ -250,8 +250,12 @@ class JointTraining(ABC):
                 waited += 1
                 if waited >= PATIENCE:
                     break
-        if best is not None:
-            network.load_state_dict(best)
+        if best is None:
+            raise ValueError(
+                "training must lead to finite losses, got none on the held-out rows; use a learning_rate below "
+                f"{self.settings.learning_rate:g}"
+            )
+        network.load_state_dict(best)
 
     def _batches(self) -> Iterator[NDArray[np.int64]]:
         order = self.rng.permutation(len(self.rows.y))[:MOST_ROWS]

@@ -18,7 +18,14 @@ from baselines.neural.stopping import HeldOutStates, StopLimits, best_limits
 from fsgym import Rules, Scaling
 from support.refusals import refused
 
-SHORT = {"hidden": (16,), "n_epochs": 2, "learning_rate": 0.01, "max_acquisitions": 3, "random_state": 0}
+SHORT = {
+    "hidden": (16,),
+    "n_epochs": 2,
+    "batch_size": 48,
+    "learning_rate": 0.02,
+    "max_acquisitions": 3,
+    "random_state": 0,
+}
 CLASSES = {"gdfs": GDFSClassifier, "dime": DIMEClassifier}
 every_class = pytest.mark.parametrize("name", CLASSES)
 COPY, PRICES = 3, [1.0, 1.0, 8.0, 1.0, 1.0]
@@ -122,6 +129,7 @@ def test_mistakes_are_one_sentence(name):
         ("n_epochs", 1.5, "n_epochs must be a whole number from 1, got 1.5"),
         ("batch_size", -1, "batch_size must be a whole number from 1"),
         ("learning_rate", 0, "learning_rate must be above 0"),
+        ("learning_rate", 1e30, r"training must lead to finite losses.*use a learning_rate below 1e\+30"),
     ):
         refused(ValueError, sentence, X, y, call=CLASSES[name](**{parameter: value}).fit)
 
@@ -207,7 +215,9 @@ def test_values_of_dime_are_a_share_of_the_entropy_per_price():
     np.testing.assert_allclose(found.preference, [[np.log(2) / 2, np.log(2) / 8]])
     assert found.need == found.preference[0, 0]
     assert policy.actions(np.zeros((1, 2), bool), np.zeros((1, 2), np.float32), legal).tolist() == [0]
-    assert policy.actions(np.array([[True, False]]), np.zeros((1, 2), np.float32), ~legal | [0, 1, 1, 1]).tolist() == [2]
+    assert policy.actions(np.array([[True, False]]), np.zeros((1, 2), np.float32), ~legal | [0, 1, 1, 1]).tolist() == [
+        2
+    ]
 
 
 def test_the_relaxed_choice_has_the_gradient_of_gain_per_price():
