@@ -9,7 +9,8 @@ import pytest
 from fsgym import load_dataset
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
-from fsgym_studies.common.plan import MethodSettings, Sweep, random_splits, require_datasets
+from fsgym_studies.common.data import require_datasets
+from fsgym_studies.common.plan import MethodSettings, Sweep, random_splits
 from fsgym_studies.common.study import Conclusion, StudyCell
 
 WINE = load_dataset("wine")
