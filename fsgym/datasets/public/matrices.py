@@ -113,7 +113,7 @@ def digit_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[
     """Training and test part of tables of numbers with the digit in front; grey levels in thousandths."""
     arrays: Arrays = {}
     for part, content in zip(("train", "test"), contents, strict=True):
-        table = np.loadtxt(io.BytesIO(unpacked(content)), ndmin=2)
+        table = _numbers(unpacked(content))
         arrays[f"X_{part}"] = np.rint(table[:, 1:] * 1000).astype(np.int16)
         arrays[f"y_{part}"] = table[:, 0].astype(np.int8)
     return [arrays]
@@ -121,7 +121,7 @@ def digit_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[
 
 def letter_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[Arrays]:
     """A table of numbers with commas and the label at the end; the other numbers times ``scale``."""
-    table = np.loadtxt(io.BytesIO(contents[0]), delimiter=",", ndmin=2)
+    table = _numbers(contents[0], ",")
     X = np.rint(table[:, :-1] * options["scale"]).astype(np.int16)
     return [{"X": X, "y": table[:, -1].astype(np.int8)}]
 
@@ -132,7 +132,7 @@ def microarray_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> 
     for name, text in _members(contents[0]):
         for part in ("inputs", "outputs"):
             if name.endswith(f"{part}.csv"):
-                tables[part] = np.loadtxt(io.BytesIO(text), delimiter=",", ndmin=2)
+                tables[part] = _numbers(text, ",")
     if len(tables) < 2:
         raise ValueError("it must hold one file of inputs and one of outputs")
     X, y = tables["inputs"], tables["outputs"].ravel()
@@ -164,6 +164,13 @@ def _counts(posts: Sequence[tuple[int, Counter[str]]], places: Mapping[str, int]
                 row[places[word]] = number
     y = np.asarray([label for label, _ in posts], dtype=np.int8)
     return {**_csr(table), "y": y, "feature_names": np.asarray(list(places))}
+
+
+def _numbers(content: bytes, delimiter: str | None = None) -> NDArray[np.float64]:
+    """A table of numbers without a header line."""
+    if not content.strip():
+        raise ValueError("it has no rows")
+    return np.loadtxt(io.BytesIO(content), delimiter=delimiter, comments=None, ndmin=2)
 
 
 def _members(content: bytes) -> Iterator[tuple[str, bytes]]:
