@@ -119,7 +119,7 @@ def test_each_data_set_of_a_study_can_be_left_out(name, monkeypatch):
     monkeypatch.setattr("fsgym_studies.hkl.study.literal_options", lambda *_: ({}, {}))
     study, full = find_study(name), name == "lattice-vs-peers"  # the quick form of the others has the same sets
     needed = dict.fromkeys(study.needed_datasets(full))
-    for skipped in needed if len(needed) > 1 else ():
+    for skipped in [*needed][:: 1 + len(needed) // 10] if len(needed) > 1 else ():
         loaded = set()
         cells = study.cells(full, None, {skipped})
         together = {"isolet_1560", "isolet5"} if name == "gbfs" else {skipped}  # training and test part

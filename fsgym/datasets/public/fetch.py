@@ -89,7 +89,7 @@ def fetch_dataset(name: str, data_dir: str | os.PathLike, downloads_dir: str | o
     if name in records:
         return Fetched(name, PRESENT_STATE if is_recorded(public, folder, records[name]) else DIFFERENT_STATE)
     given = None if downloads_dir is None else Path(downloads_dir).expanduser()
-    contents = [_content(public, d, given) for d in _checked(public, given)]
+    contents = [_content(public, d, given) for d in _obtainable(public, given)]
     paths = _write(folder, public, converted(public, contents))
     used = [d for d in public.downloads if given is None or not (given / d.file).exists()]
     return Fetched(name, WRITTEN_STATE, paths, tuple(d.address for d in used if d.address and not d.tried))
@@ -104,7 +104,7 @@ def is_recorded(public: PublicSet, folder: Path, record: Mapping[str, Any]) -> b
     return found == list(public.checksums.values())
 
 
-def _checked(public: PublicSet, given: Path | None) -> tuple[Download, ...]:
+def _obtainable(public: PublicSet, given: Path | None) -> tuple[Download, ...]:
     """The downloads of a data set; ValueError where one has no address, and its file is not in the given folder."""
     for file in public.by_hand:
         if given is None or not (given / file).exists():
@@ -119,7 +119,7 @@ def _content(public: PublicSet, wanted: Download, given: Path | None) -> bytes:
         if path.stat().st_size > MOST_DOWNLOADED:
             raise ValueError(f"{path} has more than {MOST_DOWNLOADED // 10**6} MB, and is not the expected file")
         return path.read_bytes()
-    assert wanted.address is not None  # by ``_checked``
+    assert wanted.address is not None  # by ``_obtainable``
     return download(wanted.address)
 
 

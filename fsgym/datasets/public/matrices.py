@@ -113,7 +113,7 @@ def digit_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[
     """Training and test part of tables of numbers with the digit in front; grey levels in thousandths."""
     arrays: Arrays = {}
     for part, content in zip(("train", "test"), contents, strict=True):
-        table = _numbers(unpacked(content))
+        table = _number_table(unpacked(content))
         arrays[f"X_{part}"] = np.rint(table[:, 1:] * 1000).astype(np.int16)
         arrays[f"y_{part}"] = table[:, 0].astype(np.int8)
     return [arrays]
@@ -121,7 +121,7 @@ def digit_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[
 
 def letter_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[Arrays]:
     """A table of numbers with commas and the label at the end; the other numbers times ``scale``."""
-    table = _numbers(contents[0], ",")
+    table = _number_table(contents[0], ",")
     X = np.rint(table[:, :-1] * options["scale"]).astype(np.int16)
     return [{"X": X, "y": table[:, -1].astype(np.int8)}]
 
@@ -129,10 +129,10 @@ def letter_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list
 def microarray_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[Arrays]:
     """The tables ``*inputs.csv`` and ``*outputs.csv`` of an archive."""
     tables = {}
-    for name, text in _members(contents[0]):
+    for name, text in _archived_files(contents[0]):
         for part in ("inputs", "outputs"):
             if name.endswith(f"{part}.csv"):
-                tables[part] = _numbers(text, ",")
+                tables[part] = _number_table(text, ",")
     if len(tables) < 2:
         raise ValueError("it must hold one file of inputs and one of outputs")
     X, y = tables["inputs"], tables["outputs"].ravel()
@@ -144,7 +144,7 @@ def post_arrays(contents: Sequence[bytes], options: Mapping[str, Any]) -> list[A
     """Counts of the words of posts, by part; the words are those that enough posts of the training part have."""
     counts: dict[str, list[tuple[int, Counter[str]]]] = {"train": [], "test": []}
     posts = {}
-    for name, text in _members(contents[0]):
+    for name, text in _archived_files(contents[0]):
         part, _, group = name.rpartition("/")[0].rpartition("/")
         if group in options["groups"]:
             posts[part.rpartition("-")[2], options["groups"].index(group), name] = text
@@ -166,14 +166,14 @@ def _counts(posts: Sequence[tuple[int, Counter[str]]], places: Mapping[str, int]
     return {**_csr(table), "y": y, "feature_names": np.asarray(list(places))}
 
 
-def _numbers(content: bytes, delimiter: str | None = None) -> NDArray[np.float64]:
+def _number_table(content: bytes, delimiter: str | None = None) -> NDArray[np.float64]:
     """A table of numbers without a header line."""
     if not content.strip():
         raise ValueError("it has no rows")
     return np.loadtxt(io.BytesIO(content), delimiter=delimiter, comments=None, ndmin=2)
 
 
-def _members(content: bytes) -> Iterator[tuple[str, bytes]]:
+def _archived_files(content: bytes) -> Iterator[tuple[str, bytes]]:
     """The files of a tar archive, by name; nothing is written to a disk."""
     with tarfile.open(fileobj=io.BytesIO(unpacked(content)), mode="r:") as archive:
         for member in archive:

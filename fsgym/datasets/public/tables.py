@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TARGET = "target"  # name of the label's column
-MISSING = "?"
+UNKNOWN_CELL = "?"
 NUCLEOTIDES = {"A": "1", "G": "2", "C": "3", "T": "4"}  # as the LIBSVM collection codes them
 JUNCTIONS = {"EI": "-1", "IE": "-1", "N": "1"}
 
 
 def tables_of_text(contents: Sequence[bytes], options: Mapping[str, Any], names: Sequence[str]) -> list[pd.DataFrame]:
     """The tables of the downloads; one download is divided into two after ``options["first_rows"]`` rows."""
-    tables = [_table(content, options, names) for content in contents]
+    tables = [_table_of_text(content, options, names) for content in contents]
     if "first_rows" in options:
         (table,), n = tables, options["first_rows"]
         return [table.iloc[:n].reset_index(drop=True), table.iloc[n:].reset_index(drop=True)]
     return tables
 
 
-def _table(content: bytes, options: Mapping[str, Any], names: Sequence[str]) -> pd.DataFrame:
+def _table_of_text(content: bytes, options: Mapping[str, Any], names: Sequence[str]) -> pd.DataFrame:
     """A table; ``options["columns"]`` names the columns of the download, "" those that are left out."""
     import pandas as pd
 
@@ -64,7 +64,7 @@ def _rows(text: str, options: Mapping[str, Any], width: int) -> Iterator[list[st
     for row in cells:
         while len(row) > width and not row[-1].strip():
             del row[-1]
-        yield ["" if cell.strip() == MISSING else canonical_cell(cell) for cell in row]
+        yield ["" if cell.strip() == UNKNOWN_CELL else canonical_cell(cell) for cell in row]
 
 
 def splice_tables(contents: Sequence[bytes], options: Mapping[str, Any], names: Sequence[str]) -> list[pd.DataFrame]:
@@ -79,7 +79,7 @@ def splice_tables(contents: Sequence[bytes], options: Mapping[str, Any], names: 
     matrix, y = read_libsvm(contents[0], len(names))
     codes = matrix.toarray().astype(int).astype(str)
     train = [(*row, str(int(label))) for row, label in zip(codes.tolist(), y)]
-    source = _table(contents[1], options, names)
+    source = _table_of_text(contents[1], options, names)
     left, test = Counter(train), []
     for *letters, junction in source.itertuples(index=False):
         if all(letter in NUCLEOTIDES for letter in letters):

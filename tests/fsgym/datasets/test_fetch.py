@@ -25,14 +25,24 @@ FEVER = PublicSet(
     "fever",
     "table",
     (Download("a.data", "https://example.org/a.data"), Download("b.data.gz", "https://example.org/b", tried=True)),
-    {"features": ["x"], "columns": ["", "x", "target"], "labels": {"a": "ill", "b": "well"}, "separator": ",",
-     "quote": '"'},
     {
-        "original_source": "a hospital", "licence": "CC0", "n_samples": 4, "n_features": 1, "n_classes": 2,
-        "categorical_columns": [], "class_counts": {"ill": 2, "well": 2},
+        "features": ["x"],
+        "columns": ["", "x", "target"],
+        "labels": {"a": "ill", "b": "well"},
+        "separator": ",",
+        "quote": '"',
+    },
+    {
+        "original_source": "a hospital",
+        "licence": "CC0",
+        "n_samples": 4,
+        "n_features": 1,
+        "n_classes": 2,
+        "categorical_columns": [],
+        "class_counts": {"ill": 2, "well": 2},
         "files": [{"file": f, "sha256": hashlib.sha256(c).hexdigest()} for f, c in FILES.items()],
     },
-)  # fmt: skip
+)
 BY_HAND = replace(FEVER, name="rash", downloads=(Download("a.data", None),), advice="ask the hospital for a.data")
 RECORDED = {"https://example.org/a.data": TRAIN, "https://example.org/b": TEST}
 
