@@ -15,14 +15,14 @@ from agents import model_file
 from agents.limits import MAX_LOSS
 from agents.parallel import TaskRunner, task_runner
 from agents.policy import legal_from
-from agents.rcpi.kernels import EXCLUDED_SCORE, padded
+from agents.rcpi.logistic import fit_logits
 from agents.rcpi.on_policy import sample_prefixes
 from agents.rcpi.policy import LinearPolicy, best_constant_policy
 from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
 from agents.rcpi.sampling import EQUAL_SHARES, States, blanked, sample_states
 from agents.weights import cheapest_constant_answer, training_rows
-from fsgym.checks import brief, check_n_jobs, check_random_state, generator_of
+from fsgym.checks import brief, check_choice, check_n_jobs, check_random_state, generator_of
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.rules import Rules
@@ -58,6 +58,10 @@ class RCPI:
     intercept : bool, default True
         Whether scores have a constant term. Without it, as in the paper, all scores are 0 where nothing is acquired,
         and the first acquisition is always the same one.
+    answers : {"linear", "logistic"}, default "linear"
+        How the worth of an answer is estimated. "linear": as that of an acquisition, as in the paper. Where classes lie
+        in a row, the scores of those in the middle are then too low. "logistic": minus the expected error cost under
+        class probabilities by multinomial logistic regression on [1, z, mu].
     states : {"uniform", "policy", "both"}, default "uniform"
         The training states, of which the paper names two kinds. "uniform": each acquisition is made with probability
         1/2; with thirty features, states near the start of an episode are then hardly ever seen. "policy": prefixes of
@@ -125,6 +129,7 @@ class RCPI:
         alpha: float = 0.7,
         ridge: float = 1e-3,
         intercept: bool = True,
+        answers: Literal["linear", "logistic"] = "linear",
         states: Literal["uniform", "policy", "both"] = "uniform",
         mixture: Literal["trajectory", "decision"] = "trajectory",
         n_rollouts: int = 1,
@@ -159,12 +164,10 @@ class RCPI:
         check_random_state(random_state)
         if not isinstance(intercept, bool | np.bool_):
             raise ValueError(f"intercept must be True or False, got {brief(intercept)}")
-        if not isinstance(states, str) or states not in ("uniform", "policy", "both"):
-            raise ValueError(f"states must be 'uniform', 'policy' or 'both', got {brief(states)}")
-        if not isinstance(mixture, str) or mixture not in ("decision", "trajectory"):
-            raise ValueError(f"mixture must be 'decision' or 'trajectory', got {brief(mixture)}")
-        if not isinstance(select, str) or select not in ("best", "last"):
-            raise ValueError(f"select must be 'best' or 'last', got {brief(select)}")
+        check_choice(answers, "answers", "linear", "logistic")
+        check_choice(states, "states", "uniform", "policy", "both")
+        check_choice(mixture, "mixture", "decision", "trajectory")
+        check_choice(select, "select", "best", "last")
         self.dataset, self.weight = training_rows(inner.dataset, class_weight, sample_weight)
         self.rules: Rules = inner.rules
         self.training_origin_ = inner.dataset.origin
@@ -172,7 +175,8 @@ class RCPI:
             raise ValueError(f"RCPI needs fewer than 32768 acquisitions, got {self.rules.n_acquisitions}; make groups")
         self.rules.check_largest_loss(MAX_LOSS)
         self.n_iterations, self.states_per_sample = n_iterations, states_per_sample
-        self.alpha, self.ridge, self.intercept, self.states = alpha, ridge, intercept, states
+        self.alpha, self.ridge, self.intercept = alpha, ridge, intercept
+        self.answers, self.states = answers, states
         self.mixture, self.n_rollouts, self.select, self.unknown = mixture, n_rollouts, select, unknown
         self.patience, self.tol, self.n_jobs, self.random_state = patience, tol, n_jobs, random_state
         self.policy: LinearPolicy | None = None
@@ -215,7 +219,7 @@ class RCPI:
         evaluation = blanked(evaluation, evaluation.X, rules, self.unknown, rng)[0]
         empty_answer = cheapest_constant_answer(train, weight, rules.error_costs)
         self.history, self.policy, n_stale = [], None, 0
-        best_loss = np.inf
+        best_loss, logistic, logits = np.inf, self.answers == "logistic", None
 
         with task_runner(self.n_jobs) as run, _progress(self.n_iterations, progress_bar) as tick:
             mixture = Mixture.uniform(rules, self.mixture == "trajectory")
@@ -226,15 +230,15 @@ class RCPI:
                 states = self._sample(rows, values, mixture, shares, int(seeds[0]), run)
                 returns, legal = self._returns(states, rows, values, mixture, int(seeds[1]), run)
                 design = Design(states, values, rules, self.intercept)
-                weights, intercepts = fit_scores(design, train.y, returns, legal, ridge=self.ridge, run=run)
-                mixture = mixture.mixed(
-                    padded(weights, 0)[None], padded(intercepts, float(EXCLUDED_SCORE))[None], alpha
-                )
+                if logistic:
+                    logits = fit_logits(design, train.y, rules.n_classes, self.ridge, logits)
+                weights, intercepts = fit_scores(design, train.y, returns, legal, self.ridge, run, logits)
+                mixture = mixture.mixed(weights, intercepts, alpha, logistic)
 
                 if t == 1 and self.select == "best":  # the first candidate acquires nothing
                     self.policy = best_constant_policy(weights, intercepts, train, weight, scaling, rules)
                     best_loss = _means(evaluate(self.policy, evaluation, rules), evaluation_weight)["loss"]
-                policy = LinearPolicy(weights, intercepts, scaling, rules, empty_answer)
+                policy = LinearPolicy(weights, intercepts, scaling, rules, logistic, empty_answer)
                 result = _means(evaluate(policy, evaluation, rules), evaluation_weight)
                 n_stale = 0 if result["loss"] < best_loss - self.tol else n_stale + 1
                 if self.select == "last" or result["loss"] < best_loss:
