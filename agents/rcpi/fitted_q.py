@@ -36,7 +36,7 @@ class FittedQ(RCPI):
     ----------
     env : environment of this package
     **options
-        As for ``RCPI``, except ``alpha``, ``mixture`` and ``n_rollouts``.
+        As for ``RCPI``, except ``alpha``, ``mixture`` and ``n_rollouts``; states are uniform by default.
 
     References
     ----------
@@ -55,7 +55,7 @@ class FittedQ(RCPI):
         of_rollouts = options.keys() & {"alpha", "mixture", "n_rollouts"}
         if of_rollouts:
             raise TypeError(f"FittedQ makes no rollouts and has no {', '.join(sorted(of_rollouts))}; leave it out")
-        super().__init__(env, alpha=0.0, **options)
+        super().__init__(env, alpha=0.0, **{"states": "uniform", **options})
 
     def _returns(
         self,
