@@ -212,10 +212,9 @@ class RCPI:
         if not hasattr(self, "dataset"):
             raise ValueError("this agent was loaded without an environment; use RCPI.load(path, env) to train it")
         rng = generator_of(self.random_state)
-        rules, alpha = self.rules, self.alpha
         (train, weight), (evaluation, evaluation_weight) = self._parts(rng)
         shares = EQUAL_SHARES if weight is None else cumulative_shares(weight)
-        scaling = Scaling.fit(train.X)
+        rules, scaling = self.rules, Scaling.fit(train.X)
         scaled = scaling.apply(train.X)
         evaluation = blanked(evaluation, evaluation.X, rules, self.unknown, rng)[0]
         empty_answer = cheapest_constant_answer(train, weight, rules.error_costs)
@@ -231,10 +230,9 @@ class RCPI:
                 states = self._sample(rows, values, mixture, shares, int(seeds[0]), run)
                 returns, legal = self._returns(states, rows, values, mixture, int(seeds[1]), run)
                 design = Design(states, values, rules, self.intercept)
-                if logistic:
-                    logits = fit_logits(design, train.y, rules.n_classes, self.ridge, logits)
+                logits = fit_logits(design, train.y, rules.n_classes, self.ridge, logits) if logistic else None
                 weights, intercepts = fit_scores(design, train.y, returns, legal, self.ridge, run, logits)
-                mixture = mixture.mixed(weights, intercepts, alpha, logistic)
+                mixture = mixture.mixed(weights, intercepts, self.alpha, logistic)
 
                 if t == 1 and self.select == "best":  # the first candidate acquires nothing
                     self.policy = best_constant_policy(weights, intercepts, train, weight, scaling, rules)
@@ -245,12 +243,11 @@ class RCPI:
                 if self.select == "last" or result["loss"] < best_loss:
                     self.policy = policy
                 best_loss = min(best_loss, result["loss"])
-                seconds = time.perf_counter() - began
-                self.history.append({"iteration": t, **result, "best_loss": best_loss, "seconds": seconds})
+                figures = {**result, "best_loss": best_loss, "seconds": time.perf_counter() - began}
+                self.history.append({"iteration": t, **figures})
                 tick()
-                if callback is not None and callback(dict(self.history[-1])) is False:
-                    break
-                if self.patience is not None and n_stale >= self.patience:
+                stopped = callback is not None and callback(dict(self.history[-1])) is False
+                if stopped or (self.patience is not None and n_stale >= self.patience):
                     break
         return self
 

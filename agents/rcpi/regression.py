@@ -68,9 +68,8 @@ def fit_scores(
             shared_open -= _gram_matrix(Phi[~open_rows[first:last]])
         answers = -rules.error_costs[:, y[states.rows[first:last]]].T.astype(np.float32)
         targets += (Phi.T @ np.concatenate([returns[first:last], answers], axis=1)).astype(np.float64)
-    if logits is None:
-        logits = _solve_ridge(shared, targets[:, J:], ridge * len(states.rows) * design.penalty)
-    theta[:, J:] = logits
+    penalty = ridge * len(states.rows) * design.penalty
+    theta[:, J:] = _solve_ridge(shared, targets[:, J:], penalty) if logits is None else logits
 
     n_at_once = max(1, GRAM_BYTES // (8 * D * D))  # acquisitions whose matrices are held together
     for low, high in consecutive_ranges(J, n_at_once):
