@@ -66,6 +66,10 @@ class Linear(Scored):
         for i in features:
             mask, slope = self.arrays["weights"][i].astype(float)
             scores = scores + (mask + x[i] * slope).astype(np.float32)
+        if self.parameters["logistic"]:
+            logits = scores[len(self.groups) :].astype(float)
+            proba = np.exp(logits - logits.max())
+            scores[len(self.groups) :] = -self.error_costs @ (proba / proba.sum())
         return scores
 
 

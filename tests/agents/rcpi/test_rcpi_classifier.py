@@ -141,7 +141,7 @@ def test_pipeline_search_and_cross_validation_by_the_loss(cancer):
     scores = search.cv_results_["mean_test_score"]
     assert scores[2] == pytest.approx(-(y == 0).mean(), abs=0.01)  # without acquiring anything
     result = cross_validate(
-        DatumWiseClassifier(lam=0.02, mixture="trajectory", **QUICK),
+        DatumWiseClassifier(lam=0.02, **QUICK),
         X,
         y,
         cv=3,
