@@ -20,7 +20,7 @@ def accepts_missing(estimator: Any) -> bool:
         return False
 
 
-def _estimator_has(method: str) -> Callable[[Any], bool]:
+def estimator_has(method: str) -> Callable[[Any], bool]:
     """A condition for ``available_if``: whether the wrapped classifier has a method."""
     return lambda imputed: hasattr(imputed.estimator, method)
 
@@ -60,11 +60,11 @@ class ImputedMean(ClassifierMixin, BaseEstimator):
     def predict(self, X: NDArray) -> NDArray:
         return self.estimator_.predict(self.impute(X))
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(estimator_has("predict_proba"))
     def predict_proba(self, X: NDArray) -> NDArray:
         return self.estimator_.predict_proba(self.impute(X))
 
-    @available_if(_estimator_has("decision_function"))
+    @available_if(estimator_has("decision_function"))
     def decision_function(self, X: NDArray) -> NDArray:
         return self.estimator_.decision_function(self.impute(X))
 
