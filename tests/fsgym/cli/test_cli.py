@@ -377,7 +377,7 @@ def test_methods_of_ones_own_and_several_data_sets(capsys, tmp_path, table, monk
     (tmp_path / "other.csv").write_text(table.read_text())
     monkeypatch.chdir(tmp_path)
     quick = ("--target", "ill", "--drop", "patient", "--methods", "cart", "--mine", "mine.py:best", "--no-references")
-    quick += ("--splits", 1, "--jobs", 2, "--lam", 0.01)
+    quick += ("--splits", 1, "--jobs", 1, "--lam", 0.01)
     code, output, error = call(capsys, "compare", table, "other.csv", *quick)
     assert (code, error) == (0, "")
     assert "No rank test: it needs at least 3 data sets, got 2." in output

@@ -1,5 +1,8 @@
 """Pipelines of scikit-learn as methods: they pay for what their answers depend on."""
 
+import sys
+
+import cloudpickle
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +21,7 @@ from baselines import CARTClassifier
 from fsgym.comparison import cell as cells
 from fsgym.comparison.column_tracing import accepts_missing_values
 from fsgym.comparison.pipelines import as_method, own_estimator, uses_same_columns
+from fsgym.comparison.policies import load_method
 
 LOGISTIC = LogisticRegression(max_iter=200)
 
@@ -190,3 +194,16 @@ def test_what_used_returns_must_fit_the_columns():
     X, y = rows()
     with pytest.raises(ValueError, match=r"must return bool of shape \(6,\) or \(120, 6\), got int64 of shape \(2,\)"):
         as_method(LOGISTIC, lambda fitted, X: [0, 1]).fit(X, y).features_used(X)
+
+
+def test_a_method_of_a_file_can_be_sent_to_another_process(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from sklearn.linear_model import LogisticRegression\n"
+        "class Own(LogisticRegression):\n    pass\n"
+        "def best():\n    return Own()\n"
+    )
+    sent = cloudpickle.dumps(load_method(f"{tmp_path / 'mine.py'}:best"))
+    del sys.modules["fsgym_policy_mine"]  # which the other process does not have
+    X, y = rows()
+    assert cloudpickle.loads(sent).fit(X, y).score(X, y) > 0.9
+    assert type(load_method(f"{tmp_path / 'mine.py'}:Own")).__name__ == "Own"
