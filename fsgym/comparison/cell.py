@@ -111,8 +111,10 @@ def run_cells(
     scheduler: str | None,
     progress: bool,
     store: str | os.PathLike | None,
+    name: str,
 ) -> tuple[list[Outcome], bool]:
-    """Outcomes of the cells in their order, and whether Ctrl-C came before the last one.
+    """Outcomes of the cells in their order, and whether Ctrl-C came before the last one; ``name`` is the label of the
+    progress bar.
 
     Policies that are already fitted are evaluated in this process and not stored: they may hold objects that can
     neither be pickled nor identified by their content.
@@ -124,20 +126,26 @@ def run_cells(
                 results[i] = _run_in_process(protocol, cell)
     except KeyboardInterrupt:
         return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], True
-    groups = _group_by_task(cells)
+    groups, tasks = tasks_of(protocol, cells)
     run = run_tasks(
-        [_make_task([cells[i] for i in group], protocol) for group in groups],
+        tasks,
         store,
         n_jobs=n_jobs,
         backend=backend,
         scheduler=scheduler,
         progress=progress,
-        name=protocol.dataset.name,
+        name=name,
     )
     for group, result, error in zip(groups, run.results, run.errors):
         if result or error is not None:
             results |= dict(zip(group, _results_by_cell(result, error, len(group))))
     return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], run.interrupted
+
+
+def tasks_of(protocol: Protocol, cells: list[Cell]) -> tuple[list[list[int]], list[Task]]:
+    """The tasks that fit the cells, and for each the numbers of its cells; none for policies that are fitted."""
+    groups = _group_by_task(cells)
+    return groups, [_make_task([cells[i] for i in group], protocol) for group in groups]
 
 
 def _group_by_task(cells: list[Cell]) -> list[list[int]]:
