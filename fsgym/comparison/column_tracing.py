@@ -41,7 +41,7 @@ def columns_used(estimator: Any, X: Any) -> NDArray[np.bool_]:
 
     All that reach its last step, or those of them that this step uses by its own ``features_used`` or ``get_support``.
     """
-    *steps, last = _steps_of(getattr(estimator, "best_estimator_", estimator))
+    *steps, last = _steps_in_order(getattr(estimator, "best_estimator_", estimator))
     n_samples, n_columns = np.shape(X)
     trace = reduce(_through, steps, Trace(np.eye(n_columns, dtype=bool)))
     if trace.mixed or not selects(last):
@@ -93,11 +93,11 @@ def _searched(estimator: Any) -> Any:
     return estimator.estimator if is_search else estimator
 
 
-def _steps_of(estimator: Any) -> list[Any]:
+def _steps_in_order(estimator: Any) -> list[Any]:
     """The steps of a pipeline, and in their places those of pipelines in it; of another estimator, itself."""
     if not isinstance(estimator, Pipeline):
         return [estimator]
-    return [inner for _, step in estimator.steps for inner in _steps_of(step)]
+    return [inner for _, step in estimator.steps for inner in _steps_in_order(step)]
 
 
 def _is_passed(step: Any) -> bool:
@@ -115,14 +115,14 @@ def _through(trace: Trace, step: Any) -> Trace:
     if isinstance(step, ColumnTransformer):
         names = getattr(step, "feature_names_in_", None)
         parts = [
-            _through(Trace(trace.sources[_places(columns, names, len(trace.sources))]), inner)
+            _through(Trace(trace.sources[_positions_of(columns, names, len(trace.sources))]), inner)
             for _, inner, columns in step.transformers_
             if not (isinstance(inner, str) and inner == "drop")
         ]
-        return _joined(parts, trace, step)
+        return _side_by_side(parts, trace, step)
     if isinstance(step, FeatureUnion):
         parts = [_through(trace, inner) for _, inner in step.transformer_list if inner != "drop"]
-        return _joined(parts, trace, step)
+        return _side_by_side(parts, trace, step)
     if hasattr(step, "get_support"):
         return Trace(trace.sources[step.get_support()])
     if not keeps_columns(step):
@@ -132,13 +132,13 @@ def _through(trace: Trace, step: Any) -> Trace:
     return Trace(trace.sources[[places[name] for name in step.get_feature_names_out(names)]])
 
 
-def _joined(parts: list[Trace], before: Trace, step: Any) -> Trace:
+def _side_by_side(parts: list[Trace], before: Trace, step: Any) -> Trace:
     """The outputs of steps that work side by side."""
     joined = Trace(np.concatenate([before.sources[:0], *(part.sources for part in parts)]))
     return joined.mixed_by(step) if any(part.mixed for part in parts) else joined
 
 
-def _places(columns: Any, names: Any, n_columns: int) -> NDArray[np.int64]:
+def _positions_of(columns: Any, names: Any, n_columns: int) -> NDArray[np.int64]:
     """The positions of columns that a ``ColumnTransformer`` names in one of its ways."""
     import pandas as pd
 

@@ -18,7 +18,7 @@ from fsgym.comparison.column_tracing import accepts_missing_values, columns_used
 from fsgym.comparison.imputed import estimator_has
 from fsgym.dataset import Dataset
 
-MOST_ROWS = 1000  # training rows whose values take the place of those that do not count as used
+MOST_CHECKED_ROWS = 1000  # training rows whose values take the place of those that do not count as used
 
 
 class EstimatorMethod(ClassifierMixin, BaseEstimator):
@@ -60,7 +60,7 @@ class EstimatorMethod(ClassifierMixin, BaseEstimator):
         """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,)."""
         self.estimator_ = clone(self.estimator).fit(self._shown(X), y)
         self.classes_ = self.estimator_.classes_
-        self.values_ = np.array(X[:MOST_ROWS])
+        self.values_ = np.array(X[:MOST_CHECKED_ROWS])
         return self
 
     def predict(self, X: NDArray) -> NDArray:
@@ -187,7 +187,7 @@ def as_method(
             )
     elif not callable(used) and (isinstance(used, str) or not np.iterable(used)) and not _is_all(used):
         raise TypeError(f"used must be a function used(fitted, X), columns, or 'all', got {brief(used)}")
-    return EstimatorMethod(estimator, used if used is None or callable(used) or _is_all(used) else _plain(used))
+    return EstimatorMethod(estimator, used if used is None or callable(used) or _is_all(used) else _plain_arrays(used))
 
 
 def own_estimator(candidate: Any, dataset: Dataset) -> Any:
@@ -239,7 +239,7 @@ def _is_all(used: Any) -> bool:
     return isinstance(used, str) and used == "all"
 
 
-def _plain(used: Any) -> list[Any]:
+def _plain_arrays(used: Any) -> list[Any]:
     """Names, positions or truth values as plain Python values."""
     listed = [v.item() if isinstance(v, np.generic) else v for v in used]
     if not listed or len({type(v) for v in listed}) > 1 or not isinstance(listed[0], bool | int | str):

@@ -11,10 +11,10 @@ from scipy import stats
 from fsgym.checks import brief
 
 FEWEST_DATASETS = 3
-LEVEL = 0.05
+SIGNIFICANCE = 0.05
 
 
-def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -> float:
+def critical_difference(n_methods: int, n_datasets: int, level: float = SIGNIFICANCE) -> float:
     """Nemenyi's critical difference: the least difference of two mean ranks that is more than noise.
 
     It holds for all pairs of methods together, at this level.
@@ -55,7 +55,7 @@ class RankTest:
     statistic: float
     p: float
     difference: float
-    level: float = LEVEL
+    level: float = SIGNIFICANCE
 
     @property
     def differ(self) -> bool:
@@ -86,7 +86,7 @@ class RankTest:
         return table.assign(like_best=table["method"].isin(close))
 
 
-def rank_test(losses: pd.DataFrame, level: float = LEVEL) -> RankTest:
+def rank_test(losses: pd.DataFrame, level: float = SIGNIFICANCE) -> RankTest:
     """Rank methods by their losses on each data set, and test whether the mean ranks differ.
 
     Friedman's test asks whether any methods differ. If they do, two methods differ where their mean ranks are at least
