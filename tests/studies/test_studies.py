@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from fsgym import load_dataset
+from fsgym.comparison.splits import OfficialSplit
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
-from fsgym_studies.common.plan import MethodSettings, Sweep, random_splits, require_datasets
+from fsgym_studies.common.plan import MethodSettings, Sweep, require_datasets
 from fsgym_studies.common.study import Conclusion, StudyCell
 
 WINE = load_dataset("wine")
@@ -70,7 +71,7 @@ def test_the_page_of_a_study_has_its_title_and_protocol(name):
 
 
 def any_task():
-    (cell,) = Sweep(WINE, (MethodSettings("tree", "cart", ({},)),), random_splits(0.5, 1), test=WINE).cells()
+    (cell,) = Sweep(WINE, (MethodSettings("tree", "cart", ({},)),), [OfficialSplit(WINE)]).cells()
     return cell.task
 
 
