@@ -95,6 +95,15 @@ def test_claims_are_counted_in_words():
     assert Conclusion("", claims[:2]).summary() == "1 of 2 claims reproduced"
 
 
+def test_claims_that_are_not_reproduced_are_counted_by_cause():
+    causes = ["ours: fewer iterations", "paper: a misprint", "ours: other draws", ""]
+    claims = [AssessedClaim("", "0.9", "", False, cause) for cause in causes]
+    assert Conclusion("", claims).summary() == "0 of 4 claims reproduced; causes: paper 1, ours 2, unknown 1"
+    missing = AssessedClaim("", "0.9", "", None)
+    words = Conclusion("", [*claims[:1], missing]).summary()
+    assert words == "0 of 1 claims reproduced; 1 not assessed; causes: ours 1"
+
+
 def test_claims_without_a_paper_are_confirmed():
     claims = [AssessedClaim("", "", "", confirmed) for confirmed in (True, False, None)]
     assert [c.result for c in claims] == ["confirmed", "not confirmed", "not assessed"]
