@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from fsgym_studies.common.curves import (
     setting_means,
     summed,
 )
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import picture_of
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.common.tables import settings_table
@@ -51,9 +51,10 @@ from fsgym_studies.dwsm.shared import (
 NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
     methods = (DWSM_SETTINGS, *BASELINES)
-    return [cell for source in NINE_SETS for cell in cells_over_shares(source.load(data_dir), methods, full)]
+    loaded = (source.load(data_dir) for source in without(NINE_SETS, skip))
+    return [cell for data in loaded for cell in cells_over_shares(data, methods, full)]
 
 
 def protocol(full: bool) -> str:

@@ -6,13 +6,13 @@ The paper names neither the data sets of Fig. 7 nor the shares of training data.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells, setting_means
-from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings
+from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings, without
 from fsgym_studies.common.statistics import accuracy_at
 from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
 from fsgym_studies.common.tables import settings_table
@@ -32,9 +32,9 @@ WITHOUT_BUDGET = [DWSM, LARS, L1_SVM]
 EQUAL_ACCURACY = 0.005  # accuracies that differ by less count as equal
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
     cells = []
-    for source in BINARY_SETS:
+    for source in without(BINARY_SETS, skip):
         data = source.load(data_dir)
         budgets = tuple({"lam": 0.0, "budget": m} for m in BUDGETS if m < data.n_features)
         methods = (

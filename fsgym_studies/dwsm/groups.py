@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,19 +50,30 @@ ADULT_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": 
 PCMAC_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (10, 30, 100, 300)))
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
-    train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
-    groups = [list(g) for g in train.groups or ()]
-    methods = (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES)), ADULT_LASSO)
-    sonar, n_sonar = SONAR_SET.load(data_dir), SONAR_SPLITS[full]
-    pcmac_rcpi = MethodSettings(DWSM, "rcpi", price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full]))
-    sweeps = (
-        Sweep(train, methods, [OfficialSplit(test)], {"groups": groups}),
-        Sweep(sonar, (DWSM_SETTINGS,), random_splits(0.5, n_sonar)),
-        *(grouped_sweep(sonar, n_groups, (DWSM_SETTINGS,), n_sonar) for n_groups in SONAR_GROUPS),
-        grouped_sweep(PCMAC_SET.load(data_dir), 10, (pcmac_rcpi, PCMAC_LASSO), PCMAC_SPLITS[full]),
-    )
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+    parts = {ADULT_TRAIN.name: adult_sweeps, SONAR_SET.name: sonar_sweeps, PCMAC_SET.name: pcmac_sweeps}
+    sweeps = [sweep for name, part in parts.items() if name not in skip for sweep in part(full, data_dir)]
     return [cell for sweep in sweeps for cell in sweep.cells()]
+
+
+def adult_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
+    """Adult in its groups, with the official parts."""
+    train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
+    methods = (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES)), ADULT_LASSO)
+    return [Sweep(train, methods, [OfficialSplit(test)], {"groups": [list(g) for g in train.groups or ()]})]
+
+
+def sonar_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
+    """Sonar without groups, and in random ones."""
+    data, n_splits = SONAR_SET.load(data_dir), SONAR_SPLITS[full]
+    grouped = (grouped_sweep(data, n_groups, (DWSM_SETTINGS,), n_splits) for n_groups in SONAR_GROUPS)
+    return [Sweep(data, (DWSM_SETTINGS,), random_splits(0.5, n_splits)), *grouped]
+
+
+def pcmac_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
+    """Pcmac in random groups."""
+    rcpi = MethodSettings(DWSM, "rcpi", price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full]))
+    return [grouped_sweep(PCMAC_SET.load(data_dir), 10, (rcpi, PCMAC_LASSO), PCMAC_SPLITS[full])]
 
 
 def grouped_sweep(data: Dataset, n_groups: int, methods: Sequence[MethodSettings], n_splits: int) -> Sweep:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
@@ -36,8 +36,8 @@ MULTICLASS_SETTINGS = (
 MULTICLASS_METHODS = (DWSM, L1_SVM, CART)
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
-    loaded = (Source(name, name).load(data_dir) for name in MULTICLASS_TITLES)
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+    loaded = (Source(name, name).load(data_dir) for name in MULTICLASS_TITLES if name not in skip)
     return [cell for data in loaded for cell in cells_over_shares(data, MULTICLASS_SETTINGS, full)]
 
 
