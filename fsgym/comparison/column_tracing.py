@@ -119,10 +119,10 @@ def _through(trace: Trace, step: Any) -> Trace:
             for _, inner, columns in step.transformers_
             if not (isinstance(inner, str) and inner == "drop")
         ]
-        return _side_by_side(parts, trace, step)
+        return _concatenated(parts, trace, step)
     if isinstance(step, FeatureUnion):
         parts = [_through(trace, inner) for _, inner in step.transformer_list if inner != "drop"]
-        return _side_by_side(parts, trace, step)
+        return _concatenated(parts, trace, step)
     if hasattr(step, "get_support"):
         return Trace(trace.sources[step.get_support()])
     if not keeps_columns(step):
@@ -132,7 +132,7 @@ def _through(trace: Trace, step: Any) -> Trace:
     return Trace(trace.sources[[places[name] for name in step.get_feature_names_out(names)]])
 
 
-def _side_by_side(parts: list[Trace], before: Trace, step: Any) -> Trace:
+def _concatenated(parts: list[Trace], before: Trace, step: Any) -> Trace:
     """The outputs of steps that work side by side."""
     joined = Trace(np.concatenate([before.sources[:0], *(part.sources for part in parts)]))
     return joined.mixed_by(step) if any(part.mixed for part in parts) else joined
