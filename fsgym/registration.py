@@ -41,6 +41,7 @@ def make_env(
     block: tuple[int, int] | None = None,
     render_mode: str | None = None,
     illegal_action: Literal["forfeit", "raise"] = "forfeit",
+    belief: Any = None,
     **options: Unpack[RuleOptions],
 ) -> DatumWiseEnv:
     """The environment of ``gymnasium.make("DatumWise-v0", ...)``: data by name, rules by options.
@@ -54,13 +55,13 @@ def make_env(
     block : (int, int), optional
         For images: each acquisition reveals a block of this many pixels (height, width). If ``unrelated_costs`` are
         given, adjacent blocks are related.
-    render_mode, illegal_action
+    render_mode, illegal_action, belief
         As in ``DatumWiseEnv``.
     **options
         As in ``Rules``.
     """
     data, rules = _data_and_rules(dataset, split, block, options)
-    return DatumWiseEnv(data, rules, render_mode=render_mode, illegal_action=illegal_action)
+    return DatumWiseEnv(data, rules, render_mode=render_mode, illegal_action=illegal_action, belief=belief)
 
 
 @takes_rule_options
@@ -72,12 +73,19 @@ def make_vector_env(
     render_mode: str | None = None,
     illegal_action: Literal["forfeit", "raise"] = "forfeit",
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    belief: Any = None,
     **options: Unpack[RuleOptions],
 ) -> DatumWiseVectorEnv:
     """The environment of ``gymnasium.make_vec``; parameters as in ``make_env`` and ``DatumWiseVectorEnv``."""
     data, rules = _data_and_rules(dataset, split, block, options)
     return DatumWiseVectorEnv(
-        data, rules, num_envs, autoreset_mode=autoreset_mode, render_mode=render_mode, illegal_action=illegal_action
+        data,
+        rules,
+        num_envs,
+        autoreset_mode=autoreset_mode,
+        render_mode=render_mode,
+        illegal_action=illegal_action,
+        belief=belief,
     )
 
 

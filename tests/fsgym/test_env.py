@@ -293,7 +293,7 @@ def test_bad_resets(arguments, message):
 
 def test_bad_construction():
     for arguments, message in [
-        ({"render_mode": "human"}, "render_mode must be"),
+        ({"render_mode": "rgb_aray"}, r"render_mode must be .*'rgb_array', 'human' or None, .* mean 'rgb_array'\?"),
         ({"render_mode": []}, "render_mode must be"),
         ({"illegal_action": "ignore"}, "illegal_action must be"),
         ({"illegal_action": {}}, "illegal_action must be"),
