@@ -15,18 +15,18 @@ from fsgym.sentences import probability_text
 from fsgym.shown import shortened, visible
 
 # Lengths in pixels, by hand. Encoders of video need an even width and height.
-WIDTH, HEIGHT, MARGIN = 800, 600, 24
-LIST_TOP, LIST_BOTTOM, LIST_RIGHT, ROW_HEIGHT = 124, 500, 490, 31
-PANEL_LEFT, PANEL_RIGHT, PICTURE_TOP, PICTURE_SIZE = 524, WIDTH - MARGIN, 124, 208
+WIDTH, HEIGHT, EDGE = 800, 600, 24
+LIST_TOP, LIST_BOTTOM, LIST_RIGHT, LIST_STEP = 124, 500, 490, 31
+PANEL_LEFT, PANEL_RIGHT, PICTURE_TOP, PICTURE_SIZE = 524, WIDTH - EDGE, 124, 208
 CLASS_TOP, CLASS_HEIGHT = 368, 22
-FOOT_TOP, FOOT_BOTTOM = 512, HEIGHT - MARGIN
+FOOT_TOP, FOOT_BOTTOM = 512, HEIGHT - EDGE
 PRICE_WIDTH = 110
-MAX_ROWS = (LIST_BOTTOM - LIST_TOP) // ROW_HEIGHT
+MAX_ROWS = (LIST_BOTTOM - LIST_TOP) // LIST_STEP
 MAX_CLASSES = (LIST_BOTTOM - CLASS_TOP) // CLASS_HEIGHT
-LONGEST_TEXT = 300  # characters that are measured
+LONGEST_MEASURED = 300  # characters that are measured
 
 # Colours are RGB, 0 to 255.
-PAPER, INK, SOFT, LINE = (255, 255, 255), (29, 39, 51), (85, 97, 110), (206, 213, 220)
+PAPER, INK, SOFT, RULE = (255, 255, 255), (29, 39, 51), (85, 97, 110), (206, 213, 220)
 TRACK, LATEST = (233, 237, 241), (226, 238, 252)  # behind a bar; behind the last acquisition
 BELIEF, CORRECT, WRONG, UNANSWERED = (59, 111, 182), (27, 120, 55), (178, 24, 43), (233, 237, 241)
 
@@ -61,41 +61,41 @@ def draw_card(card: Card) -> NDArray[np.uint8]:
     image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     draw = ImageDraw.Draw(image)
     spent_width = _font(20, bold=True).getlength(card.spent)
-    _write(draw, (MARGIN, 40), card.title, _font(20, bold=True), WIDTH - 3 * MARGIN - spent_width)
-    _write(draw, (WIDTH - MARGIN, 40), card.spent, _font(20, bold=True), WIDTH / 2, anchor="rs")
-    _write(draw, (MARGIN, 68), card.summary, _font(14), WIDTH - 2 * MARGIN, SOFT)
-    draw.line((MARGIN, 84, WIDTH - MARGIN, 84), LINE)
+    _write(draw, (EDGE, 40), card.title, _font(20, bold=True), WIDTH - 3 * EDGE - spent_width)
+    _write(draw, (WIDTH - EDGE, 40), card.spent, _font(20, bold=True), WIDTH / 2, anchor="rs")
+    _write(draw, (EDGE, 68), card.summary, _font(14), WIDTH - 2 * EDGE, SOFT)
+    draw.line((EDGE, 84, WIDTH - EDGE, 84), RULE)
     _draw_known(draw, card)
     _write(draw, (PANEL_LEFT, 114), card.caption, _font(14), PANEL_RIGHT - PANEL_LEFT, SOFT)
     _draw_picture(image, card.picture)
     if card.belief:
         _draw_belief(draw, card.belief)
     colour = {None: UNANSWERED, True: CORRECT, False: WRONG}[card.correct]
-    draw.rounded_rectangle((MARGIN, FOOT_TOP, WIDTH - MARGIN, FOOT_BOTTOM), 8, colour)
+    draw.rounded_rectangle((EDGE, FOOT_TOP, WIDTH - EDGE, FOOT_BOTTOM), 8, colour)
     ink = INK if card.correct is None else PAPER
     middle = (FOOT_TOP + FOOT_BOTTOM) / 2
-    _write(draw, (MARGIN + 16, middle), card.last, _font(16), WIDTH - 2 * MARGIN - 32, ink, anchor="lm")
+    _write(draw, (EDGE + 16, middle), card.last, _font(16), WIDTH - 2 * EDGE - 32, ink, anchor="lm")
     return np.asarray(image)
 
 
 def _draw_known(draw: ImageDraw.ImageDraw, card: Card) -> None:
     """The acquisitions in their order, the last one marked; the earliest are counted where there are too many."""
-    _write(draw, (MARGIN, 114), "known", _font(14), 200, SOFT)
+    _write(draw, (EDGE, 114), "known", _font(14), 200, SOFT)
     _write(draw, (LIST_RIGHT, 114), "price", _font(14), 200, SOFT, anchor="rs")
     if not card.known:
-        _write(draw, (MARGIN, LIST_TOP + 22), "nothing", _font(15), LIST_RIGHT - MARGIN, SOFT)
+        _write(draw, (EDGE, LIST_TOP + 22), "nothing", _font(15), LIST_RIGHT - EDGE, SOFT)
         return
     rows = list(card.known)
     n_hidden = len(rows) - MAX_ROWS + 1 if len(rows) > MAX_ROWS else 0
     if n_hidden:
         rows = [(f"{n_hidden} earlier acquisitions", ""), *rows[n_hidden:]]
     for k, (text, price) in enumerate(rows):
-        top = LIST_TOP + k * ROW_HEIGHT
+        top = LIST_TOP + k * LIST_STEP
         if k == len(rows) - 1:
-            draw.rounded_rectangle((MARGIN - 8, top, LIST_RIGHT + 8, top + ROW_HEIGHT - 2), 5, LATEST)
+            draw.rounded_rectangle((EDGE - 8, top, LIST_RIGHT + 8, top + LIST_STEP - 2), 5, LATEST)
         ink = SOFT if n_hidden and k == 0 else INK
-        middle = top + ROW_HEIGHT / 2 - 1
-        _write(draw, (MARGIN, middle), text, _font(15), LIST_RIGHT - MARGIN - PRICE_WIDTH, ink, anchor="lm")
+        middle = top + LIST_STEP / 2 - 1
+        _write(draw, (EDGE, middle), text, _font(15), LIST_RIGHT - EDGE - PRICE_WIDTH, ink, anchor="lm")
         _write(draw, (LIST_RIGHT, middle), price, _font(15), PRICE_WIDTH - 10, ink, anchor="rm")
 
 
@@ -132,7 +132,7 @@ def _write(
 ) -> None:
     """Text on one line; its middle is left out where it is wider than ``width``."""
     line = " ".join(visible(text).split())
-    lengths = range(4, min(len(line), LONGEST_TEXT) + 1)
+    lengths = range(4, min(len(line), LONGEST_MEASURED) + 1)
     longest = 3 + bisect_right(lengths, width, key=lambda length: font.getlength(shortened(line, length)))
     draw.text(place, shortened(line, longest), ink, font, anchor=anchor)
 

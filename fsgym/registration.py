@@ -20,7 +20,7 @@ from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptions, takes_rule_options
 from fsgym.vector_env import DatumWiseVectorEnv
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+MakeFunction = TypeVar("MakeFunction", bound=Callable[..., Any])
 GYMNASIUM_ARGUMENTS = ("max_episode_steps", "disable_env_checker")  # of ``gymnasium.make`` itself
 
 # Invented prices for the thirty features of breast cancer: a mean over the nuclei costs 1, its standard error 2,
@@ -39,7 +39,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def names_unknown_arguments(function: Function) -> Function:
+def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
     """Decorator: an argument that ``gymnasium.make`` passes on but the function does not take raises ValueError.
 
     Not TypeError, to which Gymnasium adds all arguments, with whole data sets among them.
