@@ -127,4 +127,4 @@ class EvaluationCallback(EventCallback):
         if normalised is None:
             return self.model
         actor = as_actor(self.model)
-        return lambda observations, masks: actor(normalised.normalize_obs(observations), masks)
+        return lambda observations, masks: actor(normalised.normalize_obs(observations), masks)  # type: ignore[arg-type]
