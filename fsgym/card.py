@@ -61,12 +61,12 @@ def draw_card(card: Card) -> NDArray[np.uint8]:
     image = Image.new("RGB", (WIDTH, HEIGHT), PAPER)
     draw = ImageDraw.Draw(image)
     spent_width = _font(20, bold=True).getlength(card.spent)
-    _write(draw, (EDGE, 40), card.title, _font(20, bold=True), WIDTH - 3 * EDGE - spent_width)
-    _write(draw, (WIDTH - EDGE, 40), card.spent, _font(20, bold=True), WIDTH / 2, anchor="rs")
-    _write(draw, (EDGE, 68), card.summary, _font(14), WIDTH - 2 * EDGE, SOFT)
+    _write_line(draw, (EDGE, 40), card.title, _font(20, bold=True), WIDTH - 3 * EDGE - spent_width)
+    _write_line(draw, (WIDTH - EDGE, 40), card.spent, _font(20, bold=True), WIDTH / 2, anchor="rs")
+    _write_line(draw, (EDGE, 68), card.summary, _font(14), WIDTH - 2 * EDGE, SOFT)
     draw.line((EDGE, 84, WIDTH - EDGE, 84), RULE)
     _draw_known(draw, card)
-    _write(draw, (PANEL_LEFT, 114), card.caption, _font(14), PANEL_RIGHT - PANEL_LEFT, SOFT)
+    _write_line(draw, (PANEL_LEFT, 114), card.caption, _font(14), PANEL_RIGHT - PANEL_LEFT, SOFT)
     _draw_picture(image, card.picture)
     if card.belief:
         _draw_belief(draw, card.belief)
@@ -74,16 +74,16 @@ def draw_card(card: Card) -> NDArray[np.uint8]:
     draw.rounded_rectangle((EDGE, FOOT_TOP, WIDTH - EDGE, FOOT_BOTTOM), 8, colour)
     ink = INK if card.correct is None else PAPER
     middle = (FOOT_TOP + FOOT_BOTTOM) / 2
-    _write(draw, (EDGE + 16, middle), card.last, _font(16), WIDTH - 2 * EDGE - 32, ink, anchor="lm")
+    _write_line(draw, (EDGE + 16, middle), card.last, _font(16), WIDTH - 2 * EDGE - 32, ink, anchor="lm")
     return np.asarray(image)
 
 
 def _draw_known(draw: ImageDraw.ImageDraw, card: Card) -> None:
     """The acquisitions in their order, the last one marked; the earliest are counted where there are too many."""
-    _write(draw, (EDGE, 114), "known", _font(14), 200, SOFT)
-    _write(draw, (LIST_RIGHT, 114), "price", _font(14), 200, SOFT, anchor="rs")
+    _write_line(draw, (EDGE, 114), "known", _font(14), 200, SOFT)
+    _write_line(draw, (LIST_RIGHT, 114), "price", _font(14), 200, SOFT, anchor="rs")
     if not card.known:
-        _write(draw, (EDGE, LIST_TOP + 22), "nothing", _font(15), LIST_RIGHT - EDGE, SOFT)
+        _write_line(draw, (EDGE, LIST_TOP + 22), "nothing", _font(15), LIST_RIGHT - EDGE, SOFT)
         return
     rows = list(card.known)
     n_hidden = len(rows) - MAX_ROWS + 1 if len(rows) > MAX_ROWS else 0
@@ -95,8 +95,8 @@ def _draw_known(draw: ImageDraw.ImageDraw, card: Card) -> None:
             draw.rounded_rectangle((EDGE - 8, top, LIST_RIGHT + 8, top + LIST_STEP - 2), 5, LATEST)
         ink = SOFT if n_hidden and k == 0 else INK
         middle = top + LIST_STEP / 2 - 1
-        _write(draw, (EDGE, middle), text, _font(15), LIST_RIGHT - EDGE - PRICE_WIDTH, ink, anchor="lm")
-        _write(draw, (LIST_RIGHT, middle), price, _font(15), PRICE_WIDTH - 10, ink, anchor="rm")
+        _write_line(draw, (EDGE, middle), text, _font(15), LIST_RIGHT - EDGE - PRICE_WIDTH, ink, anchor="lm")
+        _write_line(draw, (LIST_RIGHT, middle), price, _font(15), PRICE_WIDTH - 10, ink, anchor="rm")
 
 
 def _draw_picture(image: Image.Image, picture: NDArray[np.uint8]) -> None:
@@ -109,19 +109,19 @@ def _draw_picture(image: Image.Image, picture: NDArray[np.uint8]) -> None:
 
 def _draw_belief(draw: ImageDraw.ImageDraw, belief: Sequence[tuple[str, float]]) -> None:
     """A bar for each class; of many classes those that are likeliest, in the order of their probability."""
-    _write(draw, (PANEL_LEFT, CLASS_TOP - 8), "belief", _font(14), PANEL_RIGHT - PANEL_LEFT, SOFT)
+    _write_line(draw, (PANEL_LEFT, CLASS_TOP - 8), "belief", _font(14), PANEL_RIGHT - PANEL_LEFT, SOFT)
     shown = belief if len(belief) <= MAX_CLASSES else sorted(belief, key=lambda pair: -pair[1])[:MAX_CLASSES]
     bar_left, bar_right = PANEL_LEFT + 92, PANEL_RIGHT - 78
     for k, (label, share) in enumerate(shown):
         middle = CLASS_TOP + (k + 0.5) * CLASS_HEIGHT
-        _write(draw, (PANEL_LEFT, middle), label, _font(13), 86, anchor="lm")
+        _write_line(draw, (PANEL_LEFT, middle), label, _font(13), 86, anchor="lm")
         draw.rectangle((bar_left, middle - 6, bar_right, middle + 6), TRACK)
         if share > 0:
             draw.rectangle((bar_left, middle - 6, bar_left + share * (bar_right - bar_left), middle + 6), BELIEF)
-        _write(draw, (PANEL_RIGHT, middle), probability_text(share), _font(12), 76, anchor="rm")
+        _write_line(draw, (PANEL_RIGHT, middle), probability_text(share), _font(12), 76, anchor="rm")
 
 
-def _write(
+def _write_line(
     draw: ImageDraw.ImageDraw,
     place: tuple[float, float],
     text: str,
