@@ -9,6 +9,7 @@ PACKAGES_FOLDER = Path(__file__).resolve().parent.parent  # holds fsgym and the 
 EXTRAS = {
     "rl": ("torch", "stable_baselines3", "sb3_contrib"),
     "render": ("pygame",),
+    "deep": ("torch",),
     "cegb": ("lightgbm",),
     "dask": ("distributed",),
     "ray": ("ray",),
