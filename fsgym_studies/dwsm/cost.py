@@ -9,10 +9,10 @@ import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
-from fsgym.comparison.summary import settings_text
+from fsgym.comparison.summary import means_with_stds, settings_text
 from fsgym.datasets import load_costs
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import evaluated_cells, means_with_stds
+from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, folds
 from fsgym_studies.common.printed import bibtex, printed_numbers
 from fsgym_studies.common.render import draw_picture, with_interval
