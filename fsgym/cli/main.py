@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 import warnings
@@ -20,7 +19,9 @@ from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.ask import ask
 from fsgym.cli.charts import chart
+from fsgym.cli.comparison import compare_and_show, load_own_methods
 from fsgym.cli.completion import complete_methods
+from fsgym.cli.datasets import datasets_app
 from fsgym.cli.description import describe_table
 from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
@@ -37,7 +38,7 @@ from fsgym.cli.options import comma_separated
 from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
 from fsgym.cli.serve import serve_model
-from fsgym.cli.terminal import console, say, show, show_comparison
+from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_METHODS
 
 app = typer.Typer(
@@ -65,11 +66,20 @@ def print_version(
 @options.with_rule_options
 def compare(
     context: typer.Context,
-    data: options.DataArgument,
+    data: options.DataSetsArgument,
     methods: Annotated[
         str,
         typer.Option(help="Names of methods, separated by commas.", show_default=True, autocompletion=complete_methods),
     ] = ",".join(DEFAULT_METHODS),
+    mine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:FACTORY",
+            help="A method of your own, as module:function (the current directory is searched) or "
+            "path/to/file.py:function: a function train(env) -> policy, or one without arguments that returns a "
+            "scikit-learn estimator or Pipeline, or a list of them. Repeat the option for several methods.",
+        ),
+    ] = None,
     panel: Annotated[
         list[str] | None,
         typer.Option(
@@ -116,7 +126,12 @@ def compare(
     ] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder for results.csv, report.html, figures; default: fsgym-results/NAME."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder for results.csv, report.html, figures; default: fsgym-results/NAME. With several data sets, "
+            "each has its folder NAME in this one; default: fsgym-results.",
+        ),
     ] = None,
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",
@@ -125,7 +140,8 @@ def compare(
 ) -> None:
     """Compare methods on a data set: accuracy, features used and price paid, on the same splits.
 
-    Rerun an interrupted command to resume it.
+    With three data sets or more, a test of the methods' ranks over them follows. Rerun an interrupted command to resume
+    it.
 
     Example: fsgym compare patients.csv --target died --drop pid --methods lattice,cart -o results
     """
@@ -135,44 +151,35 @@ def compare(
     )
     check_comparison(comma_separated([methods]), splits, train_share, backend, scheduler)
     refuse_file(out, RESULT_FILES)
-    (dataset, _), given, _ = options.read_task(
-        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups
-    )
-    folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
+    own = load_own_methods(mine or ())
+    tasks = [
+        options.read_task(one, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups)
+        for one in data
+    ]
+    compared: dict[str, Any] = {
+        "methods": {name: name for name in comma_separated([methods])} | own,
+        "panels": {f"panel {', '.join(one)}": one for one in map(comma_separated, [[text] for text in panel or ()])},
+        "references": references,
+        "splits": splits,
+        "train_share": train_share,
+        "lam": prices,
+        "target_cost": costs,
+        "target_features": features,
+        "seed": seed,
+        "n_jobs": jobs,
+        "backend": backend,
+        "scheduler": scheduler,
+        "command": shlex.join(["fsgym", *(context.obj or [])]),
+    }
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # failed fits are reported below
-            results = fsgym.compare(
-                dataset,
-                tuple(comma_separated([methods])),
-                panels={
-                    f"panel {', '.join(named)}": named
-                    for named in map(comma_separated, [[text] for text in panel or ()])
-                },
-                references=references,
-                splits=splits,
-                train_share=train_share,
-                lam=prices,
-                target_cost=costs,
-                target_features=features,
-                seed=seed,
-                n_jobs=jobs,
-                backend=backend,  # type: ignore[arg-type]
-                scheduler=scheduler,
-                progress=sys.stderr.isatty(),
-                out=folder,
-                command=shlex.join(["fsgym", *(context.obj or [])]),
-                **given,
-            )
+            failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out)
     except KeyboardInterrupt as stop:  # Typer would drop its message
         say(str(stop) or "stopped")
         raise typer.Exit(130) from None
-    show_comparison(results)
-    show(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
-    failed = results[results["error"].notna()]
-    if len(failed):
-        first = failed.iloc[0]
-        say(f"{len(failed)} of {len(results)} fits failed, the first of {first['method']}: {first['error']}")
+    if failed:
+        say(failed)
         raise typer.Exit(1)
 
 
@@ -190,6 +197,10 @@ def reproduce(
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
     data_dir: options.DataDirOption = None,
+    skip_missing: Annotated[
+        bool,
+        typer.Option("--skip-missing", help="Leave out data sets that are not there, and name them in the report."),
+    ] = False,
     doc: Annotated[
         Path | None,
         typer.Option(
@@ -209,7 +220,7 @@ def reproduce(
         check_study(name, full, out, doc)
     studies: Any = import_module("fsgym_studies.command")
     if name is None:
-        studies.list_studies()
+        studies.list_studies(data_dir)
         return
     run_options = studies.Options(
         full=full,
@@ -220,6 +231,7 @@ def reproduce(
         backend=backend,
         scheduler=scheduler,
         command=shlex.join(["fsgym", *(context.obj or [])]),
+        skip_missing=skip_missing,
     )
     code = studies.reproduce(name, run_options)
     if code:
@@ -236,39 +248,7 @@ app.command()(chart)
 app.command("export")(export_page)
 app.command("describe")(describe_table)
 app.command("leaderboard")(show_leaderboard)
-
-
-@app.command()
-def datasets(
-    data_dir: options.DataDirOption = None,
-) -> None:
-    """List the data sets that are available by name.
-
-    Example: fsgym datasets
-    """
-    from rich.table import Table
-
-    catalog = fsgym.list_datasets(data_dir)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    headings = {
-        "n_samples": "rows",
-        "n_features": "features",
-        "n_classes": "classes",
-        "official_split": "official split",
-    }
-    for column in catalog.columns:
-        left = column in ("name", "source")
-        table.add_column(str(headings.get(column, column)), justify="left" if left else "right", no_wrap=left)
-    for row in catalog.itertuples(index=False):
-        table.add_row(*(_cell_text(v) for v in row))
-    console().print(table)
-
-
-def _cell_text(value: Any) -> str:
-    """A cell of the list of data sets: nothing for NaN and False, yes for True."""
-    import pandas as pd
-
-    return "" if pd.isna(value) else {"True": "yes", "False": ""}.get(str(value), str(value))
+app.add_typer(datasets_app, name="datasets")
 
 
 def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import pandas as pd
 
 from fsgym.comparison.report import Picture
 from fsgym.runner.task import Task
-from fsgym_studies.common.claims import OWN_RESULT_WORDS, RESULT_WORDS, AssessedClaim
+from fsgym_studies.common.claims import CAUSES, OWN_RESULT_WORDS, RESULT_WORDS, AssessedClaim
 
 
 @dataclass(frozen=True)
@@ -54,18 +55,24 @@ class Conclusion:
     shown: Sequence[str] = ()
 
     def summary(self) -> str:
-        """How many claims are reproduced, or confirmed if no claim is a paper's, in words.
+        """How many claims are reproduced, or confirmed if no claim is a paper's, and why others are not, in words.
 
         >>> Conclusion("", [AssessedClaim("", ".9", "0.91", True), AssessedClaim("", ".8", "", None)]).summary()
         '1 of 1 claims reproduced; 1 not assessed'
         >>> Conclusion("", [AssessedClaim("", "", "0.91", True)]).summary()
         '1 of 1 claims confirmed'
+        >>> failed = [AssessedClaim("", ".9", "0.8", False, cause) for cause in ("data: few", "data: other", "")]
+        >>> Conclusion("", failed).summary()
+        '0 of 3 claims reproduced; causes: data 2, unknown 1'
         """
         assessed = [c for c in self.claims if c.reproduced is not None]
         word = RESULT_WORDS[True] if any(c.paper for c in self.claims) else OWN_RESULT_WORDS[True]
         text = f"{sum(c.reproduced is True for c in assessed)} of {len(assessed)} claims {word}"
-        rest = len(self.claims) - len(assessed)
-        return f"{text}; {rest} not assessed" if rest else text
+        if rest := len(self.claims) - len(assessed):
+            text += f"; {rest} not assessed"
+        causes = Counter(c.cause.partition(":")[0] or "unknown" for c in assessed if not c.reproduced)
+        listed = ", ".join(f"{cause} {causes[cause]}" for cause in (*CAUSES, "unknown") if cause in causes)
+        return f"{text}; causes: {listed}" if set(causes) & set(CAUSES) else text
 
 
 class StudyCell(NamedTuple):
@@ -86,7 +93,8 @@ class Study:
     reference : str, BibTeX entries of the papers
     minutes : (float, float), processor minutes of the quick study (measured) and of the full one (extrapolated)
     datasets : names that ``load_dataset`` must know
-    plan : callable (full, data_dir) -> list of StudyCell
+    plan : callable (full, data_dir, skip=()) -> list of StudyCell
+        ``skip`` names data sets that are left out; a study of one data set needs no such parameter.
     conclude : callable (plan, table, full) -> Conclusion; ``table`` comes from ``cells_table``, and figures may be
         missing in it
     quick_datasets : those of ``datasets`` that the quick study needs; None for all
@@ -97,10 +105,14 @@ class Study:
     reference: str
     minutes: tuple[float, float]
     datasets: tuple[str, ...]
-    plan: Callable[[bool, str | os.PathLike | None], list[StudyCell]]
+    plan: Callable[..., list[StudyCell]]
     conclude: Callable[[Sequence[StudyCell], pd.DataFrame, bool], Conclusion]
     quick_datasets: tuple[str, ...] | None = None
 
     def needed_datasets(self, full: bool) -> tuple[str, ...]:
         """The data sets that the full or the quick study needs."""
         return self.datasets if full or self.quick_datasets is None else self.quick_datasets
+
+    def cells(self, full: bool, data_dir: str | os.PathLike | None, skip: Collection[str] = ()) -> list[StudyCell]:
+        """The plan without the data sets of ``skip``."""
+        return self.plan(full, data_dir, skip) if skip else self.plan(full, data_dir)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fsgym.comparison.splits import Split
+from fsgym.comparison.fitting import chance_accuracy
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.runner.results import count, record, returns, share, text
-from fsgym_studies.common.cell import chance_accuracy, train_and_test
 
 NESTED_CALL = "fsgym_studies.hkl.cell:nested"
 HKL, KERNEL_L2_SVM, LINEAR_L1_SVM = "HKL disjunctions", "L2-SVM", "L1-SVM"
@@ -34,28 +32,26 @@ MAX_REPORTED_RULES = 12  # of each fit, those with the largest weights
     record(accuracy=share, chance=share, n_train=count, n_test=count, n_literals=count, share_used=share, params=text)
 )
 def nested(
-    data: Dataset,
+    dataset: Dataset,
     *,
     method: str,
     features: Mapping[str, Any],
     search: Mapping[str, Any],
-    split: Split | None,
+    split: Split | OfficialSplit,
     seed: int,
-    test: Dataset | None = None,
 ) -> dict[str, Any]:
     """Build Boolean features on the training part, choose the setting there and evaluate it on the test part.
 
     Parameters
     ----------
-    data : Dataset, categories as columns of codes
+    dataset : Dataset, categories as columns of codes
     method : str, one of ``APPROACHES``
     features : mapping
         ``literals``, options of ``Booleanizer``; ``names``, names to report for literals whose own name has a code.
     search : mapping
         For the disjunctions: ``grid``, settings to choose from; ``max_active``, the largest number of active ones.
-    split : Split, or None with an official test part
+    split : Split or OfficialSplit
     seed : int, of the inner folds
-    test : Dataset, optional, the official test part
 
     Returns
     -------
@@ -71,10 +67,10 @@ def nested(
 
     from baselines import Booleanizer
 
-    train, test = train_and_test(data, split, test)
+    train, test = split.divide(dataset)
     booleanizer = Booleanizer(**features["literals"]).fit(train.X)
     names = features["names"]
-    literal_names = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(data.feature_names))]
+    literal_names = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(dataset.feature_names))]
     A, B = booleanizer.transform(train.X), booleanizer.transform(test.X)
     varied = np.flatnonzero(np.ptp(A, axis=0) > 0)
     A, B = A[:, varied], B[:, varied]
@@ -92,7 +88,7 @@ def nested(
         "n_test": test.n_samples,
         "n_literals": len(varied),
         "n_features": len(columns),
-        "share_used": len(columns) / data.n_features,
+        "share_used": len(columns) / dataset.n_features,
         "inner": float(chosen.best_score_),
         "params": json.dumps(chosen.best_params_),
         **figures,
@@ -101,12 +97,13 @@ def nested(
 
 def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[float]]]:
     """Return an estimator for ``n`` Boolean features and the grid of its settings, the simplest first."""
-    from sklearn.feature_selection import SelectKBest
+    from sklearn.feature_selection import SelectKBest, chi2
     from sklearn.metrics.pairwise import rbf_kernel
     from sklearn.pipeline import Pipeline
     from sklearn.svm import SVC, LinearSVC
 
     from baselines import DisjunctionClassifier
+    from baselines.mrmr import mutual_information
 
     if method == HKL:
         return DisjunctionClassifier(max_active=search["max_active"]), {k: list(v) for k, v in search["grid"].items()}
@@ -118,24 +115,9 @@ def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int
     )
     steps, settings = [("machine", svm)], {"machine__C": list(C_VALUES[machine])}
     if score:
-        steps.insert(0, ("select", SelectKBest(partial(score_columns, score))))
+        steps.insert(0, ("select", SelectKBest(chi2 if score == CHI2 else mutual_information)))
         settings["select__k"] = sorted({max(1, round(share * n)) for share in SELECTED_SHARES})
     return Pipeline(steps), settings
-
-
-def score_columns(name: str, X: Any, y: NDArray) -> NDArray[np.float64]:
-    """Score 0/1 columns by their dependence on the class: chi-squared of the sums, or mutual information in nats."""
-    X, members = np.asarray(X), np.equal.outer(np.unique(y), y).astype(np.float64)
-    ones, sizes = members @ X, members.sum(axis=1, keepdims=True)
-    if name == CHI2:
-        expected = sizes * X.mean(axis=0)
-        return np.divide((ones - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(axis=0)
-    total = np.zeros(X.shape[1])
-    for joint in (ones / len(y), (sizes - ones) / len(y)):
-        product = joint.sum(axis=0) * sizes / len(y)
-        ratio = np.divide(joint, product, out=np.ones_like(joint), where=(joint > 0) & (product > 0))
-        total += (joint * np.log(ratio)).sum(axis=0)
-    return total
 
 
 def used_literals(model: Any, method: str, names: list[str]) -> tuple[list[int], dict[str, Any]]:

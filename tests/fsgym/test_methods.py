@@ -53,7 +53,13 @@ PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 
 # Classes that add little to what another one shows: the same classifier, or the same base class, with another learner.
-SAME_AS = {"adaptive": "lattice", "network": "mixture", "dqn": "maskable_ppo", "dime": "gdfs"}
+SAME_AS = {
+    "adaptive": "lattice",
+    "network": "mixture",
+    "dqn": "maskable_ppo",
+    "dime": "gdfs",
+    "rcpi_printed": "rcpi",
+}
 
 
 def or_slow(names: list[str]) -> list[Any]:

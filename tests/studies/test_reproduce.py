@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,15 +12,17 @@ import pytest
 
 import fsgym_studies as studies
 from fsgym import Dataset, cli
+from fsgym.comparison import cell as cells
 from fsgym_studies import STUDIES
 from fsgym_studies.command import show_failures
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.data import skipped_datasets
 from fsgym_studies.common.plan import CART, DWSM, MethodSettings, Sweep, price_settings, random_splits
 from fsgym_studies.common.render import markdown, replace_section, write_study
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
-from fsgym_studies.dwsm.tables import curve_pictures
+from fsgym_studies.dwsm.shared import curve_pictures
 from support.pages import read
 
 NASTY = "<script>alert('x')</script> | *bold* `code`"
@@ -47,7 +50,7 @@ def tiny_plan(full, data_dir):
 
 
 def broken_plan(full, data_dir):
-    data = tiny_plan(full, data_dir)[0].task.data["data"]
+    data = tiny_plan(full, data_dir)[0].task.data["dataset"]
     return list(
         Sweep(data, [MethodSettings(DWSM, "rcpi", (BROKEN, {"n_iterations": 1}))], random_splits(0.5, 2)).cells()
     )
@@ -74,9 +77,18 @@ NO_DATA = Study(
 )
 
 
+def partial_plan(full, data_dir, skip=()):
+    assert list(skip) in ([], ["moon_rocks"])
+    return tiny_plan(full, data_dir)
+
+
+PARTIAL = replace(NO_DATA, name="partial", plan=partial_plan)
+NOTHING = replace(NO_DATA, name="nothing", datasets=("moon_rocks", "mars_rocks"))
+
+
 @pytest.fixture(autouse=True)
 def declared(monkeypatch):
-    for name in ("TINY", "FAILING", "NO_DATA"):
+    for name in ("TINY", "FAILING", "NO_DATA", "PARTIAL", "NOTHING"):
         monkeypatch.setitem(studies.STUDIES, name.lower().replace("_", "-"), f"{__name__}:{name}")
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     monkeypatch.delenv("FSGYM_DATA", raising=False)
@@ -158,9 +170,7 @@ def test_the_same_command_resumes_and_ends_with_the_same_bytes(capsys, tmp_path,
     """All cells are in the store: none is run again, and tables are the same bytes."""
     again = tmp_path / "again"
     shutil.copytree(tiny_folder, again)
-    monkeypatch.setattr(
-        "fsgym_studies.common.cell.fit_and_evaluate", lambda *a, **k: pytest.fail("a finished cell ran again")
-    )
+    monkeypatch.setattr(cells, "run_tested_cell", lambda *a, **k: pytest.fail("a finished cell ran again"))
     code, _, error = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", again)
     assert (code, error) == (0, "")
     for name in ("cells.csv", "claims.csv", "settings.csv", "tables.md", "results.sqlite"):
@@ -168,16 +178,14 @@ def test_the_same_command_resumes_and_ends_with_the_same_bytes(capsys, tmp_path,
 
 
 def test_finished_cells_survive_ctrl_c(capsys, tmp_path, monkeypatch):
-    from fsgym_studies.common import cell as cells
+    original, count = cells.run_tested_cell, iter(range(100))
 
-    original, count = cells.fit_and_evaluate, iter(range(100))
-
-    def interrupted(data, **arguments):
+    def interrupted(**arguments):
         if next(count) == 3:
             raise KeyboardInterrupt
-        return original(data, **arguments)
+        return original(**arguments)
 
-    monkeypatch.setattr(cells, "fit_and_evaluate", interrupted)
+    monkeypatch.setattr(cells, "run_tested_cell", interrupted)
     total = len(tiny_plan(False, None))
     code, _, error = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tmp_path)
     assert code == 130
@@ -248,3 +256,47 @@ def test_the_section_of_a_document_is_replaced(capsys, tmp_path, tiny_folder):
     assert doc.read_text().endswith("## Other \\1 text\n<!-- tiny: end -->\n\nMore by hand.\n")
     with pytest.raises(OSError, match="cannot write"):
         replace_section(tmp_path / "no" / "such.md", "tiny", "")
+
+
+def test_the_list_says_which_data_are_missing(capsys):
+    output = call(capsys, "reproduce")[1].splitlines()
+    assert "dwsm-multiclass: data: complete; 3 of 4 are loaded from OpenML" in output
+    assert "dwsm-groups: data: lacks a9a, pcmac" in output
+    (line,) = [line for line in output if line.startswith("lattice-vs-peers: data: lacks")]
+    assert line.endswith("; complete for --quick")
+    assert "no-data: data: lacks moon_rocks" in output
+
+
+def test_missing_data_are_one_sentence_before_any_fit(capsys, tmp_path):
+    code, output, error = call(capsys, "reproduce", "partial", "--out", tmp_path / "out")
+    assert (code, output) == (2, "")
+    assert error.startswith("fsgym: study 'partial' needs the data sets moon_rocks, which are not there: download them")
+    assert "--skip-missing" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_data_are_left_out_and_named_in_the_report(capsys, tmp_path):
+    arguments = ("--skip-missing", "--jobs", 1, "--out", tmp_path, "--doc", tmp_path / "doc.md")
+    code, output, error = call(capsys, "reproduce", "partial", *arguments)
+    assert code == 0
+    note = "Skipped, because the data are missing: moon_rocks."
+    assert f"fsgym: {note}" in error
+    assert note in output
+    assert note in read(tmp_path / "report.html")[1]
+    assert "moon" in (tmp_path / "doc.md").read_text()
+    assert "Skipped" not in call(capsys, "reproduce", "tiny", "--skip-missing", "--jobs", 1, "--out", tmp_path / "t")[1]
+
+
+def test_nothing_is_run_without_any_data(capsys, tmp_path):
+    code, _, error = call(capsys, "reproduce", "nothing", "--skip-missing", "--out", tmp_path / "out")
+    assert code == 2
+    assert "has none of its data sets (moon_rocks, mars_rocks)" in error
+
+
+def test_sets_that_openml_does_not_send_are_left_out(monkeypatch):
+    def load(name, **_):
+        raise OSError("no network")
+
+    monkeypatch.setattr("fsgym_studies.common.data.load_dataset", load)
+    study = replace(NO_DATA, datasets=("wine", "sonar", "moon_rocks"))
+    assert skipped_datasets(study, True) == ["sonar", "moon_rocks"]
