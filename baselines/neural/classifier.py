@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agents.deep.classifier import MAX_WIDTH
 from agents.limits import MAX_LOSS
 from agents.model_file import Labels
 from agents.policy import acquisition_of_features
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from baselines.neural.training import JointTraining
 
 HELD_OUT_PARTS = 5  # one of so many parts of the training rows is held out
-MAX_WIDTH = 4096  # of a hidden layer
 
 
 class TrainedPolicy(NamedTuple):
@@ -123,7 +123,7 @@ class NeuralLearner(Learner):
         return result.policy
 
     def _train(self, rules: Rules) -> tuple[MaskedInputPolicy, HeldOutStates]:
-        from baselines.neural.training import TrainingRows, TrainingSettings  # which need PyTorch
+        from baselines.neural.training import TensorRows, TrainingSettings  # which need PyTorch
 
         data, model, longest = self.task.dataset, self.model, min(self.model.max_acquisitions, rules.n_acquisitions)
         seeds = self.task.rng.integers(2**31, size=2).tolist()
@@ -131,7 +131,7 @@ class NeuralLearner(Learner):
         fitted, held = split_rows(data.y, data.n_classes, seeds[0])
         scaling = Scaling.standard(data.X[fitted])
         fitted_rows, held_rows = (
-            TrainingRows.of(data.X[rows], data.y[rows], weight[rows], scaling, rules) for rows in (fitted, held)
+            TensorRows.of(data.X[rows], data.y[rows], weight[rows], scaling, rules) for rows in (fitted, held)
         )
         settings = TrainingSettings(
             self.hidden, longest, model.n_epochs, model.batch_size, float(model.learning_rate), seeds[1]
@@ -166,8 +166,8 @@ def held_out_states(
     need, error_cost, n_features = (np.zeros((len(rows), n_states)) for _ in range(3))
     for k in range(n_states):
         if k:
-            made = order[:, k - 1] >= 0
-            taken[rows[made], order[made, k - 1]] = True
+            acquires = order[:, k - 1] >= 0
+            taken[rows[acquires], order[acquires, k - 1]] = True
         acquired = taken[:, acquisition] & known
         legal = legal_and_prices(rules, taken, spent[:, k])[0]
         legal[:, : rules.n_acquisitions] &= available

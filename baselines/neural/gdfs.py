@@ -17,7 +17,7 @@ from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 if TYPE_CHECKING:
     from baselines.neural.training import JointTraining
 
-N_THRESHOLDS = 20  # quantiles of the expected error cost among which the one to stop at is chosen
+N_QUANTILES = 20  # quantiles of the expected error cost among which the one to stop at is chosen
 
 
 class GDFSPolicy(MaskedInputPolicy):
@@ -129,6 +129,6 @@ class GDFSClassifier(BaseNeuralClassifier):
         return RelaxedChoiceTraining
 
     def _candidates(self, states: HeldOutStates, rules: Rules, nat: float) -> tuple[Sequence[float], Sequence[int]]:
-        quantiles = np.quantile(states.need, np.linspace(0.0, 1.0, N_THRESHOLDS + 1)[1:])
+        quantiles = np.quantile(states.need, np.linspace(0.0, 1.0, N_QUANTILES + 1)[1:])
         lowest = float(rules.error_costs.min()) - 1.0  # below any expected cost: the length alone decides
         return [lowest, *quantiles.tolist()], range(states.need.shape[1])

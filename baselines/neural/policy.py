@@ -22,7 +22,7 @@ from fsgym.session.step import Advice
 from fsgym.trajectories import Trajectories
 
 
-class Outlook(NamedTuple):
+class Prospect(NamedTuple):
     """What the policy decides by in n states.
 
     Attributes
@@ -85,7 +85,7 @@ class MaskedInputPolicy(Policy):
         prices : float64 (n, J), in the unit of ``costs``
         """
 
-    def outlook(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Outlook:
+    def outlook(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Prospect:
         """What the policy decides by in n states; parameters as for ``Policy.actions``."""
         inputs, J = self._inputs(acquired, values), self.rules.n_acquisitions
         probabilities = softmax(self.predictor.outputs(inputs), axis=1)
@@ -94,7 +94,7 @@ class MaskedInputPolicy(Policy):
             prices = legal_and_prices(self.rules, self.rules.acquisitions_of(acquired))[1]
         preference, need = self._preference_and_need(self.chooser.outputs(inputs), probabilities, prices)
         preference = np.where(legal[:, :J], preference, -np.inf)
-        return Outlook(probabilities, preference, preference.max(axis=1, initial=-np.inf) if need is None else need)
+        return Prospect(probabilities, preference, preference.max(axis=1, initial=-np.inf) if need is None else need)
 
     def _inputs(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         """The inputs of both networks, float64 (n, 2 n_features)."""
@@ -117,7 +117,11 @@ class MaskedInputPolicy(Policy):
         return self._actions(self.outlook(acquired, values, legal), acquired, legal, continue_after_stop)
 
     def _actions(
-        self, found: Outlook, acquired: NDArray[np.bool_], legal: NDArray[np.bool_], continue_after_stop: bool = False
+        self,
+        found: Prospect,
+        acquired: NDArray[np.bool_],
+        legal: NDArray[np.bool_],
+        continue_after_stop: bool = False,
     ) -> NDArray[np.int64]:
         J = self.rules.n_acquisitions
         goes_on = np.asarray(legal[:, :J], bool).any(axis=1)
@@ -126,7 +130,7 @@ class MaskedInputPolicy(Policy):
             goes_on &= self.rules.acquisitions_of(acquired).sum(axis=1) < self.limits.longest
         return np.where(goes_on, found.preference.argmax(axis=1), J + self._answers(found, legal))
 
-    def _answers(self, found: Outlook, legal: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _answers(self, found: Prospect, legal: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The class of least expected cost in each state."""
         costs = found.probabilities @ self.rules.error_costs.T
         return np.where(legal[:, self.rules.n_acquisitions :], costs, np.inf).argmin(axis=1)

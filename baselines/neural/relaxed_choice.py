@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from baselines.neural.training import NEVER, JointTraining, TrainingRows
+from baselines.neural.training import NEVER, JointTraining, TensorRows
 
 
 class RelaxedChoiceTraining(JointTraining):
@@ -16,7 +16,7 @@ class RelaxedChoiceTraining(JointTraining):
     def preference(self, inputs: Tensor, prices: Tensor) -> Tensor:
         return self.chooser(inputs)
 
-    def loss(self, rows: TrainingRows, level: float) -> Tensor:
+    def loss(self, rows: TensorRows, level: float) -> Tensor:
         visited = self.visit(rows, lambda inputs, prices: self.chooser(inputs) + self.noise(prices.shape))
         goes_on = visited.legal.any(dim=2).flatten()
         states = rows.repeated(len(visited.legal)).some(goes_on)
@@ -30,10 +30,10 @@ class RelaxedChoiceTraining(JointTraining):
             return (states.weight * self._errors_after(states, taken, choice)).mean()
         return self._loss_per_price(states, taken, choice, prices)
 
-    def _errors_after(self, states: TrainingRows, taken: Tensor, choice: Tensor) -> Tensor:
+    def _errors_after(self, states: TensorRows, taken: Tensor, choice: Tensor) -> Tensor:
         return self.errors(states, self.predictor(self.inputs(states, torch.maximum(taken, choice))))
 
-    def _loss_per_price(self, states: TrainingRows, taken: Tensor, choice: Tensor, prices: Tensor) -> Tensor:
+    def _loss_per_price(self, states: TensorRows, taken: Tensor, choice: Tensor, prices: Tensor) -> Tensor:
         """A loss with the gradient of the cross-entropy for the predictor, and of minus gain / price for the chooser.
 
         d(gain / price) = d(gain) / price - gain d(price) / price^2, where the price of a relaxed choice is the mean of

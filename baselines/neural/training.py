@@ -25,12 +25,12 @@ from fsgym.scaling import Scaling
 DROPOUT = 0.3
 BATCH_ROWS = 128  # by default, but fewer where a pass would have under 20 batches
 LEAST_BATCHES = 20
-N_ROUNDS = 5  # of the joint training, with lower and lower temperature or exploration
+N_LEVELS = 5  # of the joint training, with lower and lower temperature or exploration
 PATIENCE = 5  # passes without a lower held-out loss after which a round ends
 PRETRAINING_LENGTH = 4  # times the passes of a round, at most
 
-MOST_ROWS = 10_000  # of a pass; larger tables are sampled anew in each
-MIN_PRICE_SHARE = 0.05  # of the mean price: lower prices count as this where gains are divided by them; by hand
+ROWS_OF_A_PASS = 10_000  # of a pass; larger tables are sampled anew in each
+LEAST_PRICE_SHARE = 0.05  # of the mean price: lower prices count as this where gains are divided by them; by hand
 NEVER = -1e9  # the logit of an acquisition that is not legal
 
 _one_training = threading.Lock()  # PyTorch's number of threads and its random generator belong to the whole process
@@ -57,7 +57,7 @@ class TrainingSettings(NamedTuple):
     seed: int
 
 
-class TrainingRows(NamedTuple):
+class TensorRows(NamedTuple):
     """Rows as tensors.
 
     Attributes
@@ -87,13 +87,13 @@ class TrainingRows(NamedTuple):
             torch.from_numpy((weight / weight.mean()).astype(np.float32)),
         )
 
-    def some(self, rows: NDArray[np.int64] | Tensor) -> TrainingRows:
+    def some(self, rows: NDArray[np.int64] | Tensor) -> TensorRows:
         """Some of the rows."""
-        return TrainingRows(*(part[rows] for part in self))
+        return TensorRows(*(part[rows] for part in self))
 
-    def repeated(self, times: int) -> TrainingRows:
+    def repeated(self, times: int) -> TensorRows:
         """All rows several times, one after the other."""
-        return TrainingRows(*(part.repeat(times, *[1] * (part.ndim - 1)) for part in self))
+        return TensorRows(*(part.repeat(times, *[1] * (part.ndim - 1)) for part in self))
 
 
 class Visited(NamedTuple):
@@ -118,7 +118,7 @@ class JointTraining(ABC):
 
     Parameters
     ----------
-    rows, held_out : TrainingRows
+    rows, held_out : TensorRows
     rules : Rules, whose ``lam`` is not used
     settings : TrainingSettings
     """
@@ -127,8 +127,8 @@ class JointTraining(ABC):
 
     def __init__(
         self,
-        rows: TrainingRows,
-        held_out: TrainingRows,
+        rows: TensorRows,
+        held_out: TensorRows,
         rules: Rules,
         settings: TrainingSettings,
     ) -> None:
@@ -147,28 +147,28 @@ class JointTraining(ABC):
             self.chooser = build_network([inputs, *self.settings.hidden, self.rules.n_acquisitions])
             self.networks = nn.ModuleList([self.predictor, self.chooser])
             self._improve(self.predictor, self._pretraining_loss, self._pretraining_check(), PRETRAINING_LENGTH)
-            for level in np.geomspace(*self.levels, N_ROUNDS).tolist():
+            for level in np.geomspace(*self.levels, N_LEVELS).tolist():
                 self._improve(self.networks, lambda rows, level=level: self.loss(rows, level), self._check)
         return layers_of(self.predictor), layers_of(self.chooser)
 
     @abstractmethod
-    def loss(self, rows: TrainingRows, level: float) -> Tensor:
+    def loss(self, rows: TensorRows, level: float) -> Tensor:
         """The loss of a batch at a temperature or exploration."""
 
     @abstractmethod
     def preference(self, inputs: Tensor, prices: Tensor) -> Tensor:
         """By which acquisitions (n, J) are ranked in n states, given the inputs of the networks and the prices."""
 
-    def inputs(self, rows: TrainingRows, taken: Tensor) -> Tensor:
+    def inputs(self, rows: TensorRows, taken: Tensor) -> Tensor:
         """The inputs of both networks after some acquisitions (n, J), which may be partly made."""
         mask = taken.index_select(1, self.acquisition) * rows.observed
         return torch.cat([rows.values * mask, mask], dim=1)
 
-    def errors(self, rows: TrainingRows, scores: Tensor) -> Tensor:
+    def errors(self, rows: TensorRows, scores: Tensor) -> Tensor:
         """The cross-entropy of each row, in nats."""
         return nn.functional.cross_entropy(scores, rows.y, reduction="none")
 
-    def visit(self, rows: TrainingRows, rank: Callable[[Tensor, Tensor], Tensor]) -> Visited:
+    def visit(self, rows: TensorRows, rank: Callable[[Tensor, Tensor], Tensor]) -> Visited:
         """Make the legal acquisition of the highest ``rank(inputs, prices)``, from the empty state, ``longest`` times.
 
         There is no dropout meanwhile.
@@ -178,7 +178,7 @@ class JointTraining(ABC):
         with torch.no_grad(), without_dropout(self.networks):
             for _ in range(self.settings.longest):
                 legal, prices = self._legal_and_prices(rows, taken, spent)
-                relative = torch.from_numpy((prices / self.mean_price).clip(MIN_PRICE_SHARE).astype(np.float32))
+                relative = torch.from_numpy((prices / self.mean_price).clip(LEAST_PRICE_SHARE).astype(np.float32))
                 before, legal_now = torch.from_numpy(taken.astype(np.float32)), torch.from_numpy(legal)
                 ranks = rank(self.inputs(rows, before), relative)
                 choice = ranks.masked_fill(~legal_now, -torch.inf).argmax(dim=1)
@@ -191,7 +191,7 @@ class JointTraining(ABC):
         return Visited(torch.cat([before, last[None]]), legal_now, relative, choice)
 
     def _legal_and_prices(
-        self, rows: TrainingRows, taken: NDArray[np.bool_], spent: NDArray[np.float64]
+        self, rows: TensorRows, taken: NDArray[np.bool_], spent: NDArray[np.float64]
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         legal, prices = legal_and_prices(self.rules, taken, spent)
         return legal[:, : self.rules.n_acquisitions] & rows.available.numpy(), prices
@@ -200,7 +200,7 @@ class JointTraining(ABC):
         """Standard Gumbel noise."""
         return -torch.empty(tuple(shape)).exponential_(generator=self.generator).log()
 
-    def _pretraining_loss(self, rows: TrainingRows) -> Tensor:
+    def _pretraining_loss(self, rows: TensorRows) -> Tensor:
         taken = self._random_masks(len(rows.y), self.generator)
         return (rows.weight * self.errors(rows, self.predictor(self.inputs(rows, taken)))).mean()
 
@@ -228,7 +228,7 @@ class JointTraining(ABC):
     def _improve(
         self,
         network: nn.Module,
-        loss: Callable[[TrainingRows], Tensor],
+        loss: Callable[[TensorRows], Tensor],
         check: Callable[[], float],
         length: int = 1,
     ) -> None:
@@ -258,7 +258,7 @@ class JointTraining(ABC):
         network.load_state_dict(best)
 
     def _batches(self) -> Iterator[NDArray[np.int64]]:
-        order = self.rng.permutation(len(self.rows.y))[:MOST_ROWS]
+        order = self.rng.permutation(len(self.rows.y))[:ROWS_OF_A_PASS]
         size = self.settings.batch_size or min(BATCH_ROWS, max(len(order) // LEAST_BATCHES, 1))
         n_batches = max(len(order) // size, 1)
         yield from np.array_split(order, n_batches)

@@ -139,9 +139,12 @@ def test_without_torch_models_act_and_training_says_what_to_install(tmp_path):
     fitted("gdfs").save(tmp_path / "model")
     np.savez(tmp_path / "table", X=X, y=y)
     code = """
-import sys
-sys.modules["torch"] = None
-import importlib.util
+import importlib.util, sys
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, NoTorch())
 found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "torch" else found(name, *rest)
 import numpy as np
@@ -224,11 +227,11 @@ def test_the_relaxed_choice_has_the_gradient_of_gain_per_price():
     """Against finite differences of gain / price in the weights of the relaxed choice."""
     torch = pytest.importorskip("torch")
     from baselines.neural.relaxed_choice import RelaxedChoiceTraining
-    from baselines.neural.training import TrainingRows, TrainingSettings, build_network
+    from baselines.neural.training import TensorRows, TrainingSettings, build_network
 
     X, y = (v[:30] for v in copy_among_noise())
     rules = Rules(5, 2, costs=PRICES)
-    rows = TrainingRows.of(X, y, np.ones(30), Scaling.standard(X), rules)
+    rows = TensorRows.of(X, y, np.ones(30), Scaling.standard(X), rules)
     training = RelaxedChoiceTraining(rows, rows, rules, TrainingSettings((8,), 3, 1, None, 0.01, 0))
     torch.manual_seed(0)
     training.predictor = build_network([10, 8, 2]).eval()
