@@ -71,6 +71,16 @@ class OfficialSplit(NamedTuple):
         return dataset, self.test
 
 
+def random_splits(share: float, number: int, seed: int = 0) -> tuple[Split, ...]:
+    """Random stratified splits with this share of the rows for training; split k has the seed ``seed + k``."""
+    return tuple(Split(seed + k, share) for k in range(number))
+
+
+def folds(number: int, repeats: int) -> tuple[Split, ...]:
+    """Stratified folds, shuffled again for each repeat; repeat r has seed r."""
+    return tuple(Split(r, n_folds=number, fold=f) for r in range(repeats) for f in range(number))
+
+
 def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
     """Divide a training part into the rows to fit on and the validation rows, stratified by class.
 

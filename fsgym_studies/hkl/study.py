@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.splits import OfficialSplit
+from fsgym.comparison.protocol import seed_of
+from fsgym.comparison.splits import OfficialSplit, folds
 from fsgym.dataset import Dataset
+from fsgym.runner import Task
 from fsgym_studies.common.curves import evaluated_cells
-from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, seed_of, study_cell
+from fsgym_studies.common.plan import DataFolder, Source, cell_labels, study_task
 from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.hkl.cell import APPROACHES, HKL, NESTED_CALL
 from fsgym_studies.hkl.claims import claims, notes
 from fsgym_studies.hkl.printed import NEWSGROUPS
@@ -73,7 +75,7 @@ STUDY_DATASETS = (
 )
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     cells = []
     for entry in (e for e in STUDY_DATASETS if e.source.name not in skip):
         data, test = load_parts(entry, data_dir)
@@ -85,10 +87,10 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
                     "method": method,
                     "features": {"literals": literals, "names": names},
                     "search": {"grid": entry.grid or HKL_GRID[full], "max_active": entry.max_active},
-                    "seed": seed_of(entry.source.title, number),
+                    "seed": seed_of((entry.source.title, number)),
                 }
-                row = cell_row(entry.source.title, 1.0 - 1.0 / HKL_FOLDS, number, method, "")
-                cells.append(study_cell(NESTED_CALL, arguments, row, data, split))
+                row = cell_labels(entry.source.title, 1.0 - 1.0 / HKL_FOLDS, number, method, "")
+                cells.append(study_task(NESTED_CALL, arguments, row, data, split))
     return cells
 
 
@@ -134,7 +136,7 @@ def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataFolder) ->
     return literals, names
 
 
-def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     finished = evaluated_cells(table)
     tables = [
         approaches_table(finished),

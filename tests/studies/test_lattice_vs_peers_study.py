@@ -122,9 +122,9 @@ def planned(monkeypatch, full):
 
 
 def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
-    full, quick = ({p.task.key for p in planned(monkeypatch, f)} for f in (True, False))
+    full, quick = ({p.key for p in planned(monkeypatch, f)} for f in (True, False))
     assert quick < full
-    rows = pd.DataFrame([p.row for p in planned(monkeypatch, True)])
+    rows = pd.DataFrame([p.labels for p in planned(monkeypatch, True)])
     counts = rows.groupby("method")["dataset"].nunique()
     assert counts[LATTICE_TITLE] == counts[METHOD_TITLES[CART_METHOD]] == len(lattice_vs_peers.COMPARED_SETS) == 24
     sizes = rows.groupby(["size", "dataset", "method"]).size()
@@ -137,9 +137,9 @@ def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
 
 
 def test_large_sets_have_their_own_prices_and_peers(monkeypatch):
-    cells = [p for p in planned(monkeypatch, True) if p.row["size"] == LARGE]
-    assert {tuple(p.task.arguments["prices"]) for p in cells} == {(0.0001, 0.003, 0.03)}
-    methods = pd.DataFrame([p.row for p in cells]).groupby("dataset")["method"].agg(set)
+    cells = [p for p in planned(monkeypatch, True) if p.labels["size"] == LARGE]
+    assert {tuple(p.arguments["prices"]) for p in cells} == {(0.0001, 0.003, 0.03)}
+    methods = pd.DataFrame([p.labels for p in cells]).groupby("dataset")["method"].agg(set)
     always = {METHOD_TITLES[m] for m in LARGE_PEERS} | {LATTICE_TITLE, "lattice, single fits"}
     assert methods["isolet"] == always
     assert methods["adult"] == always | {METHOD_TITLES[CEGB_METHOD]}
@@ -179,7 +179,7 @@ def test_methods_that_are_not_installed_are_left_out_and_named(monkeypatch):
     monkeypatch.setattr(Source, "load", named_stand_in)
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     assert {METHOD_TITLES[CEGB_METHOD], METHOD_TITLES[PPO_METHOD]}.isdisjoint(
-        p.row["method"] for p in lattice_vs_peers.plan(True, None)
+        p.labels["method"] for p in lattice_vs_peers.plan(True, None)
     )
     table = invented_cells(methods=(LATTICE_METHOD, RCPI_METHOD, CART_METHOD, STATIC_METHOD))
     conclusion = lattice_vs_peers.conclude([], table, True)

@@ -77,15 +77,15 @@ def test_the_lufe_study_follows_the_paper(monkeypatch, tmp_path):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setitem(lufe.REPEATS_AND_FOLDS, True, [(0, 0), (9, 9)])
     full, quick = (lufe.plan(f, tmp_path) for f in (True, False))
-    rows = pd.DataFrame([p.row for p in full])
+    rows = pd.DataFrame([p.labels for p in full])
     assert rows["dataset"].nunique() == 4 * 12 + 1
     assert set(rows["selector"]) == {"RFE", "ANOVA"}
     assert set(rows["K"]) == {300, 500}
     assert set(rows["inner"]) == {"nested", "outer"}
-    assert {p.task.key for p in quick} < {p.task.key for p in full}
-    wide = [p for p in quick if p.task.arguments["shares"]]
-    assert {(p.row["selector"], p.row["K"], p.row["inner"]) for p in wide} == {("RFE", 300, "nested")}
-    assert [p.task.arguments["part"]["sample"] for p in quick if p.row["corpus"] == "ten"] == [None] * 6
+    assert {p.key for p in quick} < {p.key for p in full}
+    wide = [p for p in quick if p.arguments["shares"]]
+    assert {(p.labels["selector"], p.labels["K"], p.labels["inner"]) for p in wide} == {("RFE", 300, "nested")}
+    assert [p.arguments["part"]["sample"] for p in quick if p.labels["corpus"] == "ten"] == [None] * 6
 
 
 def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
