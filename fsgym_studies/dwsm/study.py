@@ -41,6 +41,13 @@ CANCER_WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
 DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of section 6.1, and .05
 DWSM_SETTINGS = MethodSettings(DWSM, "rcpi", price_settings(DWSM_PRICES))
 BASELINES = (MethodSettings(L1_SVM, "l1_svm"), MethodSettings(LARS, "lars"), MethodSettings(CART, "cart"))
+# The L1 methods as their tools ship them: LIBLINEAR has no intercept by default, and with -B 1 a penalised one.
+L1_SVM_B1, L1_SVM_WITHOUT, LARS_WITHOUT = "L1-SVM -B 1", "L1-SVM, no intercept", "LARS, no intercept"
+INTERCEPT_ARMS = (
+    MethodSettings(L1_SVM_B1, "l1_svm", preset={"intercept_scaling": 1.0}),
+    MethodSettings(L1_SVM_WITHOUT, "l1_svm", preset={"fit_intercept": False}),
+    MethodSettings(LARS_WITHOUT, "lars", preset={"fit_intercept": False}),
+)
 BINARY_METHODS = (DWSM, L1_SVM, LARS, CART)
 BUDGET_MODEL = "DWSM, budget"
 PLOTTED_METHODS = (*BINARY_METHODS, BUDGET_MODEL)  # the order fixes the colour of a method in all six studies

@@ -44,6 +44,12 @@ DENSE_CAUSE = (
     "disjunctions is correct on 89.8 %, the best with one literal per rule on 90.0 %, the best L1-SVM on 88.3 %, a "
     "linear L2-SVM on 91.5 % and the Gaussian one on 91.2 %, so that no choice of settings closes the gap"
 )
+ACCURACY_CAUSES = {
+    "hepatitis": DENSE_CAUSE,
+    "transfusion": "paper: always predicting the larger class is correct on 76.2 % of our 748 rows, and all approaches "
+    "are close to that; the paper prints about 90 % for every method but one",
+    NEWSGROUPS: "data: without header lines every approach is near 72 %, also those that are not ours",
+}
 PRINTED_ACCURACIES_CAUSE = (
     "paper: on transfusion all its accuracies are near 90 %, where the larger class has 76.2 % of our rows, and on 20 "
     "newsgroups near 93 %, where none of our approaches exceeds 75 %; these and small differences decide ten ranks"
@@ -59,6 +65,7 @@ def accuracy_claim(tables: str, dataset: str, printed: float, as_text: str | Cal
         f"accuracy, {dataset}",
         lambda own: own.mean >= printed - PRINTED_MARGIN,
         as_text,
+        ACCURACY_CAUSES.get(dataset, ""),
     )
 
 

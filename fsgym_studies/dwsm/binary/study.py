@@ -22,16 +22,18 @@ from fsgym_studies.dwsm.study import (
     DWSM_PRICES,
     DWSM_REFERENCE,
     DWSM_SETTINGS,
+    INTERCEPT_ARMS,
     cells_over_shares,
     splits_text,
 )
 from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, wins_table
 
+ALL_METHODS = (*BINARY_METHODS, *(arm.title for arm in INTERCEPT_ARMS))
 NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
 
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
-    methods = (DWSM_SETTINGS, *BASELINES)
+    methods = (DWSM_SETTINGS, *BASELINES, *INTERCEPT_ARMS)
     return [cell for source in NINE_SETS for cell in cells_over_shares(source.load(data_dir), methods, full)]
 
 
@@ -42,9 +44,9 @@ def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Con
         protocol(full),
         claims(table, settings),
         [
-            area_table(table, BINARY_METHODS),
-            wins_table(table[table["dataset"].isin(BINARY_TITLES)], DWSM, BINARY_METHODS[1:]),
-            height_table(table, BINARY_METHODS),
+            area_table(table, ALL_METHODS),
+            wins_table(table[table["dataset"].isin(BINARY_TITLES)], DWSM, ALL_METHODS[1:]),
+            height_table(table, ALL_METHODS),
             settings_table(settings),
         ],
         [*curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(settings)],
@@ -57,7 +59,9 @@ def protocol(full: bool) -> str:
         f"ten columns, as in the paper, and, not counted among the eight, without it); {splits_text(full)}. "
         f"{DWSM} at prices lambda = {', '.join(f'{p:g}' for p in DWSM_PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
         "settings each; their values are derived from the training part of the first split of each share and used on "
-        "all its splits."
+        "all its splits. Our L1-SVM has an intercept with a small penalty and LARS one without; the paper does not say "
+        "how its L1 methods were run, so that they are also run as their tools ship them: LIBLINEAR without an "
+        "intercept (its default) and with one that is penalised as the weights are (-B 1), and LARS without one."
     )
 
 
