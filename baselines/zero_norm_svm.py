@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
-from sklearn.utils._param_validation import Interval
 
 from baselines.linear import signed_targets
 from baselines.selected import SelectedMixin, varying_columns
 from baselines.svm_plus.problem import SampleTable, solve_svm
+from fsgym.sklearn_private import Interval
 
 VANISHED = 1e-6  # share of the largest weight; a feature whose weight is below it leaves the iteration
 CONVERGED = 1e-3  # largest change of a weight in an iteration, as a share of the largest weight
