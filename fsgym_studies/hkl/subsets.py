@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-Columns = list[int]
+FeatureSubset = list[int]
 MAX_STALE = 5  # expansions in a row that do not improve the best subset, after which best-first search ends; Weka's
 IMPROVEMENT = 1e-5  # smallest increase of a merit that counts; Weka's
 
@@ -25,7 +25,7 @@ IMPROVEMENT = 1e-5  # smallest increase of a merit that counts; Weka's
 class Evaluator(Protocol):
     """The merit of a subset of columns; the larger, the better."""
 
-    def merits(self, subset: Columns, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+    def merits(self, subset: FeatureSubset, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
         """Merits of ``subset`` with each of the candidates added, float64 (n_candidates,)."""
         ...
 
@@ -66,7 +66,7 @@ class Correlation:
             self.with_feature[j] = symmetrical_uncertainty(self.X, self.X[:, j].astype(np.int64))
         return self.with_feature[j]
 
-    def merits(self, subset: Columns, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+    def merits(self, subset: FeatureSubset, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
         pairs = sum(float(self._with(i)[subset[:k]].sum()) for k, i in enumerate(subset))
         pairs = pairs + sum((self._with(i)[candidates] for i in subset), np.zeros(len(candidates)))
         relevance = self.with_class[subset].sum() + self.with_class[candidates]
@@ -80,7 +80,7 @@ class Consistency:
         self.X = X.astype(np.float64)
         self.classes = np.equal.outer(y, np.unique(y)).astype(np.float64)  # (n_samples, n_classes)
 
-    def merits(self, subset: Columns, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+    def merits(self, subset: FeatureSubset, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
         pattern = np.unique(self.X[:, subset], axis=0, return_inverse=True)[1].ravel()
         order = np.argsort(pattern, kind="stable")
         starts = np.flatnonzero(np.diff(pattern[order], prepend=-1))
@@ -92,9 +92,9 @@ class Consistency:
         return largest.sum(axis=0) / len(self.X)
 
 
-def greedy(evaluator: Evaluator, n: int) -> Columns:
+def greedy_search(evaluator: Evaluator, n: int) -> FeatureSubset:
     """Add the best feature as long as the merit increases (GreedyStepwise)."""
-    subset: Columns = []
+    subset: FeatureSubset = []
     best = 0.0
     while len(subset) < n:
         candidates = np.setdiff1d(np.arange(n), subset)
@@ -106,12 +106,14 @@ def greedy(evaluator: Evaluator, n: int) -> Columns:
     return subset
 
 
-def best_first(evaluator: Evaluator, n: int) -> Columns:
+def best_first_search(evaluator: Evaluator, n: int) -> FeatureSubset:
     """Extend the best subset that was not extended before, until ``MAX_STALE`` in a row brought no better one."""
-    best_subset: Columns = []
+    best_subset: FeatureSubset = []
     best, stale, pushed = 0.0, 0, 0
-    subset: Columns | None = []
-    waiting: list[tuple[float, int, Columns, int]] = []  # the negative merit, its number, a subset and an added feature
+    subset: FeatureSubset | None = []
+    waiting: list[
+        tuple[float, int, FeatureSubset, int]
+    ] = []  # the negative merit, its number, a subset and an added feature
     seen: set[frozenset[int]] = {frozenset()}
     while subset is not None and stale < MAX_STALE:
         candidates = np.setdiff1d(np.arange(n), subset)
@@ -127,7 +129,9 @@ def best_first(evaluator: Evaluator, n: int) -> Columns:
     return best_subset
 
 
-def _next_subset(waiting: list[tuple[float, int, Columns, int]], seen: set[frozenset[int]]) -> Columns | None:
+def _next_subset(
+    waiting: list[tuple[float, int, FeatureSubset, int]], seen: set[frozenset[int]]
+) -> FeatureSubset | None:
     """Remove the best subset that is not ``seen`` from the heap and return it; None if there is none."""
     while waiting:
         _, _, subset, j = heappop(waiting)
@@ -142,7 +146,10 @@ EVALUATORS: dict[str, Callable[[NDArray[np.float64], NDArray[np.int64]], Evaluat
     "Cfs": Correlation,
     "consistency": Consistency,
 }
-SEARCHES: dict[str, Callable[[Evaluator, int], Columns]] = {"best-first": best_first, "greedy": greedy}
+SEARCHES: dict[str, Callable[[Evaluator, int], FeatureSubset]] = {
+    "best-first": best_first_search,
+    "greedy": greedy_search,
+}
 
 
 class SubsetSelector(SelectorMixin, BaseEstimator):

@@ -22,7 +22,7 @@ SELECTION, LUFE, ALL_FEATURES, RANDOM, IDENTITY = "selection", "LUFe", "ALL", "r
 NO_INTERCEPT, FIXED_BOUND = "LUFe, eq. 3", "LUFe, eq. 2"
 LOG_COUNTS, RAW_COUNTS, TF_IDF = "log counts", "raw counts", "tf-idf"  # codings of the documents
 HARD_MARGIN = 1e5  # weight of the losses at which the soft-margin SVM is the hard-margin one, if that has a solution
-MAX_LOSS = 1e-5  # of a document under a hard margin, in units of the margin
+MAX_HARD_SLACK = 1e-5  # of a document under a hard margin, in units of the margin
 PENALTY_FOLDS = 5  # stratified inner folds that choose the penalties of each classifier
 IndexArray = NDArray[np.int64]
 
@@ -227,7 +227,7 @@ def solve_role(role: Role, y: NDArray[np.float64], lam1: float, C: float, tol: f
 
     if role.bounds is not None:
         solution = solve_svm(role.view, y, HARD_MARGIN, margins=1.0 - C * role.bounds, tol=tol)
-        return solution if solution.slack.max() <= MAX_LOSS else None
+        return solution if solution.slack.max() <= MAX_HARD_SLACK else None
     if role.privileged is None:
         return solve_svm(role.view, y, C, tol=tol)
     try:

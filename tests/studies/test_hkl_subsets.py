@@ -63,10 +63,10 @@ def test_best_first_search_finds_the_best_of_all_subsets(name, monkeypatch):
     X, y = boolean_table()
     merit = {s: PLAIN[name](X, y, s) for k in range(1, 8) for s in combinations(range(7), k)}
     best = max(merit.values())
-    found = subsets.best_first(subsets.EVALUATORS[name](X, y), 7)
+    found = subsets.best_first_search(subsets.EVALUATORS[name](X, y), 7)
     assert merit[tuple(sorted(found))] == pytest.approx(best)
     assert not {1, 6} <= set(found)  # never a copy
-    step = subsets.greedy(subsets.EVALUATORS[name](X, y), 7)
+    step = subsets.greedy_search(subsets.EVALUATORS[name](X, y), 7)
     for k in range(1, len(step) + 1):  # each step is the best of its size
         others = [s for s in merit if len(s) == k and set(step[: k - 1]) < set(s)]
         assert merit[tuple(sorted(step[:k]))] == pytest.approx(max(merit[s] for s in others))
@@ -76,8 +76,8 @@ def test_greedy_search_stops_at_a_plateau_that_best_first_search_leaves():
     X = np.array([[i >> j & 1 for j in range(4)] for i in range(16)], dtype=float)
     parity = (X[:, 1] != X[:, 3]).astype(int)
     evaluator = subsets.Consistency(X, parity)
-    assert len(subsets.greedy(evaluator, 4)) == 1
-    assert sorted(subsets.best_first(evaluator, 4)) == [1, 3]
+    assert len(subsets.greedy_search(evaluator, 4)) == 1
+    assert sorted(subsets.best_first_search(evaluator, 4)) == [1, 3]
 
 
 @every_evaluator
