@@ -111,7 +111,7 @@ def nested(
     }
 
 
-def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[float]]]:
+def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[Any]]]:
     """Return an estimator for ``n`` Boolean features and the grid of its settings, the simplest first."""
     from sklearn.feature_selection import SelectKBest, chi2
     from sklearn.metrics.pairwise import rbf_kernel
