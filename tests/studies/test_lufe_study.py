@@ -80,7 +80,9 @@ def small_role(slack: str, seed=0) -> tuple[lufe_cell.Role, np.ndarray, np.ndarr
     X, unselected = rng.random((14, 4)), rng.random((14, 5))
     y = np.where(X[:, 0] + 0.4 * X[:, 1] > 0.7, 1.0, -1.0)
     bounds = unselected @ rng.random(5)
-    given: dict[str, Any] = {"bounds": bounds} if slack == "given" else {"privileged": SampleTable(unselected), "intercept": False}
+    given: dict[str, Any] = (
+        {"bounds": bounds} if slack == "given" else {"privileged": SampleTable(unselected), "intercept": False}
+    )
     return lufe_cell.Role(np.arange(4), SampleTable(X), **given), y, unselected
 
 
