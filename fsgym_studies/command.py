@@ -50,8 +50,10 @@ class Options:
 def reproduce(name: str, options: Options) -> int:
     """Run a study, write its report and print its claims; returns the exit status of the command."""
     study = find_study(name)
-    print(f"{study.name}: data: {data_state(study, options.data_dir)}")
     skip = _skipped(study, options)
+    state = data_state(study, options.data_dir)
+    if state != "complete" and not skip:  # some come from OpenML
+        say(f"{study.name}: data: {state}")
     folder = writable_folder(options.out or Path("fsgym-results", study.name))
     plan = study.cells(options.full, options.data_dir, skip)
     run = run_tasks(

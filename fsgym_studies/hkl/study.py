@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.splits import Split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, random_splits, seed_of, study_cell
@@ -62,10 +62,8 @@ class StudyDataset:
     quick_repeats: int = 1
     training_rows: int | None = None
 
-    def splits(self, full: bool, n_samples: int) -> Sequence[Split | None]:
-        """The splits of the full or the quick study; None is the official test part."""
-        if self.official:
-            return [None]
+    def splits(self, full: bool, n_samples: int) -> list[Split]:
+        """The splits of the full or the quick study, without an official test part."""
         if self.training_rows is not None:
             return random_splits(self.training_rows / n_samples, RANDOM_SPLITS[full])
         return folds(HKL_FOLDS, HKL_FOLD_REPEATS if full else self.quick_repeats)
@@ -97,7 +95,8 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
         methods = APPROACHES if entry.source.title in ZERO_NORM_DATASETS else TABLE1_APPROACHES
         if entry.training_rows is not None:  # thousands of literals, and not in Table 1
             methods = (*methods[:3], *methods[len(TABLE1_APPROACHES) :])
-        for number, split in enumerate(entry.splits(full, data.n_samples)):
+        official = None if test is None else [OfficialSplit(test)]
+        for number, split in enumerate(official or entry.splits(full, data.n_samples)):
             for method in methods:
                 arguments = {
                     "method": method,
@@ -107,11 +106,10 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
                         "max_active": entry.max_active,
                         "max_literals": entry.max_literals,
                     },
-                    "split": split,
                     "seed": seed_of(entry.source.title, number),
                 }
                 row = cell_row(entry.source.title, share, number, method, "")
-                cells.append(study_cell(NESTED_CALL, arguments, row, data, test))
+                cells.append(study_cell(NESTED_CALL, arguments, row, data, split))
     return cells
 
 
@@ -187,7 +185,7 @@ def protocol(full: bool) -> str:
         "Boolean features; Cfs and consistency are Weka's evaluators of subsets, with its best-first and greedy "
         "searches, on the whole training part; the zero-norm SVM keeps one of the shares of Table 4, "
         "also chosen on the inner folds. 20 newsgroups: words that occur in at least "
-        f"{MIN_WORD_TEXTS} training posts, header lines removed. "
+        f"{MIN_WORD_TEXTS} training posts, their headers included. "
         "Lymphoma: the largest of nine classes against the rest (46 of 96), discretised. The paper does not say how "
         "features are made Boolean, and gives no settings and, for microarrays, no splits."
     )

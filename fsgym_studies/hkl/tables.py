@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fsgym_studies.common.curves import means_with_stds
+from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import with_std
 from fsgym_studies.common.statistics import wins
 from fsgym_studies.common.study import Table
