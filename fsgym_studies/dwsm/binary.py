@@ -25,6 +25,7 @@ from fsgym_studies.common.render import picture_of
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import (
+    AS_PRINTED,
     BASELINES,
     BINARY_METHODS,
     BINARY_SETS,
@@ -42,7 +43,6 @@ from fsgym_studies.dwsm.shared import (
     LARS_WITHOUT,
     LOGISTIC,
     OTHER_READINGS,
-    PRINTED,
     READING_TEXT,
     above_text,
     area_table,
@@ -74,9 +74,9 @@ def protocol(full: bool) -> str:
         f"{DWSM} at prices lambda = {', '.join(f'{p:g}' for p in DWSM_PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
         "settings each; their values are derived from the training part of the first split of each share and used on "
         f"all its splits. {READING_TEXT}. {LOGISTIC}: the same with answers by logistic regression, the default of "
-        f"this library. {PRINTED}: uniform states alone, least squares without a constant, the policy of the last "
-        "iteration. Our L1-SVM has an intercept with a small penalty and LARS one without; the paper does not say how its L1 "
-        "methods were run, so that they are also run as their tools ship them: LIBLINEAR without an intercept (its "
+        f"this library. {AS_PRINTED}: uniform states alone, least squares without a constant, the policy of the last "
+        "iteration. Our L1-SVM has an intercept with a small penalty and LARS one without; the paper does not say how "
+        "its L1 methods were run, so that they are also run as their tools ship them: LIBLINEAR without an intercept (its "
         "default) and with one that is penalised as the weights are (-B 1), and LARS without one."
     )
 
@@ -85,7 +85,7 @@ READINGS = {  # of the first claim: the form of DWSM and the two L1 methods
     "an L1-SVM with LIBLINEAR's -B 1": (DWSM, (L1_SVM_B1, LARS)),
     "an L1-SVM as LIBLINEAR's default, which has no intercept": (DWSM, (L1_SVM_WITHOUT, LARS)),
     "an L1-SVM and LARS that have no intercept": (DWSM, (L1_SVM_WITHOUT, LARS_WITHOUT)),
-    "RCPI literally as printed": (PRINTED, (L1_SVM, LARS)),
+    "RCPI literally as printed": (AS_PRINTED, (L1_SVM, LARS)),
     "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS)),
 }
 

@@ -50,11 +50,11 @@ DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of 
 # The reading of section 3.4: linear regressions, three quarters of the states "according to a previous policy", the
 # others Bernoulli(1/2). The other readings are shown beside it.
 READING = {"answers": "linear"}
-LOGISTIC, PRINTED = "DWSM, logistic answers", "DWSM, as printed"
+LOGISTIC, AS_PRINTED = "DWSM, logistic answers", "DWSM, as printed"
 DWSM_SETTINGS = MethodSettings(DWSM, "rcpi", price_settings(DWSM_PRICES), preset=READING)
 OTHER_READINGS = (
     MethodSettings(LOGISTIC, "rcpi", price_settings(DWSM_PRICES)),
-    MethodSettings(PRINTED, "rcpi_printed", price_settings(DWSM_PRICES)),
+    MethodSettings(AS_PRINTED, "rcpi_printed", price_settings(DWSM_PRICES)),
 )
 READING_TEXT = (
     "RCPI learns by linear regressions, on states of which three quarters are on trajectories of the previous policies "

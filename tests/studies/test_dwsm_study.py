@@ -29,7 +29,7 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
     assert sorted(full["share"].unique()) == [0.1, 0.2, 0.5, 0.9]
     assert full["split"].nunique() == 1
     arms = {dwsm.L1_SVM_B1, dwsm.L1_SVM_WITHOUT, dwsm.LARS_WITHOUT}
-    assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART, dwsm.LOGISTIC, dwsm.PRINTED, *arms}
+    assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART, dwsm.LOGISTIC, dwsm.AS_PRINTED, *arms}
     readings = [json.loads(p) for p in full.loc[full["method"] == DWSM, "params"]]
     assert {p["answers"] for p in readings} == {"linear"}
     of_arms = {m: [json.loads(p) for p in full.loc[full["method"] == m, "params"]] for m in arms}
@@ -65,7 +65,7 @@ def binary(lead):
             rows += line(dataset, L1_SVM, [(0.5, 0.9), (0.8, 0.88)], split)
             rows += line(dataset, LARS, [(0.5, 0.9), (0.8, 0.89)], split)
             rows += line(dataset, dwsm.LOGISTIC, [(0.5, 0.95), (0.8, 0.95)], split)
-            rows += line(dataset, dwsm.PRINTED, [(0.5, 0.7), (0.8, 0.7)], split)
+            rows += line(dataset, dwsm.AS_PRINTED, [(0.5, 0.7), (0.8, 0.7)], split)
             rows += line(dataset, dwsm.L1_SVM_B1, [(0.5, 0.9), (0.8, 0.88)], split)
             rows += line(dataset, dwsm.L1_SVM_WITHOUT, [(0.5, 0.8), (0.8, 0.7)], split)
             rows += line(dataset, dwsm.LARS_WITHOUT, [(0.5, 0.8), (0.8, 0.7)], split)
