@@ -109,6 +109,13 @@ METHODS: dict[str, Method] = {
         "Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR",
         uses="the features with a non-zero weight",
     ),
+    "zero_norm_svm": Method(
+        "Zero-norm SVM",
+        "baselines:ZeroNormSVMClassifier",
+        False,
+        "Weston, Elisseeff, Schölkopf and Tipping (2003)",
+        uses="the features that remain after repeatedly scaling by the weights of a linear SVM",
+    ),
     "lars": Method(
         "LARS / lasso path",
         "baselines:LassoPathClassifier",

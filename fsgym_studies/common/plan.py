@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -78,15 +78,17 @@ class MethodSettings:
     settings : sequence of dict, or None
         Constructor parameters of each setting; None for those of the method's ``sparsity_grid`` on the first training
         part.
+    preset : dict, constructor parameters that all settings share
     """
 
     title: str
     method: str
     settings: tuple[dict[str, Any], ...] | None = None
+    preset: Mapping[str, Any] = field(default_factory=dict)
 
     def at(self, protocol: Protocol) -> ComparedMethod:
         """The method at its settings under a protocol; it gets the options of the rules if it is price-aware."""
-        settings: Sequence[dict[str, Any]] = self.settings or self._sparsity_settings(protocol)
+        settings = [{**self.preset, **own} for own in self.settings or self._sparsity_settings(protocol)]
         options = protocol.rules.options() if find_method(self.method).prices else {}
         candidates = candidates_at(self.method, options, settings)
         return ComparedMethod(self.method, self.title, tuple(candidates), tuple(settings))
