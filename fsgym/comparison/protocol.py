@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self, Unpack
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules.availability import without_unobtainable
 from fsgym.rules.labels import describe_error_costs
-from fsgym.rules.options import RuleOptionsButLam
+from fsgym.rules.options import RuleOptions, RuleOptionsButLam
 from fsgym.usage import acquires_features
 
 # Prices of one feature, in errors: those of Dulac-Arnold et al. (2012), section 6.1, and .05 of section 6.2; and .003,
@@ -44,6 +44,13 @@ class Protocol:
     sweep: tuple[float, ...] = PAPER_PRICES
     reported: tuple[float, ...] = PAPER_REPORTED
     targets: tuple[tuple[str, float], ...] = ()
+
+    @classmethod
+    def for_dataset(
+        cls, dataset: Dataset, splits: Sequence[Split | OfficialSplit], **options: Unpack[RuleOptions]
+    ) -> Self:
+        """The protocol with these options of ``Rules``."""
+        return cls(dataset, Rules.for_dataset(dataset, **options), splits)
 
     def parts(self, number: int) -> SplitParts:
         return self.splits[number].parts(self.dataset)

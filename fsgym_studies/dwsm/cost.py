@@ -13,7 +13,6 @@ from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import folds
 from fsgym.comparison.summary import means_with_stds, settings_text
 from fsgym.datasets import load_costs
-from fsgym.rules import Rules
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells
@@ -46,11 +45,13 @@ def plan(full: bool, data_dir: DataFolder) -> list[Task]:
     methods = (MethodSettings(DWSM, "rcpi", (COST_RCPI_PARAMS,), preset=READING), *BASELINES)
     cells = []
     for error in ERROR_COSTS:
-        costs = [prices[name] for name in data.feature_names]
-        error_costs = [[CORRECT_ANSWER_COST, error], [error, CORRECT_ANSWER_COST]]
+        rules: dict[str, Any] = {
+            "lam": 1.0,
+            "costs": [prices[name] for name in data.feature_names],
+            "error_costs": [[CORRECT_ANSWER_COST, error], [error, CORRECT_ANSWER_COST]],
+        }
         data = data.replace(name=error_cost_label(error))
-        rules = Rules.for_dataset(data, lam=1.0, costs=costs, error_costs=error_costs)
-        cells += study_cells(Protocol(data, rules, folds(5, COST_FOLD_REPEATS[full])), methods)
+        cells += study_cells(Protocol.for_dataset(data, folds(5, COST_FOLD_REPEATS[full]), **rules), methods)
     return cells
 
 

@@ -13,7 +13,6 @@ from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.splits import OfficialSplit, random_splits
 from fsgym.comparison.summary import with_lam
 from fsgym.dataset import Dataset
-from fsgym.rules import Rules
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells, setting_means
@@ -60,13 +59,13 @@ def adult_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     """Adult in its groups, with the official parts."""
     train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
     methods = (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES), preset=READING), ADULT_LASSO)
-    return study_cells(Protocol(train, Rules.for_dataset(train), [OfficialSplit(test)]), methods)
+    return study_cells(Protocol.for_dataset(train, [OfficialSplit(test)]), methods)
 
 
 def sonar_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     """Sonar without groups, and in random ones."""
     data, n_splits = SONAR_SET.load(data_dir), SONAR_SPLITS[full]
-    yield from study_cells(Protocol(data, Rules.for_dataset(data), random_splits(0.5, n_splits)), [DWSM_SETTINGS])
+    yield from study_cells(Protocol.for_dataset(data, random_splits(0.5, n_splits)), [DWSM_SETTINGS])
     for n_groups in SONAR_GROUPS:
         yield from cells_in_groups(data, n_groups, [DWSM_SETTINGS], n_splits)
 
@@ -83,7 +82,7 @@ def cells_in_groups(data: Dataset, n_groups: int, methods: Sequence[MethodSettin
     data = data.replace(name=in_groups(data.name, n_groups))
     for k, split in enumerate(random_splits(0.5, n_splits)):
         groups = random_groups(data.n_features, n_groups, seed_of((data.name, k)))
-        yield from study_cells(Protocol(data, Rules.for_dataset(data, groups=groups), [split]), methods, first_split=k)
+        yield from study_cells(Protocol.for_dataset(data, [split], groups=groups), methods, first_split=k)
 
 
 def random_groups(n_features: int, number: int, seed: int) -> list[list[int]]:

@@ -14,7 +14,6 @@ from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import OfficialSplit
 from fsgym.dataset import Dataset
 from fsgym.grids import blocks, contiguous
-from fsgym.rules import Rules
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells
@@ -51,7 +50,7 @@ def plan(full: bool, data_dir: DataFolder) -> list[Task]:
     for related, unrelated in BLOCK_PRICES:
         rules = {"lam": 1.0, **grid, "costs": related, "unrelated_costs": unrelated}
         data = train.replace(name=block_price_label((related, unrelated)))
-        cells += study_cells(Protocol(data, Rules.for_dataset(data, **rules), [split]), [rcpi])
+        cells += study_cells(Protocol.for_dataset(data, [split], **rules), [rcpi])
     return cells
 
 

@@ -11,7 +11,6 @@ from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import random_splits
 from fsgym.dataset import Dataset
-from fsgym.rules import Rules
 from fsgym.runner import Task
 from fsgym_studies.common.claims import Claim
 from fsgym_studies.common.curves import areas, by_dataset, differences, heights, mean_accuracy_at, wins_over_datasets
@@ -76,7 +75,7 @@ SPARSITY_LEVELS = (0.5, 0.7, 0.8, 0.9)  # at which sections 6.1 to 6.3 state acc
 def cells_over_shares(data: Dataset, methods: Sequence[MethodSettings], full: bool) -> Iterator[Task]:
     """All settings of the methods on random splits of a data set, at each share of training data."""
     for share in TRAIN_SHARES[full]:
-        protocol = Protocol(data, Rules.for_dataset(data), random_splits(share, N_SPLITS[full]))
+        protocol = Protocol.for_dataset(data, random_splits(share, N_SPLITS[full]))
         yield from study_cells(protocol, methods)
 
 

@@ -19,7 +19,7 @@ QUICK = {"n_iterations": 2, "states_per_sample": 2}
 
 
 def planned(data, methods, splits, **rules):
-    return list(study_cells(Protocol(data, Rules.for_dataset(data, **rules), splits), methods))
+    return list(study_cells(Protocol.for_dataset(data, splits, **rules), methods))
 
 
 def test_plan_and_cells_of_an_embedded_data_set():

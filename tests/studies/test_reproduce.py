@@ -15,7 +15,6 @@ from fsgym import Dataset, cli
 from fsgym.comparison import cell as cells
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import random_splits
-from fsgym.rules import Rules
 from fsgym_studies import STUDIES
 from fsgym_studies.command import show_failures
 from fsgym_studies.common.claims import AssessedClaim
@@ -49,13 +48,13 @@ def tiny_plan(full, data_dir):
         MethodSettings(DWSM, "rcpi", price_settings((0.0, 0.1), n_iterations=2, states_per_sample=2)),
         MethodSettings(CART, "cart"),
     ]
-    return list(study_cells(Protocol(data, Rules.for_dataset(data), random_splits(0.5, 3 if full else 2)), methods))
+    return list(study_cells(Protocol.for_dataset(data, random_splits(0.5, 3 if full else 2)), methods))
 
 
 def broken_plan(full, data_dir):
     data = tiny_plan(full, data_dir)[0].data["dataset"]
     methods = [MethodSettings(DWSM, "rcpi", (BROKEN, {"n_iterations": 1}))]
-    return list(study_cells(Protocol(data, Rules.for_dataset(data), random_splits(0.5, 2)), methods))
+    return list(study_cells(Protocol.for_dataset(data, random_splits(0.5, 2)), methods))
 
 
 def tiny_conclusion(planned, table, full):

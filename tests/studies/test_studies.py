@@ -11,7 +11,6 @@ from fsgym import Dataset, load_dataset
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import OfficialSplit
-from fsgym.rules import Rules
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.data import require_datasets
@@ -76,7 +75,7 @@ def test_the_page_of_a_study_has_its_title_and_protocol(name):
 
 
 def any_task():
-    protocol = Protocol(WINE, Rules.for_dataset(WINE), [OfficialSplit(WINE)])
+    protocol = Protocol.for_dataset(WINE, [OfficialSplit(WINE)])
     (task,) = study_cells(protocol, [MethodSettings("tree", "cart", ({},))])
     return task
 

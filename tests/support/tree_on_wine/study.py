@@ -2,7 +2,6 @@
 
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import random_splits
-from fsgym.rules import Rules
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import CART, MethodSettings, Source, study_cells
 from fsgym_studies.common.printed import bibtex
@@ -17,8 +16,7 @@ SPLITS = {False: 2, True: 5}  # quick and full study
 
 
 def plan(full, data_dir):
-    data = WINE.load(data_dir)
-    return list(study_cells(Protocol(data, Rules.for_dataset(data), random_splits(0.5, SPLITS[full])), [TREES]))
+    return list(study_cells(Protocol.for_dataset(WINE.load(data_dir), random_splits(0.5, SPLITS[full])), [TREES]))
 
 
 def conclude(cells, table, full):
