@@ -196,7 +196,7 @@ def run_cell(
     candidate: Any,
     lams: list[float] | None,
     seed: int,
-    split: Split,
+    split: Split | OfficialSplit,
     explained: bool,
 ) -> dict[str, Any]:
     """Fit a setting twice and evaluate it: on the validation part and on the test part.
@@ -244,7 +244,9 @@ def _as_given(part: Dataset, train: Dataset) -> Dataset:
     return part
 
 
-def _evaluate_trained(policy: Any, dataset: Dataset, rules: Rules, split: Split, explained: bool) -> dict[str, Any]:
+def _evaluate_trained(
+    policy: Any, dataset: Dataset, rules: Rules, split: Split | OfficialSplit, explained: bool
+) -> dict[str, Any]:
     """Figures of a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
     origin, test = training_origin(policy), split.divide(dataset)[1]
 
@@ -261,7 +263,7 @@ def _fit_and_validate(
     fit: Callable[[Dataset], Sequence[Any]],
     dataset: Dataset,
     rules: Rules,
-    split: Split,
+    split: Split | OfficialSplit,
     explained: bool,
     shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
 ) -> list[dict[str, Any]]:

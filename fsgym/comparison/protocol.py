@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from fsgym.checks import MAX_SPLITS, brief, is_integer
-from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_splits
+from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, inner_split, random_splits
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules.availability import without_unobtainable
@@ -53,7 +53,10 @@ class Protocol:
         return cls(dataset, Rules.for_dataset(dataset, **options), splits)
 
     def parts(self, number: int) -> SplitParts:
-        return self.splits[number].parts(self.dataset)
+        """The training part of a split, its two parts, and the test part."""
+        split = self.splits[number]
+        train, test = split.divide(self.dataset)
+        return SplitParts(train, *inner_split(train, split.seed), test)
 
     @cached_property
     def counted(self) -> str:
@@ -111,8 +114,8 @@ def make_protocol(
     pairs = tuple((name, v) for name, given in targets.items() for v in _numbers(given, name))
     divisions = random_splits(train_share, int(splits), int(seed))
     protocol = Protocol(dataset, rules, divisions, int(seed), sweep, reported, pairs)
-    for split in divisions[: 1 if dataset.row_groups is None else None]:  # groups may fit one seed only
-        split.parts(dataset)
+    for number in range(1 if dataset.row_groups is None else len(divisions)):  # groups may fit one seed only
+        protocol.parts(number)
     return protocol
 
 

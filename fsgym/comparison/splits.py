@@ -55,16 +55,16 @@ class Split(NamedTuple):
         train, test = list(folds.split(dataset.X, dataset.y, dataset.row_groups))[self.fold]
         return dataset.rows(train), dataset.rows(test)
 
-    def parts(self, dataset: Dataset) -> SplitParts:
-        """The training part, its two parts, and the test part."""
-        train, test = self.divide(dataset)
-        return SplitParts(train, *inner_split(train, self.seed), test)
-
 
 class OfficialSplit(NamedTuple):
     """The division that a data set comes with: all of its own rows are for training, and the test part is given."""
 
     test: Dataset
+
+    @property
+    def seed(self) -> int:
+        """The seed by which the training part is divided once more."""
+        return 0
 
     def divide(self, dataset: Dataset) -> tuple[Dataset, Dataset]:
         """The training and the test part."""

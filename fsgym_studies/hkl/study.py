@@ -64,7 +64,7 @@ class StudyDataset:
     quick_repeats: int = 1
     training_rows: int | None = None
 
-    def splits(self, full: bool, n_samples: int) -> list[Split]:
+    def splits(self, full: bool, n_samples: int) -> tuple[Split, ...]:
         """The splits of the full or the quick study, without an official test part."""
         if self.training_rows is not None:
             return random_splits(self.training_rows / n_samples, RANDOM_SPLITS[full])

@@ -116,14 +116,14 @@ def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
     """The mean loss compared with that of one peer, at every price; ``losses`` are those of this size."""
     pairs = {lam: loss_difference(losses, peer, lam) for lam in sorted(losses["lam"].unique())}
     known = {lam: pair for lam, pair in pairs.items() if pair is not None}
-    data_sets = f"over {max(p.sets for p in known.values())} data sets " if known else ""
+    data_sets = f"over {max(p.count for p in known.values())} data sets " if known else ""
     return Claim(
         f"On the {SIZE_TITLES[size]}, the lattice has a lower mean loss than {peer} at every lam (mean difference "
         f"{data_sets}below 0 at each lam; ± one standard error over data sets)",
         "",
         lambda _: known or None,
         lambda known: all(p.mean < 0 for p in known.values()) if len(known) == len(pairs) else None,
-        lambda known: ", ".join(f"{lam:g}: {p.text}" for lam, p in known.items()),
+        lambda known: ", ".join(f"{lam:g}: {p.with_error(4)}" for lam, p in known.items()),
     )
 
 

@@ -233,7 +233,7 @@ def test_claims_that_are_reproduced():
     losses = lattice_tables.losses_by_price(invented_cells())
     pair = lattice_tables.loss_difference(losses, "CART", 0.01)
     assert pair is not None
-    assert f"0.01: {pair.text}" in cart.ours
+    assert f"0.01: {pair.with_error(4)}" in cart.ours
     best = by_text(claims, f"{ON_SMALL} for at least 65%")
     assert best.ours.startswith("lower for 15 of 15 (100%), equal for 0, higher for 0; mean difference -0.02")
 
@@ -294,11 +294,11 @@ def test_pairs_are_complete():
     losses = lattice_tables.losses_by_price(table)
     pair = lattice_tables.loss_difference(losses, deep, 0.1)
     assert pair is not None
-    assert (pair.sets, pair.pairs) == (2, 3)
+    assert (pair.count, len(lattice_tables.loss_pairs(losses, deep, 0.1))) == (2, 3)
     both = lattice_tables.loss_columns(losses[losses["lam"] == 0.1])[[LATTICE_TITLE, deep]].dropna()
     differences = (both[LATTICE_TITLE] - both[deep]).groupby("dataset").mean()
     assert pair.mean == pytest.approx(differences.mean())
-    assert pair.error_sets == pytest.approx(differences.std(ddof=1) / np.sqrt(2))
+    assert pair.error == pytest.approx(differences.std(ddof=1) / np.sqrt(2))
     best = lattice_tables.best_peers(losses).set_index(["dataset", "lam"]).loc[("one", 0.1)]
     assert best["peer"] == deep
     assert [best["ours"], best["best"]] == pytest.approx(both.loc["one"].iloc[0].tolist())
@@ -310,10 +310,13 @@ def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
     assert pair is not None
     table = lattice_tables.loss_columns(losses)
     differences = table[LATTICE_TITLE] - table["CART"]
-    assert (pair.sets, pair.pairs, len(differences)) == (3, 30, 30)
-    assert pair.error == pytest.approx(differences.std(ddof=1) / np.sqrt(30))
-    assert pair.error_sets == pytest.approx(differences.groupby("dataset").mean().std(ddof=1) / np.sqrt(3))
+    assert (pair.count, len(differences)) == (3, 30)
+    assert pair.error == pytest.approx(differences.groupby("dataset").mean().std(ddof=1) / np.sqrt(3))
     assert pair.mean == pytest.approx(differences.mean())
+    row = lattice_tables.difference_table(losses, SMALL).frame.set_index(["peer", "lam"]).loc[("CART", "all")]
+    assert row["s.e. over pairs"] == f"{differences.std(ddof=1) / np.sqrt(30):.4f}"
+    lower = (differences.groupby("dataset").mean() < 0).sum()
+    assert (row["pairs"], row["lower on"]) == (30, f"{lower} of 3")
 
 
 def test_where_a_peer_is_ahead_is_named():
