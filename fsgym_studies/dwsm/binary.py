@@ -76,8 +76,8 @@ def protocol(full: bool) -> str:
         f"all its splits. {READING_TEXT}. {LOGISTIC}: the same with answers by logistic regression, the default of "
         f"this library. {AS_PRINTED}: uniform states alone, least squares without a constant, the policy of the last "
         "iteration. Our L1-SVM has an intercept with a small penalty and LARS one without; the paper does not say how "
-        "its L1 methods were run, so that they are also run as their tools ship them: LIBLINEAR without an intercept (its "
-        "default) and with one that is penalised as the weights are (-B 1), and LARS without one."
+        "its L1 methods were run, so that they are also run as their tools ship them: LIBLINEAR without an intercept "
+        "(its default) and with one that is penalised as the weights are (-B 1), and LARS without one."
     )
 
 
