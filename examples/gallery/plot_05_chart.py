@@ -1,0 +1,25 @@
+"""
+A policy as a chart
+===================
+
+What the model asks in which state, and where each answer leads.
+"""
+
+from sklearn.datasets import load_wine
+from sklearn.model_selection import train_test_split
+
+from agents import LatticeClassifier
+
+X, y = load_wine(return_X_y=True, as_frame=True)
+X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=0)
+model = LatticeClassifier(lam=0.05, random_state=0).fit(X_train, y_train)
+
+# %%
+# A notebook shows the drawing, ``to_svg()``. ``fidelity`` is the share of the cases in which the chart does as the
+# policy does.
+chart = model.chart(X_test, y_test, max_boxes=4)
+chart
+
+# %%
+# The same in words.
+print(chart.to_text())
