@@ -41,7 +41,6 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
     "within_subsection_order": FileNameSortKey,
-    "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
     "min_reported_time": 3600,

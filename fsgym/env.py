@@ -60,6 +60,9 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     is still legal).
     ``"rgb_array"``: the features as a grid, or the image, with unknown values in grey.
 
+    ## Version history
+    v0: first version.
+
     Parameters
     ----------
     dataset : Dataset
@@ -68,10 +71,6 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         Prices, groups and budgets; by default ``Rules.for_dataset(dataset)``.
     render_mode : {"ansi", "rgb_array"}, optional
     illegal_action : {"forfeit", "raise"}, default "forfeit"
-
-    Version history
-    ---------------
-    v0: first version.
 
     Examples
     --------

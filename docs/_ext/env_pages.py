@@ -14,9 +14,7 @@ import pandas as pd
 from fsgym.env import DatumWiseEnv
 from fsgym.registration import VARIANTS, make_env
 from fsgym.rules.options import OPTIONS
-from numpydoc.docscrape import FunctionDoc
 
-OWN_ARGUMENTS = 5  # parameters of ``make_env`` before the options of ``Rules``
 
 
 def env_pages(docs: Path) -> dict[str, str]:
@@ -48,9 +46,7 @@ def docstring_sections() -> dict[str, str]:
     """The sections of the manual page that the class's docstring is, by title."""
     text = inspect.getdoc(DatumWiseEnv) or ""
     parts = re.split(r"^## (.*)$", text.split("\nParameters\n----")[0], flags=re.MULTILINE)[1:]
-    sections = {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
-    history = re.search(r"^Version history\n-+\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
-    return {**sections, **({"Version history": history[1]} if history else {})}
+    return {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def facts(name: str, env: gym.Env) -> str:
@@ -85,12 +81,11 @@ def arguments(name: str) -> str:
     given = VARIANTS[name]
     lines = ["| argument | default | meaning |", "| --- | --- | --- |"]
     parameters = inspect.signature(make_env).parameters
-    for entry in FunctionDoc(make_env)["Parameters"]:
-        for argument in entry.name.lstrip("*").split(", "):
-            if argument not in parameters or argument in {o.name for o in OPTIONS}:
-                continue
-            default = given.get(argument, parameters[argument].default)
-            lines.append(f"| `{argument}` | {shown(default)} | {in_a_cell(entry.desc)} |")
+    for names, meaning in documented_parameters(inspect.getdoc(make_env) or ""):
+        for argument in names.split(", "):
+            if argument in parameters:
+                default = given.get(argument, parameters[argument].default)
+                lines.append(f"| `{argument}` | {shown(default)} | {meaning} |")
     for option in OPTIONS:
         default = given.get(option.name, option.default)
         lines.append(f"| `{option.name}` | {shown(default)} | {option.help} |")
@@ -104,8 +99,11 @@ def shown(value: Any) -> str:
     return f"`{text}`" if len(text) < 60 else f"`{text[:40]} ...` ({len(value)} values)"
 
 
-def in_a_cell(lines: list[str]) -> str:
-    return " ".join(" ".join(lines).replace("|", "\\|").split())
+def documented_parameters(docstring: str) -> list[tuple[str, str]]:
+    """The names and the description of each entry of the section Parameters of a docstring in NumPy's form."""
+    section = docstring.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    entries = re.findall(r"^(\S[^:\n]*)(?: :[^\n]*)?\n((?: +[^\n]*\n?)*)", section + "\n", re.MULTILINE)
+    return [(names.strip(), " ".join(text.replace("|", "\\|").split())) for names, text in entries]
 
 
 def stored_table(name: str) -> str:

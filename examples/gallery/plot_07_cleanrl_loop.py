@@ -17,7 +17,7 @@ torch.set_num_threads(1)
 torch.manual_seed(0)
 options = {"dataset": "wine", "lam": 0.02}
 n_envs, n_steps, n_updates = 64, 16, 30
-envs = gym.make_vec("fsgym:DatumWise-v0", num_envs=n_envs, vector_kwargs={"autoreset_mode": "SameStep"}, **options)
+envs = gym.make_vec("fsgym:DatumWise-v0", num_envs=n_envs, autoreset_mode="SameStep", **options)
 n_inputs, n_actions = envs.single_observation_space.shape[0], envs.single_action_space.n
 actor = nn.Sequential(nn.Linear(n_inputs, 64), nn.Tanh(), nn.Linear(64, n_actions))
 critic = nn.Sequential(nn.Linear(n_inputs, 64), nn.Tanh(), nn.Linear(64, 1))

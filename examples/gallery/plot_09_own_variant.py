@@ -13,7 +13,8 @@ import fsgym
 rng = np.random.default_rng(0)
 ill = rng.random(400) < 0.3
 X = np.column_stack([rng.normal(50 + 8 * ill, 12), rng.normal(8 + ill, 2), rng.normal(1 + 3 * ill, 1)])
-clinic = fsgym.Dataset(X, np.where(ill, "ill", "well"), ["age", "white cells", "marker"], name="clinic")
+names = ["age", "white cells", "marker"]
+clinic = fsgym.Dataset(X, np.where(ill, "ill", "well"), feature_names=names, name="clinic")
 
 fsgym.register_variant(
     "Clinic-v0",
