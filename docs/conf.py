@@ -12,6 +12,7 @@ os.environ.pop("FSGYM_DATA", None)  # the pages are the same with and without a 
 
 import fsgym  # noqa: E402
 from sphinx_gallery.sorting import FileNameSortKey  # noqa: E402
+from svg_pictures import show_svg_files  # noqa: E402
 
 project, author, release = "fsgym", "the authors of fsgym", fsgym.__version__
 copyright = "the authors of fsgym, MIT licence"
@@ -45,6 +46,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 3600,
     "reset_modules": ("matplotlib",),
+    "image_scrapers": ("matplotlib", show_svg_files),
+    "default_thumb_file": str(HERE / "_generated" / "episode-light.png"),
     "plot_gallery": os.environ.get("FSGYM_SITE_GALLERY", "1") == "1",  # 0: the examples are shown, and not run
 }
 warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -53,6 +56,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "fsgym"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -62,7 +62,7 @@ def facts(name: str, env: gym.Env) -> str:
                  f"{data.n_features} features, {data.n_classes} classes"),
         ("Rules", f"`{rules!r}`"),
     ]  # fmt: skip
-    return "| | |\n| --- | --- |\n" + "\n".join(f"| **{key}** | {value} |" for key, value in rows)
+    return "| what | in this environment |\n| --- | --- |\n" + "\n".join(f"| **{key}** | {value} |" for key, value in rows)
 
 
 def random_episode(env: gym.Env) -> str:

@@ -70,7 +70,7 @@ def can_i_use_it(method: Method, cls: type[Any]) -> str:
         ("Needs", f"the extra `{method.extra}`" if method.extra else "nothing beyond fsgym"),
         ("Features it uses", method.uses),
     ]  # fmt: skip
-    return "| | |\n| --- | --- |\n" + "\n".join(f"| **{key}** | {value} |" for key, value in rows)
+    return "| question | answer |\n| --- | --- |\n" + "\n".join(f"| **{key}** | {value} |" for key, value in rows)
 
 
 def example(method: Method, path: str) -> str:

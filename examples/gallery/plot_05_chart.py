@@ -5,6 +5,8 @@ A policy as a chart
 What the model asks in which state, and where each answer leads.
 """
 
+from pathlib import Path
+
 from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
@@ -15,10 +17,10 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 model = LatticeClassifier(lam=0.05, random_state=0).fit(X_train, y_train)
 
 # %%
-# A notebook shows the drawing, ``to_svg()``. ``fidelity`` is the share of the cases in which the chart does as the
-# policy does.
+# ``fidelity`` is the share of the cases in which the chart does as the policy does. A notebook shows the drawing by itself.
 chart = model.chart(X_test, y_test, max_boxes=4)
-chart
+print(chart)
+Path("chart.svg").write_text(chart.to_svg(), encoding="utf-8")
 
 # %%
 # The same in words.
