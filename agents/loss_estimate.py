@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from agents.inputs import plain_labels
@@ -30,6 +30,7 @@ from fsgym.metrics import (
     probability_figures,
 )
 from fsgym.row_groups import encode_row_groups, shared_group
+from fsgym.sklearn_private import select_rows
 from fsgym.threads import one_thread
 
 
@@ -181,7 +182,7 @@ class LabelledRows(NamedTuple):
         """The arguments of ``fit`` and ``evaluate`` for some rows."""
         if isinstance(self.X, Dataset):
             return self.X.rows(index), None
-        return _safe_indexing(self.X, index), _safe_indexing(self.y, index)
+        return select_rows(self.X, index), select_rows(self.y, index)
 
 
 def estimate_loss(
@@ -244,8 +245,8 @@ def estimate_loss(
 
 def _check_classes(y: Any, train: NDArray, test: NDArray, grouped: bool) -> None:
     """ValueError where a class has test rows but no training rows."""
-    labels = np.asarray(_safe_indexing(y, test))
-    unseen = ~np.isin(labels, np.unique(np.asarray(_safe_indexing(y, train))))
+    labels = np.asarray(select_rows(y, test))
+    unseen = ~np.isin(labels, np.unique(np.asarray(select_rows(y, train))))
     if unseen.any():
         advice = "use fewer folds, or drop a class that only one group has" if grouped else "use fewer folds"
         raise ValueError(

@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.asking import AskedTrees, TreeAskingMixin
@@ -18,6 +17,7 @@ from baselines.path import SettingsPathMixin
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.scaling import Scaling, float32_offsets
+from fsgym.sklearn_private import HasMethods, Interval, checks_parameters
 
 MAX_TREE_VALUE = 1e30  # far below the largest float32: sums over a table stay finite
 MIN_GAP = 1e-6  # between distinct values; scikit-learn's trees take values that differ by up to 1e-7 as equal
@@ -116,7 +116,7 @@ class CARTClassifier(TreeAskingMixin, SettingsPathMixin, ClassifierMixin, BaseEs
             random_state=self.random_state,
         )
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> CARTClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 

@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.asking import AskedTrees, TreeAskingMixin
 from baselines.lightgbm_trees import import_lightgbm, power_of_two_scales, trees_of
 from baselines.linear import class_codes, probabilities, validate_data
 from fsgym.rules import Rules
+from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
 from fsgym.threads import n_threads
 from fsgym.trees import Forest, Tree
 
@@ -147,7 +147,7 @@ class CEGBClassifier(TreeAskingMixin, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> CEGBClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 

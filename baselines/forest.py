@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.utils._param_validation import Interval
 
 from baselines.selected import SelectedMixin, varying_columns
 from fsgym.checks import check_n_jobs
+from fsgym.sklearn_private import Interval
 
 
 class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):

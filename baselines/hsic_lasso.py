@@ -12,9 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path_gram
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from baselines.selected import SelectedMixin, varying_columns
+from fsgym.sklearn_private import HasMethods, Interval, StrOptions
 
 
 class HSICLassoClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):

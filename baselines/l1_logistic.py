@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.fixes import parse_version
 
 from baselines.liblinear import LiblinearMixin
 from baselines.linear import signed_targets, standard_scaling, widening_factors
+from fsgym.sklearn_private import checks_parameters
 
 
 class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
@@ -82,7 +83,7 @@ class L1LogisticClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> L1LogisticClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 
 from baselines.liblinear import LiblinearMixin
 from baselines.linear import signed_targets
+from fsgym.sklearn_private import checks_parameters
 
 
 class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
@@ -74,7 +75,7 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> L1SVMClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lasso_path
-from sklearn.utils._param_validation import Interval
 
 from baselines.linear import SparseLinearMixin, counts_up_to, scaled_table, signed_targets
+from fsgym.sklearn_private import Interval, checks_parameters
 
 
 class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
@@ -76,7 +76,7 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
         self.alpha = alpha
         self.max_features = max_features
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> LassoPathClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 

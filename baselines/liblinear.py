@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval
 
 from baselines.linear import SparseLinearMixin, scaled_table, signed_targets
+from fsgym.sklearn_private import Interval
 
 
 class LiblinearMixin(SparseLinearMixin):

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from baselines.selected import SelectedMixin, varying_columns
+from fsgym.sklearn_private import HasMethods, Interval, StrOptions
 
 
 class MRMRClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context, clone
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.acquisition_order import follow_order
@@ -26,6 +25,7 @@ from fsgym.grouping import default_names, resolve_groups
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
 from fsgym.rules.options import OPTIONS
+from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, checks_parameters
 
 PRICES: list[Any] = [None, "array-like", Interval(Real, 0, None, closed="left"), HasMethods("keys")]
 
@@ -67,7 +67,7 @@ class OrderedAcquisitionsMixin:
         """Set ``order_``, ``models_`` and what else follows from the models of sets of acquisitions."""
         raise NotImplementedError
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit on ``X`` (n_samples, n_features), finite numbers or NaN, and labels ``y`` (n_samples,).
 
@@ -95,7 +95,7 @@ class OrderedAcquisitionsMixin:
         copies: list[Any] = [clone(self).set_params(lam=lam) for lam in lams]
         shared: SubsetModels | None = None
         for model in copies:
-            model._validate_params()
+            check_parameters(model)
             shared = model._fit_at_price(X, y, shared)
         return copies
 

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import class_codes, validate_data
@@ -29,6 +28,7 @@ from baselines.subset_models import (
 from fsgym.answers import cheapest_answers
 from fsgym.rules import Rules
 from fsgym.rules.checks import check_error_costs
+from fsgym.sklearn_private import HasMethods, StrOptions, checks_parameters
 from fsgym.threads import one_blas_thread
 
 PENALTIES = (0.003, 0.03, 0.3, 3.0, 30.0)  # C of the logistic regression, on z-scores
@@ -102,7 +102,7 @@ class ConstantClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
     def __init__(self, *, error_costs: Any = None) -> None:
         self.error_costs = error_costs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> ConstantClassifier:
         """Fit on labels ``y`` (n_samples,); ``X`` (n_samples, n_features) is checked only.
 
@@ -198,7 +198,7 @@ class EverythingClassifier(_ReferenceMixin, ClassifierMixin, BaseEstimator):
         self.prerequisites = prerequisites
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> EverythingClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers or NaN, and labels ``y`` (n_samples,).
 

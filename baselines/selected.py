@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +16,7 @@ from baselines.linear import apply_scaling, class_codes, clip_extremes, counts_u
 from baselines.path import SettingsPathMixin
 from baselines.selector import ColumnSelectorMixin
 from fsgym.scaling import Scaling
+from fsgym.sklearn_private import check_parameters, checks_parameters
 from fsgym.threads import one_blas_thread
 
 MAX_SCALED_VALUE = 1e30  # squares and sums over a row stay finite, and it is below the largest float32
@@ -69,7 +70,7 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
         """Return the columns among ``selected`` that the fitted classifier reads."""
         return selected
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and labels ``y`` (n_samples,).
 
@@ -87,7 +88,7 @@ class SelectedMixin(ColumnSelectorMixin, SettingsPathMixin):
             super()._fit_along(models, X, y, changed)
             return
         for model in models:
-            model._validate_params()
+            check_parameters(model)
         self._fit_ranked(models, X, y)
 
     def _fit_ranked(self, models: list[Any], X: ArrayLike, y: ArrayLike) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import _check_feature_names_in
+
+from fsgym.sklearn_private import feature_names_of
 
 
 class ColumnSelectorMixin(SelectorMixin):
@@ -25,7 +26,7 @@ class ColumnSelectorMixin(SelectorMixin):
     def selected_features_(self) -> NDArray[np.object_]:
         """Names of the selected columns, in their order: those of the training table, or x0, x1, ... without names."""
         mask = self.get_support()
-        return _check_feature_names_in(self)[mask]
+        return feature_names_of(self)[mask]
 
     def features_used(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Which columns each prediction uses, bool (n_samples, n_features): the selected ones, for every row."""

@@ -66,6 +66,10 @@ class Linear(Scored):
         for i in features:
             mask, slope = self.arrays["weights"][i].astype(float)
             scores = scores + (mask + x[i] * slope).astype(np.float32)
+        if self.parameters["logistic"]:
+            logits = scores[len(self.groups) :].astype(float)
+            proba = np.exp(logits - logits.max())
+            scores[len(self.groups) :] = -self.error_costs @ (proba / proba.sum())
         return scores
 
 
@@ -184,10 +188,16 @@ class Mixture(AnyState):
         legal = np.isfinite(preference)
         entropies = [entropy_of(p) for p in shares]
         inputs[:9] = [
-            cost, np.log(least) / 3.0, gains[best, 0] / least, gains[legal, 0].max() / least,
-            (gains[:, 0] - prices)[legal].max() / least, entropies[0], entropies[1] - entropies[0], gains[best, 2],
+            cost,
+            np.log(least) / 3.0,
+            gains[best, 0] / least,
+            gains[legal, 0].max() / least,
+            (gains[:, 0] - prices)[legal].max() / least,
+            entropies[0],
+            entropies[1] - entropies[0],
+            gains[best, 2],
             prices[best] / least,
-        ]  # fmt: skip
+        ]
         if legal.sum() > 1 and preference[ranked[1]] > 0:
             inputs[10] = np.log(preference[best] / preference[ranked[1]])
         inputs[:] = np.clip(inputs, -10.0, 10.0)

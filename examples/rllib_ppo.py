@@ -71,11 +71,17 @@ def main(task: str = "DatumWise-v0", iterations: int = 25, steps: int = 4096) ->
         .learners(num_learners=0)
         .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedModule))
         .training(
-            lr=[[0, 1e-3], [iterations * steps, 1e-5]], gamma=1.0, lambda_=0.95, entropy_coeff=0.01, vf_loss_coeff=0.5,
-            train_batch_size_per_learner=steps, minibatch_size=256, num_epochs=10,
+            lr=[[0, 1e-3], [iterations * steps, 1e-5]],
+            gamma=1.0,
+            lambda_=0.95,
+            entropy_coeff=0.01,
+            vf_loss_coeff=0.5,
+            train_batch_size_per_learner=steps,
+            minibatch_size=256,
+            num_epochs=10,
         )
         .debugging(seed=0)
-    )  # fmt: skip
+    )
     algorithm = config.build_algo()
     for i in range(iterations):
         result = algorithm.train()

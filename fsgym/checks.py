@@ -94,6 +94,14 @@ def check_n_jobs(n_jobs: Any) -> None:
         )
 
 
+def check_choice(value: Any, what: str, *choices: str) -> Any:
+    """The value, which must be one of several words; ``what`` names it in messages."""
+    if not isinstance(value, str) or value not in choices:
+        *others, last = map(repr, choices)
+        raise ValueError(f"{what} must be {', '.join(others)} or {last}, got {brief(value)}")
+    return value
+
+
 def check_number(value: Any, what: str, low: float) -> float:
     """A finite number of at least ``low``, as float; ``what`` names it in messages.
 

@@ -91,6 +91,23 @@ METHODS: dict[str, Method] = {
         "the features that its linear policy acquires",
         kind="linear",
     ),
+    "rcpi_printed": Method(
+        "RCPI as printed",
+        "agents:DatumWiseClassifier",
+        True,
+        "Dulac-Arnold, Denoyer, Preux and Gallinari (2012)",
+        True,
+        "the features that its linear policy acquires",
+        {
+            "answers": "linear",
+            "states": "uniform",
+            "mixture": "decision",
+            "intercept": False,
+            "ridge": 1e-6,
+            "select": "last",
+        },
+        kind="linear",
+    ),
     "l1_svm": Method(
         "L1-SVM",
         "baselines:L1SVMClassifier",

@@ -13,9 +13,10 @@ from fsgym.cli.terminal import console, say
 from fsgym.runner import run_tasks
 from fsgym.writing import writable_folder
 from fsgym_studies import STUDIES, find_study
-from fsgym_studies.common.plan import cells_table, require_datasets, timings_table
+from fsgym_studies.common.data import data_state, require_datasets, skipped_datasets, skipped_note, with_skipped
+from fsgym_studies.common.plan import cells_table, timings_table
 from fsgym_studies.common.render import claims_frame, failures, work_done, write_section, write_study
-from fsgym_studies.common.study import Conclusion
+from fsgym_studies.common.study import Conclusion, Study
 
 MAX_LISTED_FAILURES = 20  # failed cells that are listed on stderr
 
@@ -32,6 +33,7 @@ class Options:
     data_dir : folder of data sets; None for the one that the variable FSGYM_DATA names
     n_jobs, backend, scheduler : as in ``run_tasks``
     command : str, the command line that the report shows
+    skip_missing : bool, whether data sets that are not there are left out; else they are an error
     """
 
     full: bool
@@ -42,14 +44,16 @@ class Options:
     backend: str
     scheduler: str | None
     command: str
+    skip_missing: bool = False
 
 
 def reproduce(name: str, options: Options) -> int:
     """Run a study, write its report and print its claims; returns the exit status of the command."""
     study = find_study(name)
-    require_datasets(study.needed_datasets(options.full), study.name, options.data_dir)
+    print(f"{study.name}: data: {data_state(study, options.data_dir)}")
+    skip = _skipped(study, options)
     folder = writable_folder(options.out or Path("fsgym-results", study.name))
-    plan = study.plan(options.full, options.data_dir)
+    plan = study.cells(options.full, options.data_dir, skip)
     run = run_tasks(
         [cell.task for cell in plan],
         folder.absolute() / "results.sqlite",  # a relative "file:x" would be an address for SQLite
@@ -66,7 +70,7 @@ def reproduce(name: str, options: Options) -> int:
     table = cells_table(plan, run)
     n_failed = int(table["error"].notna().sum())
     if n_failed < len(plan):
-        conclusion = study.conclude(plan, table, options.full)
+        conclusion = with_skipped(study.conclude(plan, table, options.full), skip)
         timings, work = timings_table(plan, run), work_done(run.timings, len(plan))
         report = write_study(study, conclusion, table, timings, folder, full=options.full, command=options.command)
         _show_claims(study.title, conclusion)
@@ -76,6 +80,17 @@ def reproduce(name: str, options: Options) -> int:
     if n_failed:
         show_failures(table, folder)
     return int(n_failed > 0)
+
+
+def _skipped(study: Study, options: Options) -> list[str]:
+    """The data sets that are left out; without ``--skip-missing`` a missing one is an error before any fit."""
+    if not options.skip_missing:
+        require_datasets(study.needed_datasets(options.full), study.name, options.data_dir)
+        return []
+    skip = skipped_datasets(study, options.full, options.data_dir)
+    if skip:
+        say(skipped_note(skip))
+    return skip
 
 
 def show_failures(table: pd.DataFrame, folder: Path) -> None:
@@ -90,8 +105,8 @@ def show_failures(table: pd.DataFrame, folder: Path) -> None:
         say(f"and {len(failed) - MAX_LISTED_FAILURES} more; {folder / 'cells.csv'} has all of them")
 
 
-def list_studies() -> None:
-    """Print the studies with the processor time that they need."""
+def list_studies(data_dir: Path | None = None) -> None:
+    """Print the studies with the processor time that they need, and whether their data are there."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column, side in (("name", "left"), ("quick", "right"), ("full", "right"), ("", "left")):
         table.add_column(column, justify=side, no_wrap=True)  # type: ignore[arg-type]
@@ -102,8 +117,11 @@ def list_studies() -> None:
     out.print(table)
     print(
         "Processor time on one core; that of --full is extrapolated. Two cores halve the waiting time.\n"
-        "Start with: fsgym reproduce NAME --quick"
+        "Start with: fsgym reproduce NAME --quick\n"
     )
+    for name in STUDIES:
+        print(f"{name}: data: {data_state(find_study(name), data_dir)}")
+    print("Missing data sets: fsgym datasets fetch NAME --data-dir FOLDER, or leave them out with --skip-missing")
 
 
 def _minutes(minutes: float) -> str:

@@ -62,6 +62,7 @@ NOT_RUN = {
     "fsgym reproduce dwsm-cost": "takes minutes",
     "fsgym reproduce lattice-vs-peers": "takes minutes",
     "fsgym predict model.safetensors new.csv": "new.csv is the reader's own file",
+    "fsgym datasets fetch": "needs the network",
     "fsgym ask": "asks a person",
     "fsgym serve": "runs until Ctrl-C",
 }

@@ -25,7 +25,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
     ----------
     lam : float, default 0.01
         Exchange rate between cost and errors: the value of one unit of ``costs``, in units of ``error_costs``.
-    n_iterations, states_per_sample, alpha, ridge, intercept, states, mixture, n_rollouts, select, unknown
+    n_iterations, states_per_sample, alpha, ridge, intercept, answers, states, mixture, n_rollouts, select, unknown
         As in ``agents.RCPI``.
     class_weight, n_jobs, random_state
         As in ``agents.RCPI``.
@@ -66,13 +66,14 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self,
         lam: float = 0.01,
         *,
-        n_iterations: int = 10,
+        n_iterations: int = 20,
         states_per_sample: float = 10,
         alpha: float = 0.7,
         ridge: float = 1e-3,
         intercept: bool = True,
-        states: Literal["uniform", "policy", "both"] = "uniform",
-        mixture: Literal["trajectory", "decision"] = "trajectory",
+        answers: Literal["linear", "logistic"] = "logistic",
+        states: Literal["uniform", "policy", "both"] = "both",
+        mixture: Literal["trajectory", "decision"] = "decision",
         n_rollouts: int = 1,
         select: Literal["best", "last"] = "best",
         unknown: float = 0.0,
@@ -87,6 +88,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
         self.alpha = alpha
         self.ridge = ridge
         self.intercept = intercept
+        self.answers: Literal["linear", "logistic"] = answers
         self.states: Literal["uniform", "policy", "both"] = states
         self.mixture: Literal["trajectory", "decision"] = mixture
         self.n_rollouts = n_rollouts
@@ -114,6 +116,7 @@ class DatumWiseClassifier(BaseAgentClassifier):
             alpha=self.alpha,
             ridge=self.ridge,
             intercept=self.intercept,
+            answers=self.answers,
             states=self.states,
             mixture=self.mixture,
             n_rollouts=self.n_rollouts,

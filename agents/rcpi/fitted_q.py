@@ -36,7 +36,7 @@ class FittedQ(RCPI):
     ----------
     env : environment of this package
     **options
-        As for ``RCPI``, except ``alpha``, ``mixture`` and ``n_rollouts``.
+        As for ``RCPI``, except ``alpha``, ``mixture`` and ``n_rollouts``; states are uniform by default.
 
     References
     ----------
@@ -55,7 +55,7 @@ class FittedQ(RCPI):
         of_rollouts = options.keys() & {"alpha", "mixture", "n_rollouts"}
         if of_rollouts:
             raise TypeError(f"FittedQ makes no rollouts and has no {', '.join(sorted(of_rollouts))}; leave it out")
-        super().__init__(env, alpha=0.0, **options)
+        super().__init__(env, alpha=0.0, **{"states": "uniform", **options})
 
     def _returns(
         self,
@@ -71,7 +71,8 @@ class FittedQ(RCPI):
         targets, legal = np.zeros(shape, np.float32), np.zeros(shape, bool)
         if not len(mixture.shares):
             return targets, legal
-        newest = mixture._replace(weights=mixture.weights[-1:], intercepts=mixture.intercepts[-1:], shares=np.ones(1))
+        of_last = {name: getattr(mixture.linear, name)[-1:] for name in ("weights", "intercepts", "logistic")}
+        newest = mixture._replace(linear=mixture.linear._replace(**of_last), shares=np.ones(1))
         rules = self.rules
         problem = RolloutProblem(
             rules.tables, rules.reward_costs(), dataset.X, values, dataset.y, states, newest, 1, seed
@@ -98,5 +99,5 @@ def _write_targets(first, last, x, b, targets, legal):
             mdp.acquire(t, state, 1, j)
             b.chain[0], b.n_added[0] = j, -1
             update_scores(x, b, s, 0, 1)
-            best = best_legal(b.scores, 0, state.legal, 1, b.allowed)
-            targets[s, j] = b.scores[0, best] - x.costs.lam * (state.spent[1] - state.spent[0])
+            best = best_legal(b.scores, 0, state.legal, 1, x.mixture.linear, 0, b.allowed)
+            targets[s, j] = b.allowed[0, best] - x.costs.lam * (state.spent[1] - state.spent[0])

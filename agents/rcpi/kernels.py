@@ -13,6 +13,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from fsgym.rules import Rules
+
 # Score of actions that must not be chosen. Finite, since fast arithmetic assumes that there are no infinities.
 EXCLUDED_SCORE = np.float32(-1e30)
 NO_ACTION = np.int32(2**31 - 1)  # above all actions
@@ -41,12 +43,34 @@ class Linear(NamedTuple):
     ----------
     weights : float32 (n_policies, n_features, 2, width), of the mask and of the scaled value of each feature
     intercepts : float32 (n_policies, width), EXCLUDED_SCORE in the padding
+    n_acquisitions : int, number of the actions before the answers
+    error_costs : float32 (n_classes, n_classes), by answer and true class
+    logistic : bool (n_policies,)
+        Whether the scores of the answers are logits of the classes. An answer is then worth minus its expected error
+        cost under their softmax.
     empty_answer : int, where nothing is acquired and no acquisition is legal; -1 for the answer with the largest score
     """
 
     weights: NDArray[np.float32]
     intercepts: NDArray[np.float32]
+    n_acquisitions: int
+    error_costs: NDArray[np.float32]
+    logistic: NDArray[np.bool_]
     empty_answer: int = -1
+
+    @classmethod
+    def blank(cls, rules: Rules) -> Linear:
+        """No policy yet."""
+        weights, J = padded(np.zeros((0, rules.n_features, 2, rules.n_actions)), 0), rules.n_acquisitions
+        return cls(weights, weights[:, 0, 0], J, rules.error_costs.astype(np.float32), np.zeros(0, bool))
+
+    def appended(self, weights: NDArray, intercepts: NDArray, logistic: bool) -> Linear:
+        """These policies and one more, of ``weights`` (n_features, 2, n_actions) and ``intercepts`` (n_actions,)."""
+        return self._replace(
+            weights=np.concatenate([self.weights, padded(weights, 0)[None]]),
+            intercepts=np.concatenate([self.intercepts, padded(intercepts, float(EXCLUDED_SCORE))[None]]),
+            logistic=np.append(self.logistic, logistic),
+        )
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
@@ -74,20 +98,44 @@ def _lowest_best(typingctx, score, top, action, best):
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)
-def best_legal(scores, slot, legal, e, allowed):
-    """The legal action with the largest score in ``scores[slot]``, int64; ties go to the lowest action.
+def best_legal(scores, slot, legal, e, linear, p, allowed):
+    """The legal action of the largest value for policy p, whose scores are ``scores[slot]``; int64.
 
-    ``legal[e]`` and the buffer ``allowed`` have the padded length, and scores in the padding are EXCLUDED_SCORE.
+    Ties go to the lowest action. ``legal[e]`` has the padded length, and scores in the padding are EXCLUDED_SCORE. The
+    values of the legal actions, and EXCLUDED_SCORE for others, are left in row 0 of the buffer ``allowed``, float32
+    (2, width).
     """
     wide = scores.shape[1]
+    for a in range(wide):
+        allowed[0, a] = scores[slot, a] if legal[e, a] != 0 else EXCLUDED_SCORE
+    if linear.logistic[p]:
+        _write_values_of_answers(scores, slot, legal, e, linear, allowed)
     top = EXCLUDED_SCORE
     for a in range(wide):
-        allowed[a] = scores[slot, a] if legal[e, a] != 0 else EXCLUDED_SCORE
-        top = _larger(top, allowed[a])
+        top = _larger(top, allowed[0, a])
     best = NO_ACTION
     for a in range(wide):
-        best = _lowest_best(allowed[a], top, np.int32(a), best)
+        best = _lowest_best(allowed[0, a], top, np.int32(a), best)
     return np.int64(best)
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write_values_of_answers(scores, slot, legal, e, linear, allowed):
+    """Write minus the expected error cost of each legal answer, whose scores are logits, into row 0 of ``allowed``."""
+    J, C = linear.n_acquisitions, linear.error_costs.shape[0]
+    top = scores[slot, J]
+    for k in range(1, C):
+        top = _larger(top, scores[slot, J + k])
+    total = np.float32(0.0)
+    for k in range(C):
+        allowed[1, k] = np.exp(scores[slot, J + k] - top)
+        total += allowed[1, k]
+    for k in range(C):
+        if legal[e, J + k] != 0:
+            cost = np.float32(0.0)
+            for c in range(C):
+                cost += linear.error_costs[k, c] * allowed[1, c]
+            allowed[0, J + k] = -cost / total
 
 
 @njit(cache=True, nogil=True, _nrt=False, forceinline=True)

@@ -87,7 +87,7 @@ def _write_prefixes(first, last, x, b, shares):
                 action = random_legal(random, state.legal, 1, n_actions)
             else:
                 update_scores(x, b, s, p, n_chain)
-                action = best_legal(b.scores, p, state.legal, 1, b.allowed)
+                action = best_legal(b.scores, p, state.legal, 1, x.mixture.linear, p, b.allowed)
             if action >= J:
                 break
             mdp.acquire(t, state, 1, action)

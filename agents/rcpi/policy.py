@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, typeof
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from agents.policy import Policy
-from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal, padded
+from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal
 from agents.rcpi.walk import LinearWalk
 from agents.replay import (
     advice_from_scores,
@@ -22,6 +23,7 @@ from agents.replay import (
     replayed_scores,
     with_empty_answer,
 )
+from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules, State
 from fsgym.rules import kernels as mdp
@@ -48,6 +50,9 @@ class LinearPolicy(Policy):
     intercepts : float32 (n_actions,)
     scaling : Scaling
     rules : Rules
+    logistic : bool, default False
+        Whether the scores of the answers are logits of the classes. An answer is then worth minus its expected error
+        cost under their softmax, and this takes the place of its score.
     empty_answer : int, default -1
         The answer where nothing is acquired and no acquisition is legal, a state far from those of the training; -1 for
         the answer with the largest score.
@@ -72,6 +77,7 @@ class LinearPolicy(Policy):
     intercepts: NDArray[np.float32]
     scaling: Scaling
     rules: Rules
+    logistic: bool = False
     empty_answer: int = -1
 
     def __post_init__(self) -> None:
@@ -89,6 +95,8 @@ class LinearPolicy(Policy):
                 raise ValueError(
                     f"{name} must be finite {kind.__name__} of shape {shape}, at most {most:g} in absolute value"
                 )
+        if type(self.logistic) is not bool:
+            raise ValueError(f"logistic must be true or false, got {brief(self.logistic)}")
         check_empty_answer(self.empty_answer, self.rules)
 
     def scaled(self, X: NDArray) -> NDArray[np.float32]:
@@ -96,11 +104,18 @@ class LinearPolicy(Policy):
         return np.clip(self.scaling.apply(X), -MAX_ABS_SCALED_VALUE, MAX_ABS_SCALED_VALUE, dtype=np.float32)
 
     def scores(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scores of all actions, float32 (n, n_actions)."""
+        """Scores of all actions, float32 (n, n_actions); of the answers, what they are worth."""
         z = (acquired & ~np.isnan(values)).astype(np.float32)
         mu = self.scaled(np.where(z, values, 0)) * z
         scores = self.intercepts + z @ self.weights[:, 0] + mu @ self.weights[:, 1]
-        return scores.astype(np.float32, copy=False)
+        return self._with_values_of_answers(scores.astype(np.float32, copy=False))
+
+    def _with_values_of_answers(self, scores: NDArray) -> NDArray:
+        """Scores (n, n_actions) with what answers are worth in place of logits; changed in place."""
+        if self.logistic:
+            J = self.rules.n_acquisitions
+            scores[:, J:] = -softmax(scores[:, J:], axis=1) @ self.rules.error_costs.T
+        return scores
 
     def actions(
         self,
@@ -122,7 +137,8 @@ class LinearPolicy(Policy):
         if self.rules.tables.independent:
             known = known_acquisitions(acquired, legal, self.rules)
             seen = self.scaled(np.where(acquired, values, np.nan))
-            chosen = replay_linear(known, seen, legal, self._padded, self.rules, False)
+            actions, scores = replay_linear(known, seen, legal, self._padded, self.rules, False)
+            chosen = actions, self._with_values_of_answers(scores)
         else:
             chosen = replayed_scores(self, acquired, values, legal)
         return advice_from_scores(chosen, acquired, values, legal, self)
@@ -139,13 +155,14 @@ class LinearPolicy(Policy):
 
     def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         return {"weights": self.weights, "intercepts": self.intercepts} | self.scaling._asdict(), {
-            "empty_answer": self.empty_answer
+            "logistic": self.logistic,
+            "empty_answer": self.empty_answer,
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> LinearPolicy:
         scaling = Scaling(arrays["offset"], arrays["scale"])
-        return cls(arrays["weights"], arrays["intercepts"], scaling, rules, header["empty_answer"])
+        return cls(arrays["weights"], arrays["intercepts"], scaling, rules, header["logistic"], header["empty_answer"])
 
     def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
         """Each acquired feature adds its row of weights to the scores, which takes O(n_actions) (section 5.1)."""
@@ -154,19 +171,16 @@ class LinearPolicy(Policy):
     @cached_property
     def _padded(self) -> Linear:
         intercepts = np.maximum(self.intercepts, LOWEST_SCORE)  # above the padding, so that it may be chosen last
-        padded_intercepts = padded(intercepts, float(EXCLUDED_SCORE))
-        return Linear(padded(self.weights, 0)[None], padded_intercepts[None], self.empty_answer)
+        linear = Linear.blank(self.rules).appended(self.weights, intercepts, self.logistic)
+        return linear._replace(empty_answer=self.empty_answer)
 
 
 @cache
 def _compiled_follow_linear() -> Callable:
     """The compiled entry point. For a single row, Numba would spend more time on the types of the arguments."""
-    flat, table, order = np.zeros(0, np.float32), np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int32)
-    outputs, linear = (
-        LinearOutputs(order, order > 0, np.zeros(0, np.int64)),
-        Linear(np.zeros((0, 0, 0, 0), np.float32), table),
-    )
-    example = (Rules(1, 2).tables, State.blank(1, 1, 1), table, table, linear, outputs, table, flat)
+    table, order = np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int32)
+    outputs, linear = LinearOutputs(order, order > 0, np.zeros(0, np.int64)), Linear.blank(Rules(1, 2))
+    example = (Rules(1, 2).tables, State.blank(1, 1, 1), table, table, linear, outputs, table, table)
     return _follow_linear.compile(tuple(typeof(value) for value in example))
 
 
@@ -193,7 +207,7 @@ def follow_linear(values: NDArray[np.float32], X: NDArray[np.float32], linear: L
     outputs = LinearOutputs(
         np.full((n, most), -1, np.int32), np.zeros((n, rules.n_features), bool), np.zeros(n, np.int64)
     )
-    scores, allowed = np.empty((1, wide), np.float32), np.empty(wide, np.float32)
+    scores, allowed = np.empty((1, wide), np.float32), np.empty((2, wide), np.float32)
     compiled = _compiled_follow_linear()
     compiled(rules.tables, State.blank(1, J, wide), values, X, linear, outputs, scores, allowed)
     longest = int((outputs.order >= 0).sum(axis=1).max(initial=0))
@@ -211,7 +225,7 @@ def _follow_linear(t, state, values, X, linear, outputs, scores, allowed):
         for a in range(scores.shape[1]):
             scores[0, a] = linear.intercepts[0, a]
         while True:
-            action = best_legal(scores, 0, state.legal, 0, allowed)
+            action = best_legal(scores, 0, state.legal, 0, linear, 0, allowed)
             if action >= J:
                 outputs.answers[row] = action - J
                 break
@@ -251,7 +265,7 @@ def replay_linear(
     answers = now[:, J : rules.n_actions].copy()
     if continue_after_stop:
         now[:, J:] &= ~now[:, :J].any(axis=1, keepdims=True)
-    scores, buffers = np.empty((len(known), wide)), (np.empty((1, wide), np.float32), np.empty(wide, np.float32))
+    scores, buffers = np.empty((len(known), wide)), (np.empty((1, wide), np.float32), np.empty((2, wide), np.float32))
     _replay_linear(rules.tables, known, values, now, answers, linear, (actions, scores), buffers)
     return actions, scores[:, : rules.n_actions]
 
@@ -270,7 +284,7 @@ def _replay_linear(t, known, values, now, answers, linear, outputs, buffers):
             _copy_scores(scores, last_scores, row)
             continue
         while True:
-            action = best_legal(scores, 0, now, row, allowed)
+            action = best_legal(scores, 0, now, row, linear, 0, allowed)
             if action >= J or not known[row, action]:
                 break
             now[row, action] = 0

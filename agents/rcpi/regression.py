@@ -21,9 +21,9 @@ def fit_scores(
     y: NDArray[np.int64],
     returns: NDArray[np.float32],
     legal: NDArray[np.bool_],
-    *,
     ridge: float,
     run: TaskRunner,
+    logits: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Fit theta_a of each action by ridge regression over the states where it is legal.
 
@@ -40,6 +40,8 @@ def fit_scores(
     ridge : float
         Penalty, multiplied by the number of rows of each regression.
     run : TaskRunner
+    logits : float64 (n_columns, n_classes), optional
+        Coefficients to take for the answers, instead of those of a regression.
 
     Returns
     -------
@@ -66,7 +68,8 @@ def fit_scores(
             shared_open -= _gram_matrix(Phi[~open_rows[first:last]])
         answers = -rules.error_costs[:, y[states.rows[first:last]]].T.astype(np.float32)
         targets += (Phi.T @ np.concatenate([returns[first:last], answers], axis=1)).astype(np.float64)
-    theta[:, J:] = _solve_ridge(shared, targets[:, J:], ridge * len(states.rows) * design.penalty)
+    penalty = ridge * len(states.rows) * design.penalty
+    theta[:, J:] = _solve_ridge(shared, targets[:, J:], penalty) if logits is None else logits
 
     n_at_once = max(1, GRAM_BYTES // (8 * D * D))  # acquisitions whose matrices are held together
     for low, high in consecutive_ranges(J, n_at_once):
@@ -121,14 +124,14 @@ class Design:
             self.penalty[1 : 1 + n_z] = 1.0 / sizes
         self.n_z, self.sizes = n_z, sizes
 
-    def rows(self, first: int, last: int) -> NDArray[np.float32]:
-        """Rows ``first`` to ``last - 1``, float32 (n, n_columns)."""
-        data = self.states.rows[first:last]
-        taken = self.states.taken[first:last]
+    def rows(self, first: int, last: int, every: int = 1) -> NDArray[np.float32]:
+        """Rows ``first`` to ``last - 1``, or every k-th of them, float32 (n, n_columns)."""
+        data = self.states.rows[first:last:every]
+        taken = self.states.taken[first:last:every]
         z = taken[:, self.acquisition]
         if self.available is not None:
             z = taken = z & self.available[data]
-        Phi = np.empty((last - first, self.n_columns), np.float32)
+        Phi = np.empty((len(data), self.n_columns), np.float32)
         Phi[:, 0] = self.intercept
         Phi[:, 1 : 1 + self.n_z] = taken
         np.multiply(z, self.filled[data], out=Phi[:, 1 + self.n_z :])

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from agents.parallel import TaskRunner
 from agents.rcpi.kernels import (
+    Linear,
     add_acquisition,
     best_legal,
     consecutive_ranges,
     next_state,
-    padded,
     random_fraction,
     random_integer,
     random_stream,
@@ -36,31 +36,25 @@ class Mixture(NamedTuple):
 
     Attributes
     ----------
-    weights : float32 (n_policies, n_features, 2, width)
-    intercepts : float32 (n_policies, width)
+    linear : Linear, the greedy policies
     shares : float64 (n_policies,), the probability of each; the rest is that of the uniform policy
     per_trajectory : bool
         Whether one of the policies is sampled per rollout, or anew at each decision.
     """
 
-    weights: NDArray[np.float32]
-    intercepts: NDArray[np.float32]
+    linear: Linear
     shares: NDArray[np.float64]
     per_trajectory: bool = False
 
     @classmethod
     def uniform(cls, rules: Rules, per_trajectory: bool = False) -> Mixture:
         """The initial policy pi_0, uniform over the legal actions."""
-        blank = padded(np.zeros((0, rules.n_features, 2, rules.n_actions)), 0)
-        return cls(blank, padded(np.zeros((0, rules.n_actions)), 0), np.zeros(0), per_trajectory)
+        return cls(Linear.blank(rules), np.zeros(0), per_trajectory)
 
-    def mixed(self, W: NDArray[np.float32], b: NDArray[np.float32], alpha: float) -> Mixture:
+    def mixed(self, weights: NDArray, intercepts: NDArray, alpha: float, logistic: bool = False) -> Mixture:
         """The mixture pi_t: the new greedy policy with probability 1 - alpha, otherwise this mixture."""
-        return self._replace(
-            weights=np.concatenate([self.weights, W]),
-            intercepts=np.concatenate([self.intercepts, b]),
-            shares=np.append(self.shares * alpha, 1.0 - alpha),
-        )
+        shares = np.append(self.shares * alpha, 1.0 - alpha)
+        return self._replace(linear=self.linear.appended(weights, intercepts, logistic), shares=shares)
 
 
 class RolloutProblem(NamedTuple):
@@ -103,7 +97,7 @@ class RolloutBuffers(NamedTuple):
     n_added : int64 (P,)
         Number of acquisitions of ``chain`` that ``scores`` contains; -1 if ``scores`` is not computed.
     chain : int64 (n_acquisitions,), the acquisitions of the rollout
-    allowed : float32 (width,), see ``best_legal``
+    allowed : float32 (2, width), see ``best_legal``
     """
 
     state: State
@@ -116,7 +110,7 @@ class RolloutBuffers(NamedTuple):
 
     @classmethod
     def blank(cls, mixture: Mixture, n_acquisitions: int) -> RolloutBuffers:
-        n_policies, wide = mixture.intercepts.shape
+        n_policies, wide = mixture.linear.intercepts.shape
         return cls(
             State.blank(2, n_acquisitions, wide),
             np.empty((n_policies, wide), np.float32),
@@ -124,7 +118,7 @@ class RolloutBuffers(NamedTuple):
             np.empty(n_policies, bool),
             np.empty(n_policies, np.int64),
             np.empty(n_acquisitions, np.int64),
-            np.empty(wide, np.float32),
+            np.empty((2, wide), np.float32),
         )
 
 
@@ -217,16 +211,16 @@ def update_scores(x, b, s, p, n_chain):
     if b.n_added[p] < 0:
         if not b.has_base[p]:
             for a in range(wide):
-                b.base[p, a] = x.mixture.intercepts[p, a]
+                b.base[p, a] = x.mixture.linear.intercepts[p, a]
             for k in range(x.states.lengths[s]):
                 j = np.int64(x.states.order[s, k])
-                add_acquisition(x.tables, j, x.values, row, x.mixture, p, b.base)
+                add_acquisition(x.tables, j, x.values, row, x.mixture.linear, p, b.base)
             b.has_base[p] = True
         for a in range(wide):
             b.scores[p, a] = b.base[p, a]
         b.n_added[p] = 0
     for k in range(b.n_added[p], n_chain):
-        add_acquisition(x.tables, b.chain[k], x.values, row, x.mixture, p, b.scores)
+        add_acquisition(x.tables, b.chain[k], x.values, row, x.mixture.linear, p, b.scores)
     b.n_added[p] = n_chain
 
 
@@ -253,7 +247,7 @@ def _roll_out(x, b, s, first_action, random):
             action = random_legal(random, state.legal, 1, n_actions)
         else:
             update_scores(x, b, s, p, n_chain)
-            action = best_legal(b.scores, p, state.legal, 1, b.allowed)
+            action = best_legal(b.scores, p, state.legal, 1, x.mixture.linear, p, b.allowed)
     error_cost = x.costs.error_costs[action - J, x.y[x.states.rows[s]]]
     return x.costs.lam * (state.spent[1] - state.spent[0]) + error_cost
 

@@ -41,7 +41,7 @@ class LinearWalk:
         self.scores = np.repeat(linear.intercepts, n, axis=0)
         self.values = np.full((n, rules.n_features), np.nan, np.float32)
         self.legal = np.zeros((n, wide), np.int8)
-        self.allowed = np.empty(wide, np.float32)
+        self.allowed = np.empty((2, wide), np.float32)
         self.compiled: Any = None  # else Numba would look at the types of the arguments in each call
 
     def begin(self) -> NDArray[np.int64]:
@@ -83,4 +83,4 @@ def _advance_linear(t, state, rows, j, news, linear, arrays, actions):
             continue
         for a in range(state.legal.shape[1]):
             legal[e, a] = state.legal[e, a]
-        actions[k] = best_legal(scores[e : e + 1], 0, legal, e, allowed)
+        actions[k] = best_legal(scores, e, legal, e, linear, 0, allowed)

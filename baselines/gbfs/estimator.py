@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, clone
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
 
 from baselines.gbfs.losses import Logistic, Loss, Softmax, Squared
 from baselines.gbfs.model import GBFSModel, boost_each
 from baselines.linear import check_X_y, class_codes, predicted_codes, probabilities
 from baselines.path import SettingsPathMixin
+from fsgym.sklearn_private import checks_parameters
 
 MAX_TARGET = 1e100  # in absolute value; sums of squares of larger targets overflow
 
@@ -131,7 +132,7 @@ class GBFSClassifier(SettingsPathMixin, ClassifierMixin, GBFSModel):
 
     classes_: NDArray
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GBFSClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, dense or sparse, and labels ``y`` (n_samples,).
 
@@ -215,7 +216,7 @@ class GBFSRegressor(RegressorMixin, GBFSModel):
     (25.0, ['x1'], [6.0, 6.0, 16.0, 16.0, 27.0, 16.0, 1.5, 1.5])
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> GBFSRegressor:
         """Fit on ``X`` (n_samples, n_features), finite numbers, dense or sparse, and targets ``y`` (n_samples,).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from baselines.arrays import FloatMatrix, FloatVector
 
@@ -70,10 +71,8 @@ class Logistic(Loss):
         return np.array([np.log(share) - np.log1p(-share)])
 
     def part(self, F: FloatMatrix, y: NDArray) -> tuple[FloatVector, FloatMatrix, FloatMatrix]:
-        small = np.exp(-np.abs(F))
-        p = np.where(F >= 0, 1.0, small) / (1.0 + small)
-        against = np.where(y == 1, -F, F)
-        return (np.maximum(against, 0.0) + np.log(1.0 + small))[0], y - p, np.maximum(p * (1.0 - p), MIN_HESSIAN)
+        p = expit(F)
+        return np.logaddexp(0.0, np.where(y == 1, -F, F))[0], y - p, np.maximum(p * (1.0 - p), MIN_HESSIAN)
 
 
 class Softmax(Loss):

@@ -13,8 +13,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from baselines.gbfs.boosting import BoostingResult, Schedule, ValidationRows, boost_with_prices, first_gains
 from baselines.gbfs.losses import Loss
@@ -22,6 +21,7 @@ from baselines.gbfs.prices import FeaturePrices, make_phi
 from baselines.linear import validate_data
 from baselines.selector import ColumnSelectorMixin
 from fsgym.checks import check_prices
+from fsgym.sklearn_private import HasMethods, Interval, StrOptions, check_parameters, check_sample_weight
 from fsgym.threads import n_threads
 from fsgym.trees import BinnedTable, Forest, TreeGrower, bin_table
 
@@ -249,7 +249,7 @@ def boost_each(
 ) -> None:
     """Fit models that differ only in mu, in ``n_jobs`` threads, on data that ``sketch``, an unfitted copy, prepares."""
     for model in (*models, sketch):
-        model._validate_params()
+        check_parameters(model)
     data = sketch._prepare(X, y, sample_weight, numeric=not hasattr(sketch, "predict_proba"))
     names = getattr(sketch, "feature_names_in_", None)
     for model in models:
@@ -262,7 +262,7 @@ def weighted_rows(table: Any, sample_weight: Any) -> tuple[NDArray[np.int64], ND
     """Return the rows with a positive weight, and their weights; None if all weights are 1."""
     if sample_weight is None:
         return np.arange(table.shape[0]), None
-    weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+    weights = check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
     rows = np.flatnonzero(weights)
     return rows, None if (weights[rows] == 1).all() else weights[rows]
 

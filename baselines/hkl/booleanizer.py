@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import validate_data
+from fsgym.sklearn_private import Interval, StrOptions, check_sample_weight, checks_parameters, feature_names_of
 
 LiteralTest = Literal["true", "is", "above", "missing"]
 
@@ -113,7 +113,7 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         self.negations = negations
         self.missing = missing
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Booleanizer:
         """Find the levels and thresholds of ``X`` (n_samples, n_features); ``y`` is ignored.
 
@@ -122,7 +122,7 @@ class Booleanizer(TransformerMixin, BaseEstimator):
         """
         categories = _categories(X)
         table = self._validate_table(X, reset=True)
-        weight = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
+        weight = np.asarray(check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
         seen = weight > 0.0
         nominal = self._nominal() | categories
         boolean = boolean_columns(table[seen]) if table.dtype.kind != "O" else np.zeros(table.shape[1], dtype=bool)
@@ -164,7 +164,7 @@ class Booleanizer(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the name of each literal, such as ``age > 45``."""
         check_is_fitted(self, "literals_")
-        names = _check_feature_names_in(self, input_features)
+        names = feature_names_of(self, input_features)
         return np.array([literal.column_name(str(names[literal.column])) for literal in self.literals_], dtype=object)
 
     def _validate_table(self, X: ArrayLike, reset: bool) -> NDArray:

@@ -7,9 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.base import BaseEstimator, clone
 
 from baselines.arrays import FloatMatrix, FloatVector
 from baselines.hkl.active_set import SearchOptions, SearchResult, distinct_rows, grow_active_set, merge_rows
@@ -22,6 +20,7 @@ from baselines.hkl.model import RuleModel, check_boolean
 from baselines.hkl.problem import best_bias
 from baselines.linear import check_X_y, class_codes, signed_targets, validate_data
 from fsgym.checks import check_groups
+from fsgym.sklearn_private import Interval, StrOptions, check_parameters, check_sample_weight, checks_parameters
 from fsgym.threads import one_blas_thread
 
 SOLVERS = {"ipm": interior_point, "mirror": mirror_descent}
@@ -196,7 +195,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         self.groups = groups
         self.booleanize = booleanize
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> DisjunctionClassifier:
         """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,).
 
@@ -204,7 +203,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
         invalid tables, for values other than 0 and 1 with ``booleanize=None``, and for fewer than two classes.
         """
         table, labels = validate_data(self, X, y, dtype=None, ensure_all_finite=self._finite())
-        weight = np.asarray(_check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
+        weight = np.asarray(check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True))
         self.classes_, codes = weighted_classes(labels, weight)
         literals = self._literals(X if hasattr(X, "dtypes") else table, table, weight)
         distinct = distinct_rows(literals[weight > 0.0])
@@ -230,7 +229,7 @@ class DisjunctionClassifier(RuleModel, BaseEstimator):
             check_boolean(table)
         given = self.booleanize
         self.booleanizer_ = clone(given) if isinstance(given, Booleanizer) else Booleanizer()
-        self.booleanizer_._validate_params()
+        check_parameters(self.booleanizer_)
         literals = self.booleanizer_.fit(X, sample_weight=weight).transform(X)
         return literals if self.connective == "or" else 1.0 - literals
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from baselines.hkl.booleanizer import Booleanizer, validate_literal_table
 from baselines.hkl.lattice import Disjunction, evaluate_disjunctions
 from baselines.linear import predicted_codes
 from baselines.path import SettingsPathMixin
 from baselines.selector import ColumnSelectorMixin
+from fsgym.sklearn_private import feature_names_of
 
 STATUS_TEXTS = {
     "certified": "certified: the relative gap to the optimum over all {name}s is at most {gap:.2g}",
@@ -83,7 +84,7 @@ class RuleModel(ColumnSelectorMixin, SettingsPathMixin, ClassifierMixin):
         Columns without names are called x0, x1, ...; ``describe`` adds the weights of the rules.
         """
         check_is_fitted(self, "coef_")
-        names = _check_feature_names_in(self)
+        names = feature_names_of(self)
         words = [literal.describe(str(names[literal.column])) for literal in self.booleanizer_.literals_]
         return [f" {self.connective} ".join(words[l] for l in rule) for rule in self.disjunctions_]
 

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator
 
 from baselines.linear import signed_targets
 from baselines.lufe.roles import LUFeMixin, Roles
 from baselines.svm_plus.model import slack_weight, solve_each
 from baselines.svm_plus.problem import SVMPlusProblem, SVMPlusSolution, solve_svm_plus
+from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 from fsgym.threads import one_blas_thread
 
 
@@ -137,7 +137,7 @@ class LUFeClassifier(LUFeMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> LUFeClassifier:
         """Fit on ``X`` (n_samples, n_features), finite numbers, dense or CSR, and labels ``y`` (n_samples,).
 

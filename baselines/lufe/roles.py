@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +20,7 @@ from baselines.path import SettingsPathMixin
 from baselines.svm_plus.model import SVMPlusModel
 from baselines.svm_plus.problem import SampleTable
 from fsgym.scaling import Scaling
+from fsgym.sklearn_private import Interval, StrOptions
 
 
 class Roles(NamedTuple):

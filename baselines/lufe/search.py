@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from baselines.linear import signed_targets
 from baselines.lufe.classifier import LUFeClassifier
@@ -20,6 +19,7 @@ from baselines.lufe.roles import LUFeMixin, scale_columns
 from baselines.svm_plus.model import slack_weight
 from baselines.svm_plus.problem import InfeasibleError, SVMPlusProblem, solve_svm_plus
 from fsgym.checks import check_n_jobs
+from fsgym.sklearn_private import HasMethods, Interval, StrOptions, checks_parameters
 from fsgym.threads import one_blas_thread
 
 PAPER_WEIGHTS = tuple(
@@ -129,7 +129,7 @@ class LUFeCV(LUFeMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> LUFeCV:
         """Search and fit on ``X`` (n_samples, n_features), finite numbers, dense or CSR, and labels ``y`` (n_samples,).
 

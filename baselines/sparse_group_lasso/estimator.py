@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import validate_data
@@ -18,6 +17,7 @@ from baselines.sparse_group_lasso.fista import duality_gap, run_fista
 from baselines.sparse_group_lasso.groups import make_groups
 from baselines.sparse_group_lasso.path import centred, check_penalties
 from baselines.sparse_group_lasso.penalty import Penalty
+from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 
 class SparseGroupLasso(ColumnSelectorMixin, RegressorMixin, BaseEstimator):
@@ -113,7 +113,7 @@ class SparseGroupLasso(ColumnSelectorMixin, RegressorMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> SparseGroupLasso:
         """Fit on ``X`` (n_samples, n_features), finite numbers, and ``y`` (n_samples,), finite numbers.
 

@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import class_codes, signed_targets, validate_data
 from baselines.svm_plus.model import SVMPlusModel, slack_weight, solve_each
 from baselines.svm_plus.problem import SampleTable, SVMPlusProblem, SVMPlusSolution, solve_svm, solve_svm_plus
+from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 
 class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
@@ -116,7 +116,7 @@ class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike, X_privileged: ArrayLike | None = None) -> SVMPlusClassifier:
         """Fit on ``X`` (n_samples, n_features) and labels ``y`` (n_samples,).
 

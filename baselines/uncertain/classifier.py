@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import check_X_y, class_codes, predicted_codes, signed_targets, validate_data
@@ -19,6 +18,7 @@ from baselines.sparse_group_lasso import sgl_lambda_max
 from baselines.uncertain.expander import UncertainExpander
 from baselines.uncertain.intersection import IntersectionMachine, intersection_kernel
 from baselines.uncertain.selector import CONSTRAINTS, UncertainSGLSelector
+from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 GRID_DECADES = 3.0  # decades of the penalty that ``sparsity_grid`` spans
 
@@ -119,7 +119,7 @@ class UncertainHIKClassifier(ColumnSelectorMixin, SettingsPathMixin, ClassifierM
         self.bins = bins
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> UncertainHIKClassifier:
         """Fit on ``X`` (n_samples, n_features), or draws (n_samples, n_features, s), and labels ``y`` (n_samples,).
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import clip_extremes, validate_data
+from fsgym.sklearn_private import Interval, StrOptions, checks_parameters, feature_names_of
 
 
 class UncertainExpander(TransformerMixin, BaseEstimator):
@@ -94,7 +94,7 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
         self.clip = clip
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: Any = None, widths: ArrayLike | None = None) -> UncertainExpander:
         """Compute the ranges of ``X`` (n_samples, n_features) or (n_samples, n_features, s), finite numbers.
 
@@ -151,7 +151,7 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
         """Return ``name_k`` for sub-feature k of each feature, object (``n_features * s_``,)."""
         check_is_fitted(self, "min_")
-        names = _check_feature_names_in(self, input_features)
+        names = feature_names_of(self, input_features)
         return np.array([f"{name}_{k}" for name in names for k in range(self.s_)], dtype=object)
 
     def _n_draws(self, table: NDArray) -> int:

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from baselines.linear import class_codes, signed_targets, validate_data
@@ -17,6 +16,7 @@ from baselines.selector import ColumnSelectorMixin
 from baselines.sparse_group_lasso import SparseGroupLasso
 from baselines.sparse_group_lasso.path import check_penalties
 from baselines.uncertain.expander import UncertainExpander
+from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 
 # Parameters that the selector and the classifier pass to the expander and to the sparse group LASSO.
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -131,7 +131,7 @@ class UncertainSGLSelector(ColumnSelectorMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> UncertainSGLSelector:
         """Fit on ``X`` (n_samples, n_features), or draws (n_samples, n_features, s), and labels ``y`` (n_samples,).
 

@@ -21,6 +21,7 @@ from fsgym.cli import options
 from fsgym.cli.ask import ask
 from fsgym.cli.charts import chart
 from fsgym.cli.completion import complete_methods
+from fsgym.cli.datasets import datasets_app
 from fsgym.cli.description import describe_table
 from fsgym.cli.explanation import explain
 from fsgym.cli.leaderboard import show_leaderboard
@@ -37,7 +38,7 @@ from fsgym.cli.options import comma_separated
 from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
 from fsgym.cli.serve import serve_model
-from fsgym.cli.terminal import console, say, show, show_comparison
+from fsgym.cli.terminal import say, show, show_comparison
 from fsgym.methods import DEFAULT_METHODS
 
 app = typer.Typer(
@@ -190,6 +191,10 @@ def reproduce(
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
     data_dir: options.DataDirOption = None,
+    skip_missing: Annotated[
+        bool,
+        typer.Option("--skip-missing", help="Leave out data sets that are not there, and name them in the report."),
+    ] = False,
     doc: Annotated[
         Path | None,
         typer.Option(
@@ -209,7 +214,7 @@ def reproduce(
         check_study(name, full, out, doc)
     studies: Any = import_module("fsgym_studies.command")
     if name is None:
-        studies.list_studies()
+        studies.list_studies(data_dir)
         return
     run_options = studies.Options(
         full=full,
@@ -220,6 +225,7 @@ def reproduce(
         backend=backend,
         scheduler=scheduler,
         command=shlex.join(["fsgym", *(context.obj or [])]),
+        skip_missing=skip_missing,
     )
     code = studies.reproduce(name, run_options)
     if code:
@@ -236,39 +242,7 @@ app.command()(chart)
 app.command("export")(export_page)
 app.command("describe")(describe_table)
 app.command("leaderboard")(show_leaderboard)
-
-
-@app.command()
-def datasets(
-    data_dir: options.DataDirOption = None,
-) -> None:
-    """List the data sets that are available by name.
-
-    Example: fsgym datasets
-    """
-    from rich.table import Table
-
-    catalog = fsgym.list_datasets(data_dir)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    headings = {
-        "n_samples": "rows",
-        "n_features": "features",
-        "n_classes": "classes",
-        "official_split": "official split",
-    }
-    for column in catalog.columns:
-        left = column in ("name", "source")
-        table.add_column(str(headings.get(column, column)), justify="left" if left else "right", no_wrap=left)
-    for row in catalog.itertuples(index=False):
-        table.add_row(*(_cell_text(v) for v in row))
-    console().print(table)
-
-
-def _cell_text(value: Any) -> str:
-    """A cell of the list of data sets: nothing for NaN and False, yes for True."""
-    import pandas as pd
-
-    return "" if pd.isna(value) else {"True": "yes", "False": ""}.get(str(value), str(value))
+app.add_typer(datasets_app, name="datasets")
 
 
 def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fsgym.checks import brief, explain_unknown
 from fsgym.comparison.expected_cost import ExpectedCostClassifier, cheapest_answers, has_scores, knows_error_costs
-from fsgym.comparison.imputed import ImputedMean, accepts_missing
+from fsgym.comparison.imputed import ImputedMean, accepts_missing, mean_imputer
 from fsgym.comparison.policies import PolicyFactory, is_factory, training_origin
 from fsgym.comparison.protocol import Protocol
 from fsgym.dataset import Dataset
@@ -128,7 +128,7 @@ def sparsity_settings(key: str, options: Mapping[str, Any], train: Dataset, seed
     (estimator,) = candidates_at(key, options, [{}])
     X = train.to_array()
     if np.isnan(X).any():
-        X = ImputedMean(None).fit_means(X).impute(X)
+        X = mean_imputer(X).transform(X)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     grid = estimator.sparsity_grid(X, train.classes[train.y])

@@ -20,6 +20,13 @@ def accepts_missing(estimator: Any) -> bool:
         return False
 
 
+def mean_imputer(X: NDArray) -> Any:
+    """An imputer fitted on ``X`` (n_samples, n_features): means in double precision, 0 for a column of NaN."""
+    from sklearn.impute import SimpleImputer
+
+    return SimpleImputer(keep_empty_features=True).fit(X.astype(np.float64))
+
+
 def _estimator_has(method: str) -> Callable[[Any], bool]:
     """A condition for ``available_if``: whether the wrapped classifier has a method."""
     return lambda imputed: hasattr(imputed.estimator, method)
@@ -40,33 +47,22 @@ class ImputedMean(ClassifierMixin, BaseEstimator):
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
-    def fit_means(self, X: NDArray) -> ImputedMean:
-        """Store the mean of each column of ``X`` (n_samples, n_features), 0 for a column without any value."""
-        available = ~np.isnan(X)
-        sums = np.where(available, X, 0.0).sum(axis=0, dtype=np.float64)
-        self.means_ = sums / np.maximum(available.sum(axis=0), 1)
-        return self
-
-    def impute(self, X: NDArray) -> NDArray:
-        """``X`` with the means in place of NaN, (n_samples, n_features) of the same dtype."""
-        return np.where(np.isnan(X), self.means_, X).astype(X.dtype)
-
     def fit(self, X: NDArray, y: NDArray) -> ImputedMean:
-        self.fit_means(X)
-        self.estimator_ = clone(self.estimator).fit(self.impute(X), y)
+        self.imputer_ = mean_imputer(X)
+        self.estimator_ = clone(self.estimator).fit(self.imputer_.transform(X), y)
         self.classes_ = self.estimator_.classes_
         return self
 
     def predict(self, X: NDArray) -> NDArray:
-        return self.estimator_.predict(self.impute(X))
+        return self.estimator_.predict(self.imputer_.transform(X))
 
     @available_if(_estimator_has("predict_proba"))
     def predict_proba(self, X: NDArray) -> NDArray:
-        return self.estimator_.predict_proba(self.impute(X))
+        return self.estimator_.predict_proba(self.imputer_.transform(X))
 
     @available_if(_estimator_has("decision_function"))
     def decision_function(self, X: NDArray) -> NDArray:
-        return self.estimator_.decision_function(self.impute(X))
+        return self.estimator_.decision_function(self.imputer_.transform(X))
 
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
-        return self.estimator_.features_used(self.impute(X))
+        return self.estimator_.features_used(self.imputer_.transform(X))

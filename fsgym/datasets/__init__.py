@@ -5,6 +5,7 @@ from fsgym.datasets.generators import GENERATORS, Cube, CubeNM, CubeNUC, Syn
 from fsgym.datasets.loading import load_dataset
 from fsgym.datasets.model_tables import read_table_for
 from fsgym.datasets.prices import load_costs
+from fsgym.datasets.public.fetch import fetch_dataset
 
 __all__ = [
     "GENERATORS",
@@ -12,6 +13,7 @@ __all__ = [
     "CubeNM",
     "CubeNUC",
     "Syn",
+    "fetch_dataset",
     "list_datasets",
     "load_costs",
     "load_dataset",

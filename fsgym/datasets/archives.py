@@ -22,7 +22,12 @@ PACKING_ERRORS = (OSError, EOFError, NotImplementedError, zlib.error, zipfile.Ba
 
 def most_bytes(path: Path) -> int:
     """How large the content of a compressed file may be."""
-    return min(max(FREE_BYTES, MOST_TIMES * path.stat().st_size), MAX_FILE_BYTES)
+    return most_unpacked(path.stat().st_size)
+
+
+def most_unpacked(n_bytes: int) -> int:
+    """How large the content of so many compressed bytes may be."""
+    return min(max(FREE_BYTES, MOST_TIMES * n_bytes), MAX_FILE_BYTES)
 
 
 def content_of(path: Path) -> bytes:

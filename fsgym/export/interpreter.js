@@ -431,6 +431,11 @@ const FsgymPolicy = (() => {
         const x = this.scaled(values, i, 1e9), first = 2 * n * i;
         for (let a = 0; a < n; a++) scores[a] += round32(weights[first + a] + x * weights[first + n + a]);
       }
+      if (this.parameters.logistic) {
+        const logits = Array.from(scores.subarray(this.groups.length)), most = Math.max(...logits);
+        const shares = logits.map((x) => Math.exp(x - most)), total = shares.reduce((sum, x) => sum + x, 0);
+        scores.set(this.costsOfAnswers(shares.map((x) => x / total)).map((cost) => -cost), this.groups.length);
+      }
       return scores;
     }
   }

@@ -32,13 +32,6 @@ def check_acquisition_names(names: Sequence[str] | None, n: int, default: str) -
     return texts
 
 
-def check_choice(value: Any, what: str, one: str, other: str) -> Any:
-    """The value, which must be one of two words; ``what`` names it in messages."""
-    if not isinstance(value, str) or value not in (one, other):
-        raise ValueError(f"{what} must be {one!r} or {other!r}, got {brief(value)}")
-    return value
-
-
 def check_bool(value: Any, what: str) -> bool:
     """The value, which must be True or False; ``what`` names it in messages."""
     if not isinstance(value, (bool, np.bool_)):

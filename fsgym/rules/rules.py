@@ -9,7 +9,7 @@ from typing import Any, Literal, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import brief, check_groups, check_number, check_prices
+from fsgym.checks import brief, check_choice, check_groups, check_number, check_prices
 from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.grouping import default_names, resolve_groups
@@ -19,7 +19,6 @@ from fsgym.rules.checks import (
     check_bool,
     check_budget,
     check_budget_cost,
-    check_choice,
     check_error_costs,
     check_relation,
     check_sizes,

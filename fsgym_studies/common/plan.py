@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ import pandas as pd
 from fsgym.comparison.compared import candidates_at, sparsity_settings
 from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
-from fsgym.datasets import list_datasets, load_dataset
+from fsgym.datasets import load_dataset
 from fsgym.methods import METHODS
 from fsgym.runner import Run, Task
 from fsgym_studies.common.cell import FIT_AND_EVALUATE, train_and_test
@@ -63,16 +63,9 @@ def binary(data: Dataset, positive: Any) -> Dataset:
     return data.replace(y=y, classes=None, groups=None)
 
 
-def require_datasets(names: Sequence[str], study: str, data_dir: DataFolder = None) -> None:
-    """Raise ValueError if a data set of the study is neither embedded, nor in the data folder, nor at OpenML."""
-    known = set(list_datasets(data_dir)["name"])
-    missing_names = [n for n in dict.fromkeys(names) if n not in known]
-    if missing_names:
-        raise ValueError(
-            f"study {study!r} needs the data sets {', '.join(missing_names)}, which neither come with fsgym nor can be "
-            "downloaded from OpenML by name; put each as NAME.csv (label in the column target) or NAME.npz into a "
-            "folder, and give that folder with --data-dir or the variable FSGYM_DATA"
-        )
+def without(sources: Sequence[Source], skip: Collection[str]) -> list[Source]:
+    """The sources whose data sets are not skipped."""
+    return [source for source in sources if source.name not in skip]
 
 
 @dataclass(frozen=True)

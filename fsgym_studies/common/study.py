@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -86,7 +86,8 @@ class Study:
     reference : str, BibTeX entries of the papers
     minutes : (float, float), processor minutes of the quick study (measured) and of the full one (extrapolated)
     datasets : names that ``load_dataset`` must know
-    plan : callable (full, data_dir) -> list of StudyCell
+    plan : callable (full, data_dir, skip=()) -> list of StudyCell
+        ``skip`` names data sets that are left out; a study of one data set needs no such parameter.
     conclude : callable (plan, table, full) -> Conclusion; ``table`` comes from ``cells_table``, and figures may be
         missing in it
     quick_datasets : those of ``datasets`` that the quick study needs; None for all
@@ -97,10 +98,14 @@ class Study:
     reference: str
     minutes: tuple[float, float]
     datasets: tuple[str, ...]
-    plan: Callable[[bool, str | os.PathLike | None], list[StudyCell]]
+    plan: Callable[..., list[StudyCell]]
     conclude: Callable[[Sequence[StudyCell], pd.DataFrame, bool], Conclusion]
     quick_datasets: tuple[str, ...] | None = None
 
     def needed_datasets(self, full: bool) -> tuple[str, ...]:
         """The data sets that the full or the quick study needs."""
         return self.datasets if full or self.quick_datasets is None else self.quick_datasets
+
+    def cells(self, full: bool, data_dir: str | os.PathLike | None, skip: Collection[str] = ()) -> list[StudyCell]:
+        """The plan without the data sets of ``skip``."""
+        return self.plan(full, data_dir, skip) if skip else self.plan(full, data_dir)

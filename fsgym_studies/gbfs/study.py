@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from fsgym_studies.common.plan import (
     seed_of,
     study_cell,
     subsample,
+    without,
 )
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
@@ -53,6 +54,7 @@ from fsgym_studies.gbfs.tables import (
 )
 
 GBFS_REFERENCE = bibtex(__file__)
+KDD_SET, COLON_SET = Source("kddcup99_10percent", KDD, one_hot=True), Source("colon", COLON)
 
 # Values for False are those of the quick study, for True those of the full one.
 MU_HALVED = tuple(0.5**k for k in range(1, 11))  # shares of mu_max
@@ -75,7 +77,7 @@ def boosting(full: bool) -> dict[str, Any]:
     return {"params": params, "mu_rel": MU_HALVED, "depths": (2, 3, 4) if full else (3,)}
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
     gbfs, trees = boosting(full), {"params": {"n_estimators": FOREST_TREES[full]}, "counts": FEATURE_COUNTS}
     linear = {"params": {}, "decades": 2, "n_settings": 18}
     kernel = {"params": {}, "counts": FEATURE_COUNTS, "inner": SVM_SPLITS[full]}
@@ -83,40 +85,46 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     svms = {HSIC: ("hsic_lasso", kernel), MRMR: ("mrmr", kernel)}
     fewer = {n: (m, {**o, "counts": SPAM_SVM_COUNTS}) for n, (m, o) in svms.items()}
     on_spam = basic | (svms if full else fewer)
-    small_sets = (
-        (binary(Source("spambase", SPAM).load(data_dir), ("spam",)), on_spam, 0),
-        (binary(Source("usps", USPS, split="test").load(data_dir), range(1, 10, 2)), basic | svms, SVM_SPLITS[full]),
-        (binary(Source("pcmac", "pcmac").load(data_dir), (2,)), basic, 0),
-    )
+    small_sets = {
+        Source("spambase", SPAM): (("spam",), on_spam, 0),
+        Source("usps", USPS, split="test"): (range(1, 10, 2), basic | svms, SVM_SPLITS[full]),
+        Source("pcmac", "pcmac"): ((2,), basic, 0),
+    }
     cells = []
-    for data, methods, svm_splits in small_sets:
-        cells += curve_cells(data, methods, random_splits(0.8, SMALL_SET_SPLITS[full][data.name]), svm_splits)
-    for train, test in official_parts(full, data_dir):
+    for source in without(list(small_sets), skip):
+        positive, methods, svm_splits = small_sets[source]
+        splits = random_splits(0.8, SMALL_SET_SPLITS[full][source.title])
+        cells += curve_cells(binary(source.load(data_dir), positive), methods, splits, svm_splits)
+    for train, test in official_parts(full, data_dir, skip):
         cells += curve_cells(train, basic, [None], 0, test)
-    train, test = kdd_parts(full, data_dir)
-    finer = basic | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
-    cells += [*curve_cells(train, finer, [None], 0, test), *stages_cells(train, test, gbfs)]
-    return [*cells, *colon_cells(full, data_dir, basic, kernel), *synthetic_cells(full)]
+    if KDD_SET.name not in skip:
+        train, test = kdd_parts(full, data_dir)
+        finer = basic | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
+        cells += [*curve_cells(train, finer, [None], 0, test), *stages_cells(train, test, gbfs)]
+    if COLON_SET.name not in skip:
+        cells += colon_cells(full, data_dir, basic, kernel)
+    return [*cells, *synthetic_cells(full)]
 
 
-def official_parts(full: bool, data_dir: DataFolder) -> list[tuple[Dataset, Dataset]]:
+def official_parts(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> Iterator[tuple[Dataset, Dataset]]:
     """The official training and test parts; in the quick study a sample of the training rows."""
-    first = range(1, 14)  # the letters A to M
-    isolet = [binary(Source(n, "isolet").load(data_dir), first) for n in ("isolet_1560", "isolet5")]
-    digits = [Source("mnist", "mnist3vs8", split=s).load(data_dir) for s in ("train", "test")]
-    digits = [binary(d.rows(np.flatnonzero(np.isin(d.classes[d.y], (3, 8)))), (8,)) for d in digits]
-    adult = [binary(Source("a9a", "adult", split=s).load(data_dir), (1,)) for s in ("train", "test")]
     rows = TRAINING_ROWS[full]
-    return [
-        (isolet[0], isolet[1]),
-        (subsample(digits[0], rows.get("mnist")), digits[1]),
-        (subsample(adult[0], rows.get("adult")), adult[1]),
-    ]
+    if not {"isolet_1560", "isolet5"} & set(skip):
+        first = range(1, 14)  # the letters A to M
+        train, test = (binary(Source(n, "isolet").load(data_dir), first) for n in ("isolet_1560", "isolet5"))
+        yield train, test
+    if "mnist" not in skip:
+        digits = [Source("mnist", "mnist3vs8", split=s).load(data_dir) for s in ("train", "test")]
+        train, test = (binary(d.rows(np.flatnonzero(np.isin(d.classes[d.y], (3, 8)))), (8,)) for d in digits)
+        yield subsample(train, rows.get("mnist")), test
+    if "a9a" not in skip:
+        train, test = (binary(Source("a9a", "adult", split=s).load(data_dir), (1,)) for s in ("train", "test"))
+        yield subsample(train, rows.get("adult")), test
 
 
 def kdd_parts(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
     """Training and test part of kddcup99: normal connections against attacks, one-hot categories, 80 % for training."""
-    data = binary(Source("kddcup99_10percent", KDD, one_hot=True).load(data_dir), ("normal",))
+    data = binary(KDD_SET.load(data_dir), ("normal",))
     train, test = data.split(0.8, 0)
     return subsample(train, TRAINING_ROWS[full].get("kdd")), subsample(test, KDD_TEST_ROWS[full])
 
@@ -156,7 +164,7 @@ def stages_cells(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list
 
 def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mapping) -> list[StudyCell]:
     """Cells of colon, whose genes come in clusters; with 62 samples nothing is held out, so iterations are fixed."""
-    data, params = Source("colon", COLON).load(data_dir), {"n_iter": 100, "learning_rate": 0.1}
+    data, params = COLON_SET.load(data_dir), {"n_iter": 100, "learning_rate": 0.1}
     gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": MU_HALVED, "depths": (3,)}
     groups = {"params": {}, "decades": 2, "n_settings": 12, "aware": True}
     methods = {

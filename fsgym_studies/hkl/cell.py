@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
@@ -101,12 +99,13 @@ def nested(
 
 def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[float]]]:
     """Return an estimator for ``n`` Boolean features and the grid of its settings, the simplest first."""
-    from sklearn.feature_selection import SelectKBest
+    from sklearn.feature_selection import SelectKBest, chi2
     from sklearn.metrics.pairwise import rbf_kernel
     from sklearn.pipeline import Pipeline
     from sklearn.svm import SVC, LinearSVC
 
     from baselines import DisjunctionClassifier
+    from baselines.mrmr import mutual_information
 
     if method == HKL:
         return DisjunctionClassifier(max_active=search["max_active"]), {k: list(v) for k, v in search["grid"].items()}
@@ -118,24 +117,9 @@ def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int
     )
     steps, settings = [("machine", svm)], {"machine__C": list(C_VALUES[machine])}
     if score:
-        steps.insert(0, ("select", SelectKBest(partial(score_columns, score))))
+        steps.insert(0, ("select", SelectKBest(chi2 if score == CHI2 else mutual_information)))
         settings["select__k"] = sorted({max(1, round(share * n)) for share in SELECTED_SHARES})
     return Pipeline(steps), settings
-
-
-def score_columns(name: str, X: Any, y: NDArray) -> NDArray[np.float64]:
-    """Score 0/1 columns by their dependence on the class: chi-squared of the sums, or mutual information in nats."""
-    X, members = np.asarray(X), np.equal.outer(np.unique(y), y).astype(np.float64)
-    ones, sizes = members @ X, members.sum(axis=1, keepdims=True)
-    if name == CHI2:
-        expected = sizes * X.mean(axis=0)
-        return np.divide((ones - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(axis=0)
-    total = np.zeros(X.shape[1])
-    for joint in (ones / len(y), (sizes - ones) / len(y)):
-        product = joint.sum(axis=0) * sizes / len(y)
-        ratio = np.divide(joint, product, out=np.ones_like(joint), where=(joint > 0) & (product > 0))
-        total += (joint * np.log(ratio)).sum(axis=0)
-    return total
 
 
 def used_literals(model: Any, method: str, names: list[str]) -> tuple[list[int], dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,9 +72,9 @@ STUDY_DATASETS = (
 )
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
     cells = []
-    for entry in STUDY_DATASETS:
+    for entry in (e for e in STUDY_DATASETS if e.source.name not in skip):
         data, test = load_parts(entry, data_dir)
         literals, names = literal_options(entry, data, data_dir)
         for number, split in enumerate([None] if entry.official else folds(HKL_FOLDS, HKL_FOLD_REPEATS[full])):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,10 +125,10 @@ def unavailable_methods() -> dict[str, str]:
     return reasons
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
     unavailable = unavailable_methods()
     cells = []
-    for compared in compared_sets(full):
+    for compared in (c for c in compared_sets(full) if c.source.name not in skip):
         data, title, size = compared.load(data_dir), compared.source.title, compared.size
         prices = list(FEATURE_PRICES[size])
         for number, split in enumerate(random_splits(PEER_TRAIN_SHARE, PEER_SPLITS[full][size])):

@@ -7,12 +7,12 @@ letters or more, and y.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
 from fsgym.datasets import list_datasets
-from fsgym_studies.common.plan import DataFolder, Source, seed_of, study_cell
+from fsgym_studies.common.plan import DataFolder, Source, seed_of, study_cell, without
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.lufe.cell import COMPARE_ARMS_CALL
@@ -45,8 +45,8 @@ MAX_TECHTC_SETS = {False: 4, True: 49}  # of those in the folder of data sets
 LUFE_REFERENCE = bibtex(__file__)
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
-    samples = [(source, range(CORPUS_SAMPLES[full]), SAMPLE_SIZE) for source in CORPUS_SOURCES]
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+    samples = [(source, range(CORPUS_SAMPLES[full]), SAMPLE_SIZE) for source in without(CORPUS_SOURCES, skip)]
     whole = [(source, range(1), None) for source in techtc_sources(data_dir)[: MAX_TECHTC_SETS[full]]]
     cells = []
     for source, draws, sample in (*samples, *whole):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.comparison.imputed import ImputedMean
+from fsgym.comparison.imputed import mean_imputer
 from fsgym.comparison.splits import Split
 from fsgym.dataset import Dataset
 from fsgym.runner.results import list_of, record, returns, share
@@ -41,11 +41,11 @@ def sample_data(train: Dataset, test: Dataset, distribution: str, w: float, s: i
     """Replace missing values by means and values by draws, with means and ranges of the training part."""
     from baselines import UncertainExpander
 
-    means = ImputedMean(None).fit_means(train.X)
+    imputer = mean_imputer(train.X)
     expander = UncertainExpander(w, s, distribution, feature_scale=FEATURE_SCALE, random_state=seed)
-    X = np.asfortranarray(expander.fit_transform(means.impute(train.X)))
+    X = np.asfortranarray(expander.fit_transform(imputer.transform(train.X)))
     y, y_test = (np.where(part.y > 0, 1.0, -1.0) for part in (train, test))
-    return SampledData(X, y, expander.transform(means.impute(test.X)), y_test, s)
+    return SampledData(X, y, expander.transform(imputer.transform(test.X)), y_test, s)
 
 
 def fit_lasso(data: SampledData, penalties: Penalties, solver: str, n_steps: int = 100) -> SparseGroupLasso:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fsgym.dataset import Dataset
-from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of, study_cell
+from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of, study_cell, without
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.uncertain_sgl import cell
@@ -66,9 +66,9 @@ SPARSE_COLUMNS = [(noise, column) for noise, column in PRINTED_COLUMNS if column
 UNCERTAIN_SGL_REFERENCES = bibtex(__file__)
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
     cells = []
-    for source in UCI_SOURCES:
+    for source in without(UCI_SOURCES, skip):
         data = source.load(data_dir)
         cells += [*unselected_cells(data), *setting_cells(data), *grid_cells(data, full), *weight_cells(data)]
         cells += recoded_cells(data)

@@ -267,10 +267,18 @@ def parameters(data):
 
 
 FULL = Dataset(
-    np.arange(12.0).reshape(3, 4), ["b", "c", "b"], classes=["a", "b", "c"], feature_names=list("pqrs"),
-    groups=[[0, 3], [1, 2]], group_names=["outer", "inner"], costs=[2.0, 3.0], image_shape=(2, 2),
-    bounds=([-9] * 4, [99] * 4), row_groups=["u", "v", "u"], name="full",
-)  # fmt: skip
+    np.arange(12.0).reshape(3, 4),
+    ["b", "c", "b"],
+    classes=["a", "b", "c"],
+    feature_names=list("pqrs"),
+    groups=[[0, 3], [1, 2]],
+    group_names=["outer", "inner"],
+    costs=[2.0, 3.0],
+    image_shape=(2, 2),
+    bounds=([-9] * 4, [99] * 4),
+    row_groups=["u", "v", "u"],
+    name="full",
+)
 
 
 @pytest.mark.parametrize(

@@ -43,10 +43,22 @@ def test_rules_show_prices_prerequisites_members_and_options():
     needs = np.zeros((3, 3), bool)
     needs[2, [0, 1]] = True
     rules = Rules(
-        4, 2, lam=0.5, groups=[[0, 3], [1], [2]], names=names, costs=[1, 2.5, 0], prerequisites=needs,
-        budget=2, budget_cost=7, error_costs=[[0, 1000], [40, 0]], missing="error",
-        related=np.eye(3), unrelated_costs="forbid", relation="all", empty_is_related=False,
-    )  # fmt: skip
+        4,
+        2,
+        lam=0.5,
+        groups=[[0, 3], [1], [2]],
+        names=names,
+        costs=[1, 2.5, 0],
+        prerequisites=needs,
+        budget=2,
+        budget_cost=7,
+        error_costs=[[0, 1000], [40, 0]],
+        missing="error",
+        related=np.eye(3),
+        unrelated_costs="forbid",
+        relation="all",
+        empty_is_related=False,
+    )
     tags, text = parsed(rules._repr_html_())
     assert "script" not in tags
     assert_in_order(

@@ -51,7 +51,7 @@ PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 
 # Classes that add little to what another one shows: the same classifier, or the same base class, with another learner.
-SAME_AS = {"adaptive": "lattice", "network": "mixture", "dqn": "maskable_ppo"}
+SAME_AS = {"adaptive": "lattice", "network": "mixture", "dqn": "maskable_ppo", "rcpi_printed": "rcpi"}
 
 
 def or_slow(names: list[str]) -> list[Any]:

@@ -10,9 +10,12 @@ from fsgym.columns import Column, Columns
 from fsgym.render import CORRECT, UNANSWERED, UNKNOWN, WRONG
 
 DATA = Dataset(
-    [[-1.0, 0.0, 1.0], [0.5, np.nan, 0.25]], ["ill", "well"], feature_names=["age", "pulse", "weight"], name="clinic",
+    [[-1.0, 0.0, 1.0], [0.5, np.nan, 0.25]],
+    ["ill", "well"],
+    feature_names=["age", "pulse", "weight"],
+    name="clinic",
     bounds=([-1, -1, -1], [1, 1, 1]),
-)  # fmt: skip
+)
 RULES = Rules.for_dataset(DATA, lam=0.1, costs=[1, 2, 3])
 GROUPED = Rules.for_dataset(DATA, lam=0.1, groups=[[0], [1, 2]], error_costs=[[0, 3], [7, 0]])
 

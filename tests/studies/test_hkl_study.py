@@ -45,16 +45,6 @@ def test_a_cell_of_disjunctions(method):
         assert set(json.loads(result["params"])) == {"C", "beta", "p"}
 
 
-def test_scores_of_a_selection_are_those_of_scikit_learn():
-    from sklearn.feature_selection import chi2, mutual_info_classif
-
-    data = either(seed=1)
-    X, y = data.X.astype(float), data.y + (data.X[:, 0] > 0)
-    np.testing.assert_allclose(hkl_cell.score_columns("chi2", X, y), chi2(X, y)[0], rtol=1e-10, atol=1e-12)
-    information = mutual_info_classif(X, y, discrete_features=True)
-    np.testing.assert_allclose(hkl_cell.score_columns("information", X, y), information, atol=1e-10)
-
-
 def test_literals_are_named_by_levels(monkeypatch):
     X = np.column_stack([np.arange(12) % 3, np.arange(12) % 2, np.arange(12.0)])
     codes = Dataset(X, np.arange(12) % 2, feature_names=["town", "smokes", "age"])

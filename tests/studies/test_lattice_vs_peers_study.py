@@ -13,7 +13,8 @@ from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, extras
 from fsgym.comparison.splits import Split
-from fsgym_studies.common.plan import Source, require_datasets
+from fsgym_studies.common.data import require_datasets
+from fsgym_studies.common.plan import Source
 from fsgym_studies.common.render import replace_section, section, write_section
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell
 from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from fsgym_studies import STUDIES
 from fsgym_studies.command import show_failures
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.data import skipped_datasets
 from fsgym_studies.common.plan import CART, DWSM, MethodSettings, Sweep, price_settings, random_splits
 from fsgym_studies.common.render import markdown, replace_section, write_study
 from fsgym_studies.common.study import Conclusion, Study, Table
@@ -74,9 +76,18 @@ NO_DATA = Study(
 )
 
 
+def partial_plan(full, data_dir, skip=()):
+    assert list(skip) in ([], ["moon_rocks"])
+    return tiny_plan(full, data_dir)
+
+
+PARTIAL = replace(NO_DATA, name="partial", plan=partial_plan)
+NOTHING = replace(NO_DATA, name="nothing", datasets=("moon_rocks", "mars_rocks"))
+
+
 @pytest.fixture(autouse=True)
 def declared(monkeypatch):
-    for name in ("TINY", "FAILING", "NO_DATA"):
+    for name in ("TINY", "FAILING", "NO_DATA", "PARTIAL", "NOTHING"):
         monkeypatch.setitem(studies.STUDIES, name.lower().replace("_", "-"), f"{__name__}:{name}")
     monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
     monkeypatch.delenv("FSGYM_DATA", raising=False)
@@ -248,3 +259,47 @@ def test_the_section_of_a_document_is_replaced(capsys, tmp_path, tiny_folder):
     assert doc.read_text().endswith("## Other \\1 text\n<!-- tiny: end -->\n\nMore by hand.\n")
     with pytest.raises(OSError, match="cannot write"):
         replace_section(tmp_path / "no" / "such.md", "tiny", "")
+
+
+def test_the_list_says_which_data_are_missing(capsys):
+    output = call(capsys, "reproduce")[1].splitlines()
+    assert "dwsm-multiclass: data: complete; 3 of 4 are loaded from OpenML" in output
+    assert "dwsm-groups: data: lacks a9a, pcmac" in output
+    (line,) = [line for line in output if line.startswith("lattice-vs-peers: data: lacks")]
+    assert line.endswith("; complete for --quick")
+    assert "no-data: data: lacks moon_rocks" in output
+
+
+def test_missing_data_are_one_sentence_before_any_fit(capsys, tmp_path):
+    code, output, error = call(capsys, "reproduce", "partial", "--out", tmp_path / "out")
+    assert (code, output) == (2, "partial: data: lacks moon_rocks\n")
+    assert error.startswith("fsgym: study 'partial' needs the data sets moon_rocks, which are not there: download them")
+    assert "--skip-missing" in error
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_data_are_left_out_and_named_in_the_report(capsys, tmp_path):
+    arguments = ("--skip-missing", "--jobs", 1, "--out", tmp_path, "--doc", tmp_path / "doc.md")
+    code, output, error = call(capsys, "reproduce", "partial", *arguments)
+    assert code == 0
+    note = "Skipped, because the data are missing: moon_rocks."
+    assert f"fsgym: {note}" in error
+    assert note in output
+    assert note in read(tmp_path / "report.html")[1]
+    assert "moon" in (tmp_path / "doc.md").read_text()
+    assert "Skipped" not in call(capsys, "reproduce", "tiny", "--skip-missing", "--jobs", 1, "--out", tmp_path / "t")[1]
+
+
+def test_nothing_is_run_without_any_data(capsys, tmp_path):
+    code, _, error = call(capsys, "reproduce", "nothing", "--skip-missing", "--out", tmp_path / "out")
+    assert code == 2
+    assert "has none of its data sets (moon_rocks, mars_rocks)" in error
+
+
+def test_sets_that_openml_does_not_send_are_left_out(monkeypatch):
+    def load(name, **_):
+        raise OSError("no network")
+
+    monkeypatch.setattr("fsgym_studies.common.data.load_dataset", load)
+    study = replace(NO_DATA, datasets=("wine", "sonar", "moon_rocks"))
+    assert skipped_datasets(study, True) == ["sonar", "moon_rocks"]

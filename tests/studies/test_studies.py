@@ -3,13 +3,15 @@
 import importlib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from fsgym import load_dataset
+from fsgym import Dataset, load_dataset
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
-from fsgym_studies.common.plan import MethodSettings, Sweep, random_splits, require_datasets
+from fsgym_studies.common.data import require_datasets
+from fsgym_studies.common.plan import MethodSettings, Source, Sweep, random_splits
 from fsgym_studies.common.study import Conclusion, StudyCell
 
 WINE = load_dataset("wine")
@@ -98,3 +100,28 @@ def test_claims_without_a_paper_are_confirmed():
     claims = [AssessedClaim("", "", "", confirmed) for confirmed in (True, False, None)]
     assert [c.result for c in claims] == ["confirmed", "not confirmed", "not assessed"]
     assert Conclusion("", claims).summary() == "1 of 2 claims confirmed; 1 not assessed"
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_data_set_of_a_study_can_be_left_out(name, monkeypatch):
+    """Its files are not read, and those of the others are."""
+    X = np.random.default_rng(0).normal(size=(60, 20))
+
+    def load(source, data_dir=None):
+        loaded.add(source.name)
+        return Dataset(X, np.where(np.arange(60) % 2, 3, 8), name=source.title)
+
+    monkeypatch.setattr(Source, "load", load)
+    monkeypatch.setattr(Sweep, "cells", lambda self: iter([self]))
+    for module in ("gbfs", "lattice_vs_peers"):
+        monkeypatch.setattr(f"fsgym_studies.{module}.study.binary", lambda data, positive: data)
+    monkeypatch.setattr("fsgym_studies.hkl.study.load_parts", lambda entry, data_dir: (entry.source.load(), None))
+    monkeypatch.setattr("fsgym_studies.hkl.study.literal_options", lambda *_: ({}, {}))
+    study, full = find_study(name), name == "lattice-vs-peers"  # the quick form of the others has the same sets
+    needed = dict.fromkeys(study.needed_datasets(full))
+    for skipped in [*needed][:: 1 + len(needed) // 10] if len(needed) > 1 else ():
+        loaded = set()
+        cells = study.cells(full, None, {skipped})
+        together = {"isolet_1560", "isolet5"} if name == "gbfs" else {skipped}  # training and test part
+        assert set(needed) - loaded == (together if skipped in together else {skipped})
+        assert cells

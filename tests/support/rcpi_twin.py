@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from fsgym import Dataset, Rules
@@ -60,15 +62,26 @@ def problem(variant: str, missing: bool, n: int = 40, seed: int = 0) -> tuple[Da
 class RCPITwin(ReferenceProcess):
     """RCPI's greedy policy and its returns, one row at a time, on the reference process."""
 
-    def __init__(self, dataset: Dataset, options: dict) -> None:
+    def __init__(self, dataset: Dataset, options: dict, logistic: bool = False) -> None:
         super().__init__(dataset.n_features, dataset.n_classes, options)
+        self.logistic = logistic
         self.X, self.y = dataset.X, dataset.y
 
     def scores(self, row: int, order: list[int], values: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """<theta_a, [1, z, mu]> of all actions, float64 (n_actions,), from W (n_features, 2, n_actions)."""
+        """<theta_a, [1, z, mu]> of all actions, float64 (n_actions,), from W (n_features, 2, n_actions).
+
+        If they are logistic, minus the expected error costs of the answers.
+        """
         z = np.array(self.known(order, self.X[row]))
         mu = np.where(z, values[row], 0).astype(np.float64)
-        return b + z @ W[:, 0].astype(np.float64) + mu @ W[:, 1].astype(np.float64)
+        scores = b + z @ W[:, 0].astype(np.float64) + mu @ W[:, 1].astype(np.float64)
+        if self.logistic:
+            J = self.n_acquisitions
+            odds = [math.exp(logit - max(scores[J:])) for logit in scores[J:]]
+            for answer in range(len(odds)):
+                costs = [self.error_cost(answer, c) for c in range(len(odds))]
+                scores[J + answer] = -sum(p * cost for p, cost in zip(odds, costs)) / sum(odds)
+        return scores
 
     def finish(self, row: int, order: list[int], values, W, b) -> tuple[float, list[int], int]:
         """Follow the greedy policy to the end: the return from ``order`` on, the whole order, the answer."""

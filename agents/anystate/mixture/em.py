@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.variables import Variables
@@ -170,8 +170,7 @@ class _Rows(NamedTuple):
             near = log_density[:, : j + 1].max(axis=1)
             chance = self.weight * np.maximum(near.max() - near, const.MIN_DISTANCE)
             chance /= chance.sum()
-        responsibility = np.exp(log_density - log_density.max(axis=1, keepdims=True))
-        return responsibility / responsibility.sum(axis=1, keepdims=True)
+        return softmax(log_density, axis=1)
 
 
 def _fit_class(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from agents.anystate.mixture import constants as const
 from agents.anystate.mixture.em import MixtureParameters, TrainingDesign
@@ -79,8 +80,7 @@ def _losses(
     scores: NDArray[np.float64], class_of: NDArray[np.int64], y: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Log-loss (n,) of rows with scores (n, G) of classes and components, and its derivatives by the scores."""
-    p = np.exp(scores - scores.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
+    p = softmax(scores, axis=1)
     own = np.where(class_of == y[:, None], p, 0.0)
     p_own = np.maximum(own.sum(axis=1), const.MIN_PROBABILITY)
     return -np.log(p_own), p - own / p_own[:, None]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
 from fsgym_studies.common.curves import evaluated_cells, setting_means
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.binary.claims import claims
@@ -30,9 +30,10 @@ from fsgym_studies.dwsm.tables import area_table, curve_pictures, height_table, 
 NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
     methods = (DWSM_SETTINGS, *BASELINES)
-    return [cell for source in NINE_SETS for cell in cells_over_shares(source.load(data_dir), methods, full)]
+    loaded = (source.load(data_dir) for source in without(NINE_SETS, skip))
+    return [cell for data in loaded for cell in cells_over_shares(data, methods, full)]
 
 
 def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:

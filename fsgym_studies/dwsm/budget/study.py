@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
 from fsgym_studies.common.curves import evaluated_cells, setting_means
-from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings
+from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings, without
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.budget.claims import claims
@@ -26,9 +26,9 @@ from fsgym_studies.dwsm.tables import curve_pictures
 BUDGETS = (2, 5, 10, 20)  # values of M
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
     cells = []
-    for source in BINARY_SETS:
+    for source in without(BINARY_SETS, skip):
         data = source.load(data_dir)
         budgets = tuple({"lam": 0.0, "budget": m} for m in BUDGETS if m < data.n_features)
         methods = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -48,22 +48,36 @@ def random_groups(n_features: int, number: int, seed: int) -> list[list[int]]:
     return [sorted(int(j) for j in part) for part in np.array_split(order, number)]
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+    parts = {ADULT_TRAIN.name: adult_cells, SONAR_SET.name: sonar_cells, PCMAC_SET.name: pcmac_cells}
+    return [cell for name, cells in parts.items() if name not in skip for cell in cells(full, data_dir)]
+
+
+def adult_cells(full: bool, data_dir: DataFolder) -> Iterator[StudyCell]:
+    """Adult in its groups, with the official parts."""
     train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
     groups = [list(g) for g in train.groups or ()]
     methods = (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES)), ADULT_LASSO)
-    cells = list(Sweep(train, methods, [None], {"groups": groups}, test=test).cells())
+    yield from Sweep(train, methods, [None], {"groups": groups}, test=test).cells()
+
+
+def sonar_cells(full: bool, data_dir: DataFolder) -> Iterator[StudyCell]:
+    """Sonar without groups, and in random ones."""
     sonar, splits = SONAR_SET.load(data_dir), random_splits(0.5, SONAR_SPLITS[full])
-    cells += Sweep(sonar, (DWSM_SETTINGS,), splits).cells()
+    yield from Sweep(sonar, (DWSM_SETTINGS,), splits).cells()
     for n_groups in SONAR_GROUPS:
         label = in_groups(SONAR, n_groups)
         rules = [{"groups": random_groups(sonar.n_features, n_groups, seed_of(label, k))} for k in range(len(splits))]
-        cells += Sweep(sonar, (DWSM_SETTINGS,), splits, rules, label=label).cells()
+        yield from Sweep(sonar, (DWSM_SETTINGS,), splits, rules, label=label).cells()
+
+
+def pcmac_cells(full: bool, data_dir: DataFolder) -> Iterator[StudyCell]:
+    """Pcmac in random groups."""
     texts, splits = PCMAC_SET.load(data_dir), random_splits(0.5, PCMAC_SPLITS[full])
     label = in_groups(PCMAC, 10)
     rules = [{"groups": random_groups(texts.n_features, 10, seed_of(label, k))} for k in range(len(splits))]
     pcmac_rcpi = MethodSettings(DWSM, "rcpi", price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full]))
-    return [*cells, *Sweep(texts, (pcmac_rcpi, PCMAC_LASSO), splits, rules, label=label).cells()]
+    yield from Sweep(texts, (pcmac_rcpi, PCMAC_LASSO), splits, rules, label=label).cells()
 
 
 def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pandas as pd
 
 from fsgym_studies.common.curves import evaluated_cells, setting_means
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings
+from fsgym_studies.common.plan import (
+    CART,
+    DWSM,
+    L1_SVM,
+    DataFolder,
+    MethodSettings,
+    Source,
+    price_settings,
+    without,
+)
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.multiclass.claims import MULTICLASS_TITLES, claims
@@ -24,8 +33,8 @@ MULTICLASS_SETTINGS = (
 MULTICLASS_METHODS = (DWSM, L1_SVM, CART)
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
-    loaded = (source.load(data_dir) for source in MULTICLASS_SETS)
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+    loaded = (source.load(data_dir) for source in without(MULTICLASS_SETS, skip))
     return [cell for data in loaded for cell in cells_over_shares(data, MULTICLASS_SETTINGS, full)]
 
 

@@ -28,7 +28,7 @@ def noisy_data(n=120, n_features=5, seed=0):
     return X, y
 
 
-def weights_of(n_jobs=None, seed=0, mixture="trajectory", **options):
+def weights_of(n_jobs=None, seed=0, mixture="decision", **options):
     X, y = noisy_data()
     model = DatumWiseClassifier(n_iterations=3, n_jobs=n_jobs, random_state=seed, mixture=mixture, **options).fit(X, y)
     return model.policy_.weights.tobytes() + model.policy_.intercepts.tobytes()

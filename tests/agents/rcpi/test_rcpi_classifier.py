@@ -141,7 +141,7 @@ def test_pipeline_search_and_cross_validation_by_the_loss(cancer):
     scores = search.cv_results_["mean_test_score"]
     assert scores[2] == pytest.approx(-(y == 0).mean(), abs=0.01)  # without acquiring anything
     result = cross_validate(
-        DatumWiseClassifier(lam=0.02, mixture="trajectory", **QUICK),
+        DatumWiseClassifier(lam=0.02, **QUICK),
         X,
         y,
         cv=3,
@@ -205,12 +205,19 @@ def test_invalid_data_are_refused_in_one_sentence():
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     model = DatumWiseClassifier(**QUICK)
     for table, labels, word in (
-        (X, np.zeros(20), "one class only"), (X, y[:-1], "inconsistent numbers of samples"),
-        (X, X[:, 0], "continuous"), (X, np.where(y, np.nan, 1.0), "NaN"), (X[:, 0], y, "Expected 2D array"),
-        (X[None], y, "dim 3"), (X[:0], y[:0], "0 sample"), (X[:, :0], y, "0 feature"), (X + 1j, y, "[Cc]omplex"),
-        (np.where(X > 1, np.inf, X), y, "infinity"), (X * 1e300, y, "finite in float32"),
+        (X, np.zeros(20), "one class only"),
+        (X, y[:-1], "inconsistent numbers of samples"),
+        (X, X[:, 0], "continuous"),
+        (X, np.where(y, np.nan, 1.0), "NaN"),
+        (X[:, 0], y, "Expected 2D array"),
+        (X[None], y, "dim 3"),
+        (X[:0], y[:0], "0 sample"),
+        (X[:, :0], y, "0 feature"),
+        (X + 1j, y, "[Cc]omplex"),
+        (np.where(X > 1, np.inf, X), y, "infinity"),
+        (X * 1e300, y, "finite in float32"),
         (np.array([["a", "b", "c"]] * 20), y, "could not convert"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ValueError, match=word):
             model.fit(table, labels)
     with pytest.raises(NotFittedError):
@@ -267,12 +274,21 @@ def test_invalid_parameters_are_refused_in_one_sentence(option, value, word):
 
 
 ANYTHING = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4), st.lists(st.floats(), max_size=4),
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=4),
+    st.lists(st.floats(), max_size=4),
     st.lists(st.lists(st.integers(-2, 4), max_size=3), max_size=3),
     st.dictionaries(st.text(max_size=2), st.floats(), max_size=3),
-    arrays(np.float64, (3, 3)), arrays(np.int64, (3,), elements=st.integers(-1, 3)), st.just(object()),
-    arrays(np.bool_, (3, 3)), st.just(np.array("x", dtype=object)), st.complex_numbers(),
-)  # fmt: skip
+    arrays(np.float64, (3, 3)),
+    arrays(np.int64, (3,), elements=st.integers(-1, 3)),
+    st.just(object()),
+    arrays(np.bool_, (3, 3)),
+    st.just(np.array("x", dtype=object)),
+    st.complex_numbers(),
+)
 SLOW = {"n_iterations", "n_rollouts", "states_per_sample"}  # large values are valid, but take long
 NAMES = sorted(DatumWiseClassifier().get_params().keys() - SLOW)
 

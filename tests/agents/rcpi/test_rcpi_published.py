@@ -94,7 +94,12 @@ def test_the_classifier_passes_states_and_intercept_on():
     data = load_dataset("wine")
     models = [
         DatumWiseClassifier(0.05, n_iterations=2, select="last", random_state=0, **options).fit(data)
-        for options in ({}, {"states": "policy"}, {"states": "both"}, {"intercept": False})
+        for options in (
+            {"states": "uniform"},
+            {"states": "policy"},
+            {"states": "both"},
+            {"intercept": False},
+        )
     ]
     weights = [model.policy_.weights.tobytes() for model in models]
     assert len(set(weights)) == 4

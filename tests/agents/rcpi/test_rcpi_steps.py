@@ -8,7 +8,7 @@ import pytest
 from agents import RCPI, LinearPolicy
 from agents.parallel import run_serially, task_runner
 from agents.policy import legal_from
-from agents.rcpi.kernels import EXCLUDED_SCORE, padded
+from agents.rcpi.kernels import EXCLUDED_SCORE, Linear
 from agents.rcpi.on_policy import sample_prefixes
 from agents.rcpi.regression import Design, fit_scores
 from agents.rcpi.rollouts import Mixture, rollout_returns
@@ -45,12 +45,12 @@ def rollouts(states, dataset, values, mixture, rules, per_trajectory=False, n_ro
 @every_variant
 def test_returns_and_legal_sets_of_a_greedy_policy_agree_with_the_twin(variant, missing):
     dataset, rules = problem(variant, missing)
-    values, twin = Scaling.fit(dataset.X).apply(dataset.X), RCPITwin(dataset, options_of(variant))
+    values, lengths = Scaling.fit(dataset.X).apply(dataset.X), set()
     states = sample_states(dataset.X, rules, 300, seed=1)
-    lengths = set()
-    for seed in range(2):
+    for seed, logistic in enumerate([False, True]):
+        twin = RCPITwin(dataset, options_of(variant), logistic)
         W, b = random_scores(rules, seed)
-        greedy = Mixture.uniform(rules).mixed(padded(W, 0)[None], padded(b, EXCLUDED_SCORE)[None], 0.0)
+        greedy = Mixture.uniform(rules).mixed(W, b, 0.0, logistic)
         returns, legal = rollouts(states, dataset, values, greedy, rules, per_trajectory=bool(seed))
         for s in range(300):
             order = states.order[s, : states.lengths[s]].tolist()
@@ -94,7 +94,7 @@ def test_each_policy_of_the_mixture_is_sampled_with_its_share():
     mixture = Mixture.uniform(rules)
     for answer in range(3):
         W, b = constant(rules, 0, *np.eye(4)[answer])
-        mixture = mixture.mixed(padded(W, 0)[None], padded(b, EXCLUDED_SCORE)[None], 0.7)
+        mixture = mixture.mixed(W, b, 0.7)
     np.testing.assert_allclose(mixture.shares, [0.3 * 0.49, 0.3 * 0.7, 0.3])
     share = np.append(mixture.shares, 0.0) + 0.343 / 4
     for per_trajectory in (False, True):
@@ -111,8 +111,7 @@ def test_policies_are_sampled_per_decision_or_per_trajectory(per_trajectory):
     rules = Rules(3, 2, lam=1.0, error_costs=[[0.25, 0.25], [0.5, 0.5]])
     dataset = Dataset(np.zeros((2, 3)), [0, 1])
     goes_on, stops = constant(rules, 1, 1, 1, 0, -1), constant(rules, 0, 0, 0, 0, 1)
-    pair = [np.stack(v) for v in zip(goes_on, stops)]
-    mixture = Mixture(padded(pair[0], 0), padded(pair[1], EXCLUDED_SCORE), np.array([0.4, 0.6]))
+    mixture = Mixture(Linear.blank(rules).appended(*goes_on, False).appended(*stops, False), np.array([0.4, 0.6]))
     states = sample_states(dataset.X, rules, 30_000, seed=4)
     returns, legal = rollouts(states, dataset, dataset.X, mixture, rules, per_trajectory=per_trajectory)
     paid = -returns[states.lengths == 0][legal[states.lengths == 0]]
@@ -237,16 +236,17 @@ def test_sampled_orders_are_legal_and_agree_with_the_sets(variant, missing):
     assert states.lengths.max() >= 2
 
 
+@pytest.mark.parametrize("logistic", [False, True])
 @with_missing
 @every_variant
-def test_inference_and_the_environment_agree_with_the_twin(variant, missing):
+def test_inference_and_the_environment_agree_with_the_twin(variant, missing, logistic):
     dataset, rules = problem(variant, missing, n=60)
-    twin, scaling, lengths = RCPITwin(dataset, options_of(variant)), Scaling.fit(dataset.X), []
+    twin, scaling, lengths = RCPITwin(dataset, options_of(variant), logistic), Scaling.fit(dataset.X), []
     agent = RCPI(DatumWiseEnv(dataset, rules))
     for seed in (3, 4, 5):
         W, b = random_scores(rules, seed)
         b[: rules.n_acquisitions] += 2 * (seed - 3)
-        agent.policy = LinearPolicy(W, b, scaling, rules)
+        agent.policy = LinearPolicy(W, b, scaling, rules, logistic)
         done = agent.trajectories(dataset.X)
         played = evaluate(lambda obs, masks: agent.predict(obs, action_masks=masks)[0], dataset, rules)
         assert played.illegal == 0
@@ -283,7 +283,7 @@ def exact_prefixes(dataset, options, mixture):
     """Probability of each set of acquisitions of each row: the mixture's episodes to the end, uniform over prefixes."""
     twin, J = RCPITwin(dataset, options), 3
     n_actions = twin.n_acquisitions + dataset.n_classes
-    policies = [(W[..., :n_actions], b[:n_actions]) for W, b in zip(mixture.weights, mixture.intercepts)]
+    policies = [(W[..., :n_actions], b[:n_actions]) for W, b in zip(mixture.linear.weights, mixture.linear.intercepts)]
     result = np.zeros((dataset.n_samples, 2**J))
 
     def choices(row, order, only=None):
@@ -326,7 +326,7 @@ def test_states_along_trajectories_have_their_exact_distribution(options, per_tr
     for seed in (1, 4):
         W, b = random_scores(rules, seed)
         b[:3] += 1.0
-        mixture = mixture.mixed(padded(W, 0)[None], padded(b, float(EXCLUDED_SCORE))[None], 0.5)
+        mixture = mixture.mixed(W, b, 0.5)
     n = 60_000
     states = States.blank(n, rules)
     sample_prefixes(states, dataset, dataset.X, mixture, rules, seed=9, run=run_serially)

@@ -45,10 +45,15 @@ def test_npz_forms(tmp_path):
     assert data.feature_names == ("a", "b", "c")
     np.testing.assert_array_equal(data.X, X)
     make_npz(
-        tmp_path / "sparse.npz", data=np.array([5, 7]), indices=np.array([2, 0]),
-        indptr=np.array([0, 1, 1, 2]), shape=np.array([3, 3]), y=np.array([0, 1, 1]),
-        groups=np.array([0, 1, 1]), group_names=np.array(["u", "v"]),
-    )  # fmt: skip
+        tmp_path / "sparse.npz",
+        data=np.array([5, 7]),
+        indices=np.array([2, 0]),
+        indptr=np.array([0, 1, 1, 2]),
+        shape=np.array([3, 3]),
+        y=np.array([0, 1, 1]),
+        groups=np.array([0, 1, 1]),
+        group_names=np.array(["u", "v"]),
+    )
     data = load_dataset(tmp_path / "sparse.npz")
     assert data.X.tolist() == [[0, 0, 5], [0, 0, 0], [7, 0, 0]]
     assert data.X.dtype == np.float32
@@ -56,9 +61,12 @@ def test_npz_forms(tmp_path):
     assert load_dataset(tmp_path / "sparse.npz", drop=["x2"]).groups == ((0,), (1,))
     assert load_dataset(tmp_path / "sparse.npz", drop=["v"]).group_names == ("u",)
     make_npz(
-        tmp_path / "images.npz", X_train=np.ones((3, 2, 2)), y_train=[0, 1, 1],
-        X_test=np.zeros((2, 2, 2)), y_test=[1, 0],
-    )  # fmt: skip
+        tmp_path / "images.npz",
+        X_train=np.ones((3, 2, 2)),
+        y_train=[0, 1, 1],
+        X_test=np.zeros((2, 2, 2)),
+        y_test=[1, 0],
+    )
     train = load_dataset("images", "train", data_dir=tmp_path)
     assert (train.image_shape, train.n_samples, train.bounds[0][0]) == ((2, 2), 3, 0)
 

@@ -105,11 +105,17 @@ def test_data_that_do_not_fit():
 
 
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.binary(max_size=3)
-    | st.complex_numbers() | st.sampled_from(["any", "forbid", np.nan, np.zeros(3), np.ones((2, 2, 2)), object]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=4)
+    | st.binary(max_size=3)
+    | st.complex_numbers()
+    | st.sampled_from(["any", "forbid", np.nan, np.zeros(3), np.ones((2, 2, 2)), object]),
     lambda inner: st.lists(inner, max_size=7) | st.dictionaries(st.text(max_size=3), st.integers(0, 9), max_size=3),
     max_leaves=12,
-)  # fmt: skip
+)
 OPTIONS = [
     "lam",
     "groups",

@@ -1,0 +1,68 @@
+"""Downloads: whole or not at all, of bounded size, with one sentence where one fails."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import io
+import urllib.error
+import urllib.request
+
+from fsgym.datasets.archives import PACKING_ERRORS, most_unpacked
+from fsgym.datasets.files import first_line
+
+MOST_DOWNLOADED = 100_000_000  # bytes; the largest download has 14 MB
+WAIT_SECONDS = 30.0  # for a connection, and for each answer of a server
+BY_HAND = "try again later, or download it yourself and name its folder with --from"
+
+
+def download(address: str) -> bytes:
+    """The content at an address.
+
+    Raises
+    ------
+    OSError
+        If the server cannot be reached or answers with an error, or if the content is empty, ends early or is too
+        large.
+    """
+    request = urllib.request.Request(address, headers={"User-Agent": "fsgym"})
+    try:
+        with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as response:
+            expected = response.headers.get("Content-Length")
+            content = response.read(MOST_DOWNLOADED + 1)
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise OSError(f"{address} cannot be downloaded: HTTP status {error.code}; {BY_HAND}") from None
+    except http.client.IncompleteRead as error:
+        content, expected = error.partial, str(len(error.partial) + (error.expected or 0))
+    except (OSError, http.client.HTTPException) as error:
+        reason = first_line(getattr(error, "reason", None) or error)
+        raise OSError(f"{address} cannot be downloaded: {reason}; check the network, or {BY_HAND}") from None
+    if len(content) > MOST_DOWNLOADED:
+        raise OSError(f"{address} has more than {MOST_DOWNLOADED // 10**6} MB, and is not the expected file")
+    if expected is not None and expected.isdecimal() and len(content) != int(expected):
+        raise OSError(f"the download from {address} ended after {len(content)} of {expected} bytes; {BY_HAND}")
+    if not content:
+        raise OSError(f"the download from {address} is empty; {BY_HAND}")
+    return content
+
+
+def unpacked(content: bytes) -> bytes:
+    """The content, unpacked if it is gzip.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or larger than a file of its size may be.
+    """
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    limit = most_unpacked(len(content))
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            plain = file.read(limit + 1)
+    except PACKING_ERRORS as error:
+        raise ValueError(f"it cannot be unpacked: {first_line(error)}") from None
+    if len(plain) > limit:
+        raise ValueError(f"it has more than {limit // 10**6} MB unpacked")
+    return plain

@@ -1,0 +1,143 @@
+"""``fetch_dataset``: download a data set of the studies into a folder of data sets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fsgym.checks import explain_unknown
+from fsgym.datasets.embedded import EMBEDDED
+from fsgym.datasets.files import check_file
+from fsgym.datasets.folder import read_manifest
+from fsgym.datasets.public.canonical import canonical_file
+from fsgym.datasets.public.convert import converted
+from fsgym.datasets.public.download import MOST_DOWNLOADED, download
+from fsgym.datasets.public.record import Download, PublicSet, public_sets
+from fsgym.writing import opened_whole, writable_folder, write_whole
+
+EMBEDDED_STATE, WRITTEN_STATE = "comes with scikit-learn", "written"
+PRESENT_STATE, DIFFERENT_STATE = "already there", "already there, with another content than recorded"
+MANIFEST = "MANIFEST.json"
+
+
+class Fetched(NamedTuple):
+    """What ``fetch_dataset`` did.
+
+    Attributes
+    ----------
+    name : str
+    state : {"comes with scikit-learn", "written", "already there", "already there, with another content than recorded"}
+    files : paths of the files that were written
+    untried : addresses that were used and that nobody had tried before
+    """
+
+    name: str
+    state: str
+    files: tuple[Path, ...] = ()
+    untried: tuple[str, ...] = ()
+
+
+def fetch_dataset(name: str, data_dir: str | os.PathLike, downloads_dir: str | os.PathLike | None = None) -> Fetched:
+    """Download a data set, convert it, check it by its SHA-256, and write it into a folder of data sets.
+
+    ``load_dataset(name, data_dir=data_dir)`` then loads it. A set that the folder has is compared with the record,
+    and left as it is.
+
+    Parameters
+    ----------
+    name : str
+        The name of a data set that a study needs; ``docs/data.md`` lists them.
+    data_dir : path
+        The folder; it is created if it does not exist.
+    downloads_dir : path, optional
+        A folder with files that you downloaded yourself. Those that it has are not downloaded again.
+
+    Returns
+    -------
+    Fetched
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, a download has no public address (the message says what to do), it is damaged, or a
+        converted file has another SHA-256 than recorded.
+    OSError
+        If a download fails, ends early or is too large, or a file cannot be written. Nothing is left half-written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from fsgym.datasets import fetch_dataset, load_dataset
+    >>> folder = tempfile.mkdtemp()
+    >>> fetch_dataset("wdbc", folder).state
+    'written'
+    >>> load_dataset("wdbc", data_dir=folder)
+    Dataset('wdbc': 569 samples, 30 features, 2 classes)
+    """
+    if name in EMBEDDED:
+        return Fetched(name, EMBEDDED_STATE)
+    known = public_sets()
+    if name not in known:
+        raise ValueError(explain_unknown("data set", name, [*EMBEDDED, *known]))
+    folder = writable_folder(Path(data_dir).expanduser())
+    public, records = known[name], read_manifest(folder)
+    if name in records:
+        return Fetched(name, PRESENT_STATE if is_recorded(public, folder, records[name]) else DIFFERENT_STATE)
+    given = None if downloads_dir is None else Path(downloads_dir).expanduser()
+    contents = [_content(public, d, given) for d in _obtainable(public, given)]
+    paths = _write(folder, public, converted(public, contents))
+    used = [d for d in public.downloads if given is None or not (given / d.file).exists()]
+    return Fetched(name, WRITTEN_STATE, paths, tuple(d.address for d in used if d.address and not d.tried))
+
+
+def is_recorded(public: PublicSet, folder: Path, record: Mapping[str, Any]) -> bool:
+    """Whether the files of a record of a folder hold the recorded data, be they compressed or not."""
+    files = [folder / str(entry["file"]) for entry in record["files"]]
+    for path in files:
+        check_file(path)
+    found = [hashlib.sha256(canonical_file(path)).hexdigest() for path in files]
+    return found == list(public.checksums.values())
+
+
+def _obtainable(public: PublicSet, given: Path | None) -> tuple[Download, ...]:
+    """The downloads of a data set; ValueError where one has no address, and its file is not in the given folder."""
+    for file in public.by_hand:
+        if given is None or not (given / file).exists():
+            raise ValueError(f"{public.name!r} has no address that fsgym can download from: {public.advice}")
+    return public.downloads
+
+
+def _content(public: PublicSet, wanted: Download, given: Path | None) -> bytes:
+    if given is not None and (given / wanted.file).exists():
+        path = given / wanted.file
+        check_file(path)
+        if path.stat().st_size > MOST_DOWNLOADED:
+            raise ValueError(f"{path} has more than {MOST_DOWNLOADED // 10**6} MB, and is not the expected file")
+        return path.read_bytes()
+    assert wanted.address is not None  # by ``_obtainable``
+    return download(wanted.address)
+
+
+def _write(folder: Path, public: PublicSet, files: dict[str, bytes]) -> tuple[Path, ...]:
+    """Write the files and then the record; where one cannot be written, those before it are removed."""
+    written: list[Path] = []
+    try:
+        for file, content in files.items():
+            path = folder / file
+            with opened_whole(path, binary=True) as opened:
+                opened.write(content)
+            written.append(path)
+        manifest = folder / MANIFEST
+        records = json.loads(manifest.read_text(encoding="utf-8-sig")) if manifest.exists() else {}
+        write_whole(manifest, json.dumps({**records, public.name: public.record}, indent=1, sort_keys=True) + "\n")
+    except BaseException:
+        for path in written:
+            with suppress(OSError):
+                path.unlink()
+        raise
+    return tuple(written)

@@ -1,0 +1,78 @@
+"""Which data sets of a study are there, and what to do about those that are not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from fsgym.checks import listing
+from fsgym.datasets import list_datasets, load_dataset
+from fsgym_studies.common.study import Conclusion, Study
+
+MOST_LISTED = 30  # names of data sets in a sentence
+
+
+def missing_datasets(names: Sequence[str], data_dir: str | os.PathLike | None = None) -> list[str]:
+    """The data sets that are neither with scikit-learn, nor in the data folder, nor at OpenML, in their order."""
+    known = set(list_datasets(data_dir)["name"])
+    return [name for name in dict.fromkeys(names) if name not in known]
+
+
+def unreachable_datasets(names: Sequence[str], data_dir: str | os.PathLike | None = None) -> list[str]:
+    """Those of the data sets at OpenML that cannot be loaded now; the others are loaded, and kept on the disk."""
+    table = list_datasets(data_dir)
+    at_openml = set(table["name"][table["source"] == "openml"])
+    unreachable = []
+    for name in dict.fromkeys(names):
+        if name in at_openml:
+            try:
+                load_dataset(name, data_dir=data_dir)
+            except (OSError, ValueError):
+                unreachable.append(name)
+    return unreachable
+
+
+def data_state(study: Study, data_dir: str | os.PathLike | None = None) -> str:
+    """Whether the data of a study are there: ``complete`` or ``lacks pcmac, a9a``, with what a run would download."""
+    table = list_datasets(data_dir)
+    lacking = missing_datasets(study.datasets, data_dir)
+    if not lacking:
+        n_openml = int((table["name"].isin(study.datasets) & (table["source"] == "openml")).sum())
+        return f"complete; {n_openml} of {len(study.datasets)} are loaded from OpenML" if n_openml else "complete"
+    quick = missing_datasets(study.needed_datasets(False), data_dir)
+    return f"lacks {', '.join(lacking)}" + ("" if quick else "; complete for --quick")
+
+
+def require_datasets(names: Sequence[str], study: str, data_dir: str | os.PathLike | None = None) -> None:
+    """Raise ValueError if a data set of the study is neither embedded, nor in the data folder, nor at OpenML."""
+    missing_names = missing_datasets(names, data_dir)
+    if missing_names:
+        raise ValueError(
+            f"study {study!r} needs the data sets {listing(missing_names, MOST_LISTED)}, which are not there: download "
+            f"them with `fsgym datasets fetch {study} --data-dir FOLDER` and name that folder with --data-dir or the "
+            "variable FSGYM_DATA, or leave them out with --skip-missing"
+        )
+
+
+def skipped_datasets(study: Study, full: bool, data_dir: str | os.PathLike | None = None) -> list[str]:
+    """The data sets that a run with ``--skip-missing`` leaves out; ValueError where nothing is left."""
+    needed = study.needed_datasets(full)
+    missing_names = {*missing_datasets(needed, data_dir), *unreachable_datasets(needed, data_dir)}
+    skip = [name for name in dict.fromkeys(needed) if name in missing_names]
+    if len(skip) == len(set(needed)):
+        raise ValueError(
+            f"study {study.name!r} has none of its data sets ({listing(skip, MOST_LISTED)}); download them with "
+            f"`fsgym datasets fetch {study.name} --data-dir FOLDER`"
+        )
+    return skip
+
+
+def skipped_note(skip: Collection[str]) -> str:
+    """The note of a report on the data sets that were left out."""
+    return f"Skipped, because the data are missing: {', '.join(skip)}. The claims are assessed without them."
+
+
+def with_skipped(conclusion: Conclusion, skip: Collection[str]) -> Conclusion:
+    """The conclusion with a note on the data sets that were left out."""
+    return replace(conclusion, notes=(skipped_note(skip), *conclusion.notes)) if skip else conclusion
