@@ -1,4 +1,4 @@
-"""The site: ``.ci/site`` builds it offline, with warnings as errors. ``_ext`` writes the pages that come from the code."""
+"""The site: ``.ci/site`` builds it offline, warnings as errors. ``_ext`` writes the pages that come from the code."""
 
 import os
 import sys
@@ -10,9 +10,10 @@ sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 os.environ["MPLBACKEND"] = "agg"
 os.environ.pop("FSGYM_DATA", None)  # the pages are the same with and without a folder of data sets
 
-import fsgym  # noqa: E402
 from sphinx_gallery.sorting import FileNameSortKey  # noqa: E402
 from svg_pictures import show_svg_files  # noqa: E402
+
+import fsgym  # noqa: E402
 
 project, author, release = "fsgym", "the authors of fsgym", fsgym.__version__
 copyright = "the authors of fsgym, MIT licence"

@@ -93,7 +93,15 @@ def test_every_environment_method_and_public_object_has_a_page(generated):
 @pytest.mark.parametrize("name", list(VARIANTS))
 def test_a_page_of_an_environment_has_its_parts(generated, name):
     text = generated[f"envs/{name}.md"]
-    for title in ("Observation space", "Action space", "Rewards", "Episode end", "Info", "Arguments", "Numbers to beat"):
+    for title in (
+        "Observation space",
+        "Action space",
+        "Rewards",
+        "Episode end",
+        "Info",
+        "Arguments",
+        "Numbers to beat",
+    ):
         assert re.search(rf"^## {title}\n\n\S", text, re.MULTILINE), title
     assert "`illegal_action`" in text
     assert "`prerequisites`" in text

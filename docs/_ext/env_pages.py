@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
-import fsgym
 import gymnasium as gym
 import numpy as np
 import pandas as pd
+
+import fsgym
 from fsgym.env import DatumWiseEnv
 from fsgym.registration import VARIANTS, make_env
 from fsgym.rules.options import OPTIONS
-
 
 
 def env_pages(docs: Path) -> dict[str, str]:
@@ -30,7 +30,7 @@ def env_page(name: str, docs: Path) -> str:
             f"# {name}",
             about.read_text(encoding="utf-8").strip() if about.is_file() else "",
             facts(name, env),
-            "## An episode\n\nActions drawn at random among the legal ones, as `render_mode=\"ansi\"` shows them:",
+            '## An episode\n\nActions drawn at random among the legal ones, as `render_mode="ansi"` shows them:',
             f"```text\n{random_episode(env)}\n```",
             *(f"## {title}\n\n{text}" for title, text in sections.items() if title != "Version history"),
             "## Arguments\n\n" + arguments(name),
@@ -55,18 +55,25 @@ def facts(name: str, env: gym.Env) -> str:
     test = gym.make(name, split="test").unwrapped
     rows = [
         ("Make it", f'`gymnasium.make("fsgym:{name}")`, `gymnasium.make_vec("fsgym:{name}", num_envs=64)`'),
-        ("Action space", f"`Discrete({inner.action_space.n})`: {rules.n_acquisitions} acquisitions, "
-                         f"{rules.n_classes} answers"),
+        (
+            "Action space",
+            f"`Discrete({inner.action_space.n})`: {rules.n_acquisitions} acquisitions, {rules.n_classes} answers",
+        ),
         ("Observation space", f"`Box({box.low.min():g}, {box.high.max():g}, {box.shape}, {box.dtype})`"),
-        ("Data", f"{data.name}: {data.n_samples} training and {test.dataset.n_samples} test rows, "  # type: ignore
-                 f"{data.n_features} features, {data.n_classes} classes"),
+        (
+            "Data",
+            f"{data.name}: {data.n_samples} training and {test.dataset.n_samples} test rows, "  # type: ignore
+            f"{data.n_features} features, {data.n_classes} classes",
+        ),
         ("Rules", f"`{rules!r}`"),
-    ]  # fmt: skip
-    return "| what | in this environment |\n| --- | --- |\n" + "\n".join(f"| **{key}** | {value} |" for key, value in rows)
+    ]
+    return "| what | in this environment |\n| --- | --- |\n" + "\n".join(
+        f"| **{key}** | {value} |" for key, value in rows
+    )
 
 
 def random_episode(env: gym.Env) -> str:
-    """The transcript of the first episode, of those with seeds 0, 1, ..., in which at most four features are acquired."""
+    """The transcript of the first episode, with seed 0, 1, ..., in which two to four features are acquired."""
     for seed in range(1000):
         rng, (_, info), ended = np.random.default_rng(seed), env.reset(seed=seed), False
         while not ended:
@@ -118,7 +125,7 @@ def stored_table(name: str) -> str:
     head = "| rank | method | loss | accuracy | features | price paid | training |\n" + "| --- " * 7 + "|"
     return (
         "\n".join([head, *rows])
-        + f"\n\nMeans on the {table.attrs['n_samples']} test rows over the seeds; ± is one standard error over the rows."
+        + f"\n\nMeans on the {table.attrs['n_samples']} test rows over the seeds; ± is one standard error."
         " Stored by `python benchmarks/leaderboard.py`."
     )
 
@@ -126,8 +133,8 @@ def stored_table(name: str) -> str:
 def leaderboard_page() -> str:
     parts = [
         "# Numbers to beat",
-        "Stored results of the agents and of the reference points on the official split of each environment. Lower losses "
-        "are better; losses of different environments cannot be compared, since their prices differ.",
+        "Stored results of the agents and of the reference points on the official split of each environment. Lower "
+        "losses are better; those of different environments cannot be compared, since their prices differ.",
     ]
     for name in VARIANTS:
         parts += [f"## [{name}](../envs/{name}.md)", stored_table(name)]

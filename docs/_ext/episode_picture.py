@@ -22,9 +22,10 @@ def draw_episode_pictures(folder: Path) -> None:
 
 def one_episode() -> tuple[list[tuple[str, float, float]], str, str]:
     """Question and value, price paid by then and share of malignant after it, for each step; answer and truth."""
-    from agents import LatticeClassifier
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import train_test_split
+
+    from agents import LatticeClassifier
 
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     named = y.map({0: "malignant", 1: "benign"})

@@ -32,12 +32,16 @@ def method_page(name: str, method: Method, docs: Path, stored: dict[str, Any]) -
             "## Can I use it?\n\n" + can_i_use_it(method, cls),
             "## Example\n\n" + example(method, path),
             f"```sh\nfsgym compare breast_cancer --methods {name} --splits 1\n{train}```",
-            "## Results\n\n" + (results or "No results of this method are stored with fsgym; the command above has some in "
-            "a few minutes. [](../agents.md) and [](../reproduction.md) have what was measured."),
+            "## Results\n\n"
+            + (
+                results
+                or "No results of this method are stored with fsgym; the command above has some in "
+                "a few minutes. [](../agents.md) and [](../reproduction.md) have what was measured."
+            ),
             replicate(name, bool(results)),
             "## Parameters\n\n```{eval-rst}\n.. autoclass:: " + path + "\n   :no-index:\n```",
         ]
-    )  # fmt: skip
+    )
 
 
 def first_sentence(cls: type) -> str:
@@ -54,14 +58,25 @@ def can_i_use_it(method: Method, cls: type[Any]) -> str:
 
     rows = [
         ("Does it choose by the case?", "yes" if method.adaptive else "no: the same features for every case"),
-        ("Prices", "yes: it is trained at `lam` and `costs`" if "costs" in parameters else
-         "at `lam`, the same for each feature" if method.prices else "not in training; it pays them in comparisons"),
+        (
+            "Prices",
+            "yes: it is trained at `lam` and `costs`"
+            if "costs" in parameters
+            else "at `lam`, the same for each feature"
+            if method.prices
+            else "not in training; it pays them in comparisons",
+        ),
         ("Groups at one price", takes("groups", "not in training; it pays for whole groups in comparisons")),
         ("Budgets", takes("budget", "no") + (", `budget_cost`" if "budget_cost" in parameters else "")),
-        ("Targets for the mean cost", takes("target_cost", "no") +
-         (", `target_features`" if "target_features" in parameters else "")),
+        (
+            "Targets for the mean cost",
+            takes("target_cost", "no") + (", `target_features`" if "target_features" in parameters else ""),
+        ),
         ("Prerequisites", takes("prerequisites", "no")),
-        ("Missing values", "yes" if tags.input_tags.allow_nan else "no; comparisons impute the mean of the training rows"),
+        (
+            "Missing values",
+            "yes" if tags.input_tags.allow_nan else "no; comparisons impute the mean of the training rows",
+        ),
         ("Classes", "two or more" if tags.classifier_tags and tags.classifier_tags.multi_class else "two"),
         ("Costs of errors", takes("error_costs", "no; comparisons answer by least expected cost for it")),
         ("One case at a time", "yes: `step`, `session`" if hasattr(cls, "session") else "no"),
@@ -69,7 +84,7 @@ def can_i_use_it(method: Method, cls: type[Any]) -> str:
         ("Export to a page", "yes: `save_page`" if hasattr(cls, "save_page") else "no"),
         ("Needs", f"the extra `{method.extra}`" if method.extra else "nothing beyond fsgym"),
         ("Features it uses", method.uses),
-    ]  # fmt: skip
+    ]
     return "| question | answer |\n| --- | --- |\n" + "\n".join(f"| **{key}** | {value} |" for key, value in rows)
 
 
@@ -101,7 +116,9 @@ def result_rows(name: str, stored: dict[str, Any]) -> str:
     if not lines:
         return ""
     head = "| environment | rank | loss | accuracy | features |\n" + "| --- " * 5 + "|"
-    return "\n".join([head, *lines]) + "\n\nOn the test rows, means over the seeds; ± is one standard error over the rows."
+    return (
+        "\n".join([head, *lines]) + "\n\nOn the test rows, means over the seeds; ± is one standard error over the rows."
+    )
 
 
 def replicate(name: str, has_rows: bool) -> str:

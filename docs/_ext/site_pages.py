@@ -1,7 +1,8 @@
 """The Sphinx extension that writes the pages that come from the code, before Sphinx reads them.
 
-One page per environment (``VARIANTS``), per method (``METHODS``) and per public object (``__all__``), the tables of stored
-results, and the picture of an episode. What people write about one environment or method is in its folder ``notes``.
+One page per environment (``VARIANTS``), per method (``METHODS``) and per public object (``__all__``), the tables of
+stored results, and the picture of an episode. What people write about one environment or method is in its folder
+``notes``.
 """
 
 from __future__ import annotations

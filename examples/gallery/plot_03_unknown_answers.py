@@ -39,5 +39,7 @@ for unknown_first in (False, True):
 for unknown_first in (False, True):
     outcomes = [answer_case(row, unknown_first) for row in X_test.index[:40]]
     correct = sum(answer == y_test[row] for (answer, _), row in zip(outcomes, X_test.index[:40], strict=True))
-    print(f"first one unknown: {unknown_first!s:5}  correct: {correct} of 40  "
-          f"questions: {sum(len(asked) for _, asked in outcomes) / 40:.2f}")  # fmt: skip
+    print(
+        f"first one unknown: {unknown_first!s:5}  correct: {correct} of 40  "
+        f"questions: {sum(len(asked) for _, asked in outcomes) / 40:.2f}"
+    )

@@ -17,7 +17,8 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_sta
 model = LatticeClassifier(lam=0.05, random_state=0).fit(X_train, y_train)
 
 # %%
-# ``fidelity`` is the share of the cases in which the chart does as the policy does. A notebook shows the drawing by itself.
+# ``fidelity`` is the share of the cases in which the chart does as the policy does. A notebook shows the
+# drawing by itself.
 chart = model.chart(X_test, y_test, max_boxes=4)
 print(chart)
 Path("chart.svg").write_text(chart.to_svg(), encoding="utf-8")
