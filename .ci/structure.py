@@ -25,6 +25,7 @@ LONG: dict[str, str] = {}
 ENTRY_POINTS = {
     "fsgym.comparison.compare:compare",
     "fsgym.datasets.loading:load_dataset",
+    "fsgym.registration:make_vector_env",
     "fsgym.cli.main:compare",
     "fsgym.cli.main:reproduce",
     "fsgym.cli.models:evaluate",

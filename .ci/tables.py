@@ -1,4 +1,4 @@
-"""Write the tables of the README that come from the code: python .ci/tables.py. A test compares them."""
+"""Write the tables of README and docs that come from the code: python .ci/tables.py. Tests compare them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 from pathlib import Path
 
 from fsgym.methods import methods_table
+from fsgym.ranking import make_part, numbers_to_beat
+from fsgym.registration import VARIANTS
 
+NUMBERS = Path(__file__).resolve().parent.parent / "docs" / "numbers_to_beat.md"
 README = Path(__file__).resolve().parent.parent / "README.md"
 
 
@@ -17,5 +20,29 @@ def with_tables(text: str) -> str:
     return re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
 
 
+def page_of_numbers() -> str:
+    """The page with the stored rows of each environment."""
+    parts = [
+        """# Numbers to beat
+
+This page is written by `python .ci/tables.py` from the rows that `fsgym leaderboard` has, and
+`python benchmarks/leaderboard.py` computes these rows again. Every policy was trained on the training part with its
+default settings and evaluated on every row of the test part. The loss is the mean error cost plus `lam` times the mean
+price paid, with its standard error over the test rows; smaller is better. The rows of agents are means over
+three seeds. The setting of CART was chosen by cross-validation on the training part. `constant` acquires nothing and
+`everything` acquires all features. A dash instead of a rank marks a row that breaks the rules (budget, prerequisites)
+for some test rows. An agent that a table lacks has not been run on that environment.
+
+`fsgym leaderboard ID --mine MODULE:FACTORY` adds a policy of your own, and says whether the difference is more than
+noise.
+"""
+    ]
+    for env_id in VARIANTS:
+        n_samples = make_part(env_id, "test").dataset.n_samples
+        parts.append(f"## {env_id}\n\n{n_samples} test rows.\n\n{numbers_to_beat(env_id)}")
+    return "\n".join(parts)
+
+
 if __name__ == "__main__":
     README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
+    NUMBERS.write_text(page_of_numbers(), encoding="utf-8")

@@ -20,6 +20,7 @@ from baselines.l1_svm import L1SVMClassifier
 from baselines.lasso import LassoPathClassifier
 from baselines.lufe import LUFeClassifier, LUFeCV
 from baselines.mrmr import MRMRClassifier
+from baselines.neural import DIMEClassifier, GDFSClassifier
 from baselines.panel import PanelClassifier
 from baselines.reference import ConstantClassifier, EverythingClassifier
 from baselines.sparse_group_lasso import GroupLassoClassifier, SparseGroupLasso, sgl_lambda_max, sgl_path
@@ -32,11 +33,13 @@ __all__ = [
     "CARTClassifier",
     "CEGBClassifier",
     "ConstantClassifier",
+    "DIMEClassifier",
     "DisjunctionClassifier",
     "EverythingClassifier",
     "ForestSelectionClassifier",
     "GBFSClassifier",
     "GBFSRegressor",
+    "GDFSClassifier",
     "GroupLassoClassifier",
     "HSICLassoClassifier",
     "L1LogisticClassifier",

@@ -104,7 +104,7 @@ def mnist() -> bool:
 
 def draw_blocks(result: Evaluation, path: Path) -> None:
     """How often each block is acquired, of each digit over its correctly classified images, on the mean digit."""
-    from fsgym_studies.dwsm.relational.tables import usage_panels
+    from fsgym_studies.dwsm.relational import usage_panels
 
     correct, y = result.answers == result.dataset.y, result.dataset.y
     rows = [correct & (y == k) for k in range(result.dataset.n_classes)]

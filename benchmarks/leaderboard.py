@@ -43,7 +43,10 @@ class Entry(NamedTuple):
 
 
 ENTRIES = (
+    Entry("adaptive", "adaptive"),
     Entry("lattice", "lattice"),
+    Entry("mixture", "mixture"),
+    Entry("network", "network"),
     Entry("rcpi", "rcpi"),
     Entry("maskable_ppo", "maskable_ppo"),
     Entry("dqn", "dqn"),
@@ -117,6 +120,8 @@ def training_length(model: Any) -> str:
     if not name:
         return ""
     length = getattr(model, name)
+    if length is None and not hasattr(model, "algorithm"):
+        return ""  # as long as the model itself decides
     if length is None:
         from agents.deep.algorithms import find_algorithm
 

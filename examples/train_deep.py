@@ -6,28 +6,14 @@ tensorboard --logdir runs
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import gymnasium as gym
 
 import fsgym
-from agents.deep.sb3 import SETTINGS, make_model, training_context
+from agents.deep.sb3 import SETTINGS, EvaluationCallback, make_model, training_context
 from fsgym.registration import VARIANTS
-
-
-def evaluation_callback(unseen: gym.Env, every: int) -> Callable[[dict, dict], bool]:
-    """A callback that evaluates the agent on other rows every so many steps, and logs the result."""
-
-    def callback(local_variables: dict, _: dict) -> bool:
-        model = local_variables["self"]
-        if model.num_timesteps % every < model.n_envs:
-            result = fsgym.evaluate(model, unseen)
-            for key in ("loss", "accuracy", "n_features", "n_acquisitions", "spent"):
-                model.logger.record(f"test/{key}", getattr(result, key))
-        return True
-
-    return callback
 
 
 def train(algorithm: str, name: str, log: Path, steps: int, progress_bar: bool) -> fsgym.Evaluation:
@@ -35,7 +21,7 @@ def train(algorithm: str, name: str, log: Path, steps: int, progress_bar: bool) 
     unseen = gym.make(f"fsgym:{name}", split="test")
     with training_context():  # in one thread: more do not help networks as small as these
         model = make_model(algorithm, gym.make(f"fsgym:{name}"), options={"tensorboard_log": str(log)}, seed=0)
-        callback = evaluation_callback(unseen, every=max(steps // 20, 1))
+        callback = EvaluationCallback(unseen, every=max(steps // 20, 1))
         model.learn(steps, callback=callback, tb_log_name=f"{algorithm}_{name}", progress_bar=progress_bar)
     # Stable-Baselines3's own zip: its `load` unpickles, so open only files that you wrote yourself.
     # `agents.SB3Classifier` and `fsgym train` write model files that are safe to pass on.

@@ -17,7 +17,7 @@ from fsgym.vector_env import DatumWiseVectorEnv
 
 if TYPE_CHECKING:
     from fsgym import plot
-    from fsgym.comparison import compare, summarise
+    from fsgym.comparison import as_method, compare, compare_datasets, summarise
     from fsgym.datasets import list_datasets, load_costs, load_dataset
     from fsgym.description import describe
     from fsgym.env_checker import check_vector_env
@@ -33,8 +33,10 @@ __all__ = [
     "Rules",
     "Scaling",
     "Trajectories",
+    "as_method",
     "check_vector_env",
     "compare",
+    "compare_datasets",
     "describe",
     "evaluate",
     "leaderboard",
@@ -51,7 +53,9 @@ __all__ = [
 # Imported at first use, as environments do not need them.
 _LATER = {
     "check_vector_env": "fsgym.env_checker",
+    "as_method": "fsgym.comparison",
     "compare": "fsgym.comparison",
+    "compare_datasets": "fsgym.comparison",
     "describe": "fsgym.description",
     "leaderboard": "fsgym.ranking",
     "summarise": "fsgym.comparison",

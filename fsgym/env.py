@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any, ClassVar, Literal
 
@@ -12,10 +13,11 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from fsgym import render
-from fsgym.checks import brief
+from fsgym.checks import brief, did_you_mean
 from fsgym.dataset import Dataset
 from fsgym.episodes import EpisodeOutcomes, Episodes
 from fsgym.rules import Rules
+from fsgym.window import Window
 
 ONLY_EPISODE = np.zeros(1, np.int64)
 
@@ -28,61 +30,114 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     other, each at a price, and ends the episode by answering a class. This is the decision process of Dulac-Arnold,
     Denoyer, Preux and Gallinari, "Sequential approaches for learning datum-wise sparse representations" (2012).
 
-    ## Observation space
-    ``Box``, float32, shape (2 n_features,): z (1 where a value is known, else 0), then the values
-    (0 where unknown), both in the order of the features.
+    | id | rules | default data |
+    | --- | --- | --- |
+    | ``DatumWise-v0`` | every feature has the same price | breast cancer, 30 features |
+    | ``DatumWiseBudget-v0`` | up to five features, free of charge | breast cancer |
+    | ``DatumWiseCost-v0`` | each feature has its own price, each kind of error its own cost | breast cancer |
+    | ``DatumWiseGroup-v0`` | features are acquired in groups | breast cancer, ten groups of three |
+    | ``DatumWiseRelational-v0`` | a feature is cheaper when a related one is known | digits, 2 x 2 pixels at a time |
 
-    ## Action space
+    ## Action Space
     ``Discrete(n_acquisitions + n_classes)``: with J acquisitions, actions 0..J-1 acquire and J + k answers class k.
-    ``info["action_mask"]`` (int8) and ``action_masks()`` (bool) mark the legal actions.
+    Acquisitions have the order of ``rules.names``, classes that of ``dataset.classes``. ``info["action_mask"]`` (int8)
+    and ``action_masks()`` (bool) mark the legal actions. An acquisition is illegal if it was made before, if its value
+    is missing in this row, or if the rules do not allow it now (budget, prerequisites, relation). Answers are always
+    legal. ``env.action_space.sample(mask=info["action_mask"])`` draws a legal action.
+
+    ## Observation Space
+    ``Box``, float32, shape (2 n_features,): z (1 where a value is known, else 0), then the values
+    (0 where unknown), both in the order of the features. The bounds are those of the data, widened to include 0.
+
+    Values are observed as they are in ``dataset.X``. ``gymnasium.make`` scales a data set that is given by name: each
+    feature to [-1, 1] by its range in the training part, also with ``split="test"``, where values may lie outside of
+    that range. A ``Dataset`` of your own is used unchanged; call ``Dataset.scaled`` first if your policy needs scaled
+    inputs. Do not normalise observations by running means (``NormalizeObservation``, ``VecNormalize``): a value that
+    is 0 because it is unknown would count as an observed one.
 
     ## Rewards
-    ``-lam * price`` for an acquisition, ``-error_costs[answer, true class]`` for the answer. The return of an episode
-    is minus the regularised loss of its row.
+    ``-lam * price`` for an acquisition, ``-error_costs[answer, true class]`` for the answer. The return of an episode,
+    undiscounted, is minus the regularised loss of its row; use a discount of 1.
 
-    ## Episode end
-    An episode terminates with the answer; it is never truncated. An illegal acquisition forfeits the episode: it ends
-    as if the agent had given the costliest answer (``illegal_action="forfeit"``), or ValueError is raised
-    (``illegal_action="raise"``). An action out of range always raises.
+    ## Starting State
+    ``reset`` draws a row uniformly, with replacement; nothing is known of it.
 
-    ## Info
-    At every step: ``action_mask``, int8 (n_actions,); ``spent``, the total price of the acquisitions so far, in the
-    unit of ``costs``. At the end also ``prediction`` and ``label`` (codes into ``dataset.classes``), ``correct``,
-    ``n_acquired`` (number of acquisitions), ``acquisition_cost`` (``lam * spent``) and ``error_cost``.
+    ## Episode End
+    An episode terminates with the answer, after at most n_acquisitions + 1 steps. It is never truncated.
+
+    An illegal acquisition forfeits the episode: it ends as if the agent had given the costliest answer
+    (``illegal_action="forfeit"``), or ValueError is raised and the episode goes on (``illegal_action="raise"``). An
+    action that is no whole number or out of range always raises. A step after the end raises
+    ``gymnasium.error.ResetNeeded``.
+
+    ## Information
+    ``reset`` and ``step`` return ``action_mask``, int8 (n_actions,), and ``spent``, the total price of the acquisitions
+    so far, in the unit of ``costs``. At the end also ``prediction`` and ``label`` (codes into ``dataset.classes``),
+    ``correct``, ``n_acquired`` (number of acquisitions), ``acquisition_cost`` (``lam * spent``) and ``error_cost``.
     Nothing depends on a value before it is acquired, except that the mask shows which values are missing; and nothing
     depends on the label before the end.
 
-    ## Reset
-    Draws a row uniformly, with replacement; ``options={"index": i}`` selects row i.
+    ## Arguments
+    ``gymnasium.make(id, ...)`` takes ``dataset`` (a name or a ``Dataset``), ``split`` ("train", "test", "all"),
+    ``block``, all options of ``Rules`` (``lam``, ``costs``, ``error_costs``, ``budget``, ``groups``, ...),
+    ``render_mode``, ``illegal_action`` and ``belief``; see ``fsgym.registration.make_env``.
+
+    ## Reset Arguments
+    ``reset(seed=...)`` seeds the draws of rows; ``reset(options={"index": i})`` starts on row i.
 
     ## Rendering
     ``"ansi"``: a line for each step (the acquisition, its value with unit, its price in the unit of ``costs``, and what
     is still legal).
-    ``"rgb_array"``: the features as a grid, or the image, with unknown values in grey.
+    ``"rgb_array"``: a card of 800 x 600 pixels with what is known in its order, with values, units and prices, what was
+    spent, the class probabilities if there is a ``belief``, and the last step. A picture shows all features, unknown
+    ones in grey. Text and card show the values as they were before ``Dataset.scaled``.
+    ``"human"``: the same card in a window, by pygame (extra ``render``), at two steps a second.
 
-    ## Version history
-    v0: first version.
+    ## Vectorized Environment
+    ``gymnasium.make_vec(id, num_envs)`` makes ``DatumWiseVectorEnv``, with all three autoreset modes.
 
     Parameters
     ----------
     dataset : Dataset
-        The data. Values are observed unscaled; use ``Dataset.scaled`` first if your policy needs scaled inputs.
+        The data.
     rules : Rules, optional
         Prices, groups and budgets; by default ``Rules.for_dataset(dataset)``.
-    render_mode : {"ansi", "rgb_array"}, optional
+    render_mode : {"ansi", "rgb_array", "human"}, optional
     illegal_action : {"forfeit", "raise"}, default "forfeit"
+    belief : callable or policy, optional
+        What the card shows as belief: a function from observations (n, 2 n_features) to class probabilities
+        (n, n_classes), or a policy of an agent, such as ``model.policy_``. It may return None. The episode does not
+        depend on it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is invalid or the rules do not fit the data.
+    ImportError
+        If ``render_mode="human"`` and pygame is not installed.
+
+    References
+    ----------
+    G. Dulac-Arnold, L. Denoyer, P. Preux and P. Gallinari. Sequential approaches for learning datum-wise sparse
+    representations. Machine Learning 89, 87-122, 2012.
+
+    Version History
+    ---------------
+    v0: first version.
 
     Examples
     --------
     >>> import fsgym, gymnasium
-    >>> env = gymnasium.make("DatumWise-v0", lam=0.05)
+    >>> env = gymnasium.make("DatumWise-v0", lam=0.05, render_mode="rgb_array")
     >>> observation, info = env.reset(seed=0)
     >>> observation, reward, terminated, truncated, info = env.step(7)
     >>> reward, terminated
     (-0.05, False)
+    >>> env.render().shape
+    (600, 800, 3)
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 2}
 
     def __init__(
         self,
@@ -91,12 +146,13 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         *,
         render_mode: str | None = None,
         illegal_action: Literal["forfeit", "raise"] = "forfeit",
+        belief: Any = None,
     ) -> None:
-        if not isinstance(render_mode, str | None) or render_mode not in (None, *self.metadata["render_modes"]):
-            raise ValueError(f"render_mode must be 'ansi', 'rgb_array' or None, got {brief(render_mode)}")
+        check_render_mode(render_mode, self.metadata["render_modes"])
         self.rules = rules_for(dataset, rules)
         self.dataset = dataset
         self.render_mode = render_mode
+        self.belief = render.check_belief(belief)
         self._strict = check_illegal_action(illegal_action)
         self.observation_space = observation_space(dataset)  # type: ignore[assignment]
         self.action_space = spaces.Discrete(self.rules.n_actions)
@@ -106,6 +162,9 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         self._ended = np.zeros(1, bool)
         self._outcomes = EpisodeOutcomes.blank(1)
         self._transcript: list[str] = []
+        self._log = render.EpisodeLog(1)
+        fps = self.metadata["render_fps"]
+        self._window = Window(f"fsgym: {dataset.name}", fps) if render_mode == "human" else None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -118,6 +177,9 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         self._episode.begin(ONLY_EPISODE, row)
         self._ended[0] = False
         self._transcript = [render.describe_start(self._episode)] if self.render_mode == "ansi" else []
+        self._log.begin([0])
+        if self._window is not None:
+            self._window.show(self._picture())
         return self._episode.observation[0].copy(), self._info()
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -136,10 +198,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
         info = self._info()
         if ended:
             info |= {key: values[0].item() for key, values in self._outcomes._asdict().items()}
-        if self.render_mode == "ansi":
-            outcomes = self._outcomes if ended else None
-            price = info["spent"] - spent
-            self._transcript.append(render.describe_step(episode, int(self._action[0]), price, outcomes))
+        if self.render_mode is not None:
+            self._record(int(self._action[0]), info["spent"] - spent)
         return episode.observation[0].copy(), reward, ended, False, info
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -148,11 +208,29 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
 
     def render(self) -> Any:
         if self.render_mode is None:
-            gym.logger.warn('render() needs a mode: gymnasium.make(..., render_mode="ansi") or "rgb_array"')
+            gym.logger.warn('render() needs a mode: gymnasium.make(..., render_mode="ansi"), "rgb_array" or "human"')
             return None
         if self.render_mode == "ansi":
             return "\n".join(self._transcript) + "\n"
-        return render.draw_episode(self._episode, 0, self._outcomes if self._ended[0] else None)
+        return self._picture() if self._window is None else None  # a window shows each step by itself
+
+    def close(self) -> None:
+        if self._window is not None:
+            self._window.close()
+
+    def _record(self, action: int, price: float) -> None:
+        """Add a step to what is rendered, and show it if there is a window."""
+        if self.render_mode == "ansi":
+            outcomes = self._outcomes if self._ended[0] else None
+            self._transcript.append(render.describe_step(self._episode, action, price, outcomes))
+            return
+        self._log.add(0, action, price)
+        if self._window is not None:
+            self._window.show(self._picture())
+
+    def _picture(self) -> NDArray[np.uint8]:
+        outcomes = self._outcomes if self._ended[0] else None
+        return render.draw_episode(self._episode, 0, self._log[0], outcomes, self.belief)
 
     def _info(self) -> dict[str, Any]:
         episode = self._episode
@@ -190,6 +268,14 @@ def check_reset_options(seed: Any, options: Any) -> dict[str, Any]:
     if not isinstance(options, dict | None):
         raise TypeError(f"options must be a dict or None, got {brief(options)}")
     return options or {}
+
+
+def check_render_mode(render_mode: Any, modes: Sequence[str]) -> None:
+    """ValueError unless the mode is one of ``modes``, or None."""
+    if render_mode is not None and (not isinstance(render_mode, str) or render_mode not in modes):
+        words = ", ".join(map(repr, modes))
+        hint = did_you_mean(render_mode, modes)
+        raise ValueError(f"render_mode must be {words} or None, got {brief(render_mode)}{hint}")
 
 
 def check_illegal_action(illegal_action: str) -> bool:

@@ -8,6 +8,8 @@ from pathlib import Path
 PACKAGES_FOLDER = Path(__file__).resolve().parent.parent  # holds fsgym and the packages that come with it
 EXTRAS = {
     "rl": ("torch", "stable_baselines3", "sb3_contrib"),
+    "render": ("pygame",),
+    "deep": ("torch",),
     "cegb": ("lightgbm",),
     "dask": ("distributed",),
     "ray": ("ray",),

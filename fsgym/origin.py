@@ -44,6 +44,19 @@ class SelectedRows(NamedTuple):
         return RowOrigin(whole, self.rows, self.scaling)
 
 
+def row_before_scaling(dataset: Any, i: int) -> tuple[NDArray, Any]:
+    """Row i of a Dataset, (n_features,), with the values of its table before ``Dataset.scaled``, and their Columns.
+
+    Where the data set was not scaled, or its table is not in memory, these are its own values and columns.
+    """
+    selected = dataset._source
+    if selected.scaling is None or isinstance(selected.whole, str):
+        return dataset.X[i], dataset.columns
+    row = selected.whole.X[selected.rows[i]]
+    values = dataset.X[i]  # of which some may be hidden, as NaN
+    return np.where(np.isnan(values), values, row), selected.whole.columns
+
+
 def table_fingerprint(dataset: Any) -> str:
     """64 hexadecimal digits that are equal for equal rows, features and labels of a Dataset in the same order."""
     labels = [str(label) for label in dataset.classes]

@@ -15,6 +15,8 @@ from typing import Any
 from fsgym.checks import brief, did_you_mean, one_line
 from fsgym.runner.fingerprint import VERSIONED_PACKAGES
 
+FILE_MODULE = "fsgym_policy_"  # start of the names of modules that are files of the user
+
 
 def load_factory(reference: str) -> Callable[[Any], Any]:
     """The function that ``module:factory`` or ``path/to/file.py:factory`` names.
@@ -81,7 +83,7 @@ def _import(name: str) -> ModuleType:
 def _run_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ValueError(f"there is no file {path}; its factory cannot be loaded")
-    name = f"fsgym_policy_{path.stem}"
+    name = f"{FILE_MODULE}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:  # cannot happen for a name that ends with .py
         raise ValueError(f"{path} cannot be read as a module")

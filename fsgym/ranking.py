@@ -181,6 +181,33 @@ def read_stored_rows() -> dict[str, Any]:
     return json.loads((files("fsgym") / "leaderboard_rows.json").read_text(encoding="utf-8"))
 
 
+def numbers_to_beat(env_id: str) -> str:
+    """The stored rows of an environment as a table in Markdown, by increasing loss.
+
+    Rows that break the rules for some test row come last, marked by a dash.
+
+    Raises ValueError if the id is unknown or has no stored rows of its present data and rules.
+
+    Examples
+    --------
+    >>> from fsgym.ranking import numbers_to_beat
+    >>> print(numbers_to_beat("DatumWise-v0").splitlines()[0])
+    | rank | policy | loss | accuracy | features used | price paid |
+    """
+    table = leaderboard(env_id)
+    lines = [
+        "| rank | policy | loss | accuracy | features used | price paid |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in table.to_dict("records"):
+        rank = "–" if row["admissible"] < 1 else row["rank"]
+        lines.append(
+            f"| {rank} | {row['name']} | {row['loss']:.4g} ± {row['loss_se']:.2g} | {row['accuracy']:.3f} "
+            f"| {row['n_features']:.2f} | {row['spent']:.4g} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def make_part(env_id: str, split: str) -> Any:
     """The environment of the training or test part, without wrappers."""
     return gym.make(env_id, split=split, disable_env_checker=True).unwrapped

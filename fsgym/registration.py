@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-from functools import lru_cache
-from typing import Any, Literal, Unpack
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, Literal, TypeVar, Unpack
 
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode
 
-from fsgym.checks import brief
+from fsgym.checks import brief, explain_unknown
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.grids import blocks, contiguous
 from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptions, takes_rule_options
 from fsgym.vector_env import DatumWiseVectorEnv
+
+MakeFunction = TypeVar("MakeFunction", bound=Callable[..., Any])
+GYMNASIUM_ARGUMENTS = ("max_episode_steps", "disable_env_checker")  # of ``gymnasium.make`` itself
 
 # Invented prices for the thirty features of breast cancer: a mean over the nuclei costs 1, its standard error 2,
 # the mean of the three largest 4. A missed cancer (class 0, malignant) costs five times a false alarm.
@@ -34,6 +39,25 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
+    """Decorator: an argument that ``gymnasium.make`` passes on but the function does not take raises ValueError.
+
+    Not TypeError, to which Gymnasium adds all arguments, with whole data sets among them.
+    """
+    known = inspect.signature(function).parameters
+
+    @wraps(function)
+    def checked(*args: Any, **given: Any) -> Any:
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            names = [name for name in known if name != "num_envs"]
+            raise ValueError(explain_unknown("environment argument", unknown[0], [*names, *GYMNASIUM_ARGUMENTS]))
+        return function(*args, **given)
+
+    return checked  # type: ignore[return-value]
+
+
+@names_unknown_arguments
 @takes_rule_options
 def make_env(
     dataset: str | Dataset = "breast_cancer",
@@ -41,6 +65,7 @@ def make_env(
     block: tuple[int, int] | None = None,
     render_mode: str | None = None,
     illegal_action: Literal["forfeit", "raise"] = "forfeit",
+    belief: Any = None,
     **options: Unpack[RuleOptions],
 ) -> DatumWiseEnv:
     """The environment of ``gymnasium.make("DatumWise-v0", ...)``: data by name, rules by options.
@@ -54,15 +79,28 @@ def make_env(
     block : (int, int), optional
         For images: each acquisition reveals a block of this many pixels (height, width). If ``unrelated_costs`` are
         given, adjacent blocks are related.
-    render_mode, illegal_action
+    render_mode, illegal_action, belief
         As in ``DatumWiseEnv``.
     **options
         As in ``Rules``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is unknown or invalid. An unknown one is named with the closest known name.
+
+    Examples
+    --------
+    >>> import fsgym, gymnasium
+    >>> gymnasium.make("DatumWise-v0", lamb=0.1)
+    Traceback (most recent call last):
+    ValueError: unknown environment argument 'lamb'; did you mean 'lam'?
     """
     data, rules = _data_and_rules(dataset, split, block, options)
-    return DatumWiseEnv(data, rules, render_mode=render_mode, illegal_action=illegal_action)
+    return DatumWiseEnv(data, rules, render_mode=render_mode, illegal_action=illegal_action, belief=belief)
 
 
+@names_unknown_arguments
 @takes_rule_options
 def make_vector_env(
     num_envs: int = 1,
@@ -72,12 +110,19 @@ def make_vector_env(
     render_mode: str | None = None,
     illegal_action: Literal["forfeit", "raise"] = "forfeit",
     autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    belief: Any = None,
     **options: Unpack[RuleOptions],
 ) -> DatumWiseVectorEnv:
     """The environment of ``gymnasium.make_vec``; parameters as in ``make_env`` and ``DatumWiseVectorEnv``."""
     data, rules = _data_and_rules(dataset, split, block, options)
     return DatumWiseVectorEnv(
-        data, rules, num_envs, autoreset_mode=autoreset_mode, render_mode=render_mode, illegal_action=illegal_action
+        data,
+        rules,
+        num_envs,
+        autoreset_mode=autoreset_mode,
+        render_mode=render_mode,
+        illegal_action=illegal_action,
+        belief=belief,
     )
 
 

@@ -1,44 +1,66 @@
-"""Episodes as text and as images."""
+"""Episodes as text and as pictures."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.checks import brief
+from fsgym.origin import row_before_scaling
 from fsgym.sentences import price_text, values_text
 from fsgym.trajectories import revealed_values
 
 if TYPE_CHECKING:
     from fsgym.episodes import EpisodeOutcomes, Episodes
 
+# Observations (n, 2 n_features) -> class probabilities (n, n_classes), or None where there is no belief.
+Belief = Callable[[NDArray[np.float32]], Any]
+
 # Colours are RGB, 0 to 255.
 UNKNOWN, GAP = (150, 150, 150), (255, 255, 255)
 LOW, HIGH = np.array([33, 102, 172.0]), np.array([178, 24, 43.0])
-CORRECT, WRONG, UNANSWERED = (27, 120, 55), (178, 24, 43), (225, 225, 225)
+MAX_CELLS_WITH_GAPS = 400
+CELL = 12  # pixels of a cell with a gap around it, before it is enlarged
 
 
 def describe_start(episodes: Episodes) -> str:
     """The first line of an episode: its row, and what may be acquired."""
-    return f"row {int(episodes.index[0])} of {episodes.dataset.name}: {_describe_legal(episodes)}"
+    return f"{_row_text(episodes, 0)}: {_describe_legal(episodes)}"
 
 
 def describe_step(episodes: Episodes, action: int, price: float, outcomes: EpisodeOutcomes | None) -> str:
     """One step of a single episode: the acquisition, its value and price, and what is still legal; or the answer.
 
-    ``price`` is that of the acquisition, in the unit of ``costs``.
+    ``price`` is that of the acquisition, in the unit of ``costs``. Values are those before ``Dataset.scaled``.
     """
-    rules, data = episodes.rules, episodes.dataset
     if outcomes is None:
-        z, values = np.split(episodes.observation[0], 2)
-        revealed = revealed_values(np.where(z > 0.5, values, np.nan), rules.groups[action], data.columns)
-        return f"{values_text(rules.names[action], revealed)}, {price_text(price)}; {_describe_legal(episodes)}"
-    answer, true_class = int(outcomes.prediction[0]), int(outcomes.label[0])
+        acquired = _acquisition_text(episodes, 0, action)
+        return f"{acquired}, {price_text(price)}; {_describe_legal(episodes)}"
+    return f"{_end_text(episodes, 0, action, outcomes)}; spent {episodes.state.spent[0]:g}"
+
+
+def _row_text(episodes: Episodes, e: int) -> str:
+    return f"row {int(episodes.index[e])} of {episodes.dataset.name}"
+
+
+def _acquisition_text(episodes: Episodes, e: int, action: int) -> str:
+    """An acquisition with the values that it revealed, with their units."""
+    row, columns = row_before_scaling(episodes.dataset, int(episodes.index[e]))
+    known = np.where(episodes.acquired()[e], row, np.nan)
+    rules = episodes.rules
+    return values_text(rules.names[action], revealed_values(known, rules.groups[action], columns))
+
+
+def _end_text(episodes: Episodes, e: int, action: int, outcomes: EpisodeOutcomes) -> str:
+    """The end of an episode: the answer, whether it is correct, and its cost."""
+    rules, classes = episodes.rules, episodes.dataset.classes
+    answer, true_class = int(outcomes.prediction[e]), int(outcomes.label[e])
     forfeited = "" if action >= rules.n_acquisitions else f"illegal action {action} ({rules.names[action]}); "
-    verdict = "correct" if answer == true_class else f"wrong, it is {data.classes[true_class]}"
-    cost, spent = outcomes.error_cost[0], episodes.state.spent[0]
-    return f"{forfeited}answer {data.classes[answer]}: {verdict}, error cost {cost:g}; spent {spent:g}"
+    verdict = "correct" if answer == true_class else f"wrong, it is {classes[true_class]}"
+    return f"{forfeited}answer {classes[answer]}: {verdict}, error cost {outcomes.error_cost[e]:g}"
 
 
 def _describe_legal(episodes: Episodes, most: int = 6) -> str:
@@ -49,11 +71,108 @@ def _describe_legal(episodes: Episodes, most: int = 6) -> str:
     return f"may acquire {', '.join(names)}" + (f" and {len(legal) - most} more" if len(legal) > most else "")
 
 
-def draw_episode(episodes: Episodes, e: int, outcomes: EpisodeOutcomes | None) -> NDArray[np.uint8]:
-    """Episode e as an image, uint8 (height, width, 3).
+class EpisodeLog:
+    """The actions of each of ``size`` episodes in their order, with the prices of the acquisitions.
 
-    Features are cells of a grid (blue low, white middle, red high) or the pixels of an image (black to white); unknown
-    values are grey. Below is a row of cells, one per class; the answer's cell is green if correct, red if wrong.
+    Environments write it only if they are to draw it.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._steps: list[list[tuple[int, float]]] = [[] for _ in range(size)]
+
+    def begin(self, which: Iterable[int]) -> None:
+        """Forget the actions of these episodes, which start again."""
+        for e in which:
+            self._steps[e] = []
+
+    def add(self, e: int, action: int, price: float) -> None:
+        """An action of episode e, and its price in the unit of ``costs``."""
+        self._steps[e].append((action, price))
+
+    def __getitem__(self, e: int) -> Sequence[tuple[int, float]]:
+        return self._steps[e]
+
+
+def check_belief(belief: Any) -> Belief | None:
+    """A function observations -> class probabilities, from such a function, a policy or None; TypeError otherwise."""
+    if belief is None:
+        return None
+    of_states = getattr(belief, "state_probabilities", None)
+    if callable(of_states):
+
+        def of_observations(observations: NDArray[np.float32]) -> Any:
+            z, values = np.split(observations, 2, axis=1)
+            return of_states(z > 0.5, values)
+
+        return of_observations
+    if not callable(belief):
+        raise TypeError(
+            "belief must be a function (observations) -> class probabilities, or a policy with state_probabilities, "
+            f"got {brief(belief)}"
+        )
+    return belief
+
+
+def draw_episode(
+    episodes: Episodes,
+    e: int,
+    steps: Sequence[tuple[int, float]],
+    outcomes: EpisodeOutcomes | None,
+    belief: Belief | None = None,
+) -> NDArray[np.uint8]:
+    """Episode e as a card, uint8 (600, 800, 3): see ``fsgym.card.Card``.
+
+    ``steps`` are its actions with their prices, ``outcomes`` are None before its end. Values are those before
+    ``Dataset.scaled``, with units.
+    """
+    from fsgym.card import Card, draw_card
+
+    rules, spent = episodes.rules, episodes.state.spent[e]
+    acquisitions = [(j, price) for j, price in (steps if outcomes is None else steps[:-1])]
+    known = [(_acquisition_text(episodes, e, j), f"{price:.4g}" if price else "free") for j, price in acquisitions]
+    if outcomes is not None:
+        last = _end_text(episodes, e, steps[-1][0], outcomes)
+    elif known:
+        last = f"last question: {known[-1][0]}, {price_text(acquisitions[-1][1])}"
+    else:
+        last = "no question yet"
+    n_legal = int(episodes.state.legal[e, : rules.n_acquisitions].sum())
+    left = f", {n_legal} more possible" if outcomes is None else ""
+    return draw_card(
+        Card(
+            title=_row_text(episodes, e),
+            spent=f"spent {spent:.4g}",
+            summary=f"{len(known)} of {rules.n_acquisitions} acquisitions{left}; lambda {rules.lam:g}",
+            known=known,
+            picture=draw_features(episodes, e),
+            caption="pixels" if episodes.dataset.image_shape else "features: blue low, red high",
+            belief=_believed(episodes, e, belief),
+            last=last,
+            correct=None if outcomes is None else bool(outcomes.correct[e]),
+        )
+    )
+
+
+def _believed(episodes: Episodes, e: int, belief: Belief | None) -> list[tuple[str, float]]:
+    """Each class with its probability; ValueError where ``belief`` returns something else."""
+    shares = None if belief is None else belief(episodes.observation[e : e + 1].copy())
+    if shares is None:
+        return []
+    table, classes = np.asarray(shares), episodes.dataset.classes
+    if (
+        table.shape != (1, len(classes))
+        or table.dtype.kind not in "fiu"
+        or not (table >= 0).all()
+        or table.sum() > 1.01
+    ):
+        raise ValueError(f"belief must return probabilities of shape (n, {len(classes)}), got {brief(shares)}")
+    return [(str(label), float(share)) for label, share in zip(classes, table[0])]
+
+
+def draw_features(episodes: Episodes, e: int) -> NDArray[np.uint8]:
+    """The features of episode e as cells (blue low, white middle, red high), or as the pixels of an image.
+
+    Unknown values are grey. Returns uint8 (height, width, 3).
     """
     data = episodes.dataset
     n = data.n_features
@@ -71,14 +190,8 @@ def draw_episode(episodes: Episodes, e: int, outcomes: EpisodeOutcomes | None) -
     colours[~known] = UNKNOWN
     cells = np.full((rows * columns, 3), GAP[0], np.uint8)
     cells[:n] = colours
-    size = max(1, 256 // max(rows, columns))
-    grid = cells.reshape(rows, columns, 3).repeat(size, axis=0).repeat(size, axis=1)
-    if data.image_shape is None and size > 4:
-        grid[::size], grid[:, ::size] = GAP, GAP
-    answers = np.full((data.n_classes, 3), UNANSWERED, np.uint8)
-    if outcomes is not None:
-        answers[int(outcomes.prediction[e])] = CORRECT if outcomes.correct[e] else WRONG
-    width = grid.shape[1]
-    strip = answers[np.arange(width) * data.n_classes // width]
-    edge = np.full((4, width, 3), GAP[0], np.uint8)
-    return np.concatenate([grid, edge, np.broadcast_to(strip, (16, width, 3))])
+    grid = cells.reshape(rows, columns, 3)
+    if data.image_shape is None and n <= MAX_CELLS_WITH_GAPS:
+        grid = grid.repeat(CELL, axis=0).repeat(CELL, axis=1)
+        grid[::CELL], grid[:, ::CELL] = GAP, GAP
+    return grid

@@ -17,6 +17,7 @@ from fsgym.dataset import Dataset
 from fsgym.env import (
     DatumWiseEnv,
     check_illegal_action,
+    check_render_mode,
     check_reset_options,
     check_row_index,
     observation_space,
@@ -40,18 +41,26 @@ class DatumWiseVectorEnv(VectorEnv):
 
     Parameters
     ----------
-    dataset, rules, render_mode, illegal_action
-        As in ``DatumWiseEnv``.
+    dataset, rules, illegal_action, belief
+        As in ``DatumWiseEnv``. With ``illegal_action="raise"`` no episode is changed by a step that raises.
     num_envs : int, default 1
     autoreset_mode : gymnasium.vector.AutoresetMode or its value, default NEXT_STEP
         When the next episode starts after an end: with the next step, in the same step, or only with
-        ``reset(options={"reset_mask": ...})``.
+        ``reset(options={"reset_mask": ...})``. See Notes.
+    render_mode : {"rgb_array"}, optional
+        ``render()`` returns one card for each episode.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, at least 0. Episodes start on a row with a probability proportional to its weight; by
         default all rows have the same. For training, not for evaluation.
 
     Notes
     -----
+    In mode NEXT_STEP the step after an end ignores the action of that episode, and returns the first observation of the
+    next one and a reward of 0: such steps are no transitions, so leave them out of training. In mode SAME_STEP the
+    observation and the mask that come with ``terminated`` are those of the next episode, and the last ones are in
+    ``final_obs`` and ``final_info``. In mode DISABLED a step raises ``gymnasium.error.ResetNeeded`` while any episode
+    has ended.
+
     ``reset(seed=...)`` takes one int. All environments share one random generator, which draws a row for each episode
     in the order in which the episodes start. ``reset(options={"index": rows})`` starts on given rows: one for all
     environments, or ``num_envs`` of them.
@@ -65,7 +74,7 @@ class DatumWiseVectorEnv(VectorEnv):
     ((3, 60), (3, 32))
     """
 
-    metadata: ClassVar[dict[str, Any]] = dict(DatumWiseEnv.metadata)
+    metadata: ClassVar[dict[str, Any]] = DatumWiseEnv.metadata | {"render_modes": ["rgb_array"]}
 
     def __init__(
         self,
@@ -77,17 +86,19 @@ class DatumWiseVectorEnv(VectorEnv):
         render_mode: str | None = None,
         illegal_action: Literal["forfeit", "raise"] = "forfeit",
         sample_weight: ArrayLike | None = None,
+        belief: Any = None,
     ) -> None:
         if not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"num_envs must be a whole number, 1 or more, got {brief(num_envs)}")
-        if render_mode is not None and (not isinstance(render_mode, str) or render_mode != "rgb_array"):
-            raise ValueError(f"render_mode must be 'rgb_array' or None, got {brief(render_mode)}")
+        check_render_mode(render_mode, self.metadata["render_modes"])
         if not isinstance(autoreset_mode, (str, AutoresetMode)):
             raise TypeError(f"autoreset_mode must be an AutoresetMode or its value, got {brief(autoreset_mode)}")
         size = self.num_envs = int(num_envs)
         self.rules = rules_for(dataset, rules)
         self.dataset = dataset
         self.render_mode = render_mode
+        self.belief = render.check_belief(belief)
+        self._log = render.EpisodeLog(size)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = dict(type(self).metadata) | {"autoreset_mode": self.autoreset_mode}  # type: ignore[misc]
         self._shares = None  # cumulative, where the weights of the rows differ
@@ -121,6 +132,7 @@ class DatumWiseVectorEnv(VectorEnv):
         if rows is None:
             rows = self._next_rows(len(which))
         self._episodes.begin(which, rows)
+        self._log.begin(which)
         self._n_ended = int(self.num_envs - self._episodes.active.sum())
         self._begun = True
         return self._episodes.observation.copy(), self._infos(mask)
@@ -145,7 +157,10 @@ class DatumWiseVectorEnv(VectorEnv):
                 self._draw_rows()
             rows = self._rows
         reward, terminated, outcomes = np.empty(size), np.empty(size, bool), self._outcomes
+        before = None if self.render_mode is None else (episodes.active.copy(), state.spent.copy())
         n_ended = episodes.step(actions, reward, terminated, outcomes, rows, self._next_row, self._strict)
+        if before is not None:
+            self._record(actions, *before)
         self._next_row += n_begun
         self._n_ended = n_ended
         infos: dict[str, Any] = {}
@@ -156,6 +171,7 @@ class DatumWiseVectorEnv(VectorEnv):
                 infos = self._final_infos(outcomes, terminated)
                 episodes.begin(np.flatnonzero(terminated), self._next_rows(n_ended))
                 self._n_ended = 0
+                self._log.begin(np.flatnonzero(terminated))
             else:
                 infos = _outcome_infos(outcomes, terminated)
         infos["action_mask"], infos["spent"] = state.legal.copy(), state.spent.copy()
@@ -195,8 +211,15 @@ class DatumWiseVectorEnv(VectorEnv):
         active = self._episodes.active
         outcomes = self._last_outcomes if self._begun else None
         return tuple(
-            render.draw_episode(self._episodes, e, None if active[e] else outcomes) for e in range(self.num_envs)
+            render.draw_episode(self._episodes, e, self._log[e], None if active[e] else outcomes, self.belief)
+            for e in range(self.num_envs)
         )
+
+    def _record(self, actions: NDArray[np.int64], active: NDArray[np.bool_], spent: NDArray[np.float64]) -> None:
+        """Add a step to what is rendered; ``active`` and ``spent`` are those before it."""
+        self._log.begin(np.flatnonzero(~active))
+        for e in np.flatnonzero(active):
+            self._log.add(int(e), int(actions[e]), float(self._episodes.state.spent[e] - spent[e]))
 
     def _next_rows(self, n: int) -> NDArray[np.int64]:
         """The rows of the next ``n`` episodes."""

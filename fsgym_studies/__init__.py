@@ -2,11 +2,10 @@
 
 Every folder has the same files. ``study.py`` declares the study: data sets, splits, the plan of its cells, its
 protocol in words, and ``STUDY``. ``claims.py`` has the claims and notes, ``tables.py`` the tables and pictures, and
-``cell.py`` computes a cell, if ``common/cell.py`` cannot. A file imports only from files that come later in this
-list. ``printed.csv`` has the numbers that the paper prints, which ``printed.py`` arranges if they are many, and
+``cell.py`` computes a cell, if it does not come from a ``Sweep``. A file imports only from files that come later in
+this list. ``printed.csv`` has the numbers that the paper prints, which ``printed.py`` arranges if they are many, and
 ``references.bib`` the BibTeX entries of the papers. Code that several studies share is in ``common``. A paper with
-several studies, such as ``dwsm``, has a folder for each of them; what these share is in files of the same names in
-the paper's folder.
+several studies, such as ``dwsm``, has one file for each of them, which reads like a section of the paper.
 
 To add a study, add a folder and an entry in ``STUDIES``.
 """
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
     from fsgym_studies.common.study import Study
 
 STUDIES: dict[str, str] = {
-    "dwsm-binary": "fsgym_studies.dwsm.binary.study:STUDY",
-    "dwsm-multiclass": "fsgym_studies.dwsm.multiclass.study:STUDY",
-    "dwsm-budget": "fsgym_studies.dwsm.budget.study:STUDY",
-    "dwsm-cost": "fsgym_studies.dwsm.cost.study:STUDY",
-    "dwsm-groups": "fsgym_studies.dwsm.groups.study:STUDY",
-    "dwsm-relational": "fsgym_studies.dwsm.relational.study:STUDY",
+    "dwsm-binary": "fsgym_studies.dwsm.binary:STUDY",
+    "dwsm-multiclass": "fsgym_studies.dwsm.multiclass:STUDY",
+    "dwsm-budget": "fsgym_studies.dwsm.budget:STUDY",
+    "dwsm-cost": "fsgym_studies.dwsm.cost:STUDY",
+    "dwsm-groups": "fsgym_studies.dwsm.groups:STUDY",
+    "dwsm-relational": "fsgym_studies.dwsm.relational:STUDY",
     "gbfs": "fsgym_studies.gbfs.study:STUDY",
     "lufe": "fsgym_studies.lufe.study:STUDY",
     "uncertain-sgl": "fsgym_studies.uncertain_sgl.study:STUDY",

@@ -63,7 +63,7 @@ def test_train_deep(algorithm, tmp_path, capsys):
     assert capsys.readouterr().out.count("Evaluation(") == len(VARIANTS) == len(results)
     for name, result in results.items():
         assert result.illegal == 0
-        assert logged(tmp_path / f"{algorithm}_{name}_1") > {"rollout/ep_rew_mean", "rollout/success_rate", "test/loss"}
+        assert logged(tmp_path / f"{algorithm}_{name}_1") > {"rollout/ep_rew_mean", "rollout/success_rate", "eval/loss"}
 
 
 def logged(folder):
@@ -73,6 +73,21 @@ def logged(folder):
     seen = EventAccumulator(str(folder))
     seen.Reload()
     return set(seen.Tags()["scalars"])
+
+
+def test_cleanrl_ppo(tmp_path, capsys):
+    result = main_of("cleanrl_ppo.py")(
+        "fsgym:DatumWiseBudget-v0",
+        total_timesteps=12_288,
+        num_envs=32,
+        num_steps=16,
+        learning_rate=3e-3,
+        log=str(tmp_path),
+    )
+    assert "Evaluation(" in capsys.readouterr().out
+    assert result.illegal == 0
+    assert result.loss < 0.2  # without acquiring anything: 0.37
+    assert logged(tmp_path) >= {"train/episodic_return", "train/n_acquired", "train/policy_loss"}
 
 
 @pytest.mark.slow  # test_train_deep and tests/fsgym/comparison train and compare the same methods

@@ -1,4 +1,4 @@
-"""One page per environment id, in the form of Gymnasium's documentation, and the page of all stored results."""
+"""One page per environment id, in the form of Gymnasium's documentation."""
 
 from __future__ import annotations
 
@@ -32,12 +32,16 @@ def env_page(name: str, docs: Path) -> str:
             facts(name, env),
             '## An episode\n\nActions drawn at random among the legal ones, as `render_mode="ansi"` shows them:',
             f"```text\n{random_episode(env)}\n```",
-            *(f"## {title}\n\n{text}" for title, text in sections.items() if title != "Version history"),
-            "## Arguments\n\n" + arguments(name),
+            *(
+                f"## {title}\n\n{text}"
+                for title, text in sections.items()
+                if title not in ("Arguments", "Version History")
+            ),
+            "## Arguments\n\n" + sections.get("Arguments", "") + "\n\n" + arguments(name),
             "## Numbers to beat\n\n" + stored_table(name),
             f"```sh\nfsgym leaderboard {name} --mine examples/my_policy.py:train\n```",
             "This adds a row for a policy of your own, with its paired difference to the best stored row.",
-            "## Version history\n\n" + sections.get("Version history", ""),
+            "## Version History\n\n" + sections["Version History"],
         ]
     )
 
@@ -46,7 +50,9 @@ def docstring_sections() -> dict[str, str]:
     """The sections of the manual page that the class's docstring is, by title."""
     text = inspect.getdoc(DatumWiseEnv) or ""
     parts = re.split(r"^## (.*)$", text.split("\nParameters\n----")[0], flags=re.MULTILINE)[1:]
-    return {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
+    sections = {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
+    history = re.search(r"^Version History\n-+\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    return sections | {"Version History": history[1] if history else "v0: first version."}
 
 
 def facts(name: str, env: gym.Env) -> str:
@@ -128,14 +134,3 @@ def stored_table(name: str) -> str:
         + f"\n\nMeans on the {table.attrs['n_samples']} test rows over the seeds; ± is one standard error."
         " Stored by `python benchmarks/leaderboard.py`."
     )
-
-
-def leaderboard_page() -> str:
-    parts = [
-        "# Numbers to beat",
-        "Stored results of the agents and of the reference points on the official split of each environment. Lower "
-        "losses are better; those of different environments cannot be compared, since their prices differ.",
-    ]
-    for name in VARIANTS:
-        parts += [f"## [{name}](../envs/{name}.md)", stored_table(name)]
-    return "\n\n".join(parts)

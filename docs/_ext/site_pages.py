@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from api_pages import api_pages
-from env_pages import env_pages, leaderboard_page
+from env_pages import env_pages
 from episode_picture import draw_episode_pictures
 from method_pages import method_pages
 
 
 def write_pages(app: Any) -> None:
     docs = Path(app.srcdir)
-    pages = {**env_pages(docs), **method_pages(docs), **api_pages(), "results/leaderboards.md": leaderboard_page()}
+    pages = {**env_pages(docs), **method_pages(docs), **api_pages()}
     for folder in ("envs", "methods", "api"):
         for path in docs.glob(f"{folder}/*.md"):
             if path.name != "index.md" and f"{folder}/{path.name}" not in pages:

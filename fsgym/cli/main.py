@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 import warnings
@@ -20,6 +19,7 @@ from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.ask import ask
 from fsgym.cli.charts import chart
+from fsgym.cli.comparison import compare_and_show, load_own_methods
 from fsgym.cli.completion import complete_methods
 from fsgym.cli.datasets import datasets_app
 from fsgym.cli.description import describe_table
@@ -38,7 +38,7 @@ from fsgym.cli.options import comma_separated
 from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
 from fsgym.cli.serve import serve_model
-from fsgym.cli.terminal import say, show, show_comparison
+from fsgym.cli.terminal import say, show
 from fsgym.methods import DEFAULT_METHODS
 
 app = typer.Typer(
@@ -66,11 +66,20 @@ def print_version(
 @options.with_rule_options
 def compare(
     context: typer.Context,
-    data: options.DataArgument,
+    data: options.DataSetsArgument,
     methods: Annotated[
         str,
         typer.Option(help="Names of methods, separated by commas.", show_default=True, autocompletion=complete_methods),
     ] = ",".join(DEFAULT_METHODS),
+    mine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:FACTORY",
+            help="A method of your own, as module:function (the current directory is searched) or "
+            "path/to/file.py:function: a function train(env) -> policy, or one without arguments that returns a "
+            "scikit-learn estimator or Pipeline, or a list of them. Repeat the option for several methods.",
+        ),
+    ] = None,
     panel: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,7 +126,12 @@ def compare(
     ] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Folder for results.csv, report.html, figures; default: fsgym-results/NAME."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder for results.csv, report.html, figures; default: fsgym-results/NAME. With several data sets, "
+            "each has its folder NAME in this one; default: fsgym-results.",
+        ),
     ] = None,
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",
@@ -126,7 +140,8 @@ def compare(
 ) -> None:
     """Compare methods on a data set: accuracy, features used and price paid, on the same splits.
 
-    Rerun an interrupted command to resume it.
+    With three data sets or more, a test of the methods' ranks over them follows. Rerun an interrupted command to resume
+    it.
 
     Example: fsgym compare patients.csv --target died --drop pid --methods lattice,cart -o results
     """
@@ -136,44 +151,35 @@ def compare(
     )
     check_comparison(comma_separated([methods]), splits, train_share, backend, scheduler)
     refuse_file(out, RESULT_FILES)
-    (dataset, _), given, _ = options.read_task(
-        data, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups
-    )
-    folder = out or Path("fsgym-results", re.sub(r"[^\w.-]+", "_", dataset.name).strip(".") or "data")
+    own = load_own_methods(mine or ())
+    tasks = [
+        options.read_task(one, rules, data_dir=data_dir, target=target, drop=drop, row_groups=row_groups)
+        for one in data
+    ]
+    compared: dict[str, Any] = {
+        "methods": {name: name for name in comma_separated([methods])} | own,
+        "panels": {f"panel {', '.join(one)}": one for one in map(comma_separated, [[text] for text in panel or ()])},
+        "references": references,
+        "splits": splits,
+        "train_share": train_share,
+        "lam": prices,
+        "target_cost": costs,
+        "target_features": features,
+        "seed": seed,
+        "n_jobs": jobs,
+        "backend": backend,
+        "scheduler": scheduler,
+        "command": shlex.join(["fsgym", *(context.obj or [])]),
+    }
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # failed fits are reported below
-            results = fsgym.compare(
-                dataset,
-                tuple(comma_separated([methods])),
-                panels={
-                    f"panel {', '.join(named)}": named
-                    for named in map(comma_separated, [[text] for text in panel or ()])
-                },
-                references=references,
-                splits=splits,
-                train_share=train_share,
-                lam=prices,
-                target_cost=costs,
-                target_features=features,
-                seed=seed,
-                n_jobs=jobs,
-                backend=backend,  # type: ignore[arg-type]
-                scheduler=scheduler,
-                progress=sys.stderr.isatty(),
-                out=folder,
-                command=shlex.join(["fsgym", *(context.obj or [])]),
-                **given,
-            )
+            failed = compare_and_show([(loaded.dataset, given) for loaded, given, _ in tasks], compared, out)
     except KeyboardInterrupt as stop:  # Typer would drop its message
         say(str(stop) or "stopped")
         raise typer.Exit(130) from None
-    show_comparison(results)
-    show(f"Report: {folder / 'report.html'}    Table: {folder / 'results.csv'}")
-    failed = results[results["error"].notna()]
-    if len(failed):
-        first = failed.iloc[0]
-        say(f"{len(failed)} of {len(results)} fits failed, the first of {first['method']}: {first['error']}")
+    if failed:
+        say(failed)
         raise typer.Exit(1)
 
 

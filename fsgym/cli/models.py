@@ -59,7 +59,7 @@ def train(
         typer.Option(
             help=options.escape_brackets(
                 f"One of {', '.join(agent_names())}. maskable_ppo and dqn need the optional dependencies: "
-                "pip install 'fsgym[rl]'."
+                "pip install 'fsgym[rl]'; gdfs and dime need 'fsgym[deep]'."
             ),
             autocompletion=complete_agent,
         ),
@@ -83,7 +83,8 @@ def train(
         int | None,
         typer.Option(
             callback=whole_number(1, LONGEST_TRAINING),
-            help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn.",
+            help="Length of the training: iterations of rcpi, environment steps of maskable_ppo and dqn, "
+            "passes through the rows of gdfs and dime.",
         ),
     ] = None,
     split: Annotated[

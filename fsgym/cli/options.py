@@ -26,6 +26,13 @@ DataArgument = Annotated[
         help="A name from `fsgym datasets`, a CSV, Parquet or npz file, or openml:NAME.", autocompletion=complete_data
     ),
 ]
+DataSetsArgument = Annotated[
+    list[str],
+    typer.Argument(
+        help="Names from `fsgym datasets`, CSV, Parquet or npz files, or openml:NAME; one or several.",
+        autocompletion=complete_data,
+    ),
+]
 TargetOption = Annotated[str | None, typer.Option(help="Column of a CSV file with the classes; default: target.")]
 DropOption = Annotated[
     list[str] | None,

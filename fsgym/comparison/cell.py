@@ -16,6 +16,7 @@ from fsgym.comparison.examples import examples_of_rows, first_columns, with_unit
 from fsgym.comparison.fitting import (
     FIGURE_CHECKS,
     acquisition_figures,
+    curve_figures,
     finite_or_none,
     first_warning,
     fit_on,
@@ -25,7 +26,7 @@ from fsgym.comparison.fitting import (
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.recording import record_of
-from fsgym.comparison.splits import Split, SplitParts
+from fsgym.comparison.splits import OfficialSplit, Split, inner_split
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
@@ -36,18 +37,18 @@ from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
 from fsgym.usage import usage_as_json
 
-CELL_FUNCTION = "fsgym.comparison.cell:run_cell"  # as a task names it: it enters the keys of stored results
+# As tasks name them: they enter the keys of stored results.
+CELL_FUNCTION, TESTED_CELL_FUNCTION = (f"fsgym.comparison.cell:{name}" for name in ("run_cell", "run_tested_cell"))
 
 MOST_FITS = 100_000  # fits of a comparison; in one second each, they take a day
 
 REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
 
 VALIDATION_CHECKS = {f"validation_{name}": check for name, check in FIGURE_CHECKS.items()}
+TEST_CHECKS = {**FIGURE_CHECKS, "n_train": count, "n_test": count}
+ACQUISITION_CHECKS = {"histogram": list_of(count), "usage": list_of(share)}
 CELL_RESULT = record(
-    row=record(**FIGURE_CHECKS, **VALIDATION_CHECKS, n_train=count, n_test=count),
-    histogram=list_of(count),
-    usage=list_of(share),
-    examples=optional(list_of(record())),
+    row=record(**TEST_CHECKS, **VALIDATION_CHECKS), **ACQUISITION_CHECKS, examples=optional(list_of(record()))
 )
 CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned for a cell, or its error message
 
@@ -111,8 +112,10 @@ def run_cells(
     scheduler: str | None,
     progress: bool,
     store: str | os.PathLike | None,
+    name: str,
 ) -> tuple[list[Outcome], bool]:
-    """Outcomes of the cells in their order, and whether Ctrl-C came before the last one.
+    """Outcomes of the cells in their order, and whether Ctrl-C came before the last one; ``name`` is the label of the
+    progress bar.
 
     Policies that are already fitted are evaluated in this process and not stored: they may hold objects that can
     neither be pickled nor identified by their content.
@@ -124,20 +127,26 @@ def run_cells(
                 results[i] = _run_in_process(protocol, cell)
     except KeyboardInterrupt:
         return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], True
-    groups = _group_by_task(cells)
+    groups, tasks = tasks_of(protocol, cells)
     run = run_tasks(
-        [_make_task([cells[i] for i in group], protocol) for group in groups],
+        tasks,
         store,
         n_jobs=n_jobs,
         backend=backend,
         scheduler=scheduler,
         progress=progress,
-        name=protocol.dataset.name,
+        name=name,
     )
     for group, result, error in zip(groups, run.results, run.errors):
         if result or error is not None:
             results |= dict(zip(group, _results_by_cell(result, error, len(group))))
     return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], run.interrupted
+
+
+def tasks_of(protocol: Protocol, cells: list[Cell]) -> tuple[list[list[int]], list[Task]]:
+    """The tasks that fit the cells, and for each the numbers of its cells; none for policies that are fitted."""
+    groups = _group_by_task(cells)
+    return groups, [_make_task([cells[i] for i in group], protocol) for group in groups]
 
 
 def _group_by_task(cells: list[Cell]) -> list[list[int]]:
@@ -206,7 +215,26 @@ def run_cell(
         return with_seed(candidate, seed).path(*training_arguments(candidate, part), lams)
 
     shown = scaled_by if isinstance(candidate, PolicyFactory) else _as_given
-    return {"cells": _fit_and_evaluate(fit, dataset, rules, split, explained, shown)}
+    return {"cells": _fit_and_validate(fit, dataset, rules, split, explained, shown)}
+
+
+@returns(record(**TEST_CHECKS, **ACQUISITION_CHECKS, chance=share, wrong=list_of(count)))
+def run_tested_cell(
+    *, dataset: Dataset, rules: Rules, candidate: Any, seed: int, split: Split | OfficialSplit
+) -> dict[str, Any]:
+    """Fit a setting on the training part and evaluate it on the test part; nothing is held out for validation.
+
+    Returns
+    -------
+    dict of JSON values: ``Evaluation.FIGURES``, n_train, n_test, ``histogram`` and ``usage`` as in ``Outcome``, the
+    first ``warning``, and what ``curve_figures`` returns
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        train, test = split.divide(dataset)
+        ((model, result),) = _fit_and_evaluate(lambda part: [fit_on(part, candidate, rules, seed)], train, test, rules)
+    figures = _test_figures(result, train) | acquisition_figures(result) | curve_figures(result, model, train)
+    return figures | {"warning": first_warning(caught)}
 
 
 def _as_given(part: Dataset, train: Dataset) -> Dataset:
@@ -220,13 +248,13 @@ def _evaluate_trained(policy: Any, dataset: Dataset, rules: Rules, split: Split,
     def shown(part: Dataset, train: Dataset) -> Dataset:
         return as_in_training(part, origin)
 
-    figures = _fit_and_evaluate(lambda part: [policy], dataset, rules, split, explained, shown)[0]
+    figures = _fit_and_validate(lambda part: [policy], dataset, rules, split, explained, shown)[0]
     seen = None if origin is None else test.origin.share_in(origin)
     figures["row"] |= {"seen": seen, "warning": caution_of(policy, seen) or figures["row"].get("warning")}
     return figures
 
 
-def _fit_and_evaluate(
+def _fit_and_validate(
     fit: Callable[[Dataset], Sequence[Any]],
     dataset: Dataset,
     rules: Rules,
@@ -234,38 +262,51 @@ def _fit_and_evaluate(
     explained: bool,
     shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
 ) -> list[dict[str, Any]]:
-    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits.
-
-    ``shown(part, train)`` returns the rows to evaluate on as the policies take them.
-    """
+    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        parts = split.parts(dataset)
-        validation, test = shown(parts.validation, parts.fit), shown(parts.test, parts.train)
-        again = shown(parts.validation, parts.train)
-        inner, whole = (fit(part) for part in (parts.fit, parts.train))
+        train, test = split.divide(dataset)
+        part, validation = inner_split(train, split.seed)
+        validated = _fit_and_evaluate(fit, part, validation, rules, shown)
         cells = []
-        for first, second in zip(inner, whole, strict=True):
-            result, refit = evaluate(second, test, rules), evaluate(second, again, rules)
-            figures = _figures_of(evaluate(first, validation, rules), result, parts)
-            figures["row"] |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
+        for (_, before), (model, result) in zip(
+            validated, _fit_and_evaluate(fit, train, test, rules, shown), strict=True
+        ):
+            row = {f"validation_{k}": v for k, v in before.figures().items()}
+            refit = evaluate(model, shown(validation, train), rules)
+            row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
+            row |= _test_figures(result, train) | first_columns(result) | {"by_class": _by_class_as_json(result)}
             ordered = explained and result.trajectories is not None
-            figures["examples"] = examples_of_rows(result, parts.test, second) if ordered else None
-            figures |= record_of(result, second, parts.test) if ordered else {}
-            cells.append(figures)
-    if (warning := first_warning(caught)) is not None:
-        for figures in cells:
-            figures["row"]["warning"] = warning
+            cells.append(
+                {
+                    "row": finite_or_none(row) | {"seen": 0.0, "warning": None},
+                    **acquisition_figures(result),
+                    "examples": examples_of_rows(result, test, model) if ordered else None,
+                    **(record_of(result, model, test) if ordered else {}),
+                }
+            )
+    for figures in cells:
+        figures["row"]["warning"] = first_warning(caught)
     return cells
 
 
-def _figures_of(validation: Evaluation, result: Evaluation, parts: SplitParts) -> dict[str, Any]:
-    """Figures of a fit on the inner part (on validation rows) and of one on the training part (on test rows)."""
-    row: dict[str, Any] = finite_or_none({f"validation_{k}": v for k, v in validation.figures().items()})
-    row |= finite_or_none(result.figures())
-    row |= {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples, "seen": 0.0}
-    row |= first_columns(result) | {"by_class": _by_class_as_json(result)}
-    return {"row": row, **acquisition_figures(result)}
+def _fit_and_evaluate(
+    fit: Callable[[Dataset], Sequence[Any]],
+    train: Dataset,
+    test: Dataset,
+    rules: Rules,
+    shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
+) -> list[tuple[Any, Evaluation]]:
+    """The policies that ``fit`` returns for the rows ``train``, each with its evaluation on ``test``.
+
+    ``shown(part, train)`` returns the rows to evaluate on as the policies take them.
+    """
+    shown_test = shown(test, train)
+    return [(model, evaluate(model, shown_test, rules)) for model in fit(train)]
+
+
+def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:
+    return finite_or_none(result.figures()) | {"n_train": train.n_samples, "n_test": result.dataset.n_samples}
 
 
 def _by_class_as_json(result: Evaluation) -> str:

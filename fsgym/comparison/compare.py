@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike
 
 from fsgym.checks import brief
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cell import REFIT_FIGURES, cells_of, run_cells
+from fsgym.comparison.cell import REFIT_FIGURES, run_cells
 from fsgym.comparison.compared import compared_methods
+from fsgym.comparison.expected_time import announce_time
+from fsgym.comparison.planned import PlannedComparison, Where
 from fsgym.comparison.protocol import make_protocol
 from fsgym.comparison.ranking import fixed_methods, rank_methods
 from fsgym.comparison.result import Comparison
@@ -28,6 +30,7 @@ from fsgym.metrics import headline_figures
 from fsgym.notices import warn_caller
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
+from fsgym.runner.progress import shows_progress
 from fsgym.writing import writable_folder, write_whole
 
 FIGURE_COLUMNS = (
@@ -74,7 +77,7 @@ def compare(
     n_jobs: int | None = 1,
     backend: Literal["loky", "dask", "ray"] = "loky",
     scheduler: str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     out: str | os.PathLike | None = None,
     command: str | None = None,
     **options: Unpack[RuleOptionsButLam],
@@ -90,8 +93,9 @@ def compare(
         value of a mapping is one of four things:
 
         - such a name;
-        - a scikit-learn classifier with ``features_used``, or a list of them (its settings), which are cloned and
-          fitted, even if they are fitted already;
+        - a scikit-learn classifier or ``Pipeline``, or a list of them (its settings), which are cloned and fitted, even
+          if they are fitted already. It is charged for the features of its ``features_used``; without this method, for
+          those that its steps select, or for all, as ``as_method`` says;
         - a factory, a function ``train(env) -> policy``. It is called twice for each split: for validation with three
           quarters of the training rows, and with all of them. The values of the environment are scaled to [-1, 1] by
           its rows, and it is reset with a seed. The policy, anything that ``fsgym.evaluate`` takes, is evaluated on the
@@ -137,8 +141,9 @@ def compare(
         Processes on this machine, or all workers of a running cluster. The result does not depend on it.
     scheduler : str, optional
         Address of the cluster; required for ``dask``.
-    progress : bool, default False
-        Whether to show a progress bar, with the remaining time, on stderr.
+    progress : bool, optional
+        Whether to show a progress bar, with the remaining time, on stderr, and before a run of more than a minute a
+        line with the expected time. By default in a terminal and in a notebook.
     out : path, optional
         A folder for ``results.csv``, ``report.html`` and the figures as PNG; and for ``results.sqlite``, in which each
         finished fit is stored, so that the same call resumes an interrupted comparison and repeats only what failed.
@@ -193,37 +198,49 @@ def compare(
     >>> results.loc[0, ["method", "params", "n_features"]].astype(str).tolist()
     ['cart', '{"ccp_alpha": 1.0}', '0.0']
     """
-    data = _with_row_groups(dataset, row_groups)
+    asked = {"methods": methods, "panels": panels, "references": references, "splits": splits, "within": within}
+    asked |= {"train_share": train_share, "row_groups": row_groups, "lam": lam, "seed": seed, "options": options}
+    asked |= {"target_cost": target_cost, "target_features": target_features}
+    check_backend(backend, scheduler, n_jobs)
+    planned = plan_comparison(dataset, asked, out)
+    where = Where(n_jobs, backend, scheduler, shows_progress(progress))
+    announce_time([planned], where)
+    return run_planned(planned, where, command)
+
+
+def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLike | None) -> PlannedComparison:
+    """Check the arguments of ``compare``, ``asked`` by name, and load the data.
+
+    Raises ValueError, TypeError, OSError or ImportError if one of them is invalid.
+    """
+    data = _with_row_groups(dataset, asked["row_groups"])
     protocol = make_protocol(
         data,
-        splits=splits,
-        train_share=train_share,
-        seed=seed,
-        lam=lam,
-        options=options,
-        targets={"target_cost": target_cost, "target_features": target_features},
+        splits=asked["splits"],
+        train_share=asked["train_share"],
+        seed=asked["seed"],
+        lam=asked["lam"],
+        options=asked["options"],
+        targets={name: asked[name] for name in ("target_cost", "target_features")},
     )
-    limits = _check_within(within)
+    limits = _check_within(asked["within"])
     aims = [int(v) if v.is_integer() else v for name, v in protocol.targets if name == "target_features"]
     limits = tuple(sorted({*limits, *aims})) if aims else limits
-    check_backend(backend, scheduler, n_jobs)
-    compared = compared_methods(methods, protocol, panels, references)
-    folder = None if out is None else writable_folder(out)
-    cells = cells_of(protocol, compared)
+    methods = compared_methods(asked["methods"], protocol, asked["panels"], asked["references"])
+    return PlannedComparison(protocol, methods, limits, None if out is None else writable_folder(out))
+
+
+def run_planned(planned: PlannedComparison, where: Where, command: str | None, label: str = "") -> pd.DataFrame:
+    """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
+    protocol, compared, folder = planned.protocol, planned.methods, planned.folder
     outcomes, interrupted = run_cells(
-        protocol,
-        cells,
-        n_jobs=n_jobs,
-        backend=backend,
-        scheduler=scheduler,
-        progress=progress,
-        store=None if folder is None else folder.absolute() / "results.sqlite",
+        protocol, planned.cells, store=planned.store, name=label or protocol.dataset.name, **where._asdict()
     )
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
     results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
-    results.attrs = {"counted": protocol.counted, "within": limits, "reported": protocol.reported}
+    results.attrs = {"counted": protocol.counted, "within": planned.limits, "reported": protocol.reported}
     results.attrs |= {"error_costs": protocol.error_costs_in_words, "titles": {m.name: m.title for m in compared}}
     results.attrs |= {"fixed": fixed_methods(compared)}
     results.attrs |= {"headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y)}
@@ -235,11 +252,11 @@ def compare(
         advice = "give a folder to store them"
         if folder is not None:
             advice = f"their rows are in {folder / 'results.csv'}; rerun the same command to resume"
-        raise KeyboardInterrupt(f"stopped after {len(outcomes)} of {len(cells)} fits; {advice}")
+        raise KeyboardInterrupt(f"stopped after {len(outcomes)} of {len(planned.cells)} fits; {advice}")
     if folder is not None:
         from fsgym.comparison.report import write_report
 
-        write_report(Comparison(protocol, compared, outcomes, results, command or _calling_script()), folder)
+        write_report(Comparison(protocol, compared, outcomes, results, command or calling_script()), folder)
     failed = results["error"].notna().sum()
     if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
@@ -285,5 +302,6 @@ def _check_within(within: Any) -> tuple[float, ...]:
     return limits
 
 
-def _calling_script() -> str:
+def calling_script() -> str:
+    """The call of a script as the origin of a report."""
     return "fsgym.compare(...) in " + shlex.quote(Path(sys.argv[0] or "python").name)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from fsgym.checks import brief, explain_unknown
 from fsgym.comparison.expected_cost import ExpectedCostClassifier, cheapest_answers, has_scores, knows_error_costs
 from fsgym.comparison.imputed import ImputedMean, accepts_missing, mean_imputer
+from fsgym.comparison.pipelines import own_estimator, settings_of
 from fsgym.comparison.policies import PolicyFactory, is_factory, training_origin
 from fsgym.comparison.protocol import Protocol
 from fsgym.dataset import Dataset
@@ -206,13 +207,12 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
     for candidate in candidates:
         if not _is_estimator(candidate):
             raise TypeError(f"method {name!r} lists {type(candidate).__name__}, which is not a scikit-learn estimator")
-        if not hasattr(candidate, "features_used"):
-            raise TypeError(_lacks_features_used(name, candidate))
     if any(_is_fitted(c) for c in candidates):
         warn_caller(
             f"{name!r} is fitted already and is fitted again in each split; put it into sklearn.frozen.FrozenEstimator "
             "to evaluate it as it is"
         )
+    candidates = [own_estimator(c, protocol.dataset) for c in candidates]
     return _compared_method(name, name, [clone(c) for c in candidates], _differences(candidates), protocol)
 
 
@@ -238,7 +238,7 @@ def _is_estimator(value: Any) -> bool:
 
 def _differences(candidates: Sequence[Any]) -> list[dict[str, Any]]:
     """The parameters in which the estimators differ, as JSON values, one dict per estimator."""
-    parameters = [{"class": type(c).__name__, **c.get_params(deep=False)} for c in candidates]
+    parameters = [settings_of(c) for c in candidates]
     keys = dict.fromkeys(k for p in parameters for k in p)
     varying = [k for k in keys if len({repr(p.get(k)) for p in parameters}) > 1]
     return [{k: _json_or_repr(p.get(k)) for k in varying} for p in parameters]

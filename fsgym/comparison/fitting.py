@@ -76,3 +76,35 @@ def acquisition_figures(result: Evaluation) -> dict[str, list]:
         "histogram": np.bincount(taken.sum(axis=1), minlength=rules.n_acquisitions + 1).tolist(),
         "usage": taken.mean(axis=0).tolist(),
     }
+
+
+def curve_figures(result: Evaluation, model: Any, train: Dataset) -> dict[str, Any]:
+    """What curves of accuracy over sparsity, and pictures of what is used, need of a setting.
+
+    Returns
+    -------
+    dict
+        ``chance``, the test accuracy of always answering the training part's largest class; ``sparsity_within``, the
+        standard deviation over the test rows of the share of features not used; ``wrong[k]``, the number of test rows
+        that are misclassified with k acquisitions; ``history``, the training loss after each iteration, if the method
+        records it; for images ``class_usage`` and ``class_right``, usage and number of the correctly classified test
+        rows of each class.
+    """
+    taken, test = result.rules.acquisitions_of(result.used), result.dataset
+    correct = result.answers == test.y
+    figures: dict[str, Any] = {
+        "chance": chance_accuracy(train, test),
+        "sparsity_within": float(result.used.sum(axis=1).std() / result.used.shape[1]),
+        "wrong": np.bincount(taken[~correct].sum(axis=1), minlength=result.rules.n_acquisitions + 1).tolist(),
+        "history": [float(h["loss"]) for h in getattr(model, "history_", [])] or None,
+    }
+    if test.image_shape is not None:
+        rows = [correct & (test.y == k) for k in range(test.n_classes)]
+        figures["class_right"] = [int(r.sum()) for r in rows]
+        figures["class_usage"] = [taken[r].mean(axis=0).tolist() if r.any() else None for r in rows]
+    return figures
+
+
+def chance_accuracy(train: Dataset, test: Dataset) -> float:
+    """The test accuracy of always answering the largest class of the training part."""
+    return float((test.y == np.bincount(train.y, minlength=train.n_classes).argmax()).mean())

@@ -27,7 +27,7 @@ def mean_imputer(X: NDArray) -> Any:
     return SimpleImputer(keep_empty_features=True).fit(X.astype(np.float64))
 
 
-def _estimator_has(method: str) -> Callable[[Any], bool]:
+def estimator_has(method: str) -> Callable[[Any], bool]:
     """A condition for ``available_if``: whether the wrapped classifier has a method."""
     return lambda imputed: hasattr(imputed.estimator, method)
 
@@ -56,11 +56,11 @@ class ImputedMean(ClassifierMixin, BaseEstimator):
     def predict(self, X: NDArray) -> NDArray:
         return self.estimator_.predict(self.imputer_.transform(X))
 
-    @available_if(_estimator_has("predict_proba"))
+    @available_if(estimator_has("predict_proba"))
     def predict_proba(self, X: NDArray) -> NDArray:
         return self.estimator_.predict_proba(self.imputer_.transform(X))
 
-    @available_if(_estimator_has("decision_function"))
+    @available_if(estimator_has("decision_function"))
     def decision_function(self, X: NDArray) -> NDArray:
         return self.estimator_.decision_function(self.imputer_.transform(X))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ from fsgym.checks import one_line
 from fsgym.dataset import Dataset
 from fsgym.env import DatumWiseEnv
 from fsgym.origin import RowOrigin
-from fsgym.policy_factory import train_policy
+from fsgym.policy_factory import FILE_MODULE, error_with_line, load_factory, train_policy
 from fsgym.rules import Rules
 from fsgym.scaling import Scaling
 
@@ -56,6 +57,35 @@ class PolicyFactory:
                 f"predict or a fitted estimator, got {type(policy).__name__}"
             )
         return policy
+
+
+def load_method(reference: str) -> Any:
+    """A method of the user for ``compare``, named as ``module:factory`` or ``path/to/file.py:factory``.
+
+    The factory is a function ``train(env) -> policy``, which is returned as it is; or a function without arguments, or
+    a class, which is called: it returns an estimator or a pipeline, or a list of them. Raises ValueError where it
+    cannot be loaded, or fails.
+    """
+    factory: Callable[..., Any] = load_factory(reference)
+    module = sys.modules.get(getattr(factory, "__module__", None) or "")
+    if module is not None and module.__name__.startswith(FILE_MODULE):  # which other processes cannot import
+        import cloudpickle
+
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):
+        return factory
+    first = next(iter(signature.parameters), "")
+    if first == "env" or not _takes(signature, 0):
+        return factory
+    try:
+        method = factory()
+    except Exception as error:
+        raise ValueError(f"{reference} failed: {error_with_line(error)}") from error
+    if method is None:
+        raise ValueError(f"{reference} must return an estimator, got None; does it end with return?")
+    return method
 
 
 def is_factory(given: Any) -> bool:

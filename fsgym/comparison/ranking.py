@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from fsgym.comparison.compared import ComparedMethod
+from fsgym.comparison.pipelines import uses_same_columns
 from fsgym.comparison.summary import best_per_split, mean_figures, validation_loss
 from fsgym.methods import METHODS, REFERENCES
 
@@ -158,15 +159,20 @@ def titles_with_flags(ranking: Ranking) -> dict[str, str]:
 
 
 def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
-    """Names of the methods of a class that ``METHODS`` lists as not adaptive: they acquire the same for every case."""
+    """Names of the methods that acquire the same for every case.
+
+    They are of a class that ``METHODS`` lists as not adaptive, or pipelines that select columns.
+    """
     fixed = {m.estimator for m in METHODS.values() if not m.adaptive}
     names = []
     for method in methods:
         candidate = method.candidates[0]
+        same = uses_same_columns(candidate)
         while not isinstance(candidate, type) and hasattr(candidate, "estimator"):  # wrapped for this comparison
             candidate = candidate.estimator
+            same = same or uses_same_columns(candidate)
         cls = type(candidate)
-        if cls in fixed or f"{cls.__module__.partition('.')[0]}:{cls.__name__}" in fixed:
+        if same or cls in fixed or f"{cls.__module__.partition('.')[0]}:{cls.__name__}" in fixed:
             names.append(method.name)
     return names
 

@@ -61,6 +61,16 @@ class Split(NamedTuple):
         return SplitParts(train, *inner_split(train, self.seed), test)
 
 
+class OfficialSplit(NamedTuple):
+    """The division that a data set comes with: all of its own rows are for training, and the test part is given."""
+
+    test: Dataset
+
+    def divide(self, dataset: Dataset) -> tuple[Dataset, Dataset]:
+        """The training and the test part."""
+        return dataset, self.test
+
+
 def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:
     """Divide a training part into the rows to fit on and the validation rows, stratified by class.
 

@@ -159,12 +159,22 @@ def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, f
 
 def means_by_setting(succeeded: pd.DataFrame, figures: Sequence[str] = REPORTED_FIGURES) -> pd.DataFrame:
     """Means and standard deviations of the figures over the splits, one row per method and setting."""
-    grouped = succeeded.groupby(["method", "setting"], sort=False)
-    means, stds = grouped[list(figures)].mean(), grouped[list(figures)].std(ddof=0)
-    table = means.join(stds.add_suffix("_std"))
+    return means_over_splits(succeeded, ["method", "setting"], figures)
+
+
+def means_over_splits(succeeded: pd.DataFrame, keys: Sequence[str], figures: Sequence[str]) -> pd.DataFrame:
+    """``means_with_stds`` with the ``params`` of the setting and the number of ``splits``; the keys are columns."""
+    grouped = succeeded.groupby(list(keys), sort=False)
+    table = means_with_stds(succeeded, keys, figures)
     table.insert(0, "params", grouped["params"].first())
     table["splits"] = grouped["split"].nunique()
     return table.reset_index()
+
+
+def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[str]) -> pd.DataFrame:
+    """Means, and standard deviations (divisor n) as ``FIGURE_std``, of figures; a row for each value of the keys."""
+    grouped = cells.groupby(list(keys), sort=False)[list(figures)]
+    return grouped.mean().join(grouped.std(ddof=0).add_suffix("_std"))
 
 
 def best_per_split(rows: pd.DataFrame, criterion: pd.Series, counted: str = "n_features") -> pd.DataFrame:

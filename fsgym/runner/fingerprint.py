@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -36,7 +37,7 @@ def canonical_form(value: Any) -> Any:
 
     An array is identified by its dtype, shape and bytes; an object with a method ``fingerprint_parts()`` by what that
     method returns (it is called once, so such objects must not change); an estimator by its class and parameters; any
-    other object by its class and its pickle.
+    other object by its class and its pickle, and a function also by its source, which its pickle need not have.
     """
     if value is None or isinstance(value, bool | int | float | str):
         return value.item() if isinstance(value, np.generic) else value
@@ -77,4 +78,8 @@ def _pickle_form(value: Any) -> dict[str, str]:
         raise TypeError(
             f"{type(value).__name__} must be picklable to be sent to a process: {one_line(error)}"
         ) from None
-    return {**(_class_form(type(value))), "pickle": hashlib.sha256(content).hexdigest()}
+    form = {**(_class_form(type(value))), "pickle": hashlib.sha256(content).hexdigest()}
+    if inspect.isfunction(value):
+        with suppress(OSError):  # typed at a prompt
+            form["source"] = hashlib.sha256(inspect.getsource(value).encode()).hexdigest()
+    return form

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 from fsgym.runner.executors import check_backend, run_all
+from fsgym.runner.progress import progress_bar
 from fsgym.runner.results import check_result
 from fsgym.runner.store import TIMING_COLUMNS, open_store
 from fsgym.runner.task import Task, TaskResult
@@ -106,7 +107,7 @@ def run_tasks(
         if store is not None:
             _check_stored(Path(store), results_store.results(list(finished)), first)
         remaining = [first[key] for key in dict.fromkeys(keys) if key not in finished]
-        with _progress_bar(len(first), len(finished), name, progress) as advance:
+        with progress_bar(len(first), len(finished), name, progress) as advance:
             incoming = run_all(remaining, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
             try:
                 for number, result in incoming:
@@ -155,18 +156,3 @@ class MemoryStore:
     def timings(self, keys: Sequence[str]) -> pd.DataFrame:
         rows = [self._timings[k] for k in dict.fromkeys(keys) if k in self._timings]
         return pd.DataFrame(rows, columns=list(TIMING_COLUMNS))
-
-
-@contextmanager
-def _progress_bar(total: int, done: int, name: str, progress: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each finished task."""
-    if not progress:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task(name, total=total, completed=done)
-        yield lambda: bar.advance(shown)

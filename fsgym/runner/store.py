@@ -27,7 +27,7 @@ from fsgym.runner.fingerprint import canonical_form
 from fsgym.runner.task import Task, TaskResult
 
 APPLICATION_ID = 0x46534759  # "FSGY" in ASCII; SQLite stores it in the header, and it marks the file as a store
-STORE_FORMAT = 5  # raised when the schema or the keys change; fsgym 0.1 wrote format 1
+STORE_FORMAT = 6  # raised when the schema or the keys change; fsgym 0.1 wrote format 1
 TIMINGS_FILE = "timings.sqlite"
 LIBRARIES = ("numba", "numpy", "scipy", "scikit-learn")  # results depend on their versions
 OPTIONAL_LIBRARIES = EXTRAS["rl"] + EXTRAS["cegb"]  # on these too, where they are installed
@@ -259,3 +259,24 @@ def _store_error(path: Path, reason: str) -> str:
     if any(words in reason for words in DAMAGE):
         return f"{path} is damaged or not a SQLite file; move it away, or choose another folder"
     return f"cannot write to {path}: {reason}; finished results are kept: free some space and rerun the same command"
+
+
+def read_timings(path: Path) -> tuple[set[str], dict[str, float]]:
+    """Keys of the finished tasks of a store, and the wall seconds of all tasks that were run, by key.
+
+    Both are empty where there is no store, or it cannot be read just now: ``open_store`` says why.
+    """
+    times = path.with_name(TIMINGS_FILE)
+    if not (path.is_file() and times.is_file()):
+        return set(), {}
+    found: list[list[tuple]] = []
+    for file, query in ((path, "SELECT key FROM results"), (times, "SELECT key, wall_seconds FROM timings")):
+        try:
+            connection = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=0.1)
+            try:
+                found.append(connection.execute(query).fetchall())
+            finally:
+                connection.close()
+        except sqlite3.Error:
+            return set(), {}
+    return {row[0] for row in found[0]}, {key: float(seconds) for key, seconds in found[1]}

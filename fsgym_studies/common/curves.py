@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.summary import means_over_splits
 from fsgym_studies.common import statistics
 from fsgym_studies.common.statistics import Mean, mean_of
 
@@ -36,17 +37,8 @@ def setting_means(
         deviations (divisor n) as ``FIGURE_std``, and ``splits``, how many there are
     """
     keys, cells = [*CURVE_KEYS, "setting"], evaluated_cells(table)
-    grouped = cells.groupby(keys, sort=False)
-    joined = means_with_stds(cells, keys, figures).join(grouped["sparsity_within"].mean())
-    joined.insert(0, "params", grouped["params"].first())
-    joined["splits"] = grouped["split"].nunique()
-    return joined.reset_index()
-
-
-def means_with_stds(cells: pd.DataFrame, keys: Sequence[str], figures: Sequence[str]) -> pd.DataFrame:
-    """Means, and standard deviations (divisor n) as ``FIGURE_std``, of figures; a row for each value of the keys."""
-    grouped = cells.groupby(list(keys), sort=False)[list(figures)]
-    return grouped.mean().join(grouped.std(ddof=0).add_suffix("_std"))
+    within = cells.groupby(keys, sort=False)["sparsity_within"].mean()
+    return means_over_splits(cells, keys, figures).join(within, on=keys)
 
 
 def _per_split(table: pd.DataFrame, figure: Callable[[pd.DataFrame], float]) -> pd.DataFrame:

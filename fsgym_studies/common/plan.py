@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.cell import TESTED_CELL_FUNCTION
 from fsgym.comparison.compared import candidates_at, sparsity_settings
-from fsgym.comparison.splits import Split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.methods import METHODS
+from fsgym.rules import Rules
 from fsgym.runner import Run, Task
-from fsgym_studies.common.cell import FIT_AND_EVALUATE, train_and_test
 from fsgym_studies.common.study import StudyCell
 
 DataFolder = str | os.PathLike | None
@@ -97,55 +98,61 @@ class Sweep:
     ----------
     data : Dataset
     methods : methods with their settings
-    splits : sequence of Split; None for the official test part
-    rules : mapping, options of ``Rules`` in plain JSON values; or a list with one mapping per split
-    test : Dataset, optional, the official test part
+    splits : sequence of Split or OfficialSplit
+    rules : mapping, options of ``Rules``; or a list with one mapping per split
     label : str, optional, the name in tables; by default the data set's
     """
 
     data: Dataset
     methods: Sequence[MethodSettings]
-    splits: Sequence[Split | None]
+    splits: Sequence[Split | OfficialSplit]
     rules: Mapping[str, Any] | Sequence[Mapping[str, Any]] = field(default_factory=dict)
-    test: Dataset | None = None
     label: str = ""
 
     def cells(self) -> Iterator[StudyCell]:
         """All cells, split by split, so that an interrupted run has complete splits."""
-        settings = [m.settings or self._sparsity_settings(m.method) for m in self.methods]
+        train, _ = self.splits[0].divide(self.data)
+        settings = [m.settings or sparsity_settings(m.method, {}, train, 0) for m in self.methods]
         label = self.label or self.data.name
         for number, split in enumerate(self.splits):
-            rules = self.rules if isinstance(self.rules, Mapping) else self.rules[number]
+            options = self.rules if isinstance(self.rules, Mapping) else self.rules[number]
             for method, own in zip(self.methods, settings):
                 prices = METHODS[method.method].prices
                 seed = seed_of(label, number, method.method)
-                candidates = candidates_at(method.method, rules if prices else {}, own)
+                candidates = candidates_at(method.method, options if prices else {}, own)
                 for setting, (params, candidate) in enumerate(zip(own, candidates)):
                     priced = {k: v for k, v in params.items() if k in RULE_SETTINGS and prices}
-                    arguments = {"candidate": candidate, "rules": {**rules, **priced}, "split": split, "seed": seed}
-                    row = cell_row(label, self._share(split), number, method.title, json.dumps(params), setting)
-                    yield study_cell(FIT_AND_EVALUATE, arguments, row, self.data, self.test)
+                    rules = Rules.for_dataset(self.data, **{**options, **priced})
+                    arguments = {"candidate": candidate, "seed": seed}
+                    row = cell_row(label, share_of(split, self.data), number, method.title, json.dumps(params), setting)
+                    yield study_cell(TESTED_CELL_FUNCTION, arguments, row, self.data, split, rules=rules)
 
-    def _share(self, split: Split | None) -> float:
-        if self.test is not None:
-            return round(self.data.n_samples / (self.data.n_samples + self.test.n_samples), 3)
-        return split.share if split is not None else 1.0
 
-    def _sparsity_settings(self, method: str) -> list[dict[str, Any]]:
-        train, _ = train_and_test(self.data, self.splits[0], self.test)
-        return sparsity_settings(method, {}, train, 0)
+def share_of(split: Split | OfficialSplit, data: Dataset) -> float:
+    """The share of the rows in the training part."""
+    if isinstance(split, Split):
+        return split.share
+    return round(data.n_samples / (data.n_samples + split.test.n_samples), 3)
 
 
 def study_cell(
     call: str,
     arguments: Mapping[str, Any],
     row: dict[str, Any],
-    data: Dataset | None = None,
-    test: Dataset | None = None,
+    dataset: Dataset | None = None,
+    split: Split | OfficialSplit | None = None,
+    **shared: Any,
 ) -> StudyCell:
-    """A cell that calls a function with ``data`` and ``test``, the official test part, those that are given."""
-    given = {name: part for name, part in (("data", data), ("test", test)) if part is not None}
-    return StudyCell(Task(call, arguments, given), row)
+    """A cell that calls a function with these arguments, and with the ``dataset`` and its ``split`` if they are given.
+
+    ``shared`` are arguments that many cells have in common, as ``Task.data``.
+    """
+    shared |= {} if dataset is None else {"dataset": dataset}
+    if isinstance(split, OfficialSplit):  # its test part is shared by many cells, too
+        shared["split"] = split
+    elif split is not None:
+        arguments = {**arguments, "split": split}
+    return StudyCell(Task(call, arguments, shared), row)
 
 
 def cell_row(dataset: str, share: float, split: int, method: str, params: str, setting: int = 0) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Conclusion, Study, Table
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
@@ -203,9 +204,12 @@ def write_study(
     return report
 
 
-def figure_style() -> Any:
-    """A context in which figures have the style of all reports."""
-    return matplotlib.rc_context(figures.STYLE)
+def picture_of(
+    stem: str, heading: str, caption: str, plot: Callable[..., Axes | Figure], *arguments: Any, **options: Any
+) -> Picture:
+    """The picture that ``plot`` returns for these arguments, in the style of all reports."""
+    with matplotlib.rc_context(figures.STYLE):
+        return Picture(stem, heading, caption, png_of(plot(*arguments, **options)))
 
 
 def draw_picture(
@@ -214,7 +218,9 @@ def draw_picture(
     """The picture that ``draw`` plots on an empty figure of this size in inches, in the style of all reports."""
     from matplotlib.figure import Figure
 
-    with figure_style():
+    def plot() -> Figure:
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
-        return Picture(stem, heading, caption, png_of(figure))
+        return figure
+
+    return picture_of(stem, heading, caption, plot)

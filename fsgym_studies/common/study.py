@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import pandas as pd
 
 from fsgym.comparison.report import Picture
 from fsgym.runner.task import Task
-from fsgym_studies.common.claims import OWN_RESULT_WORDS, RESULT_WORDS, AssessedClaim
+from fsgym_studies.common.claims import CAUSES, OWN_RESULT_WORDS, RESULT_WORDS, AssessedClaim
 
 
 @dataclass(frozen=True)
@@ -54,18 +55,24 @@ class Conclusion:
     shown: Sequence[str] = ()
 
     def summary(self) -> str:
-        """How many claims are reproduced, or confirmed if no claim is a paper's, in words.
+        """How many claims are reproduced, or confirmed if no claim is a paper's, and why others are not, in words.
 
         >>> Conclusion("", [AssessedClaim("", ".9", "0.91", True), AssessedClaim("", ".8", "", None)]).summary()
         '1 of 1 claims reproduced; 1 not assessed'
         >>> Conclusion("", [AssessedClaim("", "", "0.91", True)]).summary()
         '1 of 1 claims confirmed'
+        >>> failed = [AssessedClaim("", ".9", "0.8", False, cause) for cause in ("data: few", "data: other", "")]
+        >>> Conclusion("", failed).summary()
+        '0 of 3 claims reproduced; causes: data 2, unknown 1'
         """
         assessed = [c for c in self.claims if c.reproduced is not None]
         word = RESULT_WORDS[True] if any(c.paper for c in self.claims) else OWN_RESULT_WORDS[True]
         text = f"{sum(c.reproduced is True for c in assessed)} of {len(assessed)} claims {word}"
-        rest = len(self.claims) - len(assessed)
-        return f"{text}; {rest} not assessed" if rest else text
+        if rest := len(self.claims) - len(assessed):
+            text += f"; {rest} not assessed"
+        causes = Counter(c.cause.partition(":")[0] or "unknown" for c in assessed if not c.reproduced)
+        listed = ", ".join(f"{cause} {causes[cause]}" for cause in (*CAUSES, "unknown") if cause in causes)
+        return f"{text}; causes: {listed}" if set(causes) & set(CAUSES) else text
 
 
 class StudyCell(NamedTuple):

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.comparison.fitting import first_warning
-from fsgym.comparison.splits import Split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.methods import find_method, load_class
 from fsgym.runner.results import count, list_of, number, record, returns, share
 from fsgym.scaling import Scaling
-from fsgym_studies.common.cell import train_and_test
 
 ERROR_CURVE_CALL = "fsgym_studies.gbfs.cell:error_curve"
 STAGES_CALL = "fsgym_studies.gbfs.cell:stages"
@@ -26,32 +25,30 @@ PICTURE_GRID = np.linspace(-1.0, 1.0, 61)  # coordinates, of x1 and of x2, at wh
 
 @returns(record(n_features=list_of(count), test_error=list_of(share), chance=share, n_train=count, n_test=count))
 def error_curve(
-    data: Dataset,
+    dataset: Dataset,
     *,
     method: str,
     options: Mapping[str, Any],
-    split: Split | None,
+    split: Split | OfficialSplit,
     seed: int,
     svm_splits: int = 0,
-    test: Dataset | None = None,
 ) -> dict[str, Any]:
     """Return the test error against the number of selected features.
 
     Parameters
     ----------
-    data : Dataset, two classes
+    dataset : Dataset, two classes
     method : str, a name of ``METHODS``
     options : mapping
         ``params``, parameters of the estimator. ``bags``, the number of clusters of features in which selected features
         are counted, and ``aware``, whether the method is given these clusters. For ``gbfs``, ``mu_rel`` and ``depths``.
         For a method that ranks features, ``counts`` and ``inner``, the number of random splits that choose the C of its
         SVM. For every other method, ``decades`` and ``n_settings`` of the grid of its penalty.
-    split : Split, or None with an official test part
+    split : Split or OfficialSplit
     seed : int
     svm_splits : int
         Number of random inner splits that choose the C of an SVM trained on every selection, by which selections of
         different methods can be compared; 0: no such SVM.
-    test : Dataset, optional, the test part where the data set has an official one
 
     Returns
     -------
@@ -60,7 +57,7 @@ def error_curve(
         that the selected features come from, and ``svm_error``. Also ``chance``, the error of predicting the largest
         class of the training part; n_train, n_test; ``warning``, the first one.
     """
-    train, test = train_and_test(data, split, test)
+    train, test = split.divide(dataset)
     X, y = train.X, train.y
     labels = feature_clusters(X, options["bags"]) if options.get("bags") else None
     with warnings.catch_warnings(record=True) as caught:
@@ -155,13 +152,14 @@ def feature_clusters(X: NDArray, number: int) -> NDArray[np.int64]:
 
 @returns(record(mu_rel=list_of(number), stage_features=list_of(list_of(count)), stage_error=list_of(list_of(share))))
 def stages(
-    data: Dataset, *, mu_rel: Sequence[float], params: Mapping[str, Any], seed: int, test: Dataset
+    dataset: Dataset, *, mu_rel: Sequence[float], params: Mapping[str, Any], seed: int, split: OfficialSplit
 ) -> dict[str, Any]:
     """Number of features and test error after each iteration, for a few mu (Fig. 4, kddcup99)."""
     from baselines import GBFSClassifier, gbfs_path
 
+    train, test = split.divide(dataset)
     base = GBFSClassifier(validation_fraction=None, random_state=seed, **params)
-    models = gbfs_path(data.X, data.y, mu_rel=list(mu_rel), estimator=base)
+    models = gbfs_path(train.X, train.y, mu_rel=list(mu_rel), estimator=base)
     return {
         "mu_rel": list(mu_rel),
         "stage_features": [m.n_features_path_[: m.best_iteration_].tolist() for m in models],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.splits import Split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym_studies.common.plan import (
     DataFolder,
@@ -18,6 +18,7 @@ from fsgym_studies.common.plan import (
     cell_row,
     random_splits,
     seed_of,
+    share_of,
     study_cell,
     subsample,
     without,
@@ -96,11 +97,12 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
         splits = random_splits(0.8, SMALL_SET_SPLITS[full][source.title])
         cells += curve_cells(binary(source.load(data_dir), positive), methods, splits, svm_splits)
     for train, test in official_parts(full, data_dir, skip):
-        cells += curve_cells(train, basic, [None], 0, test)
+        cells += curve_cells(train, basic, [OfficialSplit(test)], 0)
     if KDD_SET.name not in skip:
         train, test = kdd_parts(full, data_dir)
+        split = OfficialSplit(test)
         finer = basic | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
-        cells += [*curve_cells(train, finer, [None], 0, test), *stages_cells(train, test, gbfs)]
+        cells += [*curve_cells(train, finer, [split], 0), *stages_cells(train, split, gbfs)]
     if COLON_SET.name not in skip:
         cells += colon_cells(full, data_dir, basic, kernel)
     return [*cells, *synthetic_cells(full)]
@@ -132,9 +134,8 @@ def kdd_parts(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
 def curve_cells(
     data: Dataset,
     methods: Mapping[str, tuple[str, Any]],
-    splits: Sequence[Split | None],
+    splits: Sequence[Split | OfficialSplit],
     svm_splits: int,
-    test: Any = None,
 ) -> list[StudyCell]:
     """One cell for each method and split."""
     cells = []
@@ -145,21 +146,20 @@ def curve_cells(
             arguments = {
                 "method": method,
                 "options": options,
-                "split": split,
                 "svm_splits": own,
                 "seed": seed_of(data.name, number, method),
             }
-            row = cell_row(data.name, split.share if split else 0.0, number, title, json.dumps(options))
-            cells.append(study_cell(ERROR_CURVE_CALL, arguments, row, data, test))
+            row = cell_row(data.name, share_of(split, data), number, title, json.dumps(options))
+            cells.append(study_cell(ERROR_CURVE_CALL, arguments, row, data, split))
     return cells
 
 
-def stages_cells(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[StudyCell]:
+def stages_cells(train: Dataset, split: OfficialSplit, gbfs: Mapping[str, Any]) -> list[StudyCell]:
     """The cell of Fig. 4: errors over the iterations at three mu."""
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
     arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of("stages")}
     row = cell_row(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
-    return [study_cell(STAGES_CALL, arguments, row, train, test)]
+    return [study_cell(STAGES_CALL, arguments, row, train, split)]
 
 
 def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mapping) -> list[StudyCell]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from fsgym.comparison.splits import Split
+from fsgym.comparison.fitting import chance_accuracy
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.runner.results import count, record, returns, share, text
-from fsgym_studies.common.cell import chance_accuracy, train_and_test
 
 NESTED_CALL = "fsgym_studies.hkl.cell:nested"
 HKL, KERNEL_L2_SVM, LINEAR_L1_SVM = "HKL disjunctions", "L2-SVM", "L1-SVM"
@@ -32,28 +32,26 @@ MAX_REPORTED_RULES = 12  # of each fit, those with the largest weights
     record(accuracy=share, chance=share, n_train=count, n_test=count, n_literals=count, share_used=share, params=text)
 )
 def nested(
-    data: Dataset,
+    dataset: Dataset,
     *,
     method: str,
     features: Mapping[str, Any],
     search: Mapping[str, Any],
-    split: Split | None,
+    split: Split | OfficialSplit,
     seed: int,
-    test: Dataset | None = None,
 ) -> dict[str, Any]:
     """Build Boolean features on the training part, choose the setting there and evaluate it on the test part.
 
     Parameters
     ----------
-    data : Dataset, categories as columns of codes
+    dataset : Dataset, categories as columns of codes
     method : str, one of ``APPROACHES``
     features : mapping
         ``literals``, options of ``Booleanizer``; ``names``, names to report for literals whose own name has a code.
     search : mapping
         For the disjunctions: ``grid``, settings to choose from; ``max_active``, the largest number of active ones.
-    split : Split, or None with an official test part
+    split : Split or OfficialSplit
     seed : int, of the inner folds
-    test : Dataset, optional, the official test part
 
     Returns
     -------
@@ -69,10 +67,10 @@ def nested(
 
     from baselines import Booleanizer
 
-    train, test = train_and_test(data, split, test)
+    train, test = split.divide(dataset)
     booleanizer = Booleanizer(**features["literals"]).fit(train.X)
     names = features["names"]
-    literal_names = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(data.feature_names))]
+    literal_names = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(dataset.feature_names))]
     A, B = booleanizer.transform(train.X), booleanizer.transform(test.X)
     varied = np.flatnonzero(np.ptp(A, axis=0) > 0)
     A, B = A[:, varied], B[:, varied]
@@ -90,7 +88,7 @@ def nested(
         "n_test": test.n_samples,
         "n_literals": len(varied),
         "n_features": len(columns),
-        "share_used": len(columns) / data.n_features,
+        "share_used": len(columns) / dataset.n_features,
         "inner": float(chosen.best_score_),
         "params": json.dumps(chosen.best_params_),
         **figures,

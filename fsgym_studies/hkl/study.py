@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.splits import OfficialSplit
 from fsgym.dataset import Dataset
 from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, seed_of, study_cell
@@ -77,17 +78,17 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
     for entry in (e for e in STUDY_DATASETS if e.source.name not in skip):
         data, test = load_parts(entry, data_dir)
         literals, names = literal_options(entry, data, data_dir)
-        for number, split in enumerate([None] if entry.official else folds(HKL_FOLDS, HKL_FOLD_REPEATS[full])):
+        official = None if test is None else [OfficialSplit(test)]
+        for number, split in enumerate(official or folds(HKL_FOLDS, HKL_FOLD_REPEATS[full])):
             for method in APPROACHES:
                 arguments = {
                     "method": method,
                     "features": {"literals": literals, "names": names},
                     "search": {"grid": entry.grid or HKL_GRID[full], "max_active": entry.max_active},
-                    "split": split,
                     "seed": seed_of(entry.source.title, number),
                 }
                 row = cell_row(entry.source.title, 1.0 - 1.0 / HKL_FOLDS, number, method, "")
-                cells.append(study_cell(NESTED_CALL, arguments, row, data, test))
+                cells.append(study_cell(NESTED_CALL, arguments, row, data, split))
     return cells
 
 

@@ -49,12 +49,12 @@ FitAtPrices = Callable[[NDArray, NDArray, Sequence[float], int], list[Any]]
 
 
 @returns(record(lam=list_of(number), seconds=list_of(number), n_train=count, n_test=count))
-def at_prices(data: Dataset, *, method: str, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
+def at_prices(dataset: Dataset, *, method: str, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
     """Fit a method at each price of a feature, and return its figures on the test part.
 
     Parameters
     ----------
-    data : Dataset, in which every feature costs the same
+    dataset : Dataset, in which every feature costs the same
     method : str, a key of ``FIT_AT_PRICES``
     prices : sequence of float, prices of a feature; an error costs 1
     split : Split
@@ -67,7 +67,7 @@ def at_prices(data: Dataset, *, method: str, prices: Sequence[float], split: Spl
         ``accuracy`` and ``n_features``; ``seconds``, the processor time of the training at all prices, including the
         choice of settings; n_train and n_test.
     """
-    train, test = split.divide(data)
+    train, test = split.divide(dataset)
     with ignore_warnings():
         start = time.process_time()
         models = FIT_AT_PRICES[method](train.X, train.classes[train.y], prices, seed)
@@ -78,7 +78,7 @@ def at_prices(data: Dataset, *, method: str, prices: Sequence[float], split: Spl
 
 
 @returns(record(fit_seconds=list_of(number), n_train=count))
-def single_fits(data: Dataset, *, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
+def single_fits(dataset: Dataset, *, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
     """Fit the lattice agent at each price by itself, and return the processor time of each fit.
 
     An untimed fit on 100 rows comes first, so that compiled code is loaded. Parameters are those of ``at_prices``.
@@ -87,7 +87,7 @@ def single_fits(data: Dataset, *, prices: Sequence[float], split: Split, seed: i
     -------
     dict, ``fit_seconds``, a list with the seconds of a fit in one thread at each price; n_train
     """
-    train, _ = split.divide(data)
+    train, _ = split.divide(dataset)
     X, y = train.X, train.classes[train.y]
     cls, seconds = load_class(find_method(LATTICE_METHOD)), []
     cls(prices[-1], random_state=seed).fit(X[:100], y[:100])

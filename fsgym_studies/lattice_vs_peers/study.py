@@ -14,7 +14,7 @@ from fsgym.methods import find_method
 from fsgym_studies.common.plan import DataFolder, Source, binary, random_splits, seed_of, study_cell, subsample
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
-from fsgym_studies.dwsm.study import DWSM_REFERENCE
+from fsgym_studies.dwsm.shared import DWSM_REFERENCE
 from fsgym_studies.lattice_vs_peers.cell import (
     CART_METHOD,
     CEGB_METHOD,

@@ -43,7 +43,7 @@ class Role(NamedTuple):
 
 @returns(record(n_train=count, n_test=count, n_features=count))
 def compare_arms(
-    data: Dataset,
+    dataset: Dataset,
     *,
     part: Mapping[str, Any],
     selector: str,
@@ -56,7 +56,7 @@ def compare_arms(
 
     Parameters
     ----------
-    data : Dataset, counts of words; used as logarithms, with each document scaled to norm 1
+    dataset : Dataset, counts of words; used as logarithms, with each document scaled to norm 1
     part : mapping
         ``sample``, the size of a stratified sample of the documents, with seed ``draw``; None: all documents. Of the
         sample, ``fold`` of ``folds`` stratified folds is left out; ``seed`` is the seed of these folds and of the inner
@@ -77,10 +77,10 @@ def compare_arms(
     """
     from fsgym.threads import one_blas_thread
 
-    train, test = train_and_test_rows(data.y, part)
-    X, words = document_term_matrix(data.X, train)
+    train, test = train_and_test_rows(dataset.y, part)
+    X, words = document_term_matrix(dataset.X, train)
     comparison = ClassifierComparison(
-        X, data.y.astype(np.int64), selector, min(n_selected, words - 1), inner, shares, controls, part["seed"]
+        X, dataset.y.astype(np.int64), selector, min(n_selected, words - 1), inner, shares, controls, part["seed"]
     )
     with one_blas_thread():
         accuracies, tied = comparison.accuracies(train, test)

@@ -84,14 +84,14 @@ def selection_accuracy(data: SampledData, mask: NDArray[np.bool_] | None = None)
 
 
 @returns(record(accuracy=share))
-def unselected(data: Dataset, *, distribution: str, w: float, s: int, split: Split, seed: int) -> dict[str, Any]:
+def unselected(dataset: Dataset, *, distribution: str, w: float, s: int, split: Split, seed: int) -> dict[str, Any]:
     """Accuracy of the SVM on all draws; with amplitude ``w`` 0, on the values themselves."""
-    return {"accuracy": selection_accuracy(sample_data(*split.divide(data), distribution, w, s, seed))}
+    return {"accuracy": selection_accuracy(sample_data(*split.divide(dataset), distribution, w, s, seed))}
 
 
 @returns(record(all=share, validation_all=share, validation=list_of(share)))
 def on_grid(
-    data: Dataset,
+    dataset: Dataset,
     *,
     distribution: str,
     w: float,
@@ -109,7 +109,7 @@ def on_grid(
         ``all``, accuracy of all draws on the test part, and ``validation_all``, its mean over the inner folds; and for
         each pair, as lists: ``fnum``, ``ratio``, ``accuracy`` and ``validation``, its mean over the inner folds.
     """
-    train, test = split.divide(data)
+    train, test = split.divide(dataset)
     all_accuracy, selected = _evaluate_penalties(sample_data(train, test, distribution, w, s, seed), penalties)
     inside = [
         _evaluate_penalties(
@@ -138,7 +138,7 @@ def _evaluate_penalties(data: SampledData, penalties: Iterable[Penalties]) -> tu
 
 
 def at_setting(
-    data: Dataset,
+    dataset: Dataset,
     *,
     distribution: str,
     w: float,
@@ -157,7 +157,7 @@ def at_setting(
         gap as a share of |y|^2 / 2; ``above``, the difference between both objectives as a share of the exact one; and
         ``possible``, an upper bound on the ratio of any minimum of equation 7.
     """
-    draws = sample_data(*split.divide(data), distribution, w, s, seed)
+    draws = sample_data(*split.divide(dataset), distribution, w, s, seed)
     result: dict[str, Any] = {"all": selection_accuracy(draws), "n_train": len(draws.X)}
     objectives, unit = {}, 0.5 * float(draws.y @ draws.y)
     for mode, solver in (("early", "fista"), ("exact", "exact")):
@@ -197,9 +197,9 @@ def possible_share(data: SampledData, penalties: Penalties, coef: NDArray[np.flo
 
 
 def weights(
-    data: Dataset, *, distribution: str, w: float, s: int, penalties: Penalties, split: Split, seed: int
+    dataset: Dataset, *, distribution: str, w: float, s: int, penalties: Penalties, split: Split, seed: int
 ) -> dict[str, Any]:
     """Weights, a list of ``s`` numbers per feature, after 100 steps (``early``) and at the minimum (``exact``)."""
-    draws = sample_data(*split.divide(data), distribution, w, s, seed)
+    draws = sample_data(*split.divide(dataset), distribution, w, s, seed)
     modes = (("early", "fista"), ("exact", "exact"))
     return {mode: fit_lasso(draws, penalties, solver).coef_.reshape(-1, s).tolist() for mode, solver in modes}

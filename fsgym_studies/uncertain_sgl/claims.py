@@ -19,9 +19,8 @@ from fsgym_studies.uncertain_sgl.printed import (
     PRINTED,
     PRINTED_COLUMNS,
     PRINTED_RAW,
-    PRINTED_SETTINGS,
+    PRINTED_ROWS,
     UNIFORM,
-    PrintedNumbers,
     max_lasso_ratio,
 )
 from fsgym_studies.uncertain_sgl.tables import (
@@ -69,12 +68,9 @@ MEAN_ACCURACIES = (  # two selections, and how many points the first may be belo
 )
 
 
-def printed_setting(row: Any) -> PrintedNumbers:
-    return PRINTED_SETTINGS[row.distribution, row.column][row.dataset]
-
-
-def fnum_agrees(fnum: float, printed: PrintedNumbers) -> bool:
-    return abs(fnum - printed.fnum) <= FNUM_MARGIN * printed.fnum
+def agrees(fnum: pd.Series, printed: pd.Series) -> pd.Series:
+    """Whether numbers of features are near the printed ones."""
+    return (fnum - printed).abs() <= FNUM_MARGIN * printed
 
 
 def fnum_claim(noise: str) -> Claim:
@@ -85,8 +81,11 @@ def fnum_claim(noise: str) -> Claim:
         "data sets; ours: printed number in parentheses)",
         TABLE_NAMES[noise],
         f"FNum, {noise}",
-        lambda near, far: len(near) >= MIN_DATASETS if len(near) + len(far) == len(DATASET_SIZES) else None,
-        lambda near, far: f"{len(near)} of 9: {', '.join(near) or 'none'}; outside: {', '.join(far) or 'none'}",
+        lambda near: near.sum() >= MIN_DATASETS if len(near) == len(DATASET_SIZES) else None,
+        lambda near: (
+            f"{near.sum()} of 9: {', '.join(near.index[near]) or 'none'}; outside: "
+            f"{', '.join(near.index[~near]) or 'none'}"
+        ),
     )
 
 
@@ -117,16 +116,14 @@ def mean_printed(noise: str, selection: str) -> float:
 
 def ratios_above_rank() -> tuple[list[str], int]:
     """Printed LASSO settings whose ratio exceeds that of any LASSO solution, and the number of LASSO settings."""
-    exceeding, n = [], 0
-    for (noise, column), rows in PRINTED_SETTINGS.items():
-        for name, p in rows.items():
-            printed_twice = column == FS and PRINTED_SETTINGS[noise, FS_SPARSE][name] == p
-            if p.lam2 == 0 and not printed_twice:
-                n += 1
-                limit = max_lasso_ratio(name, p.s)
-                if p.ratio > limit:
-                    exceeding.append(f"{name} {noise} {p.ratio:.3f} (at most {limit:.3f})")
-    return exceeding, n
+    rows = PRINTED_ROWS[PRINTED_ROWS["lam2"] == 0]
+    rows = rows[~rows.duplicated([c for c in rows if c != "column"], keep="last")]  # some are printed in both columns
+    exceeding = [
+        f"{r.dataset} {r.noise} {r.ratio:.3f} (at most {limit:.3f})"
+        for r in rows.itertuples()
+        if r.ratio > (limit := max_lasso_ratio(r.dataset, r.s))
+    ]
+    return exceeding, len(rows)
 
 
 CLAIMS = (
@@ -153,8 +150,8 @@ CLAIMS = (
         "is largest)",
         "Tables 3 and 5",
         "possible ratios",
-        lambda results, beyond: not beyond if len(results) == N_SETTINGS else None,
-        lambda results, beyond: possible_text(results, beyond),
+        lambda results: not len(beyond_bound(results)) if len(results) == N_SETTINGS else None,
+        lambda results: possible_text(results),
     ),
     Claim(
         "German, Heart, Iono and WDBC, gaussian noise: all sub-features are selected at lambda1 = lambda2 = 10 (ratio "
@@ -195,35 +192,32 @@ def setting_figures(results: pd.DataFrame) -> dict[str, Any]:
     for noise in TABLE_NAMES:
         rows = results[(results["distribution"] == noise) & (results["column"] == FS_SPARSE)]
         if len(rows):
-            figures[f"FNum, {noise}"] = fnum_texts(rows)
+            texts = [f"{r.dataset} {r.early_fnum:.1f} ({r.printed_fnum:g})" for r in rows.itertuples()]
+            figures[f"FNum, {noise}"] = agrees(rows["early_fnum"], rows["printed_fnum"]).set_axis(texts)
     if results.empty:
         return figures
-    beyond = [r for r in results.itertuples() if printed_setting(r).ratio > r.possible + RATIO_ROUNDING]
     figures["agreeing"] = (n_agreeing(results, "exact"), n_agreeing(results, "early"), len(results))
-    figures["possible ratios"] = (results, beyond)
+    figures["possible ratios"] = results
     rows = results[(results["distribution"] == GAUSSIAN) & (results["column"] == FS)]
     rows = rows[rows["dataset"].isin(ALL_SELECTED)]
     return figures | ({"all selected": (rows["early_ratio"], rows["exact_ratio"])} if len(rows) else {})
 
 
-def fnum_texts(rows: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """Data sets with FNum after 100 steps: those near the printed number, and the others."""
-    near, far = [], []
-    for row in rows.itertuples(index=False):
-        p = printed_setting(row)
-        (near if fnum_agrees(row.early_fnum, p) else far).append(f"{row.dataset} {row.early_fnum:.1f} ({p.fnum:g})")
-    return near, far
-
-
 def n_agreeing(results: pd.DataFrame, mode: str) -> int:
     """Number of settings whose FNum and ratio agree with the printed ones."""
-    rows = ((getattr(r, f"{mode}_fnum"), getattr(r, f"{mode}_ratio"), printed_setting(r)) for r in results.itertuples())
-    return sum(fnum_agrees(fnum, p) and abs(ratio - p.ratio) <= RATIO_MARGIN for fnum, ratio, p in rows)
+    near = (results[f"{mode}_ratio"] - results["printed_ratio"]).abs() <= RATIO_MARGIN
+    return int((near & agrees(results[f"{mode}_fnum"], results["printed_fnum"])).sum())
 
 
-def possible_text(results: pd.DataFrame, beyond: list[Any]) -> str:
+def beyond_bound(results: pd.DataFrame) -> pd.DataFrame:
+    """The settings whose printed ratio is above the bound."""
+    return results[results["printed_ratio"] > results["possible"] + RATIO_ROUNDING]
+
+
+def possible_text(results: pd.DataFrame) -> str:
     """How many printed ratios are above the bound, and how far 100 steps are from the minimum."""
-    n_near = sum(abs(r.early_ratio - printed_setting(r).ratio) <= RATIO_MARGIN for r in beyond)
+    beyond = beyond_bound(results)
+    n_near = ((beyond["early_ratio"] - beyond["printed_ratio"]).abs() <= RATIO_MARGIN).sum()
     low, middle, high = np.quantile(results["early_gap"].astype(float), [0.0, 0.5, 1.0])
     medians = results[["early_ratio", "exact_ratio"]].median()
     return (
@@ -286,11 +280,10 @@ def notes(table: pd.DataFrame) -> list[str]:
     if len(results):
         means = {mode: 100 * results[f"{mode}_accuracy"].mean() for mode in ("early", "exact")}
         sparse = results[results["column"] == FS_SPARSE]
-        ratios = [printed_setting(r).ratio for r in sparse.itertuples()]
         sentences.append(
             f"Over all printed settings the mean accuracy is {means['early']:.2f} after 100 steps and "
             f"{means['exact']:.2f} at the minimum. At the settings that the paper prints for FS (ratio < "
-            f"0.9), the mean share of selected sub-features is {np.mean(ratios):.3f} in the paper, "
+            f"0.9), the mean share of selected sub-features is {sparse['printed_ratio'].mean():.3f} in the paper, "
             f"{sparse['early_ratio'].mean():.3f} after our 100 steps and {sparse['exact_ratio'].mean():.3f} at the "
             "minimum of the objective."
         )
@@ -306,15 +299,13 @@ def notes(table: pd.DataFrame) -> list[str]:
 
 def step_notes(results: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
     """Where 100 steps miss the printed FNum of the columns with ratio < 0.9, and the result of fewer steps there."""
-    rows, keys = results[results["column"] == FS_SPARSE].copy(), ["distribution", "dataset"]
+    rows, keys = results[results["column"] == FS_SPARSE], ["distribution", "dataset"]
     if rows.empty or fewer_steps.empty:
         return []
-    fewer = fewer_steps.groupby(keys)["early_fnum"].mean()
-    rows["fewer"] = [fewer.get((r.distribution, r.dataset), np.nan) for r in rows.itertuples()]
-    reached = np.array([fnum_agrees(r.early_fnum, printed_setting(r)) for r in rows.itertuples()])
-    reached_by_fewer = np.array([fnum_agrees(r.fewer, printed_setting(r)) for r in rows.itertuples()])
+    rows = rows.join(fewer_steps.groupby(keys)["early_fnum"].mean().rename("fewer"), on=keys)
+    reached, reached_by_fewer = (agrees(rows[name], rows["printed_fnum"]) for name in ("early_fnum", "fewer"))
     missed = [
-        f"{r.dataset} {r.distribution} {r.early_fnum:.1f} and {r.fewer:.1f} ({printed_setting(r).fnum:g})"
+        f"{r.dataset} {r.distribution} {r.early_fnum:.1f} and {r.fewer:.1f} ({r.printed_fnum:g})"
         for r in rows[~reached].itertuples()
     ]
     if not missed:
@@ -345,19 +336,17 @@ def code_notes(results: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
         ("Hepatitis", "6 % of its values are missing, and the paper does not say what replaces them", missing),
         ("Horse", "24 % of its values are missing, and the paper does not say what replaces them", missing),
     ):
+        values = (
+            recoded[recoded["dataset"].str.startswith(name)].groupby(["distribution", "dataset"])["early_fnum"].mean()
+        )
         parts = []
-        for noise in TABLE_NAMES:
-            own = results[
-                (results["column"] == FS_SPARSE) & (results["distribution"] == noise) & (results["dataset"] == name)
-            ]
-            others = recoded[recoded["distribution"] == noise] if len(recoded) else recoded
-            others = others[others["dataset"].str.startswith(name)] if len(others) else others
-            if len(own) and len(others):
-                values = others.groupby("dataset")["early_fnum"].mean()
-                ends = " to ".join(f"{v:.1f}" for v in sorted({values.min(), values.max()}))
-                printed = PRINTED_SETTINGS[noise, FS_SPARSE][name].fnum
+        for r in results[(results["column"] == FS_SPARSE) & (results["dataset"] == name)].itertuples():
+            if r.distribution in values:
+                ends = " to ".join(
+                    f"{v:.1f}" for v in sorted({values[r.distribution].min(), values[r.distribution].max()})
+                )
                 parts.append(
-                    f"{noise} {own['early_fnum'].iloc[0]:.1f} {how[0]}, {ends} {how[1]} (printed: {printed:g})"
+                    f"{r.distribution} {r.early_fnum:.1f} {how[0]}, {ends} {how[1]} (printed: {r.printed_fnum:g})"
                 )
         if parts:
             sentences.append(f"{name}: {problem}. FNum after 100 steps: {'; '.join(parts)}.")

@@ -56,9 +56,10 @@ DATASET_SIZES = {  # Table 1: rows and features
     "WDBC": (569, 30),
     "WPBC": (198, 33),
 }
+PRINTED_ROWS = printed_numbers(__file__)
 PRINTED = {  # Tables 2 to 5: the rows of each noise ("raw" for none) and column, by data set
     sides: {name: PrintedNumbers(*row) for name, _, _, *row in rows.itertuples(name=None)}
-    for sides, rows in printed_numbers(__file__).set_index("dataset").groupby(["noise", "column"])
+    for sides, rows in PRINTED_ROWS.set_index("dataset").groupby(["noise", "column"])
 }
 PRINTED_RAW = PRINTED["raw", ALL_SUB_FEATURES]
 PRINTED_UNCERTAIN = {noise: PRINTED[noise, ALL_SUB_FEATURES] for noise in (GAUSSIAN, UNIFORM)}

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison.report import Picture
-from fsgym_studies.common.curves import means_with_stds
+from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import draw_picture, with_std
 from fsgym_studies.common.study import Table
 from fsgym_studies.uncertain_sgl.printed import (
@@ -20,7 +20,7 @@ from fsgym_studies.uncertain_sgl.printed import (
     GAUSSIAN,
     PENALTY_PAIRS,
     PRINTED,
-    PRINTED_SETTINGS,
+    PRINTED_ROWS,
     UNIFORM,
     max_lasso_ratio,
 )
@@ -43,15 +43,16 @@ def cells_of_kind(table: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def setting_results(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per printed setting: means over folds, standard deviations of accuracies, the largest ``possible``."""
+    """One row per printed setting: means over folds, standard deviations of accuracies, the largest ``possible``.
+
+    What the paper prints is in the columns ``printed_accuracy``, ``printed_std``, ``printed_fnum`` and
+    ``printed_ratio``; w, s, lam1 and lam2 are the setting.
+    """
     rows, keys = cells_of_kind(table, KIND_SETTING), ["distribution", "column", "dataset"]
-    if rows.empty:
-        return pd.DataFrame(columns=[*keys, *SETTING_FIGURES, "possible", "n_folds"])
-    grouped = rows.groupby(keys, sort=False)
-    results = means_with_stds(rows, keys, SETTING_FIGURES)
-    results["possible"] = grouped["possible"].max()
-    results["n_folds"] = grouped.size()
-    return results.reset_index()
+    rows = rows.reindex(columns=[*keys, *SETTING_FIGURES, "possible"])
+    results = means_with_stds(rows, keys, SETTING_FIGURES).join(rows.groupby(keys)["possible"].max()).reset_index()
+    shown = {name: f"printed_{name}" for name in ("accuracy", "std", "fnum", "ratio")}
+    return results.merge(PRINTED_ROWS.rename(columns={"noise": "distribution", **shown}), "left", keys)
 
 
 def unselected_accuracies(table: pd.DataFrame) -> dict[tuple[str, str], Any]:
@@ -108,65 +109,54 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
 
 def accuracy_table(table: pd.DataFrame) -> Table:
     """Tables 2 and 4, printed and ours."""
-    rows = []
-    ours = unselected_accuracies(table)
+    rows, ours = [], unselected_accuracies(table)
     for noise, column in (("raw", "raw data"), (GAUSSIAN, "uncertain data"), (UNIFORM, "uncertain data")):
-        for name, printed in PRINTED[noise, ALL_SUB_FEATURES].items():
+        for name, p in PRINTED[noise, ALL_SUB_FEATURES].items():
             if (noise, name) in ours:
-                rows.append((noise, name, column, printed, ours[noise, name], ""))
+                own = with_std(*(100 * v for v in ours[noise, name]))
+                rows.append((noise, name, column, p.w, p.s, with_std(p.accuracy, p.std), own, ""))
     for r in setting_results(table).itertuples(index=False):
+        printed = with_std(r.printed_accuracy, r.printed_std)
+        early = with_std(100 * r.early_accuracy, 100 * r.early_accuracy_std)
         exact = with_std(100 * r.exact_accuracy, 100 * r.exact_accuracy_std)
-        printed = PRINTED_SETTINGS[r.distribution, r.column][r.dataset]
-        rows.append((r.distribution, r.dataset, r.column, printed, (r.early_accuracy, r.early_accuracy_std), exact))
-    frame = pd.DataFrame(
-        {
-            "noise": noise,
-            "data set": name,
-            "column": column,
-            "w": printed.w,
-            "s": printed.s,
-            "paper": with_std(printed.accuracy, printed.std),
-            "ours": with_std(*(100 * v for v in early)),
-            "at the minimum": exact,
-        }
-        for noise, name, column, printed, early, exact in rows
-    )
+        rows.append((r.distribution, r.dataset, r.column, r.w, r.s, printed, early, exact))
+    columns = ["noise", "data set", "column", "w", "s", "paper", "ours", "at the minimum"]
     return Table(
         "tables_2_4",
         "Tables 2 and 4, printed and ours",
         "Accuracy in percent, mean ± standard deviation over ten folds, at the printed amplitude w, number of draws s "
         "and penalties. Ours: after 100 accelerated steps from zero, and at the minimum of eq. 7.",
-        frame,
+        pd.DataFrame(rows, columns=columns),
     )
 
 
 def selection_table(table: pd.DataFrame) -> Table:
     """Tables 3 and 5, printed and ours, and the distance of the 100 steps from the minimum."""
-    rows = []
-    for r in setting_results(table).itertuples(index=False):
-        p = PRINTED_SETTINGS[r.distribution, r.column][r.dataset]
-        rows.append(
-            {
-                "noise": r.distribution,
-                "data set": r.dataset,
-                "column": r.column,
-                "lambda1": p.lam1,
-                "lambda2": p.lam2,
-                "w": p.w,
-                "s": p.s,
-                "FNum, paper": p.fnum,
-                "100 steps": round(r.early_fnum, 1),
-                "minimum": round(r.exact_fnum, 1),
-                "ratio, paper": p.ratio,
-                "ratio, 100 steps": round(r.early_ratio, 3),
-                "ratio, minimum": round(r.exact_ratio, 3),
-                "at most": round(r.possible, 3),
-                "at most, by rank": round(max_lasso_ratio(r.dataset, p.s), 3) if p.lam2 == 0 else None,
-                "gap": f"{r.early_gap:.1e}",
-                "gap of the minimum": f"{r.exact_gap:.0e}",
-                "above": f"{r.above:.2g}",
-            }
-        )
+    results = setting_results(table)
+    limits = [max_lasso_ratio(r.dataset, r.s) if r.lam2 == 0 else np.nan for r in results.itertuples()]
+    columns = {  # their names, and how their values are shown
+        "distribution": ("noise", None),
+        "dataset": ("data set", None),
+        "column": ("column", None),
+        "lam1": ("lambda1", None),
+        "lam2": ("lambda2", None),
+        "w": ("w", None),
+        "s": ("s", None),
+        "printed_fnum": ("FNum, paper", None),
+        "early_fnum": ("100 steps", lambda v: round(v, 1)),
+        "exact_fnum": ("minimum", lambda v: round(v, 1)),
+        "printed_ratio": ("ratio, paper", None),
+        "early_ratio": ("ratio, 100 steps", lambda v: round(v, 3)),
+        "exact_ratio": ("ratio, minimum", lambda v: round(v, 3)),
+        "possible": ("at most", lambda v: round(v, 3)),
+        "limit": ("at most, by rank", lambda v: round(v, 3)),
+        "early_gap": ("gap", "{:.1e}".format),
+        "exact_gap": ("gap of the minimum", "{:.0e}".format),
+        "above": ("above", "{:.2g}".format),
+    }
+    frame = results.assign(limit=limits)[[*columns]]
+    for name, (_, shown) in columns.items():
+        frame[name] = frame[name] if shown is None else frame[name].map(shown)
     return Table(
         "tables_3_5",
         "Tables 3 and 5, printed and ours",
@@ -175,7 +165,7 @@ def selection_table(table: pd.DataFrame) -> Table:
         "minimum, since all other weights are proven to be 0 (gap-safe test; the largest over the folds). At most, by "
         "rank: where lambda2 is 0, as many sub-features as training rows. Gap: the duality gap as a share of half the "
         "squared norm of the targets. Above: the objective after 100 steps minus the minimum, as a share of it.",
-        pd.DataFrame(rows),
+        frame.rename(columns={name: title for name, (title, _) in columns.items()}),
     )
 
 

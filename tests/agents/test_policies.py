@@ -29,6 +29,7 @@ def quick(kind, **options):
     cls = MajorityClassifier if method is None else load_class(method)
     length = {cls.length_parameter: 2} if cls.length_parameter else {}
     length |= {"effort": 0.1} if kind == "lattice" else {}
+    length |= {"hidden": (8,), "batch_size": 64, "max_acquisitions": 4} if kind in ("gdfs", "dime") else {}
     length |= {"learner": "lattice"} if kind == "adaptive" else {}  # the choice: tests/agents/test_adaptive.py
     return cls(**(method.preset if method else {}), **length, random_state=0).set_params(**options)
 
@@ -49,7 +50,7 @@ def test_a_method_declares_the_kind_of_its_model_files(name):
     assert cls.length_parameter in {"", *cls().get_params()}
 
 
-FITTED_FOR_SECONDS = ("mixture", "any_network", "dqn")
+FITTED_FOR_SECONDS = ("mixture", "any_network", "dqn", "gdfs", "dime")
 KINDS_AND_VARIANTS = [
     pytest.param(kind, variant, marks=pytest.mark.slow if kind in FITTED_FOR_SECONDS and k % 3 else ())
     for kind in AGENTS
@@ -167,7 +168,7 @@ def test_an_external_agent_that_is_not_registered_is_not_loaded_by_its_kind(tmp_
     MajorityClassifier().fit(dataset.X, dataset.y).save(tmp_path / "model")
     with pytest.raises(
         ValueError,
-        match=r"'majority', not one of adaptive, lattice, mixture, any_network, linear, network; a kind",
+        match=r"'majority', not one of adaptive, lattice, mixture, any_network, linear, network, gdfs, dime; a kind",
     ):
         load_classifier(tmp_path / "model")
     assert MajorityClassifier.load(tmp_path / "model").predict(dataset.X).shape == (40,)

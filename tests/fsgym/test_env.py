@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import importlib
 import pickle
+import re
 import subprocess
 import sys
+from functools import partial
 
 import gymnasium as gym
 import numpy as np
@@ -293,7 +295,7 @@ def test_bad_resets(arguments, message):
 
 def test_bad_construction():
     for arguments, message in [
-        ({"render_mode": "human"}, "render_mode must be"),
+        ({"render_mode": "rgb_aray"}, r"render_mode must be .*'rgb_array', 'human' or None, .* mean 'rgb_array'\?"),
         ({"render_mode": []}, "render_mode must be"),
         ({"illegal_action": "ignore"}, "illegal_action must be"),
         ({"illegal_action": {}}, "illegal_action must be"),
@@ -342,3 +344,20 @@ def test_draws_are_uniform():
     counts = np.bincount(rows, minlength=40)
     assert counts.min() > 50
     assert counts.max() < 160
+
+
+@pytest.mark.parametrize("make_one", [gym.make, partial(gym.make_vec, num_envs=2)])
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("lamb", "did you mean 'lam'?"),
+        ("spilt", "did you mean 'split'?"),
+        ("cost", "did you mean 'costs'?"),
+        ("max_episode_step", "did you mean 'max_episode_steps'?"),
+        ("zzz", "they are "),
+    ],
+)
+def test_an_unknown_argument_of_make_gets_one_sentence(make_one, name, hint):
+    with pytest.raises(ValueError, match=f"^unknown environment argument '{name}'; {re.escape(hint)}") as raised:
+        make_one("DatumWise-v0", **{name: 1})
+    assert "kwargs" not in str(raised.value)

@@ -40,6 +40,8 @@ FAST: dict[str, dict[str, Any]] = {
     "dqn": {
         "total_timesteps": 200, "num_envs": 8, "options": {"learning_starts": 50, "target_update_interval": 8}
     },
+    "gdfs": {"hidden": (16,), "n_epochs": 1, "batch_size": 64, "learning_rate": 0.02, "max_acquisitions": 3},
+    "dime": {"hidden": (16,), "n_epochs": 1, "batch_size": 64, "learning_rate": 0.02, "max_acquisitions": 3},
 }  # fmt: skip
 # A baseline and an agent from outside are held to the same contract.
 METHODS = OWN | {
@@ -51,7 +53,13 @@ PLAIN = [name for name, method in METHODS.items() if not method.prices]
 
 
 # Classes that add little to what another one shows: the same classifier, or the same base class, with another learner.
-SAME_AS = {"adaptive": "lattice", "network": "mixture", "dqn": "maskable_ppo", "rcpi_printed": "rcpi"}
+SAME_AS = {
+    "adaptive": "lattice",
+    "network": "mixture",
+    "dqn": "maskable_ppo",
+    "dime": "gdfs",
+    "rcpi_printed": "rcpi",
+}
 
 
 def or_slow(names: list[str]) -> list[Any]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
+import subprocess
+
+import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 
 from fsgym import Dataset, DatumWiseEnv, DatumWiseVectorEnv, Rules
+from fsgym.card import CORRECT, FOOT_BOTTOM, HEIGHT, UNANSWERED, WIDTH, WRONG, Card, draw_card
 from fsgym.columns import Column, Columns
-from fsgym.render import CORRECT, UNANSWERED, UNKNOWN, WRONG
+from fsgym.render import UNKNOWN, draw_features
 
 DATA = Dataset(
     [[-1.0, 0.0, 1.0], [0.5, np.nan, 0.25]],
@@ -82,32 +88,79 @@ def test_long_lists_of_acquisitions_end_with_a_count():
     assert env.render() == "row 0 of data: may acquire x0, x1, x2, x3, x4, x5 and 14 more\n"
 
 
-def cell(picture: np.ndarray, row: int, column: int, columns: int) -> tuple[int, ...]:
+def cell(env: DatumWiseEnv, row: int, column: int, columns: int) -> tuple[int, ...]:
+    picture = draw_features(env._episode, 0)
     size = picture.shape[1] // columns
     return tuple(int(v) for v in picture[row * size + size // 2, column * size + size // 2])
 
 
-def test_grid():
+def foot(picture: np.ndarray) -> tuple[int, ...]:
+    """The colour of the band at the foot of a card."""
+    return tuple(int(v) for v in picture[FOOT_BOTTOM - 6, WIDTH // 2])
+
+
+@pytest.fixture
+def cards(monkeypatch) -> list[Card]:
+    """What is drawn, as text."""
+    seen: list[Card] = []
+    monkeypatch.setattr("fsgym.card.draw_card", lambda card: seen.append(card) or draw_card(card))
+    return seen
+
+
+def test_a_card_says_what_is_known_and_what_it_cost(cards):
+    env = DatumWiseEnv(DATA, RULES, render_mode="rgb_array", belief=lambda observations: [[0.25, 0.75]])
+    env.reset(options={"index": 0})
+    for action in (2, 0, 4):
+        env.render()
+        env.step(action)
+    env.render()
+    start, _, two, end = cards
+    assert (start.title, start.spent, start.last) == ("row 0 of clinic", "spent 0", "no question yet")
+    assert start.summary == "0 of 3 acquisitions, 3 more possible; lambda 0.1"
+    assert (start.known, start.correct) == ([], None)
+    assert two.known == [("weight = 1", "3"), ("age = -1", "1")]
+    assert (two.spent, two.last) == ("spent 4", "last question: age = -1, price 1")
+    assert two.belief == [("ill", 0.25), ("well", 0.75)]
+    assert end.known == two.known
+    assert (end.last, end.correct) == ("answer well: wrong, it is ill, error cost 1", False)
+
+
+def test_a_card_has_units_levels_and_the_values_before_scaling(cards):
+    columns = Columns([Column("crp", unit="mg/l"), Column("ward", "category", ("er", "gp", "icu"))])
+    X = [[12.5, 0, 0, 1], [3, np.nan, np.nan, np.nan], [40, 1, 0, 0]]
+    data = Dataset(X, [0, 1, 0], columns=columns, groups={"crp": ["crp"], "ward": ["ward"]}, costs=[0, 2])
+    for scaled in (data, data.scaled(), data.rows([2, 1, 0]).scaled().rows([2, 1, 0])):
+        env = DatumWiseEnv(scaled, render_mode="rgb_array")
+        env.reset(options={"index": 0})
+        for action in (0, 1):
+            env.step(action)
+        env.render()
+        assert cards[-1].known == [("crp = 12.5 mg/l", "free"), ("ward = icu", "2")]
+
+
+def test_cards_have_one_size_and_show_the_answer_in_colour():
     env = DatumWiseEnv(DATA, RULES, render_mode="rgb_array")
     env.reset(options={"index": 0})
     blank = env.render()
-    assert (blank.dtype, blank.ndim, blank.shape[2]) == (np.uint8, 3, 3)
-    assert cell(blank, 0, 0, 2) == UNKNOWN
-    assert tuple(blank[-1, 0]) == UNANSWERED
+    assert (blank.dtype, blank.shape) == (np.uint8, (HEIGHT, WIDTH, 3))
+    assert foot(blank) == UNANSWERED
     env.step(0)
-    env.step(2)
-    shown = env.render()
-    assert shown.shape == blank.shape
-    blue, unknown, red = cell(shown, 0, 0, 2), cell(shown, 0, 1, 2), cell(shown, 1, 0, 2)
-    assert (blue, unknown, red) == ((33, 102, 172), UNKNOWN, (178, 24, 43))
+    assert not np.array_equal(env.render(), blank)
     env.step(3)
-    answered = env.render()
-    assert tuple(answered[-1, 0]) == CORRECT
-    assert tuple(answered[-1, -1]) == UNANSWERED
+    assert foot(env.render()) == CORRECT
     env.reset(options={"index": 0})
     assert np.array_equal(env.render(), blank)
     env.step(4)
-    assert tuple(env.render()[-1, -1]) == WRONG
+    assert foot(env.render()) == WRONG
+
+
+def test_the_features_as_a_grid():
+    env = DatumWiseEnv(DATA, RULES, render_mode="rgb_array")
+    env.reset(options={"index": 0})
+    assert cell(env, 0, 0, 2) == UNKNOWN
+    env.step(0)
+    env.step(2)
+    assert [cell(env, 0, 0, 2), cell(env, 0, 1, 2), cell(env, 1, 0, 2)] == [(33, 102, 172), UNKNOWN, (178, 24, 43)]
 
 
 def test_image():
@@ -118,28 +171,134 @@ def test_image():
     env.reset(options={"index": 0})
     for action in (0, 1, 2):
         env.step(action)
-    picture = env.render()
-    assert [cell(picture, 0, c, 3) for c in range(3)] == [(0, 0, 0), (255, 255, 255), (127, 127, 127)]
-    assert [cell(picture, 1, c, 3) for c in range(3)] == [UNKNOWN] * 3
+    assert [cell(env, 0, c, 3) for c in range(3)] == [(0, 0, 0), (255, 255, 255), (127, 127, 127)]
+    assert [cell(env, 1, c, 3) for c in range(3)] == [UNKNOWN] * 3
+    assert env.render().shape == (HEIGHT, WIDTH, 3)
 
 
-def test_vector():
-    envs = DatumWiseVectorEnv(DATA, RULES, 3, render_mode="rgb_array")
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_vector(mode, cards):
+    envs = DatumWiseVectorEnv(DATA, RULES, 3, render_mode="rgb_array", autoreset_mode=mode)
     envs.reset(options={"index": 0})
     envs.step(np.array([0, 3, 4]))
     pictures = envs.render()
-    assert [tuple(p[-1, 0]) for p in pictures] == [UNANSWERED, CORRECT, UNANSWERED]
-    assert tuple(pictures[2][-1, -1]) == WRONG
-    assert len({p.shape for p in pictures}) == 1
-    envs.step(np.array([1, 3, 4]))
-    assert {tuple(p[-1, k]) for p in envs.render() for k in (0, -1)} == {UNANSWERED}
+    ends = [UNANSWERED, CORRECT, WRONG] if mode == "NextStep" else [UNANSWERED] * 3
+    assert [foot(p) for p in pictures] == ends
+    assert [len(card.known) for card in cards] == [1, 0, 0]
+    envs.step(np.array([2, 3, 3]) if mode == "NextStep" else np.array([2, 0, 0]))
+    assert {foot(p) for p in envs.render()} == {UNANSWERED}
+    assert [card.known[-1][1] for card in cards[3:] if card.known] == (["3"] if mode == "NextStep" else ["3", "1", "1"])
     assert DatumWiseVectorEnv(DATA, RULES, 2).render() is None
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 30, 784])
-def test_any_number_of_features(n):
+@pytest.mark.parametrize("n", [1, 2, 30, 784])
+def test_any_number_of_features(n, cards):
     data = Dataset(np.linspace(-1, 1, 2 * n).reshape(2, n), [0, 1])
     env = DatumWiseEnv(data, render_mode="rgb_array")
     env.reset(seed=0)
-    env.step(n - 1)
-    assert env.render().shape[1] >= 17
+    for action in range(min(n, 20)):
+        env.step(action)
+    assert env.render().shape == (HEIGHT, WIDTH, 3)
+    assert len(cards[-1].known) == min(n, 20)
+
+
+def test_names_of_strangers_stay_on_their_line():
+    data = Dataset([[0.0], [1.0]], ["a\nb" * 200, "\u202ec"], feature_names=["long " * 200], name="\x1b[31mred")
+    env = DatumWiseEnv(data, render_mode="rgb_array", belief=lambda observations: [[0.5, 0.5]])
+    env.reset(seed=0)
+    env.step(0)
+    env.step(1)
+    picture = env.render()
+    assert (picture[:, WIDTH - 10 :] == 255).all()
+    assert (picture[:, :10] == 255).all()
+
+
+def test_a_policy_is_a_belief(cards):
+    class Believer:
+        def state_probabilities(self, acquired, values):
+            return np.where(acquired[:, :1], [[0.0, 1.0]], [[0.5, 0.5]])
+
+    class NoBeliever:
+        def state_probabilities(self, acquired, values):
+            return None
+
+    for policy, believed in ((Believer(), [("ill", 0.0), ("well", 1.0)]), (NoBeliever(), []), (None, [])):
+        env = DatumWiseEnv(DATA, RULES, render_mode="rgb_array", belief=policy)
+        env.reset(seed=0)
+        env.step(0)
+        env.render()
+        assert cards[-1].belief == believed
+
+
+def test_bad_beliefs():
+    with pytest.raises(TypeError, match="belief must be a function"):
+        DatumWiseEnv(DATA, RULES, belief=3)
+    with pytest.raises(TypeError, match="belief must be a function"):
+        DatumWiseVectorEnv(DATA, RULES, belief="lattice")
+    for shares in ([0.5, 0.5], [[0.5, 0.2, 0.3]], [[-1.0, 2.0]], [[np.nan, 1.0]], [[7.0, 3.0]], [["a", "b"]]):
+        env = DatumWiseEnv(DATA, RULES, render_mode="rgb_array", belief=lambda observations, shares=shares: shares)
+        env.reset(seed=0)
+        with pytest.raises(ValueError, match=r"belief must return probabilities of shape \(n, 2\)"):
+            env.render()
+
+
+@pytest.fixture
+def window(monkeypatch):
+    """pygame without a screen, and without its waiting for the next picture."""
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    monkeypatch.setitem(DatumWiseEnv.metadata, "render_fps", 1000)
+    pygame = pytest.importorskip("pygame", reason="pygame is not installed")
+    yield pygame.display
+    pygame.display.quit()
+
+
+def test_a_window_shows_each_step(window):
+    env = DatumWiseEnv(DATA, RULES, render_mode="human")
+    seen = DatumWiseEnv(DATA, RULES, render_mode="rgb_array")
+
+    def shown():
+        import pygame
+
+        return pygame.surfarray.array3d(window.get_surface()).swapaxes(0, 1)
+
+    for one in (env, seen):
+        one.reset(options={"index": 0})
+    assert window.get_caption()[0] == "fsgym: clinic"
+    for action in (0, 2, 4):
+        assert np.array_equal(shown(), seen.render())
+        assert env.render() is None
+        for one in (env, seen):
+            one.step(action)
+    assert foot(shown()) == WRONG
+    copy.deepcopy(env).close()  # which has no window open
+    assert window.get_init()
+    env.close()
+    env.close()
+    assert not window.get_init()
+
+
+def test_without_pygame_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("fsgym.extras.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r'render_mode="human" needs pygame: pip install .fsgym\[render\]'):
+        gym.make("DatumWise-v0", render_mode="human")
+    DatumWiseEnv(DATA, RULES, render_mode="rgb_array")
+
+
+@pytest.mark.parametrize("mode", [None, "ansi", "rgb_array", "human"])
+def test_gymnasiums_check_with_rendering(mode, window):
+    check_env(gym.make("DatumWise-v0", render_mode=mode).unwrapped)
+
+
+def test_a_video(tmp_path):
+    ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="moviepy is not installed")
+    env = gym.wrappers.RecordVideo(gym.make("DatumWise-v0", render_mode="rgb_array"), str(tmp_path / "video"))
+    env.reset(seed=0)
+    for action in (7, 22, 31):
+        env.step(action)
+    env.close()
+    (video,) = (tmp_path / "video").glob("*.mp4")
+    command = [ffmpeg.get_ffmpeg_exe(), "-v", "error", "-i", str(video), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    raw = subprocess.run(command, capture_output=True, check=True).stdout
+    frames = np.frombuffer(raw, np.uint8).reshape(-1, HEIGHT, WIDTH, 3)
+    assert len(frames) == 4
+    assert foot(frames[-1]) == pytest.approx(foot(env.unwrapped.render()), abs=12)

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from fsgym import load_dataset
+from fsgym import Rules, load_dataset
+from fsgym.comparison.cell import run_tested_cell
 from fsgym.comparison.compared import candidates_at
-from fsgym.comparison.splits import Split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.runner import run_tasks
-from fsgym_studies.common import cell as cells
 from fsgym_studies.common.plan import (
     CART,
     DWSM,
@@ -68,7 +68,8 @@ def test_all_methods_get_the_same_split_and_prices():
 def test_no_row_exceeds_the_budget():
     method = MethodSettings("budget", "rcpi", ({"lam": 0.0, "budget": 2, **QUICK},))
     plan = list(Sweep(WINE, (method,), random_splits(0.5, 1)).cells())
-    assert plan[0].task.arguments["rules"] == {"lam": 0.0, "budget": 2}
+    rules = plan[0].task.data["rules"]
+    assert (rules.lam, rules.budget) == (0.0, 2)
     (result,) = run_tasks([p.task for p in plan], None).results
     assert sum(result["histogram"][3:]) == 0
     assert result["admissible"] == 1.0
@@ -79,7 +80,7 @@ def test_groups_and_images_in_cells():
     train, test = digits.split(0.2, 0)
     groups = [list(range(k, 64, 4)) for k in range(4)]
     method = MethodSettings(DWSM, "rcpi", ({"lam": 0.05, **QUICK},))
-    plan = list(Sweep(train, (method,), [None], {"groups": groups}, test=test, label="<b>digits</b>").cells())
+    plan = list(Sweep(train, (method,), [OfficialSplit(test)], {"groups": groups}, "<b>digits</b>").cells())
     (result,) = run_tasks([p.task for p in plan], None).results
     assert plan[0].row["dataset"] == "<b>digits</b>"
     assert plan[0].row["share"] == pytest.approx(0.2, abs=0.01)
@@ -98,7 +99,7 @@ def test_a_failing_cell_has_its_error_in_the_table():
 
 def test_the_warning_of_a_fit_is_recorded_and_not_shown():
     (candidate,) = candidates_at("l1_svm", {}, [{"C": 1e3, "max_iter": 1}])
-    result = cells.fit_and_evaluate(WINE, candidate=candidate, rules={}, split=Split(0), seed=0)
+    result = run_tested_cell(dataset=WINE, rules=Rules.for_dataset(WINE), candidate=candidate, split=Split(0), seed=0)
     assert result["warning"].startswith("ConvergenceWarning")
 
 

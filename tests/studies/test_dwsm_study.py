@@ -8,19 +8,13 @@ import pytest
 
 from fsgym.methods import METHODS
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, Source
-from fsgym_studies.dwsm import study as dwsm
-from fsgym_studies.dwsm.binary import claims as binary_claims
-from fsgym_studies.dwsm.binary import study as dwsm_binary
-from fsgym_studies.dwsm.budget import claims as budget_claims
-from fsgym_studies.dwsm.budget import tables as budget_tables
-from fsgym_studies.dwsm.cost import claims as cost_claims
-from fsgym_studies.dwsm.cost import tables as cost_tables
-from fsgym_studies.dwsm.groups import claims as groups_claims
-from fsgym_studies.dwsm.groups import study as dwsm_groups
-from fsgym_studies.dwsm.multiclass import claims as multiclass_claims
-from fsgym_studies.dwsm.multiclass import study as dwsm_multiclass
-from fsgym_studies.dwsm.relational import claims as relational_claims
-from fsgym_studies.dwsm.relational import tables as relational_tables
+from fsgym_studies.dwsm import binary as dwsm_binary
+from fsgym_studies.dwsm import budget as dwsm_budget
+from fsgym_studies.dwsm import cost as dwsm_cost
+from fsgym_studies.dwsm import groups as dwsm_groups
+from fsgym_studies.dwsm import multiclass as dwsm_multiclass
+from fsgym_studies.dwsm import relational as dwsm_relational
+from fsgym_studies.dwsm import shared as dwsm
 from support.synthetic_results import all_assessed, by_text, claims_of, line, stand_in
 
 
@@ -70,7 +64,7 @@ def binary(lead):
 
 def test_binary_claims_that_are_reproduced():
     table = binary({"splice": -0.05, dwsm.CANCER_ID: 0.06, dwsm.CANCER: 0.06})
-    claims = claims_of(binary_claims, table)
+    claims = claims_of(dwsm_binary, table)
     assert all_assessed(claims, 12)
     assert by_text(claims, "DWSM is above L1-SVM and LARS").reproduced is True
     assert by_text(claims, "DWSM is above L1-SVM and LARS").ours.startswith("7 of 8: australian")
@@ -95,7 +89,7 @@ def test_binary_claims_that_are_not_reproduced():
     unstable = [0.5, 0.1] * 5
     table["history"] = [unstable] * len(table)
     table["wrong"] = [[2] + [0] * 10] * len(table)
-    claims = claims_of(binary_claims, table)
+    claims = claims_of(dwsm_binary, table)
     above = by_text(claims, "DWSM is above L1-SVM and LARS")
     assert above.reproduced is False
     assert above.ours.startswith("6 of 8: ")
@@ -108,7 +102,7 @@ def test_binary_claims_that_are_not_reproduced():
 
 def test_a_count_is_not_assessed_while_data_sets_are_missing():
     table = binary({})
-    claims = claims_of(binary_claims, table[table["dataset"] != "sonar"])
+    claims = claims_of(dwsm_binary, table[table["dataset"] != "sonar"])
     assert by_text(claims, "DWSM is above L1-SVM and LARS").reproduced is None
     assert by_text(claims, "DWSM is above L1-SVM and LARS").result == "not assessed"
 
@@ -119,7 +113,7 @@ def test_multiclass_claims(dwsm_at, svm_at, reproduced):
     for dataset in ("segment", "vehicle", "vowel", "wine"):
         rows += line(dataset, DWSM, [(0.2, 0.95), (0.8, dwsm_at)])
         rows += line(dataset, L1_SVM, [(0.1, 0.95), (0.8, svm_at)])
-    claims = multiclass_claims.claims(pd.DataFrame(rows))
+    claims = dwsm_multiclass.claims(pd.DataFrame(rows))
     assert all_assessed(claims, 6)
     assert by_text(claims, "Wine: DWSM").reproduced is reproduced[0]
     assert by_text(claims, "Wine: at sparsity .8").reproduced is reproduced[1]
@@ -134,11 +128,11 @@ def test_budget_claims(at_five, reproduced):
         row["params"] = json.dumps({"lam": 0.0, "budget": m})
     rows += line("heart", DWSM, [(0.5, 0.78), (0.9, 0.7)])
     rows += line("heart", LARS, [(0.8, 0.72), (0.9, 0.71)]) + line("heart", L1_SVM, [(0.8, 0.65)])
-    accuracies = budget_tables.accuracy_at_budgets(pd.DataFrame(rows))
+    accuracies = dwsm_budget.accuracy_at_budgets(pd.DataFrame(rows))
     five = accuracies[accuracies["M"] == 5].iloc[0]
     methods = [dwsm.BUDGET_MODEL, DWSM, LARS, L1_SVM]
     np.testing.assert_allclose(five[methods].astype(float), [at_five, 0.72, 0.72, 0.65])
-    claims = budget_claims.claims(accuracies)
+    claims = dwsm_budget.claims(accuracies)
     assert all_assessed(claims, 4)
     assert by_text(claims, "M = 5").reproduced is reproduced
     assert by_text(claims, "M = 5").ours == f"heart at sparsity 0.80: {at_five:.2f} / 0.72 / 0.65"
@@ -150,7 +144,7 @@ def test_cost_claims(cost, reproduced):
     for split in range(5):
         for error in (400.0, 800.0):
             rows += line(
-                cost_tables.error_cost_label(error),
+                dwsm_cost.error_cost_label(error),
                 DWSM,
                 [(0.5, 0.76)],
                 split,
@@ -158,7 +152,7 @@ def test_cost_claims(cost, reproduced):
                 spent=16.0,
                 error_cost=60.0,
             )
-    claims = cost_claims.claims(pd.DataFrame(rows))
+    claims = dwsm_cost.claims(pd.DataFrame(rows))
     assert all_assessed(claims, 4)
     assert by_text(claims, "Error cost 400: mean").reproduced is reproduced
     assert by_text(claims, "Error cost 400: mean").ours.startswith(f"{cost:.1f} [")
@@ -167,10 +161,10 @@ def test_cost_claims(cost, reproduced):
 
 
 def test_the_cheapest_setting_is_named_by_its_parameters():
-    rows = line(cost_tables.error_cost_label(400.0), DWSM, [(0.5, 0.76), (0.6, 0.7)], loss=80.0, spent=16.0)
+    rows = line(dwsm_cost.error_cost_label(400.0), DWSM, [(0.5, 0.76), (0.6, 0.7)], loss=80.0, spent=16.0)
     for row in rows:
         row["params"] = json.dumps({"n_iterations": 20, "mixture": "decision", "alpha": 0.7})
-    settings = cost_tables.cheapest(pd.DataFrame(rows))
+    settings = dwsm_cost.cost_table(pd.DataFrame(rows)).frame
     assert settings["setting"].tolist() == ["n_iterations 20, mixture decision, alpha 0.7"]
 
 
@@ -186,7 +180,7 @@ def test_groups_claims():
     for row in rows:
         if row["method"] == LARS:
             row["params"] = json.dumps({"max_features": 95})
-    claims = claims_of(groups_claims, pd.DataFrame(rows))
+    claims = claims_of(dwsm_groups, pd.DataFrame(rows))
     assert all_assessed(claims, 8)
     assert by_text(claims, "Adult at lambda 0:").reproduced is True
     assert (
@@ -207,17 +201,17 @@ def test_relational_claims():
     usage[1, [5, 9]] = 1.0
     usage[5] = 0.9
     row = {
-        "dataset": relational_tables.block_price_label(relational_tables.BLOCK_PRICES[-1]),
+        "dataset": dwsm_relational.block_price_label(dwsm_relational.BLOCK_PRICES[-1]),
         "class_usage": usage.tolist(),
         "class_right": [10] * 10,
     }
     classes = [str(k) for k in range(10)]
-    claims = relational_claims.claims(pd.DataFrame([row]), classes)
+    claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
     assert [c.reproduced for c in claims] == [True] * 5
     usage[1, [0, 15]] = 1.1
     usage[3] = 1.0
     row["class_usage"] = [None if k == 7 else u for k, u in enumerate(usage.tolist())]  # no 7 is classified correctly
-    claims = relational_claims.claims(pd.DataFrame([row]), classes)
+    claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
     assert [c.reproduced for c in claims] == [True, False, False, False, True]
 
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 from baselines import ForestSelectionClassifier, GBFSClassifier, L1LogisticClassifier, MRMRClassifier
 from fsgym import Dataset, load_dataset
-from fsgym.comparison.splits import Split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.runner import run_tasks
 from fsgym_studies.common.plan import Source, cells_table, subsample
 from fsgym_studies.gbfs import cell as gbfs_cell
@@ -115,7 +115,7 @@ def test_bags_are_counted_and_passed_to_methods_that_use_them(method):
 
 def test_the_last_stage_is_the_fitted_model():
     train, test = BREAST.split(0.6, 1)
-    result = gbfs_cell.stages(train, mu_rel=[0.1], params={"n_iter": 12}, seed=0, test=test)
+    result = gbfs_cell.stages(train, mu_rel=[0.1], params={"n_iter": 12}, seed=0, split=OfficialSplit(test))
     model = GBFSClassifier(mu_rel=0.1, n_iter=12, validation_fraction=None, random_state=0).fit(train.X, train.y)
     assert len(result["stage_error"][0]) == len(result["stage_features"][0]) == 12
     assert result["stage_error"][0][-1] == pytest.approx(1 - model.score(test.X, test.y))

@@ -12,6 +12,7 @@ import pytest
 
 import fsgym_studies as studies
 from fsgym import Dataset, cli
+from fsgym.comparison import cell as cells
 from fsgym_studies import STUDIES
 from fsgym_studies.command import show_failures
 from fsgym_studies.common.claims import AssessedClaim
@@ -21,7 +22,7 @@ from fsgym_studies.common.plan import CART, DWSM, MethodSettings, Sweep, price_s
 from fsgym_studies.common.render import markdown, replace_section, write_study
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
-from fsgym_studies.dwsm.tables import curve_pictures
+from fsgym_studies.dwsm.shared import curve_pictures
 from support.pages import read
 
 NASTY = "<script>alert('x')</script> | *bold* `code`"
@@ -49,7 +50,7 @@ def tiny_plan(full, data_dir):
 
 
 def broken_plan(full, data_dir):
-    data = tiny_plan(full, data_dir)[0].task.data["data"]
+    data = tiny_plan(full, data_dir)[0].task.data["dataset"]
     return list(
         Sweep(data, [MethodSettings(DWSM, "rcpi", (BROKEN, {"n_iterations": 1}))], random_splits(0.5, 2)).cells()
     )
@@ -169,9 +170,7 @@ def test_the_same_command_resumes_and_ends_with_the_same_bytes(capsys, tmp_path,
     """All cells are in the store: none is run again, and tables are the same bytes."""
     again = tmp_path / "again"
     shutil.copytree(tiny_folder, again)
-    monkeypatch.setattr(
-        "fsgym_studies.common.cell.fit_and_evaluate", lambda *a, **k: pytest.fail("a finished cell ran again")
-    )
+    monkeypatch.setattr(cells, "run_tested_cell", lambda *a, **k: pytest.fail("a finished cell ran again"))
     code, _, error = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", again)
     assert (code, error) == (0, "")
     for name in ("cells.csv", "claims.csv", "settings.csv", "tables.md", "results.sqlite"):
@@ -179,16 +178,14 @@ def test_the_same_command_resumes_and_ends_with_the_same_bytes(capsys, tmp_path,
 
 
 def test_finished_cells_survive_ctrl_c(capsys, tmp_path, monkeypatch):
-    from fsgym_studies.common import cell as cells
+    original, count = cells.run_tested_cell, iter(range(100))
 
-    original, count = cells.fit_and_evaluate, iter(range(100))
-
-    def interrupted(data, **arguments):
+    def interrupted(**arguments):
         if next(count) == 3:
             raise KeyboardInterrupt
-        return original(data, **arguments)
+        return original(**arguments)
 
-    monkeypatch.setattr(cells, "fit_and_evaluate", interrupted)
+    monkeypatch.setattr(cells, "run_tested_cell", interrupted)
     total = len(tiny_plan(False, None))
     code, _, error = call(capsys, "reproduce", "tiny", "--jobs", 1, "--out", tmp_path)
     assert code == 130

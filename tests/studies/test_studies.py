@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from fsgym import Dataset, load_dataset
+from fsgym.comparison.splits import OfficialSplit
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.data import require_datasets
-from fsgym_studies.common.plan import MethodSettings, Source, Sweep, random_splits
+from fsgym_studies.common.plan import MethodSettings, Source, Sweep
 from fsgym_studies.common.study import Conclusion, StudyCell
 
 WINE = load_dataset("wine")
@@ -72,7 +73,7 @@ def test_the_page_of_a_study_has_its_title_and_protocol(name):
 
 
 def any_task():
-    (cell,) = Sweep(WINE, (MethodSettings("tree", "cart", ({},)),), random_splits(0.5, 1), test=WINE).cells()
+    (cell,) = Sweep(WINE, (MethodSettings("tree", "cart", ({},)),), [OfficialSplit(WINE)]).cells()
     return cell.task
 
 
@@ -94,6 +95,15 @@ def test_claims_are_counted_in_words():
     claims = [AssessedClaim("", "0.9", "", reproduced) for reproduced in (True, False, None, True)]
     assert Conclusion("", claims).summary() == "2 of 3 claims reproduced; 1 not assessed"
     assert Conclusion("", claims[:2]).summary() == "1 of 2 claims reproduced"
+
+
+def test_claims_that_are_not_reproduced_are_counted_by_cause():
+    causes = ["ours: fewer iterations", "paper: a misprint", "ours: other draws", ""]
+    claims = [AssessedClaim("", "0.9", "", False, cause) for cause in causes]
+    assert Conclusion("", claims).summary() == "0 of 4 claims reproduced; causes: paper 1, ours 2, unknown 1"
+    missing = AssessedClaim("", "0.9", "", None)
+    words = Conclusion("", [*claims[:1], missing]).summary()
+    assert words == "0 of 1 claims reproduced; 1 not assessed; causes: ours 1"
 
 
 def test_claims_without_a_paper_are_confirmed():

@@ -4,6 +4,7 @@ from fsgym.extras import require
 
 require("rl", "agents.deep.sb3")
 
+from agents.deep.sb3.callback import EvaluationCallback  # noqa: E402
 from agents.deep.sb3.dqn import MaskedDQN, MaskedReplayBuffer  # noqa: E402
 from agents.deep.sb3.training import (  # noqa: E402
     SETTINGS,
@@ -19,6 +20,7 @@ from agents.deep.sb3.vec_env import DatumWiseVecEnv, ScaledRewards  # noqa: E402
 __all__ = [
     "SETTINGS",
     "DatumWiseVecEnv",
+    "EvaluationCallback",
     "MaskedDQN",
     "MaskedReplayBuffer",
     "ModelArguments",

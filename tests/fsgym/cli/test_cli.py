@@ -361,3 +361,33 @@ def test_options_of_how_a_table_is_read(capsys, tmp_path):
     )
     assert code == 0, error
     assert call(capsys, "compare", file, "--separator", "ab")[0] == 2
+
+
+def test_methods_of_ones_own_and_several_data_sets(capsys, tmp_path, table, monkeypatch):
+    (tmp_path / "mine.py").write_text(
+        "from sklearn.feature_selection import SelectKBest\n"
+        "from sklearn.linear_model import LogisticRegression\n"
+        "from sklearn.pipeline import make_pipeline\n"
+        "from sklearn.preprocessing import FunctionTransformer\n"
+        "def halved(X):\n    return X / 2\n"
+        "def best():\n"
+        "    half = FunctionTransformer(halved, feature_names_out='one-to-one')\n"
+        "    return make_pipeline(half, SelectKBest(k=1), LogisticRegression())\n"
+    )
+    (tmp_path / "other.csv").write_text(table.read_text())
+    monkeypatch.chdir(tmp_path)
+    quick = ("--target", "ill", "--drop", "patient", "--methods", "cart", "--mine", "mine.py:best", "--no-references")
+    quick += ("--splits", 1, "--jobs", 1, "--lam", 0.01)
+    code, output, error = call(capsys, "compare", table, "other.csv", *quick)
+    assert (code, error) == (0, "")
+    assert "No rank test: it needs at least 3 data sets, got 2." in output
+    assert "mine.py:best" in output
+    results = pd.read_csv("fsgym-results/ward/results.csv")
+    assert results.set_index("method").loc["mine.py:best", "n_features"] == 1
+    assert os.path.exists("fsgym-results/report.html")
+    code, output, error = call(capsys, "compare", table, *quick)  # resumes its part
+    assert (code, error) == (0, "")
+    for reference, message in (("mine.py:bset", "did you mean 'best'"), ("mine.py", "named as module:factory")):
+        code, output, error = call(capsys, "compare", table, "--target", "ill", "--mine", reference)
+        assert (code, error.count("\n")) == (2, 1)
+        assert message in error

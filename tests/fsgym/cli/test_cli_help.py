@@ -60,7 +60,7 @@ def test_names_are_completed(tmp_path, monkeypatch):
     assert complete_methods("latt") == ["lattice"]
     assert complete_methods("cart,l1_s") == ["cart,l1_svm"]
     assert "lattice,lattice" not in complete_methods("lattice,")
-    assert complete_agent("d") == ["dqn"]
+    assert complete_agent("d") == ["dqn", "dime"]
 
 
 def test_the_shell_gets_completions():

@@ -138,7 +138,7 @@ def test_errors_are_one_sentence(capsys, tmp_path):
         (("train", "wine", "-o", path, "--agent", "dqm"), "did you mean 'dqn'"),
         (
             ("train", "wine", "-o", path, "--agent", "cart"),
-            "one of adaptive, lattice, mixture, network, rcpi, maskable_ppo, dqn, got 'cart'",
+            "one of adaptive, lattice, mixture, network, rcpi, maskable_ppo, dqn, gdfs, dime, got 'cart'",
         ),
         (
             ("train", "wine", "-o", path, "--agent", "lattice", "--steps", 9),

@@ -310,7 +310,7 @@ def test_a_class_of_two_rows_is_accepted():
         ({"methods": ["carrt"]}, ValueError, "did you mean 'cart'"),
         ({"methods": []}, ValueError, "at least one of adaptive, lattice"),
         ({"methods": [CARTClassifier()]}, TypeError, "give CARTClassifier a name"),
-        ({"methods": {"d": DummyClassifier()}}, TypeError, "must have features_used"),
+        ({"methods": {"d": DummyClassifier}}, TypeError, "got the class DummyClassifier; pass an instance"),
         ({"methods": {"d": [lambda o, m: m]}}, TypeError, "is not a scikit-learn estimator"),
         ({"methods": {"d": []}}, ValueError, "at least one estimator"),
         ({"methods": {"d": 3}}, TypeError, "must be an estimator"),

@@ -16,7 +16,7 @@ from fsgym.methods import METHODS
 CELLS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 SICK = np.array([6, 25, 53, 110])  # of 150 rows in each cell
 COSTS = [[0.0, 10.0], [1.0, 0.0]]  # a miss costs ten false alarms
-NAMES = [name for name, method in METHODS.items() if method.extra != "rl"]
+NAMES = [name for name, method in METHODS.items() if method.extra not in ("rl", "deep")]
 # Hinge losses without class weights: the scores of three of the four kinds of rows are equal, as they have the same
 # likelier class, and no calibration of scores can separate them.
 TIED_SCORES = ("lufe", "hkl")

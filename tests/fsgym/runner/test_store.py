@@ -76,7 +76,7 @@ def test_another_version_is_refused(path):
     change(path, "UPDATE versions SET version = '0.0.1' WHERE name = 'fsgym'")
     refused(path, ValueError, r"created with fsgym 0\.0\.1, but fsgym .* is installed")
     change(path, "PRAGMA user_version = 7")
-    refused(path, ValueError, "has format 7, but this fsgym uses format 5")
+    refused(path, ValueError, "has format 7, but this fsgym uses format 6")
 
 
 def test_a_store_of_the_first_format_is_refused(path):

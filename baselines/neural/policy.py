@@ -1,0 +1,167 @@
+"""The policy of two networks on masked input: one predicts the classes, one chooses the next acquisition."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from agents.deep.network import scale_and_clip
+from agents.policy import Policy, complete_advice
+from baselines.neural.layers import Layers
+from baselines.neural.stopping import StopLimits
+from fsgym.rules import Rules
+from fsgym.rules.states import legal_and_prices
+from fsgym.scaling import Scaling
+from fsgym.session.step import Advice
+from fsgym.trajectories import Trajectories
+
+
+class Outlook(NamedTuple):
+    """What the policy decides by in n states.
+
+    Attributes
+    ----------
+    probabilities : float64 (n, n_classes)
+    preference : float64 (n, n_acquisitions), of the acquisitions, -inf where they are not legal
+    need : float64 (n,), the policy goes on where it is above a threshold
+    """
+
+    probabilities: NDArray[np.float64]
+    preference: NDArray[np.float64]
+    need: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedInputPolicy(Policy):
+    """Two networks whose inputs are the values times the mask, and the mask. A subclass defines what is preferred.
+
+    Attributes
+    ----------
+    predictor : Layers, with an output for each class
+    chooser : Layers, with an output for each acquisition
+    scaling : Scaling, applied to the raw values before they are clipped to [-10, 10]
+    limits : StopLimits
+    rules : Rules
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit each other or the rules.
+    """
+
+    predictor: Layers
+    chooser: Layers
+    scaling: Scaling
+    limits: StopLimits
+    rules: Rules
+
+    def __post_init__(self) -> None:
+        n = self.rules.n_features
+        for name, array in self.scaling._asdict().items():
+            if array.shape != (n,) or array.dtype != np.float64 or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite float64 of shape ({n},)")
+        threshold, longest = self.limits
+        if type(threshold) is not float or not np.isfinite(threshold):
+            raise ValueError(f"threshold must be a finite number, got {threshold!r}")
+        if type(longest) is not int or longest < 0:
+            raise ValueError(f"longest must be a whole number from 0, got {longest!r}")
+
+    @abstractmethod
+    def _preference_and_need(
+        self, outputs: NDArray[np.float64], probabilities: NDArray[np.float64], prices: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """The preference (n, J), legal or not, and the need (n,); None for the largest legal preference.
+
+        Parameters
+        ----------
+        outputs : float64 (n, J), of the chooser
+        probabilities : float64 (n, n_classes)
+        prices : float64 (n, J), in the unit of ``costs``
+        """
+
+    def outlook(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Outlook:
+        """What the policy decides by in n states; parameters as for ``Policy.actions``."""
+        inputs, J = self._inputs(acquired, values), self.rules.n_acquisitions
+        probabilities = softmax(self.predictor.outputs(inputs), axis=1)
+        prices = np.broadcast_to(self.rules.costs, (len(inputs), J))
+        if self.rules.related is not None:
+            prices = legal_and_prices(self.rules, self.rules.acquisitions_of(acquired))[1]
+        preference, need = self._preference_and_need(self.chooser.outputs(inputs), probabilities, prices)
+        preference = np.where(legal[:, :J], preference, -np.inf)
+        return Outlook(probabilities, preference, preference.max(axis=1, initial=-np.inf) if need is None else need)
+
+    def _inputs(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The inputs of both networks, float64 (n, 2 n_features)."""
+        mask = acquired & ~np.isnan(values)
+        scaled = scale_and_clip(np.where(mask, values, 0.0), self.scaling)
+        return np.concatenate([np.where(mask, scaled, 0.0), mask], axis=1, dtype=np.float64)
+
+    def actions(
+        self,
+        acquired: NDArray[np.bool_],
+        values: NDArray[np.float32],
+        legal: NDArray[np.bool_],
+        *,
+        continue_after_stop: bool = False,
+    ) -> NDArray[np.int64]:
+        """The action in each state, int64 (n,); parameters as for ``Policy.actions``.
+
+        A state that the policy cannot reach itself is a state like any other: all known values count.
+        """
+        return self._actions(self.outlook(acquired, values, legal), acquired, legal, continue_after_stop)
+
+    def _actions(
+        self, found: Outlook, acquired: NDArray[np.bool_], legal: NDArray[np.bool_], continue_after_stop: bool = False
+    ) -> NDArray[np.int64]:
+        J = self.rules.n_acquisitions
+        goes_on = np.asarray(legal[:, :J], bool).any(axis=1)
+        if not continue_after_stop:
+            goes_on &= found.need > self.limits.threshold
+            goes_on &= self.rules.acquisitions_of(acquired).sum(axis=1) < self.limits.longest
+        return np.where(goes_on, found.preference.argmax(axis=1), J + self._answers(found, legal))
+
+    def _answers(self, found: Outlook, legal: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The class of least expected cost in each state."""
+        costs = found.probabilities @ self.rules.error_costs.T
+        return np.where(legal[:, self.rules.n_acquisitions :], costs, np.inf).argmin(axis=1)
+
+    def advise(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> Advice:
+        """Actions, answers and ranking in n states, without estimates of costs; parameters as for ``actions``."""
+        found = self.outlook(acquired, values, legal)
+        actions, beyond = (self._actions(found, acquired, legal, further) for further in (False, True))
+        answers = self._answers(found, legal)
+        return complete_advice(actions, beyond, answers, legal, found.preference, self.rules, found.probabilities)
+
+    def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``."""
+        return softmax(self.predictor.outputs(self._inputs(acquired, values)), axis=1)
+
+    def _trajectories(self, X: NDArray[np.float32], rules: Rules) -> Trajectories:
+        done = super()._trajectories(X, rules)
+        return replace(done, probabilities=self.state_probabilities(done.acquired, X))
+
+    def to_arrays(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        arrays = self.predictor.to_arrays("predictor") | self.chooser.to_arrays("chooser") | self.scaling._asdict()
+        return arrays, {"hidden": [len(bias) for bias in self.predictor.biases[:-1]], **self.limits._asdict()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray], header: Mapping[str, Any], rules: Rules) -> Self:
+        hidden = header["hidden"]
+        if not isinstance(hidden, list) or not all(type(width) is int and width > 0 for width in hidden):
+            raise ValueError("widths of hidden layers must be whole numbers")
+        if len(arrays) != 4 * (len(hidden) + 1) + len(Scaling._fields):
+            raise ValueError(f"two networks of {len(hidden) + 1} layers do not have {len(arrays)} arrays")
+        widths = [2 * rules.n_features, *hidden]
+        return cls(
+            Layers.from_arrays(arrays, "predictor", [*widths, rules.n_classes]),
+            Layers.from_arrays(arrays, "chooser", [*widths, rules.n_acquisitions]),
+            Scaling(arrays["offset"], arrays["scale"]),
+            StopLimits(header["threshold"], header["longest"]),
+            rules,
+        )

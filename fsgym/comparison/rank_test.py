@@ -1,0 +1,135 @@
+"""Methods compared over several data sets: Friedman's test of their ranks, and Nemenyi's critical difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from fsgym.checks import brief
+
+FEWEST_DATASETS = 3
+SIGNIFICANCE = 0.05
+
+
+def critical_difference(n_methods: int, n_datasets: int, level: float = SIGNIFICANCE) -> float:
+    """Nemenyi's critical difference: the least difference of two mean ranks that is more than noise.
+
+    It holds for all pairs of methods together, at this level.
+
+    Examples
+    --------
+    >>> from fsgym.comparison.rank_test import critical_difference
+    >>> round(critical_difference(4, 14), 2), round(critical_difference(4, 14, level=0.10), 2)
+    (1.25, 1.12)
+
+    References
+    ----------
+    J. Demsar. Statistical comparisons of classifiers over multiple data sets. JMLR 7, 2006, section 3.2.2.
+    """
+    q = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+
+
+@dataclass(frozen=True)
+class RankTest:
+    """Ranks of methods over data sets, with tests of whether they differ.
+
+    Attributes
+    ----------
+    losses : DataFrame, one row per data set and one column per method
+    ranks : DataFrame of the same form; 1 is the smallest loss of a data set, equal losses share their mean rank
+    mean_ranks : Series, by method, from the best to the worst
+    statistic, p : float
+        Friedman's chi-squared statistic, corrected for ties (``scipy.stats.friedmanchisquare``), with its p-value. With
+        two methods, those of Wilcoxon's signed-rank test of the losses (``scipy.stats.wilcoxon``).
+    difference : float, Nemenyi's critical difference of two mean ranks; NaN with two methods
+    level : float, of the tests
+    """
+
+    losses: pd.DataFrame
+    ranks: pd.DataFrame
+    mean_ranks: pd.Series
+    statistic: float
+    p: float
+    difference: float
+    level: float = SIGNIFICANCE
+
+    @property
+    def differ(self) -> bool:
+        """Whether the methods differ by more than noise."""
+        return self.p < self.level
+
+    @property
+    def cliques(self) -> list[list[str]]:
+        """The largest groups of methods, each in order of rank, whose mean ranks differ by less than ``difference``.
+
+        All methods together where the first test finds no difference.
+        """
+        names = [str(name) for name in self.mean_ranks.index]
+        if not self.differ:
+            return [names]
+        if len(names) == 2:
+            return []
+        values = self.mean_ranks.to_numpy(float)
+        ends = np.searchsorted(values, values + self.difference, side="left")
+        wide = [(i, int(end)) for i, end in enumerate(ends) if end - i > 1]
+        return [names[i:end] for i, end in wide if not any(a < i and end <= b for a, b in wide)]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per method, by mean rank: ``mean_rank``, and ``like_best``, whether it is no worse than the first."""
+        best = self.mean_ranks.index[0]
+        close = {name for clique in self.cliques if best in clique for name in clique} | {best}
+        table = self.mean_ranks.rename("mean_rank").rename_axis("method").reset_index()
+        return table.assign(like_best=table["method"].isin(close))
+
+
+def rank_test(losses: pd.DataFrame, level: float = SIGNIFICANCE) -> RankTest:
+    """Rank methods by their losses on each data set, and test whether the mean ranks differ.
+
+    Friedman's test asks whether any methods differ. If they do, two methods differ where their mean ranks are at least
+    Nemenyi's critical difference apart.
+
+    Parameters
+    ----------
+    losses : DataFrame (n_datasets, n_methods), finite; smaller is better
+    level : float, default 0.05
+
+    Raises
+    ------
+    ValueError
+        For fewer than three data sets or two methods, or a loss that is not finite.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from fsgym.comparison.rank_test import rank_test
+    >>> test = rank_test(pd.DataFrame({"tree": [0.3, 0.2, 0.4], "panel": [0.2, 0.1, 0.3], "all": [0.5, 0.3, 0.6]}))
+    >>> test.mean_ranks.to_dict(), test.differ
+    ({'panel': 1.0, 'tree': 2.0, 'all': 3.0}, True)
+
+    References
+    ----------
+    M. Friedman. The use of ranks to avoid the assumption of normality implicit in the analysis of variance. JASA 32,
+    1937. P. B. Nemenyi. Distribution-free multiple comparisons. PhD thesis, Princeton, 1963. J. Demsar. Statistical
+    comparisons of classifiers over multiple data sets. JMLR 7, 2006.
+    """
+    n_datasets, n_methods = losses.shape
+    if n_datasets < FEWEST_DATASETS or n_methods < 2:
+        raise ValueError(
+            f"a rank test needs at least {FEWEST_DATASETS} data sets and 2 methods, got {n_datasets} and {n_methods}"
+        )
+    values = losses.to_numpy(float).round(9)
+    if not np.isfinite(values).all():
+        raise ValueError(f"losses must be finite, got {brief(values[~np.isfinite(values)][0])}; leave that method out")
+    ranks = pd.DataFrame(stats.rankdata(values, axis=1), index=losses.index, columns=losses.columns)
+    mean_ranks = ranks.mean().sort_values(kind="stable")
+    if (np.ptp(values, axis=1) == 0).all():  # where the tests are not defined
+        statistic, p = 0.0, 1.0
+    else:
+        test = stats.friedmanchisquare(*values.T) if n_methods > 2 else stats.wilcoxon(values[:, 0], values[:, 1])
+        statistic, p = float(test.statistic), float(test.pvalue)
+    difference = critical_difference(n_methods, n_datasets, level) if n_methods > 2 else float("nan")
+    return RankTest(losses, ranks, mean_ranks, statistic, p, difference, level)

@@ -1,0 +1,277 @@
+"""Dulac-Arnold et al. (2012), section 6.1, Figs. 2 to 5 and appendix: eight binary data sets, four methods."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fsgym.comparison import figures
+from fsgym.comparison.report import Picture
+from fsgym.comparison.summary import with_lam
+from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.curves import (
+    by_dataset,
+    evaluated_cells,
+    heights,
+    nearest_setting,
+    setting_means,
+    summed,
+)
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
+from fsgym_studies.common.render import picture_of
+from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.tables import settings_table
+from fsgym_studies.dwsm.shared import (
+    BASELINES,
+    BINARY_METHODS,
+    BINARY_SETS,
+    BINARY_TITLES,
+    CANCER,
+    CANCER_ID,
+    CANCER_WITHOUT_ID,
+    DWSM_PAPER,
+    DWSM_PRICES,
+    DWSM_REFERENCE,
+    DWSM_SETTINGS,
+    above_text,
+    area_table,
+    cells_over_shares,
+    curve_pictures,
+    height_table,
+    lead_over,
+    names_or_none,
+    reaches_printed,
+    splits_text,
+    wins_table,
+)
+
+NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
+
+
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+    methods = (DWSM_SETTINGS, *BASELINES)
+    loaded = (source.load(data_dir) for source in without(NINE_SETS, skip))
+    return [cell for data in loaded for cell in cells_over_shares(data, methods, full)]
+
+
+def protocol(full: bool) -> str:
+    return (
+        f"We repeat section 6.1 of {DWSM_PAPER}. Eight binary data sets (breast cancer with the sample's id among its "
+        f"ten columns, as in the paper, and, not counted among the eight, without it); {splits_text(full)}. "
+        f"{DWSM} at prices lambda = {', '.join(f'{p:g}' for p in DWSM_PRICES)}; {L1_SVM}, {LARS} and {CART} at twelve "
+        "settings each; their values are derived from the training part of the first split of each share and used on "
+        "all its splits."
+    )
+
+
+L1_CLAIMS = (  # Fig. 2
+    Claim(
+        "DWSM is above L1-SVM and LARS at equal sparsity on 7 of 8 data sets (its area under the curve is larger "
+        "than theirs)",
+        "7 of 8",
+        "lead over L1",
+        lambda lead, *_: (lead > 0).sum() >= 7 if lead.notna().all() else None,
+        lambda lead, *counts: (
+            f"{above_text(lead)}. By accuracy at sparsity .5, .7 and .9, above both on {{}}, {{}} and {{}} data sets. "
+            "By area, above L1-SVM on {} and above LARS on {}"
+        ).format(*counts),
+    ),
+    Claim(
+        "The only exception is splice (the only data set where the area of DWSM is not larger than theirs)",
+        "splice",
+        "lead over L1",
+        lambda lead, *_: list(lead.index[lead <= 0]) == ["splice"] if lead.notna().all() else None,
+        lambda lead, *_: f"not above both: {names_or_none(lead.index[lead <= 0])}",
+    ),
+    reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),
+    reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", CANCER, 0.7, 0.96),
+    Claim(
+        "Breast cancer with id: L1-SVM and LARS have accuracies of .88 to .90 at sparsity .70 (to within .01, mean "
+        "over shares of training data)",
+        ".88 to .90",
+        "L1 on cancer",
+        lambda means: all(0.87 <= v <= 0.91 for v in means.values()) if len(means) == 2 else None,
+    ),
+)
+OTHER_CLAIMS = (  # left out where cells are missing
+    # Fig. 3:
+    Claim(
+        "On some data set CART has an accuracy of about .90 at sparsity .9, above DWSM and the L1 methods (within "
+        ".03 of .90, on the data set where CART has the largest lead)",
+        ".90",
+        "lead of CART",
+        lambda dataset, lead, means: lead > 0 and abs(means[CART] - 0.9) <= 0.03,
+        "{0}: CART {2[CART]:.3f}, DWSM {2[DWSM]:.3f}, L1-SVM {2[L1-SVM]:.3f}, LARS {2[LARS]:.3f}",
+    ),
+    Claim(
+        "On some data set DWSM is above CART at equal sparsity (its area is larger)",
+        "shown for one",
+        "lead over CART",
+        lambda lead: (lead > 0).any(),
+        above_text,
+    ),
+    # Fig. 4, and how stable policies are:
+    Claim(
+        "Breast cancer with id at sparsity .5: DWSM decides about 60 % of the rows with at most 3 features "
+        "(to within .10)",
+        ".60",
+        "at most three",
+        lambda share, sparsity: abs(share - 0.6) <= 0.1,
+        "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
+    ),
+    Claim(
+        "Breast cancer with id at sparsity .5: DWSM makes almost all of its errors after acquiring all 10 "
+        "features (at least .8 of the errors)",
+        "almost all",
+        "errors after all",
+        lambda share, errors: share >= 0.8 if errors else None,
+        "{:.2f} of {:.0f} errors",
+    ),
+    Claim(
+        "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
+        ".01 per iteration on average)",
+        "stable",
+        "changes of the loss",
+        lambda late, early: late <= 0.01,
+        "mean change {:.4f} after the fifth, {:.4f} before",
+    ),
+    # Fig. 5:
+    Claim(
+        "The higher lambda, the higher the mean sparsity (it never falls by more than .01)",
+        "Fig. 5",
+        "by price",
+        lambda means: (np.diff(means["sparsity"]) >= -0.01).all(),
+        lambda means: f"at lambda {', '.join(f'{lam:g}: {s:.2f}' for lam, s in means['sparsity'].items())}",
+    ),
+    Claim(
+        "If lambda is too high, no feature is acquired and the largest class is predicted (more than half of the "
+        "fits at the highest lambda)",
+        "Fig. 5",
+        "by price",
+        lambda means: means["nothing"].iloc[-1] > 0.5,
+        lambda means: (
+            f"share of such fits {means['nothing'].iloc[-1]:.2f} at lambda {means.index[-1]:g}, "
+            f"{means['nothing'].iloc[0]:.2f} at lambda {means.index[0]:g}"
+        ),
+    ),
+)
+
+
+def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
+    prices = by_price(table)
+    figures = {**tree_figures(table), **usage_figures(table, settings), "by price": prices if len(prices) > 1 else None}
+    return assess(L1_CLAIMS, {"table": table, **l1_figures(table)}) + assess(OTHER_CLAIMS, figures, list_all=False)
+
+
+def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
+    """Where DWSM is above the L1 methods, by area and by accuracy, and their accuracies on breast cancer."""
+    leads = [lead_over(table, BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9)]
+    leads += [lead_over(table, BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
+    means = by_dataset(heights(table[table["dataset"] == CANCER_ID], 0.7))
+    return {
+        "lead over L1": (leads[0], *((lead > 0).sum() for lead in leads[1:])),
+        "L1 on cancer": {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means} or None,
+    }
+
+
+def tree_figures(table: pd.DataFrame) -> dict[str, Any]:
+    """Accuracies where CART has the largest lead at sparsity .9, and where DWSM is above CART by area."""
+    means = by_dataset(heights(table, 0.9)).reindex(columns=[*BINARY_METHODS])
+    lead = (means[CART] - means[[DWSM, L1_SVM, LARS]].max(axis=1, skipna=False)).reindex(BINARY_TITLES)
+    if lead.isna().all():
+        return {}
+    best = str(lead.idxmax())
+    return {
+        "lead of CART": (best, lead[best], means.loc[best]),
+        "lead over CART": lead_over(table, BINARY_TITLES, (CART,)),
+    }
+
+
+def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]:
+    """Rows and errors by number of features on breast cancer, and changes of the training loss."""
+    figures: dict[str, Any] = {}
+    cells = cells_at_half(table, settings, DWSM)
+    if len(cells):
+        rows, wrong = summed(cells, "histogram"), summed(cells, "wrong")
+        figures["at most three"] = (rows[:4].sum() / rows.sum(), cells["sparsity"].mean())
+        figures["errors after all"] = (wrong[-1] / wrong.sum() if wrong.sum() else np.nan, wrong.sum())
+    losses = [h for h in table.loc[table["method"] == DWSM, "history"] if isinstance(h, list) and len(h) >= 10]
+    if losses:
+        steps = np.abs(np.diff(np.array([h[:10] for h in losses]), axis=1)).mean(axis=0)
+        figures["changes of the loss"] = (steps[4:].mean(), steps[:4].mean())
+    return figures
+
+
+def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:
+    """The breast cancer cells of the setting of a method whose sparsity is nearest to one half."""
+    nearest = nearest_setting(settings, CANCER_ID, method, 0.5)
+    rows = table[(table["dataset"] == CANCER_ID) & (table["method"] == method)]
+    return rows[(rows["share"] == nearest[0]) & (rows["setting"] == nearest[1])] if nearest else rows.iloc[:0]
+
+
+def by_price(table: pd.DataFrame) -> pd.DataFrame:
+    """DWSM's mean sparsity at each price over all cells, and the share of cells that acquire nothing."""
+    rows = with_lam(table[table["method"] == DWSM])
+    return rows.assign(nothing=rows["sparsity"] >= 1).groupby("lam")[["sparsity", "nothing"]].mean()
+
+
+def usage_pictures(table: pd.DataFrame, settings: pd.DataFrame) -> list[Picture]:
+    """Which features are used on breast cancer, and how many (Fig. 4)."""
+    cells = {m: own for m in (DWSM, LARS) if len(own := cells_at_half(table, settings, m))}
+    if not cells:
+        return []
+    titles, usages = {m: m for m in cells}, {m: summed(c, "usage") / len(c) for m, c in cells.items()}
+    names = [f"feature {j + 1}" for j in range(max(map(len, usages.values())))]
+    counts = {m: summed(c, "histogram") for m, c in cells.items()}
+    sparsities = ", ".join(f"{m} {c['sparsity'].mean():.2f}" for m, c in cells.items())
+    caption = f"Breast cancer with id (feature 1); the setting of each method nearest to sparsity .5: {sparsities}."
+    which, how_many = "Which features are used (Fig. 4, left)", "How many features are used (Fig. 4, right)"
+    return [
+        picture_of("usage", which, caption, figures.used_features, usages, names, titles),
+        picture_of("histogram", how_many, caption, figures.used_counts, counts, titles),
+    ]
+
+
+def price_picture(settings: pd.DataFrame) -> list[Picture]:
+    """Lambda against sparsity (Fig. 5)."""
+    rows = with_lam(settings[settings["method"] == DWSM])
+    if rows.empty:
+        return []
+    frame = rows.groupby("lam")["sparsity"].agg(sparsity="mean", sparsity_std="std").fillna(0.0).reset_index()
+    caption = "Bars: one standard deviation over data sets and shares of training data."
+    draw, frame = figures.price_against_sparsity, frame.assign(method=DWSM)
+    return [
+        picture_of(
+            "lambda", "Lambda against sparsity (Fig. 5)", caption, draw, frame, {DWSM: DWSM}, None, "misclassifications"
+        )
+    ]
+
+
+def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    settings = setting_means(table)
+    return Conclusion(
+        protocol(full),
+        claims(table, settings),
+        [
+            area_table(table, BINARY_METHODS),
+            wins_table(table[table["dataset"].isin(BINARY_TITLES)], DWSM, BINARY_METHODS[1:]),
+            height_table(table, BINARY_METHODS),
+            settings_table(settings),
+        ],
+        [*curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(settings)],
+    )
+
+
+STUDY = Study(
+    "dwsm-binary",
+    "DWSM: sparse binary classification (section 6.1)",
+    DWSM_REFERENCE,
+    (1.8, 42.0),
+    tuple(dict.fromkeys(s.name for s in NINE_SETS)),
+    plan,
+    conclude,
+)

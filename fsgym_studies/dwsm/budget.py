@@ -1,0 +1,158 @@
+"""Dulac-Arnold et al. (2012), section 6.3.1, Fig. 7: a hard budget of M features, which cost nothing.
+
+The paper names neither the data sets of Fig. 7 nor the shares of training data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+
+import pandas as pd
+
+from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.curves import evaluated_cells, setting_means
+from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings, without
+from fsgym_studies.common.statistics import accuracy_at
+from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
+from fsgym_studies.common.tables import settings_table
+from fsgym_studies.dwsm.shared import (
+    BINARY_SETS,
+    BUDGET_MODEL,
+    DWSM_PAPER,
+    DWSM_REFERENCE,
+    DWSM_SETTINGS,
+    cells_over_shares,
+    curve_pictures,
+    splits_text,
+)
+
+BUDGETS = (2, 5, 10, 20)  # values of M
+WITHOUT_BUDGET = [DWSM, LARS, L1_SVM]
+EQUAL_ACCURACY = 0.005  # accuracies that differ by less count as equal
+
+
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+    cells = []
+    for source in without(BINARY_SETS, skip):
+        data = source.load(data_dir)
+        budgets = tuple({"lam": 0.0, "budget": m} for m in BUDGETS if m < data.n_features)
+        methods = (
+            MethodSettings(BUDGET_MODEL, "rcpi", budgets),
+            DWSM_SETTINGS,
+            MethodSettings(L1_SVM, "l1_svm"),
+            MethodSettings(LARS, "lars"),
+        )
+        cells += cells_over_shares(data, methods, full)
+    return cells
+
+
+def protocol(full: bool) -> str:
+    return (
+        f"We repeat section 6.3.1 of {DWSM_PAPER}. The eight binary data sets of section 6.1; {splits_text(full)}. "
+        f"{DWSM} with a budget of at most M = {', '.join(map(str, BUDGETS))} features at price 0 (only M below the "
+        f"number of features), compared with {L1_SVM}, {LARS} and {DWSM} without a budget, all at the settings "
+        "of dwsm-binary."
+    )
+
+
+CLAIMS = (
+    Claim(
+        "M = 5 at sparsity .8: accuracy .77 of DWSM with a budget, .72 of LARS, .65 of L1-SVM (on some data set "
+        "where M = 5 gives a sparsity of .7 to .9, DWSM with a budget is at least .05 above both)",
+        ".77 / .72 / .65",
+        "five",
+        lambda lead, texts: lead.max() >= 0.05 if len(lead) else None,
+        lambda lead, texts: "; ".join(texts[lead.sort_values(ascending=False).index]) or "no such data set",
+    ),
+    Claim(
+        "In many cases DWSM with a budget is at least as accurate as DWSM without (at equal sparsity its "
+        f"accuracy is at most {EQUAL_ACCURACY:g} lower, in at least half of the combinations of data set and M)",
+        "many cases",
+        "as accurate",
+        lambda equal: equal.mean() >= 0.5 if len(equal) else None,
+        lambda equal: f"{equal.sum()} of {len(equal)}",
+    ),
+    Claim(
+        "The previous claim applies particularly at high sparsity (for M = 2 and 5 and sparsity .7 or more, in a "
+        "larger share of the combinations than overall)",
+        "particularly",
+        "as accurate where sparse",
+        lambda sparse, overall: sparse.mean() > overall.mean() if len(sparse) else None,
+        lambda sparse, overall: f"{sparse.sum()} of {len(sparse)}",
+    ),
+    Claim(
+        "At high sparsity, DWSM with a low budget is above both LARS and DWSM without a budget (for M = 2 and 5 "
+        "and sparsity .7 or more, in at least half of the combinations)",
+        "Fig. 7",
+        "above both",
+        lambda above: above.mean() >= 0.5 if len(above) else None,
+        lambda above: f"{above.sum()} of {len(above)}",
+    ),
+)
+
+
+def claims(accuracies: pd.DataFrame) -> list[AssessedClaim]:
+    """Assess the claims on the table of ``accuracy_at_budgets``."""
+    known = accuracies.dropna()
+    five = known[(known["M"] == 5) & known["sparsity"].between(0.7, 0.9)]
+    lead = five[BUDGET_MODEL] - five[[LARS, L1_SVM]].max(axis=1)
+    texts = [
+        f"{r['dataset']} at sparsity {r['sparsity']:.2f}: {r[BUDGET_MODEL]:.2f} / {r[LARS]:.2f} / {r[L1_SVM]:.2f}"
+        for r in five.to_dict("records")
+    ]
+    sparse = known[known["M"].isin((2, 5)) & (known["sparsity"] >= 0.7)]
+    as_accurate, sparse_and_accurate = (f[BUDGET_MODEL] >= f[DWSM] - EQUAL_ACCURACY for f in (known, sparse))
+    figures = {
+        "five": (lead, pd.Series(texts, five.index, dtype=object)),
+        "as accurate": as_accurate,
+        "as accurate where sparse": (sparse_and_accurate, as_accurate),
+        "above both": sparse[BUDGET_MODEL] > sparse[[DWSM, LARS]].max(axis=1),
+    }
+    return assess(CLAIMS, figures)
+
+
+def accuracy_at_budgets(table: pd.DataFrame) -> pd.DataFrame:
+    """Sparsity and accuracy of DWSM with a budget for each data set and M, and the other methods at equal sparsity.
+
+    Returns
+    -------
+    DataFrame, columns dataset, M, sparsity and a column per method; means over splits and shares of training data
+    """
+    keys, rows = ["dataset", "share", "split"], []
+    curves = dict(iter(table.groupby([*keys, "method"])))
+    for cell in table[table["method"] == BUDGET_MODEL].to_dict("records"):
+        row = {"dataset": cell["dataset"], "M": json.loads(cell["params"])["budget"], "sparsity": cell["sparsity"]}
+        for other in WITHOUT_BUDGET:
+            own = curves.get((*(cell[k] for k in keys), other))
+            if own is not None:
+                row[other] = float(accuracy_at(cell["sparsity"], own["sparsity"], own["accuracy"], cell["chance"]))
+        rows.append(row | {BUDGET_MODEL: cell["accuracy"]})
+    columns = ["dataset", "M", "sparsity", BUDGET_MODEL, *WITHOUT_BUDGET]
+    return pd.DataFrame(rows, columns=columns).groupby(["dataset", "M"], sort=False).mean().reset_index()
+
+
+def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    settings = setting_means(table)
+    accuracies = accuracy_at_budgets(table)
+    budgets = Table(
+        "budgets",
+        "DWSM with a budget and the other methods at equal sparsity",
+        "Accuracy of DWSM with a budget, and the height of the other methods' curves at the sparsity that it reaches "
+        "in the same split; means over splits and shares of training data.",
+        accuracies.rename(columns={"dataset": "data set"}),
+    )
+    tables = [budgets, settings_table(settings)]
+    return Conclusion(protocol(full), claims(accuracies), tables, curve_pictures(settings, table))
+
+
+STUDY = Study(
+    "dwsm-budget",
+    "DWSM: hard budget (section 6.3.1)",
+    DWSM_REFERENCE,
+    (2.3, 51.0),
+    tuple(s.name for s in BINARY_SETS),
+    plan,
+    conclude,
+)

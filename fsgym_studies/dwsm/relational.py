@@ -1,0 +1,237 @@
+"""Dulac-Arnold et al. (2012), section 6.3.3, Fig. 8: MNIST in blocks, cheaper where they touch what was acquired."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fsgym.comparison.report import Picture
+from fsgym.comparison.splits import OfficialSplit
+from fsgym.dataset import Dataset
+from fsgym.grids import blocks, contiguous
+from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.curves import evaluated_cells
+from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, subsample
+from fsgym_studies.common.render import file_stem, picture_of
+from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
+from fsgym_studies.dwsm.shared import DWSM_PAPER, DWSM_REFERENCE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MNIST_TRAIN, MNIST_TEST = Source("mnist", "MNIST", split="train"), Source("mnist", "MNIST", split="test")
+GRID_SIDE = 4  # blocks along a side of an image
+BLOCK_SIDE = 7  # pixels along a side of a block
+BLOCK_PRICES = ((0.0, 0.0), (0.005, 0.03))  # of a related and of an unrelated block; the paper does not print its own
+CENTRAL_BLOCKS = (5, 6, 9, 10)  # of the 4 x 4 blocks, counted by rows from 0
+# Quick and full studies:
+MNIST_TRAIN_ROWS = {False: 5000, True: 60000}
+MNIST_RCPI_PARAMS = {
+    False: {"n_iterations": 5, "states_per_sample": 4},
+    True: {"n_iterations": 10, "states_per_sample": 4},
+}
+
+
+def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+    train, test = subsample(MNIST_TRAIN.load(data_dir), MNIST_TRAIN_ROWS[full]), MNIST_TEST.load(data_dir)
+    rcpi, split = MethodSettings(DWSM, "rcpi", (MNIST_RCPI_PARAMS[full],)), OfficialSplit(test)
+    grid: dict[str, Any] = {
+        "groups": [np.flatnonzero(layout() == b).tolist() for b in range(GRID_SIDE * GRID_SIDE)],
+        "related": contiguous(GRID_SIDE, GRID_SIDE).astype(int).tolist(),
+    }
+    cells = []
+    for related, unrelated in BLOCK_PRICES:
+        rules = {"lam": 1.0, **grid, "costs": related, "unrelated_costs": unrelated}
+        cells += Sweep(train, (rcpi,), [split], rules, block_price_label((related, unrelated))).cells()
+    return cells
+
+
+def layout() -> np.ndarray:
+    """The number of the block of each pixel."""
+    return blocks((GRID_SIDE * BLOCK_SIDE, GRID_SIDE * BLOCK_SIDE), (BLOCK_SIDE, BLOCK_SIDE))
+
+
+def block_price_label(prices: tuple[float, float]) -> str:
+    """The name that tables give to the images at the prices of a related and an unrelated block."""
+    return f"MNIST, {prices[0]:g} related, {prices[1]:g} not"
+
+
+def block_name(block: int) -> str:
+    """A block by its row and column, which are counted from 1."""
+    return f"row {block // GRID_SIDE + 1}, column {block % GRID_SIDE + 1}"
+
+
+def protocol(full: bool) -> str:
+    prices, params = " and ".join(f"{r:g} / {u:g}" for r, u in BLOCK_PRICES), MNIST_RCPI_PARAMS[full]
+    return (
+        f"We repeat Fig. 8 of {DWSM_PAPER}. MNIST in {GRID_SIDE} x {GRID_SIDE} blocks of {BLOCK_SIDE} x {BLOCK_SIDE} "
+        f"pixels; {MNIST_TRAIN_ROWS[full]:,} training images and the 10,000 test images. A block is related to the "
+        "acquired blocks if it shares an edge with one of them, and is then cheaper; prices of related / unrelated "
+        f"blocks: {prices} (the paper does not print its prices). The claims are assessed at the second pair of "
+        f"prices. RCPI has {params['n_iterations']} iterations of {params['states_per_sample']} states per image."
+    )
+
+
+def counts_text(blocks: pd.Series) -> str:
+    return ", ".join(f"{digit}: {count:.1f}" for digit, count in blocks.items())
+
+
+CLAIMS = (
+    Claim(
+        "The 1 is identified quickly: of all digits it takes the fewest blocks (means over the correctly classified "
+        "images of each digit)",
+        "just two blocks",
+        "blocks",
+        lambda blocks: blocks.idxmin() == "1",
+        counts_text,
+    ),
+    Claim(
+        "The blocks acquired for a 1 are the central ones (the two most frequent are among the central four; ours: "
+        "share of the correctly classified images that acquire them)",
+        "the two central ones",
+        "most frequent",
+        lambda most: set(most.index) <= set(CENTRAL_BLOCKS),
+        lambda most: " and ".join(f"{block_name(block)} ({share:.2f})" for block, share in most.items()),
+    ),
+    Claim(
+        "The 1 takes few blocks besides the two central ones (at most 4 blocks including these two, mean as above; "
+        "prices are ours)",
+        "just two",
+        "blocks",
+        lambda blocks: blocks["1"] <= 4,
+        lambda blocks: f"{blocks['1']:.1f} blocks",
+    ),
+    Claim(
+        "The 5 is a complex digit: of all digits it takes the most blocks (means as above)",
+        "a more complex digit",
+        "blocks",
+        lambda blocks: blocks.idxmax() == "5",
+        counts_text,
+    ),
+    Claim(
+        "For the 5 nearly all blocks tend to be acquired (at least 12 of 16, mean as above; prices are ours)",
+        "all possible blocks",
+        "blocks",
+        lambda blocks: blocks["5"] >= 12,
+        lambda blocks: f"{blocks['5']:.1f} blocks",
+    ),
+)
+
+
+def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[AssessedClaim]:
+    """Assess the claims on the model with prices."""
+    priced = table[table["dataset"] == block_price_label(BLOCK_PRICES[-1])]
+    if priced.empty:
+        return assess(CLAIMS, {})
+    usage = usage_by_digit(priced.iloc[0], classes)
+    return assess(CLAIMS, {"blocks": usage.sum(axis=1, skipna=False), "most frequent": most_frequent(usage.loc["1"])})
+
+
+def usage_by_digit(row: pd.Series, classes: Sequence[str]) -> pd.DataFrame:
+    """Share of the correctly classified images of each digit that acquire each block; NaN for a digit without any."""
+    unknown = [np.nan] * GRID_SIDE * GRID_SIDE
+    return pd.DataFrame([unknown if u is None else u for u in row["class_usage"]], classes, dtype=float)
+
+
+def most_frequent(usage: pd.Series) -> pd.Series:
+    """The two blocks that are acquired most often."""
+    return usage.sort_values(ascending=False, kind="stable")[:2]
+
+
+def results_table(table: pd.DataFrame) -> Table:
+    """Accuracy, number of blocks and mean price of each cell."""
+    frame = table[["dataset", "accuracy", "n_acquisitions", "sparsity", "spent"]]
+    names = {"dataset": "data set and prices", "n_acquisitions": "blocks", "spent": "mean price"}
+    return Table("results", "Accuracy and blocks", "On the test part.", frame.rename(columns=names))
+
+
+def digit_table(table: pd.DataFrame, classes: Sequence[str]) -> Table:
+    """The blocks that are acquired for each digit, a row per cell and digit."""
+    rows = [
+        {
+            "data set and prices": row["dataset"],
+            "digit": digit,
+            "images": images,
+            "blocks": usage.sum(skipna=False),
+            "most often": "; ".join(f"{block_name(b)} ({share:.2f})" for b, share in most_frequent(usage).items()),
+        }
+        for _, row in table.iterrows()
+        for (digit, usage), images in zip(usage_by_digit(row, classes).iterrows(), row["class_right"])
+    ]
+    return Table(
+        "digits",
+        "Blocks by digit",
+        "Mean number of blocks acquired for the correctly classified images of each digit, and the two blocks acquired "
+        "most often (rows and columns are counted from 1).",
+        pd.DataFrame(rows),
+    )
+
+
+def block_picture(test: Dataset, row: pd.Series) -> Picture:
+    """How often each block is acquired, by digit."""
+    usage = usage_by_digit(row, list(test.classes)).to_numpy()[:, layout()]
+    caption = (
+        "How often each block is acquired for the correctly classified images of each digit (brighter: more often), "
+        f"with the mean image in white. Accuracy {row['accuracy']:.3f}, sparsity {row['sparsity']:.2f}."
+    )
+    stem, heading = file_stem("blocks", row["dataset"].partition(", ")[2]), f"Blocks acquired ({row['dataset']})"
+    return picture_of(stem, heading, caption, usage_panels, test, usage, row["class_right"])
+
+
+def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int]) -> Figure:
+    """Plot how often each pixel is acquired, with a panel per class and the mean image of the class in white.
+
+    Raises ValueError if the rows are not images.
+
+    Parameters
+    ----------
+    data : Dataset of images, whose means are plotted
+    usage : float (n_classes, n_features), how often each pixel is acquired; NaN for a class without rows
+    counts : int (n_classes,), the number of rows of each class over which frequencies are taken
+    """
+    from matplotlib.figure import Figure
+
+    if data.image_shape is None:
+        raise ValueError(f"usage_panels plots images only, but data set {data.name!r} has no image_shape")
+    frequencies = usage.reshape(data.n_classes, *data.image_shape)
+    columns = min(5, data.n_classes)
+    rows = -(-data.n_classes // columns)
+    figure = Figure(figsize=(2.1 * columns + 0.8, 2.3 * rows), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(rows, columns, squeeze=False)).ravel()
+    image = None
+    for k, ax in enumerate(panels):
+        ax.set_axis_off()
+        if k >= data.n_classes or np.isnan(frequencies[k]).any():
+            continue
+        mean = data.X[data.y == k].mean(axis=0).reshape(data.image_shape)
+        image = ax.imshow(frequencies[k], cmap="viridis", vmin=0.0, vmax=1.0)
+        opacity = (mean - mean.min()) / max(float(np.ptp(mean)), 1e-9)
+        ax.imshow(np.ones((*mean.shape, 3)), alpha=0.75 * opacity)
+        ax.set_title(f"{data.classes[k]} (n = {counts[k]})", fontsize=9)
+    if image is not None:
+        figure.colorbar(image, ax=list(panels), label="share of images that acquire it", shrink=0.8)
+    return figure
+
+
+def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    table = evaluated_cells(table)
+    test = cells[0].task.data["split"].test
+    classes = [str(c) for c in test.classes]
+    pictures = [block_picture(test, row) for _, row in table.iterrows()]
+    tables = [results_table(table), digit_table(table, classes)]
+    return Conclusion(protocol(full), claims(table, classes), tables, pictures)
+
+
+STUDY = Study(
+    "dwsm-relational",
+    "DWSM: blocks of an image (section 6.3.3, Fig. 8)",
+    DWSM_REFERENCE,
+    (0.4, 9.0),
+    (MNIST_TRAIN.name,),
+    plan,
+    conclude,
+)

@@ -1,0 +1,178 @@
+"""What the six studies share: the reference, data sets, splits and methods; two kinds of claims; tables and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pandas as pd
+
+from fsgym.comparison import figures
+from fsgym.comparison.report import Picture
+from fsgym.dataset import Dataset
+from fsgym_studies.common.claims import Claim
+from fsgym_studies.common.curves import areas, by_dataset, differences, heights, mean_accuracy_at, wins_over_datasets
+from fsgym_studies.common.plan import (
+    CART,
+    DWSM,
+    L1_SVM,
+    LARS,
+    MethodSettings,
+    Source,
+    Sweep,
+    price_settings,
+    random_splits,
+)
+from fsgym_studies.common.printed import bibtex
+from fsgym_studies.common.render import file_stem, picture_of, with_interval
+from fsgym_studies.common.statistics import Mean
+from fsgym_studies.common.study import StudyCell, Table
+
+DWSM_REFERENCE = bibtex(__file__)
+DWSM_PAPER = (
+    "Dulac-Arnold et al. (2012), whose datum-wise sparse model (DWSM) is trained by rollouts classification policy "
+    "iteration (RCPI)"
+)
+# Categories are columns of codes, as in the LIBSVM files that the paper used (Table 4).
+CANCER, CANCER_ID = "breast cancer", "breast cancer with id"
+BINARY_SETS = (
+    Source("australian", "australian"),
+    Source("breast_cancer_wisconsin_683", CANCER_ID),
+    Source("pima_diabetes", "diabetes"),
+    Source("heart_statlog", "heart"),
+    Source("ionosphere", "ionosphere"),
+    Source("liver_disorders", "liver disorders"),
+    Source("sonar", "sonar"),
+    Source("splice_libsvm", "splice", split="train"),
+)
+BINARY_TITLES = tuple(source.title for source in BINARY_SETS)
+CANCER_WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
+DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of section 6.1, and .05
+DWSM_SETTINGS = MethodSettings(DWSM, "rcpi", price_settings(DWSM_PRICES))
+BASELINES = (MethodSettings(L1_SVM, "l1_svm"), MethodSettings(LARS, "lars"), MethodSettings(CART, "cart"))
+BINARY_METHODS = (DWSM, L1_SVM, LARS, CART)
+BUDGET_MODEL = "DWSM, budget"
+PLOTTED_METHODS = (*BINARY_METHODS, BUDGET_MODEL)  # the order fixes the colour of a method in all six studies
+# Quick and full studies:
+TRAIN_SHARES = {False: (0.2, 0.5), True: (0.1, 0.2, 0.5, 0.9)}  # of the rows
+N_SPLITS = {False: 3, True: 30}
+HALF_LAST_DIGIT = 0.005  # of an accuracy; the paper prints two decimals
+SPARSITY_LEVELS = (0.5, 0.7, 0.8, 0.9)  # at which sections 6.1 to 6.3 state accuracies
+
+
+def cells_over_shares(data: Dataset, methods: Sequence[MethodSettings], full: bool) -> Iterator[StudyCell]:
+    """All settings of the methods on random splits of a data set, at each share of training data."""
+    for share in TRAIN_SHARES[full]:
+        yield from Sweep(data, methods, random_splits(share, N_SPLITS[full])).cells()
+
+
+def splits_text(full: bool) -> str:
+    """The splits of ``cells_over_shares`` in words, for a protocol."""
+    listed = ", ".join(f"{s:.0%}" for s in TRAIN_SHARES[full])
+    return f"{N_SPLITS[full]} random stratified splits for each share of training data ({listed} of the rows)"
+
+
+def reaches_printed(
+    text: str, dataset: str, sparsity: float, printed: float, tolerance: float = HALF_LAST_DIGIT
+) -> Claim:
+    """Claim that DWSM reaches the printed accuracy at a sparsity, at the share of training data where it is best.
+
+    The paper does not say for which share of training data it prints the accuracy, so the claim lists all shares.
+    """
+    return Claim(
+        f"{text} (at most {tolerance:g} below the printed one, at the best share of training data)",
+        f"{printed:g}",
+        lambda figures: accuracy_by_share(figures["table"], dataset, sparsity) or None,
+        lambda means: max(m.mean for m in means.values()) >= printed - tolerance,
+        lambda means: "; ".join(f"{share:.0%}: {with_interval(m)}" for share, m in means.items()),
+    )
+
+
+def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float) -> dict[float, Mean]:
+    """DWSM's mean accuracy on a data set at a sparsity, by share of training data."""
+    shares = sorted(table.loc[table["dataset"] == dataset, "share"].unique())
+    means = {share: mean_accuracy_at(table, sparsity, dataset, DWSM, share) for share in shares}
+    return {share: mean for share, mean in means.items() if mean.count}
+
+
+def lead_over(
+    table: pd.DataFrame, datasets: Sequence[str], others: Sequence[str] = (L1_SVM, LARS), sparsity: float | None = None
+) -> pd.Series:
+    """By how much DWSM is above the best other method on each data set; NaN where a method is missing.
+
+    Methods are compared by the area under the curve, or by accuracy if a sparsity is given.
+    """
+    means = by_dataset(areas(table) if sparsity is None else heights(table, sparsity))
+    means = means.reindex(index=datasets, columns=[DWSM, *others])
+    return means[DWSM] - means[[*others]].max(axis=1, skipna=False)
+
+
+def above_text(lead: pd.Series) -> str:
+    """On how many data sets DWSM is above, and their names."""
+    known = lead.dropna()
+    return f"{(known > 0).sum()} of {len(known)}: {names_or_none(known.index[known > 0])}"
+
+
+def names_or_none(names: Iterable[str]) -> str:
+    """The names in one line, or the word "none"."""
+    return ", ".join(names) or "none"
+
+
+def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
+    """The areas under the curves by data set and method, and DWSM's lead over each other method."""
+    values = areas(table)
+    means = by_dataset(values)
+    methods = [m for m in methods if m in means]
+    frame = means[methods].reset_index().rename(columns={"dataset": "data set"})
+    for other in methods:
+        if other != DWSM and DWSM in methods:
+            lead = differences(values, DWSM, other).reindex(means.index)
+            frame[f"{DWSM} − {other}"] = [
+                f"{m:+.3f} [{low:+.3f}, {high:+.3f}]" if m == m else "–"
+                for m, low, high in lead[["mean", "low", "high"]].to_numpy(float)
+            ]
+    return Table(
+        "areas",
+        "Area under the accuracy–sparsity curve",
+        "The area is the mean accuracy over all sparsities from 0 to 1. Means over splits and shares of training data; "
+        "differences are taken in the same split and have 95 % bootstrap intervals.",
+        frame,
+    )
+
+
+def height_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
+    """The accuracy of each method at the sparsities ``SPARSITY_LEVELS``."""
+    means = {level: by_dataset(heights(table, level)) for level in SPARSITY_LEVELS}
+    frame = pd.concat(means, names=["sparsity", "data set"]).reset_index()
+    columns = ["data set", "sparsity", *(m for m in methods if m in frame)]
+    return Table(
+        "accuracy_at",
+        "Accuracy at equal sparsity",
+        "Means over splits and shares of training data.",
+        frame[columns].sort_values(["data set", "sparsity"], kind="stable"),
+    )
+
+
+def wins_table(table: pd.DataFrame, first: str, others: Sequence[str]) -> Table:
+    """Wins, ties and losses of a method over the data sets."""
+    return Table(
+        "wins",
+        f"Wins, ties and losses of {first}",
+        f"Number of data sets where the area of {first} is larger, equal (to within .001) and smaller; p of Wilcoxon's "
+        "signed-rank test over the data sets.",
+        wins_over_datasets(areas(table), first, others),
+    )
+
+
+def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]:
+    """One picture per data set, with a panel for each share of training data (the paper's appendix)."""
+    caption = (
+        "Vertical bars: one standard deviation over the splits. Horizontal bars: one standard deviation of the "
+        "sparsity over the test rows. Up and to the right is better."
+    )
+    pictures = []
+    for dataset, rows in settings.groupby("dataset", sort=False):
+        chances = table[table["dataset"] == dataset].groupby("share")["chance"].mean().to_dict()
+        stem, heading = file_stem("curves", str(dataset)), f"{dataset}: accuracy against sparsity"
+        title = figures.shorten_name(str(dataset))
+        pictures.append(picture_of(stem, heading, caption, figures.panels, rows, PLOTTED_METHODS, chances, title))
+    return pictures

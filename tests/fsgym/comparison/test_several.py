@@ -1,0 +1,145 @@
+"""Several data sets: each compared as alone, with a test of the ranks where there are three."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fsgym
+from fsgym.comparison import cell as cells
+from fsgym.comparison import compare_datasets
+from fsgym.comparison.datasets_result import result_of
+from fsgym.comparison.expected_time import announce_time, duration_text, expected_time, seconds_of
+from fsgym.comparison.planned import Where
+from fsgym.runner.progress import progress_bar, shows_progress
+from support.comparisons import results_of, row_of
+
+QUICK = {"splits": 1, "lam": 0.01, "references": False}
+
+
+def table_of(name, seed, n_features=4):
+    X = np.random.default_rng(seed).normal(size=(60, n_features)).astype(np.float32)
+    return fsgym.Dataset(X, X[:, 0] > 0, name=name)
+
+
+def test_each_data_set_resumes_what_was_compared_alone(tmp_path, monkeypatch):
+    data = [table_of(name, seed) for seed, name in enumerate(["a b", "c", "d"])]
+    alone = fsgym.compare(data[0], ["cart", "lars"], out=tmp_path / "a_b", **QUICK)
+    stored = (tmp_path / "a_b" / "results.sqlite").read_bytes()
+    fitted = []
+    run_cell = cells.run_cell
+    monkeypatch.setattr(cells, "run_cell", lambda **given: fitted.append(given["dataset"].name) or run_cell(**given))
+    result = compare_datasets(data, ["cart", "lars"], out=tmp_path, **QUICK)
+    assert set(fitted) == {"c", "d"}
+    assert (tmp_path / "a_b" / "results.sqlite").read_bytes() == stored
+    assert result.results["a b"].to_csv() == alone.to_csv()
+    assert result.to_frame()["dataset"].unique().tolist() == ["a b", "c", "d"]
+    assert result.losses.shape == (3, 2)
+    assert pd.read_csv(tmp_path / "losses.csv", index_col=0).shape == (3, 2)
+    page = (tmp_path / "report.html").read_text()
+    assert 'href="a_b/report.html"' in page
+    assert result.answer[0] in page.replace("&#39;", "'")
+    fitted.clear()
+    compare_datasets(data, ["cart", "lars"], out=tmp_path, **QUICK)
+    assert fitted == []
+
+
+def results_with(errors):
+    """One table of results per data set; the error of each method, None where its fit failed."""
+    tables = {}
+    for name, by_method in errors.items():
+        rows = [row_of(m, error=0.1 if e is None else e) | ({"error": "no"} if e is None else {}) for m, e in by_method]
+        tables[name] = results_of(*[row | {"dataset": name} for row in rows])
+    return tables
+
+
+def test_the_answer_names_the_methods_that_are_worse():
+    errors = {
+        f"d{i}": [("cart", 0.1), ("lars", 0.2 + 0.01 * (i % 2)), ("rcpi", 0.3), ("constant", 0.0)] for i in range(9)
+    }
+    result = result_of(results_with(errors))
+    assert list(result.losses) == ["cart", "lars", "rcpi"]  # without the reference point
+    assert result.rank_test.mean_ranks.to_dict() == {"cart": 1.0, "lars": 2.0, "rcpi": 3.0}
+    first, second = result.answer
+    assert first.startswith("Over 9 data sets, CART has the best mean rank, 1.00; Friedman's test finds a difference")
+    assert "better than RCPI (datum-wise); LARS / lasso path does not differ from it" in second
+    assert "Over 9 data sets" in result._repr_html_()
+
+
+def test_why_there_is_no_test():
+    two = {name: [("cart", 0.1), ("lars", 0.2)] for name in "ab"}
+    assert result_of(results_with(two)).answer == ["No rank test: it needs at least 3 data sets, got 2."]
+    failed = {name: [("cart", 0.1), ("lars", None if name == "b" else 0.2)] for name in "abc"}
+    result = result_of(results_with(failed))
+    assert result.rank_test is None
+    assert result.answer == [
+        "LARS / lasso path is left out, as it cannot be ranked on b.",
+        "No rank test: it needs at least 2 methods with a loss on every data set, got 1.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("datasets", "given", "error", "message"),
+    [
+        ("wine", {}, TypeError, "must be a list of data sets, got 'wine'; compare takes a single one"),
+        ([], {}, ValueError, "at least one data set"),
+        (["wine", "wine"], {}, ValueError, "a name of its own, got 'wine' twice"),
+        (["wine", "wien"], {}, ValueError, "did you mean 'wine'"),
+        (["wine"], {"splts": 3}, TypeError, "did you mean 'splits'"),
+        (["wine"], {"by_dataset": {"wien": {}}}, ValueError, "did you mean 'wine'"),
+        (["wine"], {"by_dataset": {"wine": {"cost": 1}}}, TypeError, "did you mean 'costs'"),
+        (["wine"], {"progress": "yes"}, TypeError, "progress must be True, False or None"),
+    ],
+)
+def test_mistakes_are_one_sentence_before_any_fit(datasets, given, error, message, monkeypatch, tmp_path):
+    monkeypatch.setattr(cells, "run_cell", lambda **_: pytest.fail("a fit was started"))
+    with pytest.raises(error, match=message) as caught:
+        compare_datasets(datasets, ["cart"], out=tmp_path, **given)
+    assert "\n" not in str(caught.value)
+    assert not any(tmp_path.iterdir())
+
+
+def test_arguments_may_differ_by_data_set():
+    data = [table_of(name, seed) for seed, name in enumerate("abc")]
+    prices = {"b": {"costs": [100, 100, 100, 100]}}
+    results = compare_datasets(data, ["everything"], by_dataset=prices, **QUICK).results
+    assert [results[name]["spent"].iloc[0] for name in "abc"] == [4, 400, 4]
+
+
+def planned_of(data, folder):
+    from fsgym.comparison.compare import plan_comparison
+    from fsgym.comparison.several import _arguments_of_compare
+
+    return plan_comparison(data, _arguments_of_compare(["cart"], QUICK), folder)
+
+
+def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypatch, capsys):
+    data = table_of("a", 0)
+    before = expected_time(planned_of(data, tmp_path))
+    each = seconds_of("cart", data.split(0.5, 0)[0])
+    assert before.seconds == pytest.approx(each * before.n_tasks)
+    assert before.unknown == ()
+    fsgym.compare(data, ["cart"], out=tmp_path, **QUICK)
+    assert expected_time(planned_of(data, tmp_path)).n_tasks == 0
+    assert seconds_of("mine", data) is None
+
+    monkeypatch.setattr("fsgym.comparison.expected_time.seconds_of", lambda method, train: 600.0)
+    longer = planned_of(table_of("other", 1), None)
+    announce_time([longer], Where(2, "loky", None, True))
+    n = len(longer.cells)
+    assert capsys.readouterr().err == f"fsgym: expected to take about {duration_text(300 * n)}\n"
+    announce_time([longer], Where(2, "loky", None, False))
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_is_quiet_but_in_a_terminal_or_where_asked_for(monkeypatch, capsys):
+    assert not shows_progress(None)
+    assert shows_progress(True)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert shows_progress(None)
+    assert not shows_progress(False)
+    monkeypatch.setattr("fsgym.runner.progress.in_notebook", lambda: True)
+    with progress_bar(4, 1, "wine", True) as advance:
+        advance()
+    shown = capsys.readouterr().err
+    assert "wine" in shown
+    assert "2/4" in shown
