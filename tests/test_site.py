@@ -98,7 +98,7 @@ def test_a_page_of_an_environment_has_its_parts(generated, name):
         "Action space",
         "Rewards",
         "Episode end",
-        "Info",
+        "Information",
         "Arguments",
         "Numbers to beat",
     ):
