@@ -23,7 +23,7 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
     """Features that survive the multiplicative approximation of the zero norm, and a linear SVM on them.
 
     A linear SVM with weights w is trained again and again on features that are multiplied by scales z, and z is
-    replaced by |z w|. Where this converges, |w|^2 counts the features in use, so that the number of features takes the
+    replaced by ``|z w|``. Where this converges, ``|w|^2`` counts the features in use; this number therefore takes the
     place of the norm in the objective of the SVM. Weights of unhelpful features decrease to zero. The features that
     remain rank first, by their weights; the others by the iteration in which they vanished, the last first.
 

@@ -26,6 +26,12 @@ class Method(NamedTuple):
     preset : mapping, parameters of its class that define this method
     extra : str, the optional dependencies that it needs, a key of ``fsgym.extras.EXTRAS``; "" for none
     kind : str, the kind of the model files that its class writes with ``save``; "" if it writes none
+
+    Examples
+    --------
+    >>> from fsgym.methods import find_method
+    >>> find_method("cart").title, find_method("cart").prices
+    ('CART', False)
     """
 
     title: str

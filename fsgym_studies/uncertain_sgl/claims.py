@@ -337,6 +337,8 @@ def step_notes(results: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
 
 def code_notes(results: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
     """The effect on FNum of another coding of categories and of missing values."""
+    if recoded.empty:
+        return []
     orders = ("with our order", "with four random orders")
     missing = ("with the mean for missing values", "with missing values coded as a separate value")
     sentences = []

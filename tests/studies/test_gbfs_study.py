@@ -144,7 +144,12 @@ def test_the_synthetic_example_has_the_properties_stated_in_the_paper():
 def planned(monkeypatch, full):
     """Rows of the planned cells, with random stand-ins for the data sets."""
     rng = np.random.default_rng(0)
-    labels = {"kddcup99_10percent": ["normal", "smurf"], "spambase": ["ham", "spam"], "mnist": [3, 8], "a9a": [-1, 1]}
+    labels = {
+        "kddcup99_10percent": ["normal", "smurf"],
+        "spambase": ["ham", "spam"],
+        "mnist": [*range(10)],
+        "a9a": [-1, 1],
+    }
     monkeypatch.setattr(
         Source,
         "load",
