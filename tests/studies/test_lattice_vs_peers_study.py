@@ -13,6 +13,7 @@ from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, extras
 from fsgym.comparison.splits import Split
+from fsgym.runner.results import check_result
 from fsgym_studies.common.data import require_datasets
 from fsgym_studies.common.plan import Source
 from fsgym_studies.common.render import replace_section, section, write_section
@@ -53,6 +54,7 @@ def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
     """At price .01 the informative feature is acquired; at price .6 nothing is."""
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     cell = lattice_cell.at_prices(one_informative_feature(), method=method, prices=PRICES, split=SPLIT, seed=0)
+    check_result(lattice_cell.at_prices, cell)
     assert (cell["n_train"], cell["n_test"]) == (62, 28)
     assert cell["lam"] == PRICES
     for k, price in enumerate(PRICES):
@@ -73,7 +75,9 @@ def test_the_lattice_of_a_cell_is_that_of_a_fit_at_each_price():
 
 
 def test_single_fits_are_timed_one_by_one():
-    seconds = lattice_cell.single_fits(one_informative_feature(), prices=PRICES, split=SPLIT, seed=0)["fit_seconds"]
+    cell = lattice_cell.single_fits(one_informative_feature(), prices=PRICES, split=SPLIT, seed=0)
+    check_result(lattice_cell.single_fits, cell)
+    seconds = cell["fit_seconds"]
     assert len(seconds) == 2
     assert min(seconds) > 0
 
