@@ -77,6 +77,6 @@ def paired_difference(
     """
     both = pd.DataFrame({"first": first, "second": second}, dtype=np.float64).dropna()
     ahead = both["second"] - both["first"] if lower_is_better else both["first"] - both["second"]
-    means = (scale * both.mean()).tolist()
-    error = standard_error(scale * ahead)
-    return Difference(*means, error, lower_is_better, *wins(ahead, np.zeros(len(ahead)), tie)[:3])
+    first_mean, second_mean = (scale * both.mean()).tolist()
+    won, tied, lost, _ = wins(ahead, np.zeros(len(ahead)), tie)
+    return Difference(first_mean, second_mean, standard_error(scale * ahead), lower_is_better, won, tied, lost)
