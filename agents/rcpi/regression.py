@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, lstsq, solve  # not in the function: a library loaded later would miss the limit on threads
+from scipy.linalg import (  # not in the function: a library loaded later would miss the limit on threads
+    LinAlgError,
+    lstsq,
+    solve,
+)
 
 from agents.parallel import TaskRunner
 from agents.policy import acquisition_of_features
