@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from agents import RCPI, DatumWiseClassifier
+from agents.rcpi.regression import _solve_ridge
 from fsgym import Dataset, DatumWiseEnv, Rules, evaluate, load_dataset
 
 N, LAM = 3, 0.05
@@ -107,3 +108,11 @@ def test_the_classifier_passes_states_and_intercept_on():
     for wrong in ({"states": "start"}, {"intercept": "no"}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             DatumWiseClassifier(**wrong).fit(data)
+
+
+def test_columns_that_repeat_each_other_have_the_coefficients_of_least_norm():
+    """In single precision, the products of two equal columns may differ by more than the published penalty."""
+    gram, penalty = np.array([[1.0, 1.0], [1.0, 1.0 - 4e-6]]), np.full(2, 1e-6)
+    assert np.linalg.det(gram + np.diag(penalty)) < 0
+    theta = _solve_ridge(gram, np.array([[0.8], [0.8]]), penalty)
+    np.testing.assert_allclose(theta, [[0.4], [0.4]], atol=1e-4)
