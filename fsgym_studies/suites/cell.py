@@ -137,7 +137,7 @@ def _measure_order(scores: Scores, model: Any, test: Dataset, measurement: Measu
     wanted += ["complete"] if isinstance(generator, Syn) else []
     policy = getattr(model, "policy_", None)
     if policy is None or not hasattr(model, "arrangement_"):
-        scores.reasons |= dict.fromkeys(wanted, "it has no order of acquisitions beyond its own stop")
+        scores.reasons |= dict.fromkeys(wanted, "no order of acquisitions beyond its own stop")
         return
     rows, price, areas = model.arrangement_.rows(test.X), measurement.prices[0], []
     for budget in measurement.budgets:
@@ -150,7 +150,7 @@ def _measure_order(scores: Scores, model: Any, test: Dataset, measurement: Measu
     if areas:
         scores.add("mean_auroc", "", float(np.mean(areas)))
     elif measurement.budgets:
-        scores.reasons |= dict.fromkeys(["budget_auroc", "mean_auroc"], "it has no class probabilities")
+        scores.reasons |= dict.fromkeys(["budget_auroc", "mean_auroc"], "no class probabilities")
     if isinstance(generator, Syn):
         order = model.arrangement_.trajectories(policy.trajectories(rows, continue_after_stop=True)).order
         scores.add("complete", "", float(acquisitions_until(order, generator.relevant(test.X)).mean()))
@@ -191,8 +191,9 @@ def run_reference(*, measurement: Measurement, quick: bool) -> dict[str, Any]:
     for name, r in zip(measurement.price_names, found, strict=True):
         scores.add("price_accuracy", name, r.accuracy)
     if isinstance(generator, Syn):
-        relevant = generator.relevant(generator.sample(n, 0).X)
-        scores.add("complete", "", float(relevant.sum(axis=1).mean()))
+        both = np.zeros((2, generator.n_features))
+        both[:, -1] = -1.0, 1.0  # x11 selects one of two sets of features, with equal probability
+        scores.add("complete", "", float(generator.relevant(both).sum(axis=1).mean()))
     if isinstance(generator, NormalComponents):
         accuracies = accuracies_within(generator, measurement.budgets, n)
         for budget, accuracy in zip(measurement.budgets, accuracies, strict=True):

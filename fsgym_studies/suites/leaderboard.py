@@ -142,8 +142,10 @@ def score_table(
     published, sources = _published(suite, declared.score)
     frame = pd.concat([frame, _published_rows(published, list(grouped.columns), shown.digits)], ignore_index=True)
     caption = f"{shown.caption} {_about_columns(declared.columns, shown.more_is_better)}"
-    reason = {m: r for (m, score), r in reasons.items() if score == declared.score and m in without}
-    caption += "".join(f" n/a for {m}: {r}." for m, r in reason.items()) + sources
+    for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
+        own = [m for m in dict.fromkeys(without) if reasons[m, declared.score] == reason]
+        caption += f" n/a for {', '.join(own)}: {reason}."
+    caption += sources
     stem = f"{declared.score}_by_{declared.columns}"
     return Table(stem, shown.title, caption.strip(), frame.fillna(DASH))
 
@@ -162,15 +164,15 @@ def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
 def _about_columns(by: str, more_is_better: bool | None) -> str:
     """What the columns are and how methods are ranked, in words."""
     words = {
-        "at": "A column is a price or a budget.",
+        "at": "A column is a price, a cost of an error, or a budget.",
         "dataset": "A column is a data set.",
-        "both": "A column is a data set with, if there are several, a price or a budget.",
+        "both": "A column is a data set with, if there are several, a price, a cost of an error, or a budget.",
     }
     if more_is_better is None:
         return words[by]
     return (
-        f"{'More' if more_is_better else 'Less'} is better. {words[by]} The mean rank is over data sets, prices and "
-        f"budgets, each by its mean over the splits; scores that differ by less than {SAME_SCORE:g} share their rank."
+        f"{'More' if more_is_better else 'Less'} is better. {words[by]} The mean rank is over all of "
+        f"them, each by its mean over the splits; scores that differ by less than {SAME_SCORE:g} share their rank."
     )
 
 

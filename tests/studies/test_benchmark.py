@@ -78,7 +78,7 @@ def test_published_figures_stand_beside_ours_with_their_source(folder):
 def test_a_score_that_does_not_fit_a_method_is_not_available_with_the_reason(folder):
     accuracies = table(folder, "budget_accuracy_by_at")
     assert accuracies.loc["CART"].tolist() == ["n/a", "n/a", "–"]
-    assert "n/a for CART: it has no order of acquisitions beyond its own stop" in (folder / "doc.md").read_text()
+    assert "n/a for CART: no order of acquisitions beyond its own stop" in (folder / "doc.md").read_text()
     assert [float(v) for v in accuracies.iloc[0, :2]] == [0.8, 0.8]  # rcpi: the second bit never changes the answer
 
 
@@ -208,7 +208,7 @@ def test_budgets_count_prices_and_groups_in_the_order_of_the_user():
     done = model.trajectories(test.replace(y=test.y), continue_after_stop=True)
     assert scores["budget_accuracy", "21"] == pytest.approx((done.answers == test.y).mean())
     assert scores["budget_accuracy", "1"] < 0.5  # of eight classes, after the context or one feature
-    assert result["reasons"]["mean_auroc"] == "it has no class probabilities"
+    assert result["reasons"]["mean_auroc"] == "no class probabilities"
 
 
 def test_rows_are_split_by_position_or_in_a_drawn_order():

@@ -51,7 +51,7 @@ def turney_problems(quick: bool, data_dir: DataFolder, skip: Collection[str]) ->
                 source.title,
                 [(data, Split(seed, TURNEY_TRAIN_SHARE)) for seed in range(TURNEY_SPLITS[quick])],
                 tuple(1 / error for error in errors),
-                tuple(f"{error:g}" for error in errors),
+                tuple(f"error {error:,.0f}" for error in errors),
                 rules=options,
                 standard_losses=tuple(total / error + rest for error in errors),
             )
