@@ -264,7 +264,7 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
 
         Parameters
         ----------
-        X : array of shape (n_samples, n_features_in_), DataFrame, Series or Dataset
+        X : array of shape (n_samples, ``n_features_in_``), DataFrame, Series or Dataset
             Where the model has names, a DataFrame counts by name: columns in any order, others are ignored. A Series is
             one row. NaN is unavailable. A level that was not in the training data is unavailable, too, with a warning.
         missing_columns : {"error", "unavailable"}
@@ -307,7 +307,7 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
         return self.policy_.state_probabilities((mask & ~np.isnan(features))[:, order], features[:, order])
 
     def features_used(self, X: ArrayLike, *, missing_columns: MissingColumns = "error") -> NDArray[np.bool_]:
-        """The columns acquired to classify each row of ``X``, bool (n_samples, n_features_in_)."""
+        """The columns acquired to classify each row of ``X``, bool (n_samples, ``n_features_in_``)."""
         return self.columns_.of_features(self._act(self._features(X, missing_columns)).acquired)
 
     def estimate_loss(

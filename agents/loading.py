@@ -17,6 +17,19 @@ def load_classifier(path: str | os.PathLike) -> BaseAgentClassifier:
     If two methods declare the same kind, the first one loads it.
 
     Raises OSError if the file cannot be read, ValueError if it is damaged or contains no classifier of a known kind.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier, load_classifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[:, [6, 10]], y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.safetensors")
+    ...     loaded = load_classifier(f"{folder}/model.safetensors")
+    >>> type(loaded).__name__, loaded.lam_
+    ('LatticeClassifier', 0.05)
     """
     kind = model_file.read_kind(path)
     for name in method_names():

@@ -161,8 +161,8 @@ class BaseTradeoffClassifier(BaseAgentClassifier):
                     result = learner.learn_at(arrangement.rules(rules))
                 else:
                     result = learner.learn_for(target, lambda lam: arrangement.rules(self._rules(given, lam=lam)))
+                usage = result.usage()  # before the final fit, which changes the result where back-up moves are learned
                 model._set_policy(learner.finish(model, result))
-                usage = result.usage()
                 model.lam_ = model.rules_.lam
                 model.expected_cost_, model.expected_n_features_ = usage["cost"], usage["features"]
 

@@ -27,6 +27,7 @@ from baselines.sparse_group_lasso import GroupLassoClassifier, SparseGroupLasso,
 from baselines.stopping import StoppingClassifier
 from baselines.svm_plus import SVMPlusClassifier
 from baselines.uncertain import UncertainExpander, UncertainHIKClassifier, UncertainSGLSelector, intersection_kernel
+from baselines.zero_norm_svm import ZeroNormSVMClassifier
 
 __all__ = [
     "Booleanizer",
@@ -55,6 +56,7 @@ __all__ = [
     "UncertainExpander",
     "UncertainHIKClassifier",
     "UncertainSGLSelector",
+    "ZeroNormSVMClassifier",
     "gbfs_path",
     "intersection_kernel",
     "sgl_lambda_max",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,8 +26,11 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
         Weight of the summed losses relative to the penalty; controls sparsity. Below a threshold that depends on the
         data, no feature is used and the largest class is always predicted.
     intercept_scaling : float, default=10.0
-        LIBLINEAR penalises the intercept too, divided by this number. At 1, models of unbalanced classes, as in
-        one-vs-rest, are less sparse; far above 10, convergence is slow.
+        LIBLINEAR penalises the intercept too, divided by this number. At 1, its option ``-B 1``, models of unbalanced
+        classes, as in one-vs-rest, are less sparse; far above 10, convergence is slow.
+    fit_intercept : bool, default=True
+        Whether there is an intercept; LIBLINEAR's command line has none by default. A model without features still
+        predicts the largest class.
     tol : float, default=1e-4
         LIBLINEAR's stopping tolerance, relative to the initial violation of the optimality conditions.
     max_iter : int, default=200_000
@@ -60,17 +65,24 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
     (2, True)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LiblinearMixin._parameter_constraints,
+        "fit_intercept": ["boolean"],
+    }
+
     def __init__(
         self,
         C: float = 1.0,
         *,
         intercept_scaling: float = 10.0,
+        fit_intercept: bool = True,
         tol: float = 1e-4,
         max_iter: int = 200_000,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.C = C
         self.intercept_scaling = intercept_scaling
+        self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -87,12 +99,14 @@ class L1SVMClassifier(LiblinearMixin, ClassifierMixin, BaseEstimator):
             penalty="l1",
             dual=False,  # pyright: ignore[reportArgumentType]
             intercept_scaling=self.intercept_scaling,  # pyright: ignore[reportArgumentType]
+            fit_intercept=self.fit_intercept,
             tol=self.tol,
             max_iter=self.max_iter,
             random_state=self.random_state,
         ).fit(Z, codes)
         self.n_iter_ = int(machine.n_iter_)
-        self._store_coefficients(machine.coef_, np.atleast_1d(machine.intercept_), signed_targets(codes))
+        intercept = np.broadcast_to(machine.intercept_, len(machine.coef_))  # one number without an intercept
+        self._store_coefficients(machine.coef_, intercept, signed_targets(codes))
         return self
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:

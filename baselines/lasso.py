@@ -21,7 +21,7 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
 
     The penalty decreases from alpha_max, the smallest one at which no classifier uses a feature, until the end given by
     ``alpha`` or ``max_features``, whichever comes first. All classifiers share one penalty. Features are scaled to
-    [-1, 1] over the training rows; the intercept is not penalised.
+    [-1, 1] over the training rows.
 
     Parameters
     ----------
@@ -31,6 +31,9 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     max_features : int or None, default=None
         The path ends before it uses more features than this, counted over all classifiers; controls sparsity. The
         coefficients are those of the smallest penalty that satisfies the limit.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, which is not penalised. A model without features predicts the largest class in
+        both cases.
 
     Attributes
     ----------
@@ -70,11 +73,13 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
+        "fit_intercept": ["boolean"],
     }
 
-    def __init__(self, alpha: float = 0.01, *, max_features: int | None = None) -> None:
+    def __init__(self, alpha: float = 0.01, *, max_features: int | None = None, fit_intercept: bool = True) -> None:
         self.alpha = alpha
         self.max_features = max_features
+        self.fit_intercept = fit_intercept
 
     @checks_parameters
     def fit(self, X: ArrayLike, y: ArrayLike) -> LassoPathClassifier:
@@ -84,12 +89,13 @@ class LassoPathClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
         """
         Z, codes = self._training_data(X, y)
         targets = signed_targets(codes)
-        problem = _LassoProblem.of(Z, targets)
+        problem = _LassoProblem.of(Z, targets, centre=self.fit_intercept)
         self.alpha_max_ = problem.alpha_max
         paths, self.alpha_ = _truncate_paths(problem, self.alpha, self.max_features)
         coef = np.zeros((targets.shape[1], Z.shape[1]))
         coef[:, problem.varying] = [path.coef_at(self.alpha_) for path in paths]
-        self._store_coefficients(coef, targets.mean(axis=0) - coef @ Z.mean(axis=0), targets)
+        intercept = targets.mean(axis=0) - coef @ Z.mean(axis=0) if self.fit_intercept else np.zeros(len(coef))
+        self._store_coefficients(coef, intercept, targets)
         return self
 
     def sparsity_grid(self, X: ArrayLike, y: ArrayLike, n_settings: int = 12) -> list[dict[str, float]]:
@@ -121,7 +127,10 @@ class _LassoPath(NamedTuple):
 
 
 class _LassoProblem(NamedTuple):
-    """Centred data of all one-vs-rest regressions, without constant columns (for which ``varying`` is False)."""
+    """Data of all one-vs-rest regressions, without constant columns (for which ``varying`` is False).
+
+    They are centred if there is an intercept.
+    """
 
     Z: NDArray[np.float64]
     targets: NDArray[np.float64]
@@ -131,10 +140,11 @@ class _LassoProblem(NamedTuple):
     alpha_max: float
 
     @classmethod
-    def of(cls, Z: NDArray, targets: NDArray) -> _LassoProblem:
+    def of(cls, Z: NDArray, targets: NDArray, *, centre: bool) -> _LassoProblem:
         varying = np.ptp(Z, axis=0) > 0
-        Z = np.asfortranarray(Z[:, varying] - Z[:, varying].mean(axis=0))
-        targets = targets - targets.mean(axis=0)
+        Z = np.asfortranarray(Z[:, varying])
+        if centre:
+            Z, targets = Z - Z.mean(axis=0), targets - targets.mean(axis=0)
         gram = Z.T @ Z if Z.shape[0] > Z.shape[1] else None
         Zy = Z.T @ targets
         return cls(Z, targets, gram, Zy, varying, float(np.abs(Zy).max(initial=0.0) / len(Z)))

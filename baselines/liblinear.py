@@ -17,6 +17,7 @@ class LiblinearMixin(SparseLinearMixin):
 
     C: float
     intercept_scaling: float
+    fit_intercept: bool = True
     empty_setting: ClassVar[dict[str, float]] = {"C": 1e-9}  # no feature is used, on any rows
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -32,7 +33,8 @@ class LiblinearMixin(SparseLinearMixin):
         ``slope`` is the slope of the squared hinge loss at a score of zero, divided by that of the loss.
         """
         Z, codes = scaled_table(X, y, self._fit_scaling)
-        first = slope * min(first_C(Z, target, self.intercept_scaling) for target in signed_targets(codes).T)
+        intercept_scaling = self.intercept_scaling if self.fit_intercept else 0.0
+        first = slope * min(first_C(Z, target, intercept_scaling) for target in signed_targets(codes).T)
         return [{"C": float(C)} for C in 0.99 * first * factors] if np.isfinite(first) else [{"C": self.C}]
 
 
@@ -41,7 +43,8 @@ def first_C(Z: NDArray, target: NDArray, intercept_scaling: float) -> float:
 
     While all coefficients are zero, every margin is violated and the squared hinge loss is quadratic. The intercept is
     then b = soft(mean(target), 1 / (2 C n s)), where s is its scaling, and feature j enters where
-    2 C |z_j' (target - b)| = 1. The result is infinity if no feature ever enters.
+    2 C |z_j' (target - b)| = 1. The result is infinity if no feature ever enters. A
+    scaling of 0 means that there is no intercept.
     """
     n, mean = len(target), target.mean()
     with np.errstate(divide="ignore"):

@@ -53,7 +53,7 @@ class PanelClassifier(OrderedAcquisitionsMixin, ColumnSelectorMixin, ClassifierM
     order_ : ndarray of int64
         Acquisitions in the order of the selection, as far as it went: ``panel_`` first, then those that were tried and
         not used.
-    validated_losses_ : ndarray of shape (len(order_) + 1,), float64
+    validated_losses_ : ndarray of shape (``len(order_) + 1``,), float64
         Out-of-fold loss with the first 0, 1, ... acquisitions of ``order_``.
     models_ : list of the logistic regressions with the first 0, 1, ... acquisitions of ``panel_``
     rules_ : fsgym.Rules

@@ -26,6 +26,12 @@ class Method(NamedTuple):
     preset : mapping, parameters of its class that define this method
     extra : str, the optional dependencies that it needs, a key of ``fsgym.extras.EXTRAS``; "" for none
     kind : str, the kind of the model files that its class writes with ``save``; "" if it writes none
+
+    Examples
+    --------
+    >>> from fsgym.methods import find_method
+    >>> find_method("cart").title, find_method("cart").prices
+    ('CART', False)
     """
 
     title: str
@@ -108,6 +114,13 @@ METHODS: dict[str, Method] = {
         False,
         "Fan, Chang, Hsieh, Wang and Lin (2008), LIBLINEAR",
         uses="the features with a non-zero weight",
+    ),
+    "zero_norm_svm": Method(
+        "Zero-norm SVM",
+        "baselines:ZeroNormSVMClassifier",
+        False,
+        "Weston, Elisseeff, Schölkopf and Tipping (2003)",
+        uses="the features that remain after repeatedly scaling by the weights of a linear SVM",
     ),
     "lars": Method(
         "LARS / lasso path",

@@ -2,6 +2,16 @@
 
 Each function draws on the given Matplotlib axes, or on those of a new figure, and returns the axes. Matplotlib is
 imported when a function is called.
+
+Examples
+--------
+>>> import fsgym
+>>> from sklearn.datasets import load_wine
+>>> from agents import LatticeClassifier
+>>> X, y = load_wine(return_X_y=True, as_frame=True)
+>>> X = X[["hue", "flavanoids"]]
+>>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X, y)
+>>> axes = fsgym.plot.usage(fsgym.evaluate(model, X, y))
 """
 
 from __future__ import annotations

@@ -78,6 +78,14 @@ class Scaling(NamedTuple):
 
     A constant feature becomes 0. ``offset`` and ``scale`` are float64 of shape (n_features,); values become
     ``(x - offset) * scale``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fsgym import Scaling
+    >>> scaling = Scaling.fit(np.array([[0.0, 5.0], [10.0, 5.0]]))
+    >>> ((np.array([[2.5, 5.0]]) - scaling.offset) * scaling.scale).tolist()
+    [[-0.5, 0.0]]
     """
 
     offset: NDArray[np.float64]

@@ -50,6 +50,16 @@ class Trajectories:
     probabilities : float64 (n_samples, n_classes), or None
         Class probabilities given the values acquired by then, at the answer; None for a policy without a model of the
         classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = LatticeClassifier(lam=0.05, random_state=0).fit(X[["hue", "flavanoids"]], y)
+    >>> paths = model.trajectories(X)
+    >>> paths.order.shape == (178, paths.lengths.max()), paths.to_frame()["acquired"].iloc[0]
+    (True, 'flavanoids')
     """
 
     order: NDArray[np.int32]

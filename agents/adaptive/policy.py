@@ -28,6 +28,15 @@ class ChosenPolicy(Policy):
     policy : Policy
     report : LearnerReport
     rules : Rules
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import AdaptiveClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = AdaptiveClassifier(lam=0.05, learner="lattice", random_state=0).fit(X[:, [6, 10]], y)
+    >>> model.policy_.learner, type(model.policy_.acting).__name__
+    ('lattice', 'LatticePolicy')
     """
 
     kind = "adaptive"

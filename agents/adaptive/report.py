@@ -41,6 +41,15 @@ class LearnerReport(NamedTuple):
     n_held_out : int, rows held out of the trials; 0 without a trial
     trials : tuple of LearnerTrial
     seconds : float, of the training on all rows, on the wall clock; None for a loaded model
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import AdaptiveClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> report = AdaptiveClassifier(lam=0.05, learner="lattice", random_state=0).fit(X[:, [6, 10]], y).report_
+    >>> report.learner, report.n_held_out
+    ('lattice', 0)
     """
 
     learner: str

@@ -38,6 +38,18 @@ class LatticePolicy(Policy):
     ------
     ValueError
         If the arrays do not fit each other or the rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> policy = LatticeClassifier(lam=0.05, random_state=0).fit(X[:, [6, 10]], y).policy_
+    >>> policy.taken[0].tolist()  # nothing acquired
+    [False, False]
+    >>> policy.actions(np.zeros((1, 2), bool), np.zeros((1, 2), np.float32), np.ones((1, 5), bool)).tolist()
+    [0]
     """
 
     kind = "lattice"

@@ -61,6 +61,14 @@ class LinearPolicy(Policy):
     ------
     ValueError
         If the arrays do not fit the rules, or contain numbers that are not finite or larger than 1e12.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import DatumWiseClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> DatumWiseClassifier(lam=0.05, n_iterations=1, random_state=0).fit(X, y).policy_.weights.shape
+    (13, 2, 16)
     """
 
     kind = "linear"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve  # not in the function: a library loaded later would miss the limit on threads
+from scipy.linalg import (
+    LinAlgError,
+    lstsq,
+    solve,
+)  # not in the function: a library loaded later would miss the limit on threads
 
 from agents.parallel import TaskRunner
 from agents.policy import acquisition_of_features
@@ -13,6 +17,7 @@ from agents.rcpi.sampling import States
 from fsgym.rules import Rules
 
 ROWS_PER_SUM = 8192  # rows summed in float32 before they are added in float64; by hand, for accuracy
+SINGULAR = 1e-6  # share of the largest singular value below which one counts as 0; the precision of float32
 GRAM_BYTES = 2**28  # memory for the Gram matrices of acquisitions that are held at the same time; by hand
 
 
@@ -151,4 +156,9 @@ def _gram_matrix(rows: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _solve_ridge(gram: NDArray, targets: NDArray, penalty: NDArray) -> NDArray:
-    return solve(gram + np.diag(penalty), targets, assume_a="pos", check_finite=False)
+    """The coefficients; those of least norm where rounding of a sum in single precision exceeds a small penalty."""
+    penalised = gram + np.diag(penalty)
+    try:
+        return solve(penalised, targets, assume_a="pos", check_finite=False)
+    except LinAlgError:
+        return lstsq(penalised, targets, cond=SINGULAR, check_finite=False)[0]

@@ -32,10 +32,10 @@ CERTIFICATE_MAX_ROWS = 1000  # distinct rows; up to it, the bound is computed ev
 class DisjunctionClassifier(RuleModel, BaseEstimator):
     """Maximum-margin classifier over all disjunctions of Boolean features, a few of which get a weight.
 
-    It minimises 1/2 (sum_v delta_v |w_{D(v)}|_p)^2 + C sum_i max(0, 1 - y_i (sum_v w_v psi_v(x_i) - b)) over weights of
-    all disjunctions v; D(v) are the disjunctions that contain v, and delta_v = beta^|v|. Short disjunctions are
-    therefore cheaper, and a disjunction can get a weight only if all of its parts are selected. An active set grows
-    from single features until no other disjunction would help. More than two classes: one-vs-rest.
+    It minimises ``1/2 (sum_v delta_v |w_{D(v)}|_p)^2 + C sum_i max(0, 1 - y_i (sum_v w_v psi_v(x_i) - b))`` over the
+    weights of all disjunctions v; D(v) are the disjunctions that contain v, and ``delta_v = beta^|v|``. Short
+    disjunctions are therefore cheaper, and a disjunction can get a weight only if all of its parts are selected. An
+    active set grows from single features until no other disjunction would help. More than two classes: one-vs-rest.
 
     Parameters
     ----------

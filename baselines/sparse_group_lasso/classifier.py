@@ -18,7 +18,7 @@ from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 class GroupLassoClassifier(SparseLinearMixin, ClassifierMixin, BaseEstimator):
     """Logistic regression with the group LASSO penalty, which selects groups of features; one-vs-rest if multiclass.
 
-    It minimises the summed logistic loss plus lambda (tau |w|_1 + (1 - tau) sum_g v_g |w_g|_2), to a duality gap of
+    It minimises the summed logistic loss plus lambda (``tau |w|_1 + (1 - tau) sum_g v_g |w_g|_2``), to a duality gap of
     ``tol``. The intercept is not penalised. Features are scaled to mean 0 and standard deviation 1 over the training
     rows. A feature with a nonzero coefficient in any of the classifiers counts as used, for every row.
 

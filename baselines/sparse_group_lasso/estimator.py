@@ -23,7 +23,7 @@ from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 class SparseGroupLasso(ColumnSelectorMixin, RegressorMixin, BaseEstimator):
     """Least squares with an L1 penalty on coefficients and an L2 penalty on groups of them.
 
-    It minimises 1/2 |y - Xw - b|^2 + lam1 |w|_1 + lam2 sum_g v_g |w_g|_2, without a division by the number of rows:
+    It minimises ``1/2 |y - Xw - b|^2 + lam1 |w|_1 + lam2 sum_g v_g |w_g|_2``, without a division by the number of rows:
     with lam2 = 0 it is the LASSO with alpha = lam1 / n_samples, with lam1 = 0 the group LASSO.
 
     Parameters
@@ -41,7 +41,7 @@ class SparseGroupLasso(ColumnSelectorMixin, RegressorMixin, BaseEstimator):
         "exact" stops at a duality gap. "fista" takes a fixed number of steps from zero, for comparison with the tables
         of Xie and Xu (2013); which coefficients are zero then depends on that number.
     tol : float, default=1e-6
-        Duality gap at which "exact" stops, relative to |y|^2 / 2 (of the centred y with an intercept).
+        Duality gap at which "exact" stops, relative to ``|y|^2 / 2`` (of the centred y with an intercept).
     max_iter : int or None, default=None
         For "exact", the number of working sets after which it stops with a ConvergenceWarning, 200 by default; for
         "fista", the number of steps, 100 by default.

@@ -20,9 +20,9 @@ from fsgym.sklearn_private import Interval, StrOptions, checks_parameters
 class SVMPlusClassifier(SVMPlusModel, ClassifierMixin, BaseEstimator):
     """Linear SVM+ (learning using privileged information); one-vs-rest for more than two classes.
 
-    With f(x) = <w, x> + b and slacks s(x*) = <w*, x*> + b* that depend on privileged features x*, it minimises
-    |w|^2 / 2 + lam1 |w*|^2 / 2 + lam2 sum_i s_i subject to y_i f(x_i) + s_i >= 1 and s_i >= 0. Prediction needs x only.
-    Without privileged features this is the soft-margin SVM with C = lam2.
+    With ``f(x) = <w, x> + b`` and slacks ``s(x*) = <w*, x*> + b*`` that depend on privileged features ``x*``, it
+    minimises ``|w|^2 / 2 + lam1 |w*|^2 / 2 + lam2 sum_i s_i`` subject to ``y_i f(x_i) + s_i >= 1`` and ``s_i >= 0``.
+    Prediction needs x only. Without privileged features this is the soft-margin SVM with C = lam2.
 
     Parameters
     ----------

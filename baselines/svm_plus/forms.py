@@ -192,9 +192,13 @@ class GramForm:
 
 
 class SoftMarginForm:
-    """theta = (u, intercept) with XX' = ZZ'; the slacks are free variables, which gives the soft-margin SVM."""
+    """theta = (u, intercept) with XX' = ZZ'; the slacks are free variables, which gives the soft-margin SVM.
 
-    def __init__(self, y: FloatVector, Z: FloatMatrix, C: float) -> None:
+    Each sample has a margin to reach, (n_samples,).
+    """
+
+    def __init__(self, y: FloatVector, Z: FloatMatrix, C: float, margins: FloatVector) -> None:
+        self.margins = margins
         self.scale = rms(Z)
         self.A = np.column_stack([Z * (y / self.scale)[:, None], y])
         self.q = np.append(np.full(Z.shape[1], 1 / (C * self.scale**2)), 0.0)
@@ -209,8 +213,8 @@ class SoftMarginForm:
     def residuals(self, at: Iterate) -> Residuals:
         weighed = self.q * at.theta
         dual = np.concatenate([weighed - self.A.T @ at.a, 1 - at.a - at.b])
-        margin = self.A @ at.theta + at.s - 1 - at.p
-        return Residuals(margin, np.zeros_like(at.s), dual, float(at.a.sum() - 0.5 * at.theta @ weighed))
+        margin = self.A @ at.theta + at.s - self.margins - at.p
+        return Residuals(margin, np.zeros_like(at.s), dual, float(self.margins @ at.a - 0.5 * at.theta @ weighed))
 
     def factorise(self, at: Iterate) -> None:
         self.L = at.p / at.a + at.s / at.b

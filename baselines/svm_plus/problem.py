@@ -152,16 +152,26 @@ def solve_svm_plus(
 
 
 def solve_svm(
-    table: SampleTable, y: FloatVector, C: float, *, tol: float = 1e-8, max_iter: int = 80
+    table: SampleTable,
+    y: FloatVector,
+    C: float,
+    *,
+    margins: FloatVector | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 80,
 ) -> SVMPlusSolution:
-    """Solve the soft-margin SVM with targets ``y`` (+1 and -1) on ``table``; the privileged part is empty."""
-    form = SoftMarginForm(y, table.factor.Z, C)
+    """Solve the soft-margin SVM with targets ``y`` (+1 and -1) on ``table``; the privileged part is empty.
+
+    ``margins`` (n_samples,) are the values of y f(x) below which a sample has a loss, 1 by default.
+    """
+    wanted = np.ones(len(y)) if margins is None else margins
+    form = SoftMarginForm(y, table.factor.Z, C, wanted)
     result = mehrotra_method(form, len(y), tol, max_iter)
     w, intercept = table.factor.weights(result.best.theta[:-1] / form.scale), float(result.best.theta[-1])
     alpha = C * result.best.a
-    slack = np.maximum(0.0, 1 - y * (table.times(w) + intercept))
+    slack = np.maximum(0.0, wanted - y * (table.times(w) + intercept))
     objective = 0.5 * w @ w + C * slack.sum()
-    dual = alpha.sum() - 0.5 * np.square(table.combine(y * alpha)).sum()
+    dual = wanted @ alpha - 0.5 * np.square(table.combine(y * alpha)).sum()
     return SVMPlusSolution(
         w,
         intercept,

@@ -113,11 +113,11 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike, widths: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the sub-features, float64 (n_samples, n_features * s_), without clipping to the training range.
+        """Return the sub-features, float64 (n_samples, ``n_features * s_``), without clipping to the training range.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_features, s_)
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_features, ``s_``)
         widths : array-like of shape (n_samples, n_features), at least 0, default=None
             Width of the interval of each value, in the unit of the feature; not for tables of draws.
         """
@@ -149,7 +149,7 @@ class UncertainExpander(TransformerMixin, BaseEstimator):
         return part
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
-        """Return ``name_k`` for sub-feature k of each feature, object (n_features * s_,)."""
+        """Return ``name_k`` for sub-feature k of each feature, object (``n_features * s_``,)."""
         check_is_fitted(self, "min_")
         names = feature_names_of(self, input_features)
         return np.array([f"{name}_{k}" for name in names for k in range(self.s_)], dtype=object)

@@ -17,7 +17,7 @@ def intersection_kernel(X: ArrayLike, Y: ArrayLike | None = None) -> NDArray[np.
     """Return K[i, k] = sum_j min(x_ij, y_kj), float64 of shape (n_samples_X, n_samples_Y).
 
     Values may be negative: with coefficients that add up to zero, such as those of a support vector machine with an
-    intercept, the kernel is equivalent to -|x - y|_1 / 2, and shifting a column changes nothing.
+    intercept, the kernel is equivalent to ``-|x - y|_1 / 2``, and shifting a column changes nothing.
 
     Parameters
     ----------

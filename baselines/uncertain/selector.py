@@ -56,8 +56,8 @@ class UncertainSGLSelector(ColumnSelectorMixin, BaseEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_targets, n_features, s_), float64
-    mask_ : ndarray of shape (n_features, s_), bool
+    coef_ : ndarray of shape (n_targets, n_features, ``s_``), float64
+    mask_ : ndarray of shape (n_features, ``s_``), bool
         Which sub-features are selected.
     support_ : ndarray of shape (n_features,), bool
         Which features have a selected sub-feature.
@@ -146,7 +146,10 @@ class UncertainSGLSelector(ColumnSelectorMixin, BaseEstimator):
         return self
 
     def fit_draws(self, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Fit; return the draws used, (n_samples, n_features * s_), and the class index of each row (n_samples,)."""
+        """Fit; return the draws used and the class index of each row.
+
+        The draws have shape (n_samples, ``n_features * s_``), the class indices (n_samples,).
+        """
         check_penalties(self.lam1, self.lam2)
         table, labels = validate_data(self, X, y, dtype=np.float64, allow_nd=True)
         self.classes_, codes = class_codes(labels)

@@ -80,11 +80,13 @@ class MethodSettings:
     settings : sequence of dict, or None
         Constructor parameters of each setting; None for those of the method's ``sparsity_grid`` on the first training
         part.
+    preset : dict, constructor parameters that all settings share
     """
 
     title: str
     method: str
     settings: tuple[dict[str, Any], ...] | None = None
+    preset: Mapping[str, Any] = field(default_factory=dict)
 
 
 DWSM, L1_SVM, LARS, CART = "DWSM", "L1-SVM", "LARS", "CART"
@@ -112,7 +114,8 @@ class Sweep:
     def cells(self) -> Iterator[StudyCell]:
         """All cells, split by split, so that an interrupted run has complete splits."""
         train, _ = self.splits[0].divide(self.data)
-        settings = [m.settings or sparsity_settings(m.method, {}, train, 0) for m in self.methods]
+        grids = [m.settings or sparsity_settings(m.method, {}, train, 0) for m in self.methods]
+        settings = [[{**m.preset, **own} for own in grid] for m, grid in zip(self.methods, grids)]
         label = self.label or self.data.name
         for number, split in enumerate(self.splits):
             options = self.rules if isinstance(self.rules, Mapping) else self.rules[number]

@@ -22,6 +22,8 @@ from fsgym_studies.dwsm.shared import (
     DWSM_PAPER,
     DWSM_REFERENCE,
     DWSM_SETTINGS,
+    READING,
+    READING_TEXT,
     cells_over_shares,
     curve_pictures,
     splits_text,
@@ -38,7 +40,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
         data = source.load(data_dir)
         budgets = tuple({"lam": 0.0, "budget": m} for m in BUDGETS if m < data.n_features)
         methods = (
-            MethodSettings(BUDGET_MODEL, "rcpi", budgets),
+            MethodSettings(BUDGET_MODEL, "rcpi", budgets, preset=READING),
             DWSM_SETTINGS,
             MethodSettings(L1_SVM, "l1_svm"),
             MethodSettings(LARS, "lars"),
@@ -52,16 +54,17 @@ def protocol(full: bool) -> str:
         f"We repeat section 6.3.1 of {DWSM_PAPER}. The eight binary data sets of section 6.1; {splits_text(full)}. "
         f"{DWSM} with a budget of at most M = {', '.join(map(str, BUDGETS))} features at price 0 (only M below the "
         f"number of features), compared with {L1_SVM}, {LARS} and {DWSM} without a budget, all at the settings "
-        "of dwsm-binary."
+        f"of dwsm-binary. {READING_TEXT}."
     )
 
 
 CLAIMS = (
     Claim(
-        "M = 5 at sparsity .8: accuracy .77 of DWSM with a budget, .72 of LARS, .65 of L1-SVM (on some data set "
-        "where M = 5 gives a sparsity of .7 to .9, DWSM with a budget is at least .05 above both)",
+        "At sparsity .8: accuracy .77 of DWSM with a budget, .72 of LARS, .65 of L1-SVM (on some of the eight data "
+        "sets, with the M whose sparsity is nearest to .8 and from .7 to .9, DWSM with a budget is at least .05 above "
+        "both; the paper prints M = 5)",
         ".77 / .72 / .65",
-        "five",
+        "at .8",
         lambda lead, texts: lead.max() >= 0.05 if len(lead) else None,
         lambda lead, texts: "; ".join(texts[lead.sort_values(ascending=False).index]) or "no such data set",
     ),
@@ -95,16 +98,18 @@ CLAIMS = (
 def claims(accuracies: pd.DataFrame) -> list[AssessedClaim]:
     """Assess the claims on the table of ``accuracy_at_budgets``."""
     known = accuracies.dropna()
-    five = known[(known["M"] == 5) & known["sparsity"].between(0.7, 0.9)]
-    lead = five[BUDGET_MODEL] - five[[LARS, L1_SVM]].max(axis=1)
+    near = known[known["sparsity"].between(0.7, 0.9)]
+    near = near.loc[(near["sparsity"] - 0.8).abs().groupby(near["dataset"], sort=False).idxmin()]
+    lead = near[BUDGET_MODEL] - near[[LARS, L1_SVM]].max(axis=1)
     texts = [
-        f"{r['dataset']} at sparsity {r['sparsity']:.2f}: {r[BUDGET_MODEL]:.2f} / {r[LARS]:.2f} / {r[L1_SVM]:.2f}"
-        for r in five.to_dict("records")
+        f"{r['dataset']} (M = {r['M']:g}, sparsity {r['sparsity']:.2f}): {r[BUDGET_MODEL]:.2f} / {r[LARS]:.2f} / "
+        f"{r[L1_SVM]:.2f}"
+        for r in near.to_dict("records")
     ]
     sparse = known[known["M"].isin((2, 5)) & (known["sparsity"] >= 0.7)]
     as_accurate, sparse_and_accurate = (f[BUDGET_MODEL] >= f[DWSM] - EQUAL_ACCURACY for f in (known, sparse))
     figures = {
-        "five": (lead, pd.Series(texts, five.index, dtype=object)),
+        "at .8": (lead, pd.Series(texts, near.index, dtype=object)),
         "as accurate": as_accurate,
         "as accurate where sparse": (sparse_and_accurate, as_accurate),
         "above both": sparse[BUDGET_MODEL] > sparse[[DWSM, LARS]].max(axis=1),

@@ -18,7 +18,7 @@ from fsgym_studies.common.printed import bibtex, printed_numbers
 from fsgym_studies.common.render import draw_picture, with_interval
 from fsgym_studies.common.statistics import known_mean, mean_of
 from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
-from fsgym_studies.dwsm.shared import BASELINES, DWSM_PAPER, DWSM_REFERENCE
+from fsgym_studies.dwsm.shared import BASELINES, DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ ERROR_COSTS = TABLE_6["error_cost"].tolist()
 COST_TOLERANCE = 0.1  # of the printed cost
 CORRECT_ANSWER_COST = -50.0  # not printed; follows from the printed costs and accuracies, see ``protocol``
 COST_FOLD_REPEATS = {False: 10, True: 50}  # repeats of the five folds
-COST_RCPI_PARAMS: dict[str, Any] = {"n_iterations": 20, "states_per_sample": 30, "mixture": "decision"}
+COST_RCPI_PARAMS: dict[str, Any] = {"n_iterations": 20, "states_per_sample": 30}
 
 
 def error_cost_label(error: float) -> str:
@@ -39,7 +39,7 @@ def error_cost_label(error: float) -> str:
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     data, prices = PIMA.load(data_dir), load_costs(PIMA.name, data_dir=data_dir)
-    methods = (MethodSettings(DWSM, "rcpi", (COST_RCPI_PARAMS,)), *BASELINES)
+    methods = (MethodSettings(DWSM, "rcpi", (COST_RCPI_PARAMS,), preset=READING), *BASELINES)
     cells = []
     for error in ERROR_COSTS:
         rules = {
@@ -60,8 +60,7 @@ def protocol(full: bool) -> str:
         "with Table 6. At the printed accuracies, the answers cost .76 x -50 + .24 x 400 = 58 and .75 x -50 + .25 x "
         "800 = 162.5. The rest of the printed mean cost would be the cost of the tests: 74 - 58 = 16 and 181 - 162.5 = "
         "18.5, which are plausible. "
-        f"RCPI has {params['n_iterations']} iterations of {params['states_per_sample']} states per row. It learns a "
-        "mixture of policies, of which one is sampled anew at each decision, as in the paper."
+        f"{READING_TEXT}. It has {params['n_iterations']} iterations of {params['states_per_sample']} states per row."
     )
 
 

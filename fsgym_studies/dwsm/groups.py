@@ -31,7 +31,7 @@ from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import accuracy_at
 from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
 from fsgym_studies.common.tables import settings_table
-from fsgym_studies.dwsm.shared import DWSM_PAPER, DWSM_REFERENCE, DWSM_SETTINGS, curve_pictures
+from fsgym_studies.dwsm.shared import DWSM_PAPER, DWSM_REFERENCE, DWSM_SETTINGS, READING, READING_TEXT, curve_pictures
 
 ADULT, SONAR, PCMAC = "Adult", "sonar", "pcmac"
 ADULT_TRAIN, ADULT_TEST = Source("a9a", ADULT, split="train"), Source("a9a", ADULT, split="test")
@@ -59,7 +59,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
 def adult_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
     """Adult in its groups, with the official parts."""
     train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
-    methods = (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES)), ADULT_LASSO)
+    methods = (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES), preset=READING), ADULT_LASSO)
     return [Sweep(train, methods, [OfficialSplit(test)], {"groups": [list(g) for g in train.groups or ()]})]
 
 
@@ -72,7 +72,8 @@ def sonar_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
 
 def pcmac_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
     """Pcmac in random groups."""
-    rcpi = MethodSettings(DWSM, "rcpi", price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full]))
+    settings = price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full])
+    rcpi = MethodSettings(DWSM, "rcpi", settings, preset=READING)
     return [grouped_sweep(PCMAC_SET.load(data_dir), 10, (rcpi, PCMAC_LASSO), PCMAC_SPLITS[full])]
 
 
@@ -97,7 +98,7 @@ def in_groups(dataset: str, number: int) -> str:
 def protocol(full: bool) -> str:
     rows = "all" if ADULT_TRAIN_ROWS[full] is None else f"{ADULT_TRAIN_ROWS[full]:,} of the"
     iterations = (
-        "10 iterations of 10 states per row"
+        "20 iterations of 10 states per row"
         if full
         else "only 5 iterations of 2 states per row, because regressions on about 3,300 columns are slow"
     )
@@ -107,9 +108,8 @@ def protocol(full: bool) -> str:
         f"random groups, {SONAR_SPLITS[full]} splits with half of the rows for training. Gisette is replaced by pcmac "
         f"(1,943 texts, 3,289 word counts) in 10 random groups, {PCMAC_SPLITS[full]} "
         f"split{'s' if PCMAC_SPLITS[full] > 1 else ''} with half of the rows for training. On pcmac RCPI has "
-        f"{iterations}. "
-        f"{LARS}, which computes the LASSO, ignores the groups; a group counts as acquired if any of its features is "
-        "used."
+        f"{iterations}. {READING_TEXT}. {LARS}, which computes the LASSO, ignores the groups; a group counts as "
+        "acquired if any of its features is used."
     )
 
 

@@ -12,8 +12,12 @@ from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSett
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import (
+    AS_PRINTED,
     DWSM_PAPER,
     DWSM_REFERENCE,
+    LOGISTIC,
+    READING,
+    READING_TEXT,
     above_text,
     area_table,
     cells_over_shares,
@@ -29,7 +33,9 @@ MULTICLASS_TITLES = ("segment", "vehicle", "vowel", "wine")
 FIGURE_6_SETS = ["wine", "vowel"]
 MULTICLASS_PRICES = (0.0, 0.01, 0.05, 0.1)
 MULTICLASS_SETTINGS = (
-    MethodSettings(DWSM, "rcpi", price_settings(MULTICLASS_PRICES)),
+    MethodSettings(DWSM, "rcpi", price_settings(MULTICLASS_PRICES), preset=READING),
+    MethodSettings(LOGISTIC, "rcpi", price_settings(MULTICLASS_PRICES)),
+    MethodSettings(AS_PRINTED, "rcpi_printed", price_settings(MULTICLASS_PRICES)),
     MethodSettings(L1_SVM, "l1_svm"),
     MethodSettings(CART, "cart"),
 )
@@ -46,7 +52,7 @@ def protocol(full: bool) -> str:
         f"We repeat section 6.2 of {DWSM_PAPER}. Segment, vehicle, vowel (990 rows; the paper prints 1,000) and wine; "
         f"{splits_text(full)}. {DWSM} at prices lambda = {', '.join(f'{p:g}' for p in MULTICLASS_PRICES)}; one-vs-rest "
         f"{L1_SVM}, where a feature counts as used if any of the classifiers uses it; {CART}, which this section of "
-        "the paper does not have."
+        f"the paper does not have. {READING_TEXT}. {LOGISTIC} and {AS_PRINTED} as in dwsm-binary."
     )
 
 

@@ -18,7 +18,7 @@ from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, subsample
 from fsgym_studies.common.render import file_stem, picture_of
 from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
-from fsgym_studies.dwsm.shared import DWSM_PAPER, DWSM_REFERENCE
+from fsgym_studies.dwsm.shared import DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,8 @@ MNIST_RCPI_PARAMS = {
 
 def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     train, test = subsample(MNIST_TRAIN.load(data_dir), MNIST_TRAIN_ROWS[full]), MNIST_TEST.load(data_dir)
-    rcpi, split = MethodSettings(DWSM, "rcpi", (MNIST_RCPI_PARAMS[full],)), OfficialSplit(test)
+    rcpi = MethodSettings(DWSM, "rcpi", (MNIST_RCPI_PARAMS[full],), preset=READING)
+    split = OfficialSplit(test)
     grid: dict[str, Any] = {
         "groups": [np.flatnonzero(layout() == b).tolist() for b in range(GRID_SIDE * GRID_SIDE)],
         "related": contiguous(GRID_SIDE, GRID_SIDE).astype(int).tolist(),
@@ -72,7 +73,8 @@ def protocol(full: bool) -> str:
         f"pixels; {MNIST_TRAIN_ROWS[full]:,} training images and the 10,000 test images. A block is related to the "
         "acquired blocks if it shares an edge with one of them, and is then cheaper; prices of related / unrelated "
         f"blocks: {prices} (the paper does not print its prices). The claims are assessed at the second pair of "
-        f"prices. RCPI has {params['n_iterations']} iterations of {params['states_per_sample']} states per image."
+        f"prices. {READING_TEXT}. It has {params['n_iterations']} iterations of {params['states_per_sample']} states "
+        "per image."
     )
 
 

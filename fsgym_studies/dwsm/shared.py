@@ -47,8 +47,28 @@ BINARY_SETS = (
 BINARY_TITLES = tuple(source.title for source in BINARY_SETS)
 CANCER_WITHOUT_ID = Source("breast_cancer_wisconsin_683", CANCER, drop=("id",))
 DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of section 6.1, and .05
-DWSM_SETTINGS = MethodSettings(DWSM, "rcpi", price_settings(DWSM_PRICES))
+# The reading of section 3.4: linear regressions, three quarters of the states "according to a previous policy", the
+# others Bernoulli(1/2). The other readings are shown beside it.
+READING = {"answers": "linear"}
+LOGISTIC, AS_PRINTED = "DWSM, logistic answers", "DWSM, as printed"
+DWSM_SETTINGS = MethodSettings(DWSM, "rcpi", price_settings(DWSM_PRICES), preset=READING)
+OTHER_READINGS = (
+    MethodSettings(LOGISTIC, "rcpi", price_settings(DWSM_PRICES)),
+    MethodSettings(AS_PRINTED, "rcpi_printed", price_settings(DWSM_PRICES)),
+)
+READING_TEXT = (
+    "RCPI learns by linear regressions, on states of which three quarters are on trajectories of the previous policies "
+    "and the rest uniform (section 3.4 names both); a policy is drawn from the mixture at each decision, and the "
+    "policy with the lowest training loss is taken"
+)
 BASELINES = (MethodSettings(L1_SVM, "l1_svm"), MethodSettings(LARS, "lars"), MethodSettings(CART, "cart"))
+# The L1 methods as their tools ship them: LIBLINEAR has no intercept by default, and with -B 1 a penalised one.
+L1_SVM_B1, L1_SVM_WITHOUT, LARS_WITHOUT = "L1-SVM -B 1", "L1-SVM, no intercept", "LARS, no intercept"
+INTERCEPT_ARMS = (
+    MethodSettings(L1_SVM_B1, "l1_svm", preset={"intercept_scaling": 1.0}),
+    MethodSettings(L1_SVM_WITHOUT, "l1_svm", preset={"fit_intercept": False}),
+    MethodSettings(LARS_WITHOUT, "lars", preset={"fit_intercept": False}),
+)
 BINARY_METHODS = (DWSM, L1_SVM, LARS, CART)
 BUDGET_MODEL = "DWSM, budget"
 PLOTTED_METHODS = (*BINARY_METHODS, BUDGET_MODEL)  # the order fixes the colour of a method in all six studies
@@ -95,15 +115,19 @@ def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float) -> dic
 
 
 def lead_over(
-    table: pd.DataFrame, datasets: Sequence[str], others: Sequence[str] = (L1_SVM, LARS), sparsity: float | None = None
+    table: pd.DataFrame,
+    datasets: Sequence[str],
+    others: Sequence[str] = (L1_SVM, LARS),
+    sparsity: float | None = None,
+    method: str = DWSM,
 ) -> pd.Series:
-    """By how much DWSM is above the best other method on each data set; NaN where a method is missing.
+    """By how much a method is above the best other one on each data set; NaN where a method is missing.
 
     Methods are compared by the area under the curve, or by accuracy if a sparsity is given.
     """
     means = by_dataset(areas(table) if sparsity is None else heights(table, sparsity))
-    means = means.reindex(index=datasets, columns=[DWSM, *others])
-    return means[DWSM] - means[[*others]].max(axis=1, skipna=False)
+    means = means.reindex(index=datasets, columns=[method, *others])
+    return means[method] - means[[*others]].max(axis=1, skipna=False)
 
 
 def above_text(lead: pd.Series) -> str:

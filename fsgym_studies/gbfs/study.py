@@ -30,6 +30,7 @@ from fsgym_studies.gbfs.claims import claims, notes
 from fsgym_studies.gbfs.tables import (
     COLON,
     FEATURE_COUNTS,
+    FURTHER_PAIRS,
     GBFS,
     GBFS_BAGS,
     GBFS_BAGS_TITLE,
@@ -116,12 +117,21 @@ def official_parts(full: bool, data_dir: DataFolder, skip: Collection[str] = ())
         train, test = (binary(Source(n, "isolet").load(data_dir), first) for n in ("isolet_1560", "isolet5"))
         yield train, test
     if "mnist" not in skip:
-        digits = [Source("mnist", "mnist3vs8", split=s).load(data_dir) for s in ("train", "test")]
-        train, test = (binary(d.rows(np.flatnonzero(np.isin(d.classes[d.y], (3, 8)))), (8,)) for d in digits)
+        train, test = digit_parts((3, 8), data_dir)
         yield subsample(train, rows.get("mnist")), test
+        for pair in FURTHER_PAIRS if full else ():
+            yield digit_parts(pair, data_dir)
     if "a9a" not in skip:
         train, test = (binary(Source("a9a", "adult", split=s).load(data_dir), (1,)) for s in ("train", "test"))
         yield subsample(train, rows.get("adult")), test
+
+
+def digit_parts(pair: tuple[int, int], data_dir: DataFolder) -> tuple[Dataset, Dataset]:
+    """The official parts of mnist with two of its digits, the second against the first."""
+    title = f"mnist{pair[0]}vs{pair[1]}"
+    both = (Source("mnist", title, split=s).load(data_dir) for s in ("train", "test"))
+    train, test = (binary(d.rows(np.flatnonzero(np.isin(d.classes[d.y], pair))), pair[1:]) for d in both)
+    return train, test
 
 
 def kdd_parts(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
@@ -199,13 +209,14 @@ def protocol(full: bool) -> str:
             f"{KDD_TEST_ROWS[full]:,} test rows of kddcup99,"
         )
     )
+    pairs = "; ".join(f"{a} against {b}" for a, b in ((3, 8), *(FURTHER_PAIRS if full else ())))
     splits = " or ".join(map(str, sorted(set(SMALL_SET_SPLITS[full].values()))))
     rate = "0.1, at most 2,000 iterations and 2, 3 or 4" if full else "0.4, at most 250 iterations and 3"
     return (
         f"We repeat sections 5.1 to 5.4 of Xu et al. (2014), Gradient boosted feature selection ({GBFS}): test error "
         "against the number of selected features. spambase, pcmac and uspst (the 2,007 test digits of usps, even "
         "against odd) in random splits with 80 % of the rows for training; isolet (1,560 of its rows for training and "
-        "1,559 for testing, the letters A to M against N to Z), mnist (3 against 8) and adult (a9a) with their "
+        f"1,559 for testing, the letters A to M against N to Z), mnist ({pairs}) and adult (a9a) with their "
         "official training/test split; kddcup99, the 10 % file with one-hot categories, 80 % for training, since its "
         f"test part is not available. We use {used} and {splits} splits of the small sets (spambase, uspst and pcmac). "
         f"{GBFS} with the penalty mu of a new feature from mu_max / 2 to mu_max / 1024 (on kddcup99 mu_max / 4 to "

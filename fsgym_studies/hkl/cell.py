@@ -13,17 +13,26 @@ from fsgym.comparison.fitting import chance_accuracy
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.runner.results import count, record, returns, share, text
+from fsgym_studies.hkl.subsets import EVALUATORS, SEARCHES, SubsetSelector
 
 NESTED_CALL = "fsgym_studies.hkl.cell:nested"
 HKL, KERNEL_L2_SVM, LINEAR_L1_SVM = "HKL disjunctions", "L2-SVM", "L1-SVM"
 CHI2, INFORMATION = "chi2", "information"
+SUBSETS = tuple(f"{evaluator}, {search}" for evaluator in EVALUATORS for search in SEARCHES)
 SELECTION_METHODS = tuple(
-    f"{score} + {machine}" for score in (CHI2, INFORMATION) for machine in (KERNEL_L2_SVM, LINEAR_L1_SVM)
+    f"{selection} + {machine}"
+    for selection in (CHI2, INFORMATION, *SUBSETS)
+    for machine in (KERNEL_L2_SVM, LINEAR_L1_SVM)
 )
-APPROACHES = (HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, *SELECTION_METHODS)
+TABLE1_APPROACHES = (HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, *SELECTION_METHODS)
+ZERO_NORM = "zero-norm SVM"
+APPROACHES = (*TABLE1_APPROACHES, ZERO_NORM)
 SEARCH_FOLDS = 3  # stratified folds of the training part that choose the setting
+FEW_ROWS, SEARCH_REPEATS = 300, 3  # with fewer training rows the folds are drawn this many times: one row weighs much
 # Grids of the SVMs and of the selections (shares of the Boolean features). They are ours: the paper prints no settings.
 SELECTED_SHARES = (0.02, 0.1, 0.25, 0.5)
+ZERO_NORM_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625)  # of Table 4
+ZERO_NORM_C = 100.0  # close to the hard margin of the zero-norm SVM's paper
 C_VALUES = {KERNEL_L2_SVM: (1.0, 10.0, 100.0, 1000.0), LINEAR_L1_SVM: (0.01, 0.1, 1.0, 10.0)}
 MAX_REPORTED_RULES = 12  # of each fit, those with the largest weights
 
@@ -49,7 +58,8 @@ def nested(
     features : mapping
         ``literals``, options of ``Booleanizer``; ``names``, names to report for literals whose own name has a code.
     search : mapping
-        For the disjunctions: ``grid``, settings to choose from; ``max_active``, the largest number of active ones.
+        For the disjunctions: ``grid``, settings to choose from; ``max_active``, the largest number of active ones;
+        ``max_literals``, of a disjunction, optional.
     split : Split or OfficialSplit
     seed : int, of the inner folds
 
@@ -58,12 +68,12 @@ def nested(
     dict
         accuracy, chance, n_train, n_test; n_literals, the number of Boolean features that vary; n_kept, the number of
         rules, or of Boolean features that the SVM uses; n_features, the number of columns of the data set in them, and
-        share_used, their share of all columns; inner, the accuracy on the inner folds; params, the chosen setting. For
-        the disjunctions also words, the mean number of literals per rule, status, gap, bias, and rules, those with the
-        largest weights.
+        share_used, their share of all columns; inner, the accuracy on the inner folds, after the selection of a subset;
+        params, the chosen setting. For the disjunctions also words, the mean number of literals per rule, status, gap,
+        bias, and rules, those with the largest weights.
     """
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.model_selection import GridSearchCV, StratifiedKFold
+    from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 
     from baselines import Booleanizer
 
@@ -73,9 +83,13 @@ def nested(
     literal_names = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(dataset.feature_names))]
     A, B = booleanizer.transform(train.X), booleanizer.transform(test.X)
     varied = np.flatnonzero(np.ptp(A, axis=0) > 0)
+    n_literals, selection = len(varied), method.partition(" + ")[0]
+    if selection in SUBSETS:  # has no settings
+        varied = varied[SubsetSelector(*selection.split(", ")).fit(A[:, varied], train.y).get_support()]
     A, B = A[:, varied], B[:, varied]
     estimator, settings = estimator_and_grid(method, len(varied), search, seed)
-    folds = StratifiedKFold(SEARCH_FOLDS, shuffle=True, random_state=seed)
+    repeats = SEARCH_REPEATS if train.n_samples < FEW_ROWS else 1
+    folds = RepeatedStratifiedKFold(n_splits=SEARCH_FOLDS, n_repeats=repeats, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         chosen = GridSearchCV(estimator, settings, cv=folds).fit(A, train.y)
@@ -86,7 +100,7 @@ def nested(
         "chance": chance_accuracy(train, test),
         "n_train": train.n_samples,
         "n_test": test.n_samples,
-        "n_literals": len(varied),
+        "n_literals": n_literals,
         "n_features": len(columns),
         "share_used": len(columns) / dataset.n_features,
         "inner": float(chosen.best_score_),
@@ -95,18 +109,22 @@ def nested(
     }
 
 
-def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[float]]]:
+def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[Any]]]:
     """Return an estimator for ``n`` Boolean features and the grid of its settings, the simplest first."""
     from sklearn.feature_selection import SelectKBest, chi2
     from sklearn.metrics.pairwise import rbf_kernel
     from sklearn.pipeline import Pipeline
     from sklearn.svm import SVC, LinearSVC
 
-    from baselines import DisjunctionClassifier
+    from baselines import DisjunctionClassifier, ZeroNormSVMClassifier
     from baselines.mrmr import mutual_information
 
     if method == HKL:
-        return DisjunctionClassifier(max_active=search["max_active"]), {k: list(v) for k, v in search["grid"].items()}
+        limits = {"max_active": search["max_active"], "max_literals": search.get("max_literals")}
+        return DisjunctionClassifier(**limits), {k: list(v) for k, v in search["grid"].items()}
+    if method == ZERO_NORM:
+        sizes = sorted({max(1, round(share * n)) for share in ZERO_NORM_SHARES})
+        return ZeroNormSVMClassifier(C=ZERO_NORM_C), {"n_selected": sizes}
     score, _, machine = method.rpartition(" + ")
     svm: Any = (
         SVC(kernel=rbf_kernel)
@@ -114,7 +132,7 @@ def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int
         else LinearSVC(penalty="l1", dual=False, intercept_scaling=10.0, max_iter=2000, random_state=seed)
     )
     steps, settings = [("machine", svm)], {"machine__C": list(C_VALUES[machine])}
-    if score:
+    if score in (CHI2, INFORMATION):
         steps.insert(0, ("select", SelectKBest(chi2 if score == CHI2 else mutual_information)))
         settings["select__k"] = sorted({max(1, round(share * n)) for share in SELECTED_SHARES})
     return Pipeline(steps), settings
@@ -122,6 +140,8 @@ def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int
 
 def used_literals(model: Any, method: str, names: list[str]) -> tuple[list[int], dict[str, Any]]:
     """Return the indices of the Boolean features that a model uses, and the figures to report; ``names`` are theirs."""
+    if method == ZERO_NORM:
+        return model.selected_.tolist(), {"n_kept": len(model.selected_)}
     if method != HKL:
         chosen = model["select"].get_support(indices=True) if "select" in model.named_steps else np.arange(len(names))
         coef = getattr(model["machine"], "coef_", None) if LINEAR_L1_SVM in method else None

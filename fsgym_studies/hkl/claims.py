@@ -11,10 +11,19 @@ import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.statistics import Mean, known_mean
-from fsgym_studies.hkl.cell import APPROACHES, HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, SELECTION_METHODS
+from fsgym_studies.hkl.cell import (
+    HKL,
+    KERNEL_L2_SVM,
+    LINEAR_L1_SVM,
+    SELECTION_METHODS,
+    SUBSETS,
+    TABLE1_APPROACHES,
+    ZERO_NORM,
+)
 from fsgym_studies.hkl.printed import (
     LOWEST_PRINTED,
     NEWSGROUPS,
+    NOT_SIGNIFICANT,
     PRINTED_DISJUNCTIONS,
     PRINTED_L1_SVM,
     PRINTED_L2_SVM,
@@ -26,7 +35,25 @@ from fsgym_studies.hkl.printed import (
 from fsgym_studies.hkl.tables import SIGNIFICANCE_LEVEL, mean_percents, share_selected, wilcoxon_comparison
 
 PRINTED_MARGIN = 1.0  # points of accuracy by which a reproduced accuracy may be below the printed one; our choice
+ZERO_NORM_DATASETS = ("colon", "lymphoma")  # of Table 4
 BEST_MARGIN = 2.0  # points below the best approach that still count as comparable; our choice
+
+
+DENSE_CAUSE = (
+    "ours: sparse weights; on hepatitis (20 test parts, seeds 100 to 104) the best of 24 fixed settings of the "
+    "disjunctions is correct on 89.8 %, the best with one literal per rule on 90.0 %, the best L1-SVM on 88.3 %, a "
+    "linear L2-SVM on 91.5 % and the Gaussian one on 91.2 %, so that no choice of settings closes the gap"
+)
+ACCURACY_CAUSES = {
+    "hepatitis": DENSE_CAUSE,
+    "transfusion": "paper: always predicting the larger class is correct on 76.2 % of our 748 rows, and all approaches "
+    "are close to that; the paper prints about 90 % for every method but one",
+    NEWSGROUPS: "data: without header lines every approach is near 72 %, also those that are not ours",
+}
+PRINTED_ACCURACIES_CAUSE = (
+    "paper: on transfusion all its accuracies are near 90 %, where the larger class has 76.2 % of our rows, and on 20 "
+    "newsgroups near 93 %, where none of our approaches exceeds 75 %; these and small differences decide ten ranks"
+)
 
 
 def accuracy_claim(tables: str, dataset: str, printed: float, as_text: str | Callable[[Mean], str]) -> Claim:
@@ -38,6 +65,7 @@ def accuracy_claim(tables: str, dataset: str, printed: float, as_text: str | Cal
         f"accuracy, {dataset}",
         lambda own: own.mean >= printed - PRINTED_MARGIN,
         as_text,
+        ACCURACY_CAUSES.get(dataset, ""),
     )
 
 
@@ -65,16 +93,51 @@ def size_claims() -> Iterator[Claim]:
         yield share_claim(dataset, share, other, *theirs)
 
 
-def wilcoxon_claim(text: str, paper: str, other: str) -> Claim:
-    """Claim that the disjunctions are significantly better than another approach."""
-    return Claim(text, paper, f"against {other}", lambda counts, significant: significant, "{0}")
+def wilcoxon_claim(text: str, paper: str, other: str, expected: bool = True) -> Claim:
+    """Claim that the disjunctions are significantly better than another approach, or that they are not."""
+    return Claim(
+        text,
+        paper,
+        f"against {other}",
+        lambda counts, significant: None if significant is None else significant is expected,
+        "{0}",
+        PRINTED_ACCURACIES_CAUSE,
+    )
+
+
+def selection_claim(other: str) -> Claim:
+    """Claim on a feature selection followed by an SVM, with what Table 2 says of it."""
+    selection, _, machine = other.partition(" + ")
+    worse = other != NOT_SIGNIFICANT
+    printed = "feature selection is significantly worse; Table 1 of the paper does not list these accuracies"
+    if selection in SUBSETS:
+        printed = f"significant at level {PRINTED_SIGNIFICANT[machine][1]:g}" if worse else "not significant"
+    return wilcoxon_claim(
+        f"The disjunctions are {'' if worse else 'not '}significantly better than feature selection by {other} (same "
+        "test)",
+        printed,
+        other,
+        worse,
+    )
+
+
+def zero_norm_claim(dataset: str) -> Claim:
+    """Claim on both approaches of Table 4 in our runs."""
+    return Claim(
+        f"Table 4, {dataset}: the disjunctions are comparable with the zero-norm SVM (at most {BEST_MARGIN:g} points "
+        "below it) and use a smaller share of the Boolean features",
+        "comparable, smaller share",
+        f"zero norm, {dataset}",
+        lambda own, other, share, other_share: own >= other - BEST_MARGIN and share < other_share,
+        "accuracy {:.2f} and {:.2f}, share {:.4f} and {:.4f}",
+    )
 
 
 def table2_claim(other: str, level: str, accuracies: Mapping[str, float]) -> Claim:
     from_print = wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies)[0]
     return wilcoxon_claim(
         f"Table 2: the disjunctions are significantly better than {other} on all features (Wilcoxon "
-        f"signed-rank test over the ten data sets, two-sided, p below {SIGNIFICANCE_LEVEL:g})",
+        f"signed-rank test over the ten data sets, one-sided, p below {SIGNIFICANCE_LEVEL:g})",
         f"{level}; the same test on the accuracies of its Table 1: {from_print}",
         other,
     )
@@ -83,13 +146,14 @@ def table2_claim(other: str, level: str, accuracies: Mapping[str, float]) -> Cla
 PRINTED_TEST_CLAIMS = tuple(  # the test of Table 2, repeated on the accuracies printed in Table 1
     Claim(
         "Significance test of Table 2, repeated on the accuracies printed in Table 1: how many of the 15 "
-        f"feature-selection methods followed by {machine} are significantly worse than the disjunctions (at "
-        "least as many as the paper states)",
+        f"feature-selection methods followed by {machine} are significantly worse than the disjunctions, one-sided at "
+        f"level {level:g} (at least as many as the paper states)",
         str(printed),
         machine,
         partial(operator.le, printed),
+        cause="paper: the test is computed from its own Table 1, without any run of ours",
     )
-    for machine, printed in zip((KERNEL_L2_SVM, LINEAR_L1_SVM), PRINTED_SIGNIFICANT)
+    for machine, (printed, level) in PRINTED_SIGNIFICANT.items()
 )
 
 
@@ -99,22 +163,16 @@ def claim_rows() -> tuple[Claim, ...]:
         *(accuracy_claim("Table 1", *row, mean_over_parts) for row in PRINTED_DISJUNCTIONS.items()),
         Claim(
             "On each data set of Table 1 the disjunctions are comparable with the best approach (at most "
-            f"{BEST_MARGIN:g} points below the best of our seven approaches)",
+            f"{BEST_MARGIN:g} points below the best of our approaches)",
             "all ten",
             "behind the best",
             lambda behind: behind.max() <= BEST_MARGIN,
             behind_text,
+            DENSE_CAUSE,
         ),
         table2_claim(KERNEL_L2_SVM, "significant at level .05", PRINTED_L2_SVM),
         table2_claim(LINEAR_L1_SVM, "significant at level .005", PRINTED_L1_SVM),
-        *(
-            wilcoxon_claim(
-                f"The disjunctions are significantly better than feature selection by {other} (same test)",
-                "feature selection is significantly worse; Table 1 of the paper does not list these accuracies",
-                other,
-            )
-            for other in SELECTION_METHODS
-        ),
+        *map(selection_claim, SELECTION_METHODS),
         Claim(
             "Table 3, 20 newsgroups: the disjunctions are more accurate than L1-SVM and L2-SVM",
             "94.55 / 93.14 / 91.38",
@@ -123,6 +181,7 @@ def claim_rows() -> tuple[Claim, ...]:
             "{:.2f} / {:.2f} / {:.2f}",
         ),
         *size_claims(),
+        *map(zero_norm_claim, ZERO_NORM_DATASETS),
     )
 
 
@@ -133,15 +192,21 @@ def behind_text(behind: pd.Series) -> str:
 
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     means = mean_percents(table)
-    rows, newsgroups = means.reindex(TABLE1_DATASETS), means.reindex([NEWSGROUPS]).iloc[0]
+    rows, newsgroups = means.reindex(TABLE1_DATASETS)[list(TABLE1_APPROACHES)], means.reindex([NEWSGROUPS]).iloc[0]
     ours = rows[HKL].to_dict()
     figures: dict[str, Any] = {}
     for dataset, own in table[table["method"] == HKL].groupby("dataset"):
         figures[f"accuracy, {dataset}"] = known_mean(100.0 * own["accuracy"])
         figures[f"share, {dataset}"] = share_selected(own).mean()
-    figures |= {f"against {other}": wilcoxon_comparison(ours, rows[other].to_dict()) for other in APPROACHES[1:]}
+    figures |= {f"against {other}": wilcoxon_comparison(ours, rows[other].to_dict()) for other in TABLE1_APPROACHES[1:]}
     if not rows.isna().any(axis=None):
         figures["behind the best"] = rows.max(axis=1) - rows[HKL]
+    for dataset in ZERO_NORM_DATASETS:
+        pair = means.reindex([dataset])[[HKL, ZERO_NORM]].iloc[0]
+        of_dataset = table[table["dataset"] == dataset]
+        shares = [share_selected(of_dataset[of_dataset["method"] == m]).mean() for m in (HKL, ZERO_NORM)]
+        if not pair.isna().any():
+            figures[f"zero norm, {dataset}"] = (*pair, *shares)
     compared = newsgroups[[HKL, LINEAR_L1_SVM, KERNEL_L2_SVM]]
     if not compared.isna().any():
         figures["newsgroups"] = tuple(compared)
@@ -151,9 +216,9 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
 def printed_tests() -> dict[str, int]:
     """How many of the paper's feature selections are significantly worse by their printed accuracies."""
     figures = {}
-    for k, machine in enumerate((KERNEL_L2_SVM, LINEAR_L1_SVM)):
+    for k, (machine, (_, level)) in enumerate(PRINTED_SIGNIFICANT.items()):
         accuracies = [dict(zip(TABLE1_DATASETS, pair[k])) for pair in PRINTED_SELECTIONS.values()]
-        tests = [wilcoxon_comparison(PRINTED_DISJUNCTIONS, selection)[1] for selection in accuracies]
+        tests = [wilcoxon_comparison(PRINTED_DISJUNCTIONS, selection, level)[1] for selection in accuracies]
         figures[machine] = sum(map(bool, tests))
     return figures
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import with_std
 from fsgym_studies.common.statistics import wins
 from fsgym_studies.common.study import Table
-from fsgym_studies.hkl.cell import APPROACHES, HKL, KERNEL_L2_SVM, LINEAR_L1_SVM
+from fsgym_studies.hkl.cell import APPROACHES, HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, TABLE1_APPROACHES
 from fsgym_studies.hkl.printed import (
     PRINTED_DISJUNCTIONS,
     PRINTED_L1_SVM,
@@ -21,7 +22,7 @@ from fsgym_studies.hkl.printed import (
     TABLE1_DATASETS,
 )
 
-SIGNIFICANCE_LEVEL = 0.05  # that of the paper's Table 2
+SIGNIFICANCE_LEVEL = 0.05  # the weakest of the paper's Table 2
 
 
 def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
@@ -30,22 +31,39 @@ def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
     return means.reindex(columns=list(APPROACHES))
 
 
-def wilcoxon_comparison(first: Mapping[str, float], second: Mapping[str, float]) -> tuple[str, bool | None]:
+def wilcoxon_comparison(
+    first: Mapping[str, float], second: Mapping[str, float], level: float = SIGNIFICANCE_LEVEL
+) -> tuple[str, bool | None]:
     """Compare two approaches over the data sets of Table 1 with Wilcoxon's signed-rank test.
 
     Returns
     -------
-    text : str, wins, ties, losses and the p-value
+    text : str, wins, ties, losses and the one-sided p-value, by the normal approximation
     significant : bool, whether the first is significantly better; None where a data set is missing
     """
     pairs = [(first.get(d, np.nan), second.get(d, np.nan)) for d in TABLE1_DATASETS]
     a, b = (np.array(column, dtype=float) for column in zip(*pairs))
     if np.isnan(a + b).any():
         return "not all data sets", None
-    result = wins(a, b)
-    better = result.wins > result.losses and result.p < SIGNIFICANCE_LEVEL
+    result, p = wins(a, b), one_sided_p(a - b)
     counts = f"{result.wins}/{result.ties}/{result.losses}"
-    return f"{counts} wins/ties/losses, p = {result.p:.3f}", bool(better)
+    return f"{counts} wins/ties/losses, p = {p:.3f}", p < level
+
+
+def one_sided_p(differences: NDArray[np.float64]) -> float:
+    """p of Wilcoxon's signed-rank test that differences are not above zero, without those that are zero.
+
+    The normal approximation gives 11 of the 15 results that the paper's Table 2 marks for the L2-SVM, of which it has
+    10; the exact distribution gives 4.
+
+    >>> one_sided_p(np.array([1.0, 2.0, 3.0, 4.0, 0.0])) < 0.05 < one_sided_p(np.array([-1.0, 1.5, 0.0]))
+    True
+    """
+    from scipy.stats import wilcoxon
+
+    if not differences.any():
+        return 1.0
+    return float(wilcoxon(differences, alternative="greater", method="approx").pvalue)  # type: ignore[attr-defined]
 
 
 def share_selected(own: pd.DataFrame) -> pd.Series:
@@ -89,14 +107,14 @@ def wilcoxon_table(table: pd.DataFrame) -> Table:
     for name, pair in PRINTED_SELECTIONS.items():
         for machine, accuracies in zip((KERNEL_L2_SVM, LINEAR_L1_SVM), pair):
             printed[f"{name} + {machine}, printed"] = dict(zip(TABLE1_DATASETS, accuracies))
-    tests = {m: wilcoxon_comparison(ours, rows[m].to_dict()) for m in APPROACHES[1:]}
+    tests = {m: wilcoxon_comparison(ours, rows[m].to_dict()) for m in TABLE1_APPROACHES[1:]}
     tests |= {name: wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies) for name, accuracies in printed.items()}
     frame = pd.DataFrame([{"against": name, "over the data sets": text} for name, (text, _) in tests.items()])
     return Table(
         "wilcoxon",
         "Disjunctions compared with the others over data sets (Table 2)",
-        "Wins, ties, losses and the two-sided p-value of Wilcoxon's signed-rank test over the ten data sets of Table "
-        "1; below that, the same for the accuracies that the paper prints.",
+        "Wins, ties, losses and the one-sided p-value of Wilcoxon's signed-rank test (normal approximation) over the "
+        "ten data sets of Table 1; below that, the same for the accuracies that the paper prints.",
         frame,
     )
 

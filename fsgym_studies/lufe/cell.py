@@ -15,10 +15,14 @@ from fsgym.dataset import Dataset
 from fsgym.runner.results import count, record, returns
 
 if TYPE_CHECKING:
-    from baselines.svm_plus.problem import SampleTable
+    from baselines.svm_plus.problem import SampleTable, SVMPlusSolution
 
 COMPARE_ARMS_CALL = "fsgym_studies.lufe.cell:compare_arms"
 SELECTION, LUFE, ALL_FEATURES, RANDOM, IDENTITY = "selection", "LUFe", "ALL", "random", "identity"
+NO_INTERCEPT, FIXED_BOUND = "LUFe, eq. 3", "LUFe, eq. 2"
+LOG_COUNTS, RAW_COUNTS, TF_IDF = "log counts", "raw counts", "tf-idf"  # codings of the documents
+HARD_MARGIN = 1e5  # weight of the losses at which the soft-margin SVM is the hard-margin one, if that has a solution
+MAX_HARD_SLACK = 1e-5  # of a document under a hard margin, in units of the margin
 PENALTY_FOLDS = 5  # stratified inner folds that choose the penalties of each classifier
 IndexArray = NDArray[np.int64]
 
@@ -34,11 +38,22 @@ def augmented_at_share(t: float) -> str:
 
 
 class Role(NamedTuple):
-    """The features that a classifier predicts from, and those that model its slack variables (None: a plain SVM)."""
+    """The features that a classifier predicts from, and what it knows of its slack variables.
+
+    Attributes
+    ----------
+    columns : int64, the features that it predicts from
+    view : SampleTable, the training documents in these features
+    privileged : SampleTable or None, the features that model the slacks; None: a plain SVM
+    intercept : bool, whether the model of the slacks has an intercept
+    bounds : float64 (n_documents,) or None, given slacks under a hard margin; the setting ``C`` multiplies them
+    """
 
     columns: IndexArray
     view: SampleTable
-    privileged: SampleTable | None
+    privileged: SampleTable | None = None
+    intercept: bool = True
+    bounds: NDArray[np.float64] | None = None
 
 
 @returns(record(n_train=count, n_test=count, n_features=count))
@@ -51,12 +66,13 @@ def compare_arms(
     inner: str,
     shares: Sequence[float] = (),
     controls: bool = True,
+    coding: str = LOG_COUNTS,
 ) -> dict[str, Any]:
     """Return the accuracy of every classifier on the documents that it was not trained on.
 
     Parameters
     ----------
-    dataset : Dataset, counts of words; used as logarithms, with each document scaled to norm 1
+    dataset : Dataset, counts of words
     part : mapping
         ``sample``, the size of a stratified sample of the documents, with seed ``draw``; None: all documents. Of the
         sample, ``fold`` of ``folds`` stratified folds is left out; ``seed`` is the seed of these folds and of the inner
@@ -67,18 +83,21 @@ def compare_arms(
         Whether features are selected anew in each of the five inner folds that choose the penalties, or once before,
         on the whole training part.
     shares : float in (0, 1), best shares of the unselected features that model the slacks or join the selected ones
-    controls : bool, whether LUFe is also run with random and identity features in place of the unselected ones
+    controls : bool, whether LUFe is also run with random and identity features in place of the unselected ones, with
+        a slack model without intercept (eq. 3 as printed), and with slacks that are computed before (eq. 2)
+    coding : {"log counts", "raw counts", "tf-idf"}, as in ``document_term_matrix``
 
     Returns
     -------
     dict
         Accuracy by classifier; n_train, n_test; n_features, the number of words in the training documents; ``tied``,
-        how many of the 49 pairs of penalties of LUFe are equally the best on the inner folds.
+        how many of the 49 pairs of penalties of LUFe are equally the best on the inner folds. Where the constraints of
+        eq. 2 or eq. 3 contradict each other, the classifier always answers the largest class.
     """
     from fsgym.threads import one_blas_thread
 
     train, test = train_and_test_rows(dataset.y, part)
-    X, words = document_term_matrix(dataset.X, train)
+    X, words = document_term_matrix(dataset.X, train, coding)
     comparison = ClassifierComparison(
         X, dataset.y.astype(np.int64), selector, min(n_selected, words - 1), inner, shares, controls, part["seed"]
     )
@@ -99,12 +118,22 @@ def train_and_test_rows(y: NDArray, part: Mapping[str, Any]) -> tuple[IndexArray
     return train, np.setdiff1d(np.arange(len(y)), train)
 
 
-def document_term_matrix(counts: NDArray, train: IndexArray) -> tuple[sp.csr_matrix, int]:
-    """All documents on the words of the training documents, as CSR with rows of norm 1; and the number of words."""
+def document_term_matrix(counts: NDArray, train: IndexArray, coding: str = LOG_COUNTS) -> tuple[sp.csr_matrix, int]:
+    """All documents on the words of the training documents, as CSR; and the number of words.
+
+    "log counts": log(1 + count), each document scaled to norm 1. "tf-idf": counts times the logarithms of the inverse
+    shares of training documents, scaled to norm 1 too. "raw counts": the counts as they are.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.preprocessing import normalize
 
     words = np.flatnonzero((counts[train] != 0).any(axis=0))
-    return normalize(sp.csr_matrix(np.log1p(counts[:, words].astype(np.float64)))), len(words)
+    table = counts[:, words].astype(np.float64)
+    if coding == LOG_COUNTS:
+        return normalize(sp.csr_matrix(np.log1p(table))), len(words)
+    if coding == RAW_COUNTS:
+        return sp.csr_matrix(table), len(words)
+    return sp.csr_matrix(TfidfTransformer().fit(table[train]).transform(table)), len(words)
 
 
 @dataclass(frozen=True)
@@ -166,26 +195,52 @@ class ClassifierComparison:
         selected, unselected = order[: self.n_selected], order[self.n_selected :]
         best = {t: unselected[: ceil(t * len(unselected))] for t in (*self.shares, 1.0)}
         view = SampleTable(X[:, selected])
-        yield SELECTION, Role(selected, view, None)
+        yield SELECTION, Role(selected, view)
         for t, features in best.items():
             yield lufe_at_share(t), Role(selected, view, SampleTable(X[:, features]))
             both = np.concatenate([selected, features])
-            yield augmented_at_share(t), Role(both, SampleTable(X[:, both]), None)
+            yield augmented_at_share(t), Role(both, SampleTable(X[:, both]))
         if self.controls:
             noise = np.random.default_rng([self.seed, *rows.tolist()]).normal(size=(len(rows), len(unselected)))
             yield RANDOM, Role(selected, view, SampleTable(noise))
             yield IDENTITY, Role(selected, view, SampleTable(np.eye(len(rows))))
+            yield NO_INTERCEPT, Role(selected, view, SampleTable(X[:, unselected]), intercept=False)
+            bounds = X[:, unselected] @ feature_criterion(X, self.codes[rows], self.selector)[unselected]
+            yield FIXED_BOUND, Role(selected, view, bounds=bounds / (bounds.mean() or 1.0))
 
     def accuracy(
         self, role: Role, rows: IndexArray, test: IndexArray, lam1: float, C: float, tol: float = 1e-8
     ) -> float:
         """Accuracy on the rows ``test`` after training on ``rows``."""
-        from baselines.svm_plus.problem import SVMPlusProblem, solve_svm, solve_svm_plus
-
         y = np.where(self.codes[rows] == 1, 1.0, -1.0)
-        if role.privileged is None:
-            solution = solve_svm(role.view, y, C, tol=tol)
+        solution = solve_role(role, y, lam1, C, tol)
+        if solution is None:
+            scores = np.full(len(test), y.mean())
         else:
-            solution = solve_svm_plus(SVMPlusProblem(role.view, role.privileged, y, lam1, C), tol=tol)
-        scores = np.asarray(self.X[test][:, role.columns] @ solution.w) + solution.intercept
+            scores = np.asarray(self.X[test][:, role.columns] @ solution.w) + solution.intercept
         return float(((scores >= 0) == (self.codes[test] == 1)).mean())
+
+
+def solve_role(role: Role, y: NDArray[np.float64], lam1: float, C: float, tol: float) -> SVMPlusSolution | None:
+    """Train the classifier of a role with targets ``y``; None if its constraints contradict each other."""
+    from baselines.svm_plus.problem import InfeasibleError, SVMPlusProblem, solve_svm, solve_svm_plus
+
+    if role.bounds is not None:
+        solution = solve_svm(role.view, y, HARD_MARGIN, margins=1.0 - C * role.bounds, tol=tol)
+        return solution if solution.slack.max() <= MAX_HARD_SLACK else None
+    if role.privileged is None:
+        return solve_svm(role.view, y, C, tol=tol)
+    try:
+        return solve_svm_plus(SVMPlusProblem(role.view, role.privileged, y, lam1, C, role.intercept), tol=tol)
+    except InfeasibleError:
+        return None
+
+
+def feature_criterion(X: sp.csr_matrix, codes: IndexArray, selector: str) -> NDArray[np.float64]:
+    """The criterion Q of every feature, not negative: F statistics, or squared weights of a linear SVM with C = 1."""
+    from baselines.lufe.order import anova
+    from baselines.svm_plus.problem import SampleTable, solve_svm
+
+    if selector == "anova":
+        return np.nan_to_num(anova(X, codes), posinf=0.0)
+    return np.square(solve_svm(SampleTable(X), np.where(codes == 1, 1.0, -1.0), 1.0, tol=1e-6).w)

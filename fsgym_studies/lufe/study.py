@@ -15,7 +15,7 @@ from fsgym.datasets import list_datasets
 from fsgym_studies.common.plan import DataFolder, Source, seed_of, study_cell, without
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study, StudyCell
-from fsgym_studies.lufe.cell import COMPARE_ARMS_CALL
+from fsgym_studies.lufe.cell import COMPARE_ARMS_CALL, LOG_COUNTS, RAW_COUNTS, TF_IDF
 from fsgym_studies.lufe.claims import claims, notes
 from fsgym_studies.lufe.tables import (
     COMPARED_SELECTORS,
@@ -25,6 +25,7 @@ from fsgym_studies.lufe.tables import (
     SELECTION_SIZES,
     TECHTC_PREFIX,
     UNSELECTED_SHARES,
+    coding_table,
     controls_table,
     differences_by_share,
     error_picture,
@@ -53,8 +54,9 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
         data = source.load(data_dir)
         for draw in draws:
             for repeat, fold in REPEATS_AND_FOLDS[full]:
-                for selector, K, inner in selection_choices(full):
-                    fig3 = (selector, K, inner) == (COMPARED_SELECTORS[0], SELECTION_SIZES[0], NESTED_SELECTION)
+                for selector, K, inner, coding in selection_choices():
+                    plain = (inner, coding) == (NESTED_SELECTION, LOG_COUNTS)
+                    fig3 = plain and (selector, K) == (COMPARED_SELECTORS[0], SELECTION_SIZES[0])
                     arguments = {
                         "part": {
                             "sample": sample,
@@ -67,7 +69,8 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
                         "n_selected": K,
                         "inner": inner,
                         "shares": UNSELECTED_SHARES if fig3 else (),
-                        "controls": inner == NESTED_SELECTION,
+                        "controls": plain,
+                        "coding": coding,
                     }
                     row = {
                         "corpus": source.title,
@@ -75,6 +78,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
                         "selector": selector,
                         "K": K,
                         "inner": inner,
+                        "coding": coding,
                         "repeat": repeat,
                         "fold": fold,
                     }
@@ -82,11 +86,20 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
     return cells
 
 
-def selection_choices(full: bool) -> list[tuple[str, int, str]]:
-    """Selector, K, and where features are selected for the choice of penalties."""
-    nested = [(s, K, NESTED_SELECTION) for s in COMPARED_SELECTORS for K in SELECTION_SIZES]
-    outer_sizes = SELECTION_SIZES if full else SELECTION_SIZES[:1]
-    return nested + [(s, K, OUTER_SELECTION) for s in COMPARED_SELECTORS for K in outer_sizes]
+def selection_choices() -> list[tuple[str, int, str, str]]:
+    """Selector, K, where features are selected for the choice of penalties, and the coding of the documents."""
+    choices = [
+        (selector, K, inner, LOG_COUNTS)
+        for inner in (NESTED_SELECTION, OUTER_SELECTION)
+        for selector in COMPARED_SELECTORS
+        for K in SELECTION_SIZES
+    ]
+    codings = [
+        (selector, SELECTION_SIZES[0], NESTED_SELECTION, coding)
+        for coding in (RAW_COUNTS, TF_IDF)
+        for selector in COMPARED_SELECTORS
+    ]
+    return choices + codings
 
 
 def techtc_sources(data_dir: DataFolder = None) -> list[Source]:
@@ -104,7 +117,13 @@ def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> C
     return Conclusion(
         protocol(full),
         claims(table),
-        [controls_table(accuracies), summary_table(accuracies), share_table(shares), inner_table(table)],
+        [
+            controls_table(accuracies),
+            summary_table(accuracies),
+            share_table(shares),
+            inner_table(table),
+            coding_table(table),
+        ],
         [*pictures, share_picture(shares)],
         notes(accuracies),
     )

@@ -171,8 +171,9 @@ def _about_columns(by: str, more_is_better: bool | None) -> str:
     if more_is_better is None:
         return words[by]
     return (
-        f"{'More' if more_is_better else 'Less'} is better. {words[by]} The mean rank is over all of "
-        f"them, each by its mean over the splits; scores that differ by less than {SAME_SCORE:g} share their rank."
+        f"{'More' if more_is_better else 'Less'} is better. {words[by]} The mean rank is over all data sets, prices, "
+        "costs of errors and budgets, each by its mean over the splits; scores that differ by less than "
+        f"{SAME_SCORE:g} share their rank."
     )
 
 

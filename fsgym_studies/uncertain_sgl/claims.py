@@ -38,6 +38,7 @@ FNUM_MARGIN = 0.2  # deviation of FNum, as a share of the printed one
 RATIO_MARGIN = 0.1  # deviation of a ratio
 MIN_DATASETS = 5  # of the nine data sets
 COMPARABLE_POINTS = 1.0  # points of accuracy
+WITHIN_GROUPS_MARGIN = 0.1  # of the share of non-zero weights within selected groups
 RATIO_ROUNDING = 5e-4  # printed ratios have four digits, of which the fourth is sometimes wrong
 FEWER_STEPS = 20  # accelerated steps of the check whether the paper's solver stopped early
 TABLE_NAMES = {GAUSSIAN: "Table 3", UNIFORM: "Table 5"}
@@ -105,6 +106,8 @@ def mean_accuracy_claim(way: str, text: str, pair: tuple[str, str], margin: floa
         f"accuracies, {way}",
         lambda means: all(map(is_met, means.values())),
         listed,
+        "protocol: the paper's best of up to 480 settings is chosen on the test folds; in our runs the choice of one "
+        "among at most 24 settings on the test folds alone adds 0.5 to 0.9 points, as much as the printed differences",
     )
 
 
@@ -135,6 +138,8 @@ CLAIMS = (
         "agreeing",
         lambda n_exact, n_early, n: n_exact >= N_SETTINGS / 2 if n == N_SETTINGS else None,
         "{0} of {2} at the minimum, {1} of {2} after 100 steps",
+        "paper: its weights are those of an unfinished run; the same draws give about half of the printed settings "
+        "after 100 steps and hardly any at the minimum",
     ),
     Claim(
         "Where lambda2 is 0, the printed ratios are possible for LASSO solutions (at most as many selected "
@@ -143,6 +148,7 @@ CLAIMS = (
         "above rank",
         lambda exceeding, n, known: not exceeding if known else None,
         lambda exceeding, n, known: f"{len(exceeding)} of {n} are not possible: {'; '.join(exceeding)}",
+        "paper: computed from its printed numbers, without any run of ours",
     ),
     Claim(
         "The printed ratios are possible at a minimum of eq. 7 on our draws (none exceeds our upper bound, which is "
@@ -152,6 +158,8 @@ CLAIMS = (
         "possible ratios",
         lambda results: not len(beyond_bound(results)) if len(results) == N_SETTINGS else None,
         lambda results: possible_text(results),
+        "paper: its weights are those of an unfinished run; after 100 steps on our draws half of these ratios are "
+        "within 0.1 of the printed ones",
     ),
     Claim(
         "German, Heart, Iono and WDBC, gaussian noise: all sub-features are selected at lambda1 = lambda2 = 10 (ratio "
@@ -164,10 +172,11 @@ CLAIMS = (
     *(mean_accuracy_claim(way, text, pair, margin) for way in WAYS for text, pair, margin in MEAN_ACCURACIES),
     Claim(
         "Sonar: a large lambda1 makes the weights sparse within groups, a large lambda2 does not (share of non-zero "
-        "weights within the selected groups after 100 steps: below .8 at (1000, 0), 1 at (0, 1000))",
+        f"weights within the selected groups after 100 steps: at (1000, 0) at least {WITHIN_GROUPS_MARGIN:g} below "
+        "that at (0, 1000), which is 1)",
         "Fig. 4",
         "within groups",
-        lambda lasso, group_lasso, *_: lasso < 0.8 and group_lasso == 1.0,
+        lambda lasso, group_lasso, *_: lasso <= group_lasso - WITHIN_GROUPS_MARGIN and group_lasso == 1.0,
         "{:.2f}, {:.2f}; at the minimum {:.2f}, {:.2f}",
     ),
     Claim(
@@ -328,6 +337,8 @@ def step_notes(results: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
 
 def code_notes(results: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
     """The effect on FNum of another coding of categories and of missing values."""
+    if recoded.empty:
+        return []
     orders = ("with our order", "with four random orders")
     missing = ("with the mean for missing values", "with missing values coded as a separate value")
     sentences = []

@@ -68,33 +68,38 @@ def test_a_model_without_features_predicts_the_largest_class(method, table):
 
 
 @pytest.mark.parametrize("table", ["binary", "three", "wide"])
-@pytest.mark.parametrize("C", [0.3, 1.0])
-def test_l1_svm_scores_are_those_of_a_liblinear_pipeline(table, C):
+@pytest.mark.parametrize(("C", "fit_intercept"), [(0.3, True), (1.0, True), (1.0, False)])
+def test_l1_svm_scores_are_those_of_a_liblinear_pipeline(table, C, fit_intercept):
     X, y = TABLES[table]
-    options = {"intercept_scaling": 10.0, "max_iter": 200_000, "random_state": 3}
+    options = {"intercept_scaling": 10.0, "max_iter": 200_000, "random_state": 3, "fit_intercept": fit_intercept}
     machine = LinearSVC(C=C, penalty="l1", dual=False, **options)
     plain = make_pipeline(MinMaxScaler((-1, 1)), machine).fit(X, y)
-    model = L1SVMClassifier(C, random_state=3).fit(X, y)
+    model = L1SVMClassifier(C, random_state=3, fit_intercept=fit_intercept).fit(X, y)
     assert model.coef_.any()
+    assert model.intercept_.any() == fit_intercept
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     np.testing.assert_array_equal(model.features_used(X)[0], (plain[-1].coef_ != 0).any(axis=0))
 
 
-@pytest.mark.parametrize("intercept_scaling", [0.3, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("intercept_scaling", [0.0, 0.3, 1.0, 10.0, 100.0])
 @pytest.mark.parametrize("table", ["binary", "wide"])
 def test_the_smallest_C_that_uses_a_feature_is_exact(table, intercept_scaling):
     X, y = TABLES[table]
     X, y = X[10:], y[10:]
     Z, target = MinMaxScaler((-1, 1)).fit_transform(X), np.where(y == np.unique(y)[1], 1.0, -1.0)
     first = first_C(Z, target, intercept_scaling)
+    setting = {"intercept_scaling": intercept_scaling} if intercept_scaling else {"fit_intercept": False}
     for share, some in ((0.98, False), (1.02, True)):
-        model = L1SVMClassifier(share * first, intercept_scaling=intercept_scaling, tol=1e-8, random_state=0)
+        model = L1SVMClassifier(share * first, **setting, tol=1e-8, random_state=0)
         assert model.fit(X, y).coef_.any() == some
 
 
 @pytest.mark.parametrize("table", ["binary", "three", "constant columns", "wide"])
-@pytest.mark.parametrize("setting", [{"alpha": 0.3}, {"alpha": 0.02}, {"alpha": 0.0, "max_features": 5}])
+@pytest.mark.parametrize(
+    "setting",
+    [{"alpha": 0.3}, {"alpha": 0.02}, {"alpha": 0.0, "max_features": 5}, {"alpha": 0.1, "fit_intercept": False}],
+)
 def test_lasso_coefficients_are_those_of_an_independent_solver(table, setting):
     X, y = TABLES[table]
     model = LassoPathClassifier(**setting).fit(X, y)
@@ -103,7 +108,8 @@ def test_lasso_coefficients_are_those_of_an_independent_solver(table, setting):
     rows = model.classes_[1:] if len(model.classes_) == 2 else model.classes_
     for k, label in enumerate(rows):
         target = np.where(y == label, 1.0, -1.0)
-        solver = Lasso(alpha=model.alpha_, tol=1e-13, max_iter=100_000).fit(Z, target)
+        solver = Lasso(alpha=model.alpha_, fit_intercept=model.fit_intercept, tol=1e-13, max_iter=100_000)
+        solver.fit(Z, target)
         np.testing.assert_allclose(model.coef_[k], solver.coef_, atol=1e-6)
         np.testing.assert_allclose(model.intercept_[k], solver.intercept_, atol=1e-6)
 

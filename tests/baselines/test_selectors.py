@@ -41,6 +41,7 @@ QUICK: dict[str, Any] = {
 SPARSE: dict[str, dict[str, Any]] = {
     "l1_svm": {"C": 0.02}, "lars": {"alpha": 0.3}, "l1_logistic": {"C": 0.05}, "group_lasso": {"alpha": 0.5},
     "forest": {"n_selected": 3}, "mrmr": {"n_selected": 3}, "hsic_lasso": {"n_selected": 3}, "hkl": {"C": 0.1},
+    "zero_norm_svm": {"n_selected": 3},
     "uncertain_sgl": {"lam1": 0.0, "lam2": 1600.0}, "panel": {"lam": 0.05},
 }  # fmt: skip
 

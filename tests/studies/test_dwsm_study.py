@@ -19,7 +19,7 @@ from support.synthetic_results import all_assessed, by_text, claims_of, line, st
 
 
 def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
-    """8 data sets, 4 shares, 30 splits and 4 methods; in the quick study 2 shares and 3 splits."""
+    """8 data sets, 4 shares, 30 splits, 4 methods, 3 other forms of L1 methods; quick: 2 shares, 3 splits."""
     monkeypatch.setattr(Source, "load", stand_in)
     assert dwsm.N_SPLITS == {True: 30, False: 3}
     monkeypatch.setitem(dwsm.N_SPLITS, True, 1)
@@ -28,7 +28,13 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
     assert set(dwsm.BINARY_TITLES) < set(full["dataset"])
     assert sorted(full["share"].unique()) == [0.1, 0.2, 0.5, 0.9]
     assert full["split"].nunique() == 1
-    assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART}
+    arms = {dwsm.L1_SVM_B1, dwsm.L1_SVM_WITHOUT, dwsm.LARS_WITHOUT}
+    assert set(full["method"]) == {DWSM, L1_SVM, LARS, CART, dwsm.LOGISTIC, dwsm.AS_PRINTED, *arms}
+    readings = [json.loads(p) for p in full.loc[full["method"] == DWSM, "params"]]
+    assert {p["answers"] for p in readings} == {"linear"}
+    of_arms = {m: [json.loads(p) for p in full.loc[full["method"] == m, "params"]] for m in arms}
+    assert all(p["intercept_scaling"] == 1.0 for p in of_arms[dwsm.L1_SVM_B1])
+    assert not any(p["fit_intercept"] for m in (dwsm.L1_SVM_WITHOUT, dwsm.LARS_WITHOUT) for p in of_arms[m])
     prices = sorted({json.loads(p)["lam"] for p in full.loc[full["method"] == DWSM, "params"]})
     assert {0.0, 0.001, 0.01, 0.1, 0.15, 0.2, 0.3} <= set(prices)
     assert (quick["split"].nunique(), quick["share"].nunique()) == (3, 2)
@@ -58,6 +64,11 @@ def binary(lead):
             rows += line(dataset, DWSM, [(0.5, 0.9 + gain), (0.8, 0.9 + gain)], split)
             rows += line(dataset, L1_SVM, [(0.5, 0.9), (0.8, 0.88)], split)
             rows += line(dataset, LARS, [(0.5, 0.9), (0.8, 0.89)], split)
+            rows += line(dataset, dwsm.LOGISTIC, [(0.5, 0.95), (0.8, 0.95)], split)
+            rows += line(dataset, dwsm.AS_PRINTED, [(0.5, 0.7), (0.8, 0.7)], split)
+            rows += line(dataset, dwsm.L1_SVM_B1, [(0.5, 0.9), (0.8, 0.88)], split)
+            rows += line(dataset, dwsm.L1_SVM_WITHOUT, [(0.5, 0.8), (0.8, 0.7)], split)
+            rows += line(dataset, dwsm.LARS_WITHOUT, [(0.5, 0.8), (0.8, 0.7)], split)
             rows += line(dataset, CART, [(0.9, 0.91)] if dataset == "splice" else [(0.9, 0.6)], split)
     return pd.DataFrame(rows)
 
@@ -65,7 +76,9 @@ def binary(lead):
 def test_binary_claims_that_are_reproduced():
     table = binary({"splice": -0.05, dwsm.CANCER_ID: 0.06, dwsm.CANCER: 0.06})
     claims = claims_of(dwsm_binary, table)
-    assert all_assessed(claims, 12)
+    assert all_assessed(claims, 17)
+    assert by_text(claims, "The same for RCPI literally").ours.startswith("0 of 8")
+    assert by_text(claims, "The same for answers by logistic").reproduced is True
     assert by_text(claims, "DWSM is above L1-SVM and LARS").reproduced is True
     assert by_text(claims, "DWSM is above L1-SVM and LARS").ours.startswith("7 of 8: australian")
     assert by_text(claims, "The only exception is splice").reproduced is True
@@ -93,6 +106,11 @@ def test_binary_claims_that_are_not_reproduced():
     above = by_text(claims, "DWSM is above L1-SVM and LARS")
     assert above.reproduced is False
     assert above.ours.startswith("6 of 8: ")
+    with_intercept, default, without = (c for c in claims if c.text.startswith("The same for an L1-SVM"))
+    assert with_intercept.ours.startswith("6 of 8: ")
+    assert default.ours == above.ours.partition(".")[0] + ". With half of the rows for training, on 6"
+    assert (default.reproduced, without.reproduced) == (False, True)
+    assert without.ours.endswith("With half of the rows for training, on 8")
     assert by_text(claims, "The only exception is splice").reproduced is False
     assert by_text(claims, "Breast cancer with id: DWSM").reproduced is False
     assert by_text(claims, "Policies are stable").reproduced is False
@@ -134,8 +152,8 @@ def test_budget_claims(at_five, reproduced):
     np.testing.assert_allclose(five[methods].astype(float), [at_five, 0.72, 0.72, 0.65])
     claims = dwsm_budget.claims(accuracies)
     assert all_assessed(claims, 4)
-    assert by_text(claims, "M = 5").reproduced is reproduced
-    assert by_text(claims, "M = 5").ours == f"heart at sparsity 0.80: {at_five:.2f} / 0.72 / 0.65"
+    assert by_text(claims, "At sparsity .8").reproduced is reproduced
+    assert by_text(claims, "At sparsity .8").ours == f"heart (M = 5, sparsity 0.80): {at_five:.2f} / 0.72 / 0.65"
 
 
 @pytest.mark.parametrize(("cost", "reproduced"), [(80.0, True), (95.0, False)])

@@ -144,7 +144,12 @@ def test_the_synthetic_example_has_the_properties_stated_in_the_paper():
 def planned(monkeypatch, full):
     """Rows of the planned cells, with random stand-ins for the data sets."""
     rng = np.random.default_rng(0)
-    labels = {"kddcup99_10percent": ["normal", "smurf"], "spambase": ["ham", "spam"], "mnist": [3, 8], "a9a": [-1, 1]}
+    labels = {
+        "kddcup99_10percent": ["normal", "smurf"],
+        "spambase": ["ham", "spam"],
+        "mnist": [*range(10)],
+        "a9a": [-1, 1],
+    }
     monkeypatch.setattr(
         Source,
         "load",
@@ -162,7 +167,7 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
     quick, full = (planned(monkeypatch, f) for f in (False, True))
     for rows in (quick, full):
         curves = rows[~rows["dataset"].isin([COLON, gbfs.SYNTHETIC_SET]) & (rows["method"] != "GBFS, stages")]
-        assert set(curves["dataset"]) == set(CURVE_DATASETS)
+        assert set(curves["dataset"]) == {*CURVE_DATASETS, *(gbfs_tables.FURTHER_DATASETS if rows is full else ())}
         assert all({GBFS, RFFS, L1LR} <= set(m) for _, m in curves.groupby("dataset")["method"])
         assert set(rows.loc[rows["method"] == HSIC, "dataset"]) == {SPAM, USPS, COLON}
         assert set(rows.loc[rows["dataset"] == COLON, "method"]) == {GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC}
@@ -335,6 +340,17 @@ def test_curves_are_linear_between_settings_and_flat_beyond():
     errors = gbfs_tables.errors_at(rows, [0, 1, 4, 10, 55, 100, 200]).iloc[0]
     np.testing.assert_allclose(errors, [0.5, 0.4, 0.4 - 0.2 / 3, 0.2, 0.15, 0.1, 0.1])
     assert max(gbfs_tables.counts_of(SPAM)) == 50
+
+
+def test_the_curve_of_hsic_lasso_ends_with_its_path():
+    short = cell(USPS, HSIC, [0.4, 0.2, 0.1])
+    short["n_features"] = [1, 10, 20]
+    table = pd.DataFrame([short, cell(USPS, GBFS, [0.4, 0.2, 0.1])])
+    errors = gbfs_tables.errors_at(gbfs_tables.curve_points(table), [10, 20, 30]).droplevel(["dataset", "split"])
+    np.testing.assert_allclose(errors.loc[HSIC], [0.2, 0.1, np.nan])
+    assert errors.loc[GBFS].notna().all()
+    both = gbfs_tables.compare_errors(table, USPS, GBFS, HSIC, [10, 100])
+    assert (both.first, both.second) == (pytest.approx(0.2), pytest.approx(0.2))  # at 10 features alone
 
 
 def test_tables_and_pictures():

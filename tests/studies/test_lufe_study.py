@@ -5,11 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import sem
+from sklearn.feature_selection import f_classif
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from baselines import LUFeCV
+from baselines.svm_plus.problem import SampleTable
 from fsgym import Dataset
 from fsgym_studies.common.plan import Source
 from fsgym_studies.lufe import cell as lufe_cell
@@ -42,7 +45,12 @@ def test_a_lufe_cell_agrees_with_the_estimator(selector, inner):
     assert (len(train), len(test)) == (cell["n_train"], cell["n_test"]) == (32, 28)
     assert words == cell["n_features"] <= 40
     np.testing.assert_allclose(np.sqrt(X[train].multiply(X[train]).sum(axis=1)), 1.0)
-    settings = {"LUFe": {}, "LUFe 50%": {"secondary_fraction": 0.5}, "identity": {"secondary": "identity"}}
+    settings = {
+        "LUFe": {},
+        "LUFe 50%": {"secondary_fraction": 0.5},
+        "identity": {"secondary": "identity"},
+        lufe_cell.NO_INTERCEPT: {"fit_intercept_unselected": False},
+    }
     for name, setting in settings.items():
         folds = StratifiedKFold(5, shuffle=True, random_state=3)
         model = LUFeCV(8, selector=selector, cv=folds, inner_selection=inner, scaling=None, **setting)
@@ -50,7 +58,7 @@ def test_a_lufe_cell_agrees_with_the_estimator(selector, inner):
         assert cell[name] == model.score(X[test], data.y[test])
         if name == "LUFe":
             assert cell["tied"] == (model.cv_results_["mean_test_score"] > model.best_score_ - 1e-9).sum()
-    assert {"selection", "ALL", "random", "augmented 50%"} <= set(cell)
+    assert {"selection", "ALL", "random", "augmented 50%", lufe_cell.FIXED_BOUND} <= set(cell)
 
 
 def test_the_plain_svms_of_a_lufe_cell():
@@ -64,6 +72,100 @@ def test_the_plain_svms_of_a_lufe_cell():
     assert min(abs(cell["ALL"] - m.score(X[test], data.y[test])) for m in machines) < 1e-9
     assert cell["selection"] > cell["ALL"] > 0.5
     assert "random" not in cell
+
+
+def small_role(slack: str, seed=0) -> tuple[lufe_cell.Role, np.ndarray, np.ndarray]:
+    """A role on a random separable table with four selected and five unselected features, not negative."""
+    rng = np.random.default_rng(seed)
+    X, unselected = rng.random((14, 4)), rng.random((14, 5))
+    y = np.where(X[:, 0] + 0.4 * X[:, 1] > 0.7, 1.0, -1.0)
+    bounds = unselected @ rng.random(5)
+    given: dict[str, Any] = (
+        {"bounds": bounds} if slack == "given" else {"privileged": SampleTable(unselected), "intercept": False}
+    )
+    return lufe_cell.Role(np.arange(4), SampleTable(X), **given), y, unselected
+
+
+def minimum_by_slsqp(squares, linear, A, b) -> np.ndarray:
+    """Minimise 1/2 sum_j squares_j u_j^2 + linear u subject to A u >= b."""
+    squares, linear = np.asarray(squares, dtype=float), np.asarray(linear, dtype=float)
+    result = minimize(
+        lambda u: 0.5 * squares @ u**2 + linear @ u,
+        np.zeros(len(squares)),
+        jac=lambda u: squares * u + linear,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda u: A @ u - b, "jac": lambda u: A},
+        options={"ftol": 1e-10, "maxiter": 2000},
+    )
+    assert result.success, result.message
+    return result.x
+
+
+@pytest.mark.parametrize("factor", [0.001, 0.1, 1.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equation_2_is_solved_as_by_a_general_solver(factor, seed):
+    """|w|^2 subject to 1 - y f(x) <= factor * bound, without any other slack."""
+    role, y, _ = small_role("given", seed)
+    assert role.bounds is not None
+    margins = y[:, None] * np.column_stack([role.view.X, np.ones(14)])
+    expected = minimum_by_slsqp([1, 1, 1, 1, 0], np.zeros(5), margins, 1 - factor * role.bounds)
+    solution = lufe_cell.solve_role(role, y, 1.0, factor, 1e-8)
+    assert solution is not None
+    np.testing.assert_allclose(solution.w, expected[:4], atol=1e-3 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize(("lam1", "C"), [(1.0, 1.0), (0.1, 0.5), (10.0, 3.0)])
+def test_equation_3_is_solved_as_by_a_general_solver(lam1, C):
+    """The slacks are linear in the unselected features, without an intercept."""
+    role, y, unselected = small_role("modelled")
+    margins = np.column_stack([y[:, None] * role.view.X, y, unselected])
+    slacks = np.column_stack([np.zeros((14, 5)), unselected])
+    squares, linear = np.r_[np.ones(4), 0.0, np.full(5, lam1)], np.r_[np.zeros(5), C * unselected.sum(axis=0)]
+    expected = minimum_by_slsqp(squares, linear, np.vstack([margins, slacks]), np.repeat([1.0, 0.0], 14))
+    solution = lufe_cell.solve_role(role, y, lam1, C, 1e-8)
+    assert solution is not None
+    assert solution.objective == pytest.approx(0.5 * squares @ expected**2 + linear @ expected, rel=1e-5)
+    np.testing.assert_allclose(solution.w, expected[:4], atol=2e-3)
+    np.testing.assert_allclose(solution.w_privileged, expected[5:], atol=2e-3)
+
+
+def test_contradicting_constraints_have_no_solution():
+    role, y, _ = small_role("given")
+    twice = SampleTable(np.vstack([role.view.X, role.view.X]))
+    opposite = np.concatenate([y, -y])
+    bounds = np.ones(28)
+    assert lufe_cell.solve_role(role._replace(view=twice, bounds=bounds), opposite, 1.0, 0.5, 1e-8) is None
+    assert lufe_cell.solve_role(role._replace(view=twice, bounds=bounds), opposite, 1.0, 2.0, 1e-8) is not None
+    none = SampleTable(np.zeros((28, 3)))
+    modelled = role._replace(view=twice, bounds=None, privileged=none, intercept=False)
+    assert lufe_cell.solve_role(modelled, opposite, 1.0, 1.0, 1e-8) is None
+
+
+def test_codings_of_documents():
+    data, train = documents(), np.arange(30)
+    raw, words = lufe_cell.document_term_matrix(data.X, train, lufe_cell.RAW_COUNTS)
+    used = (data.X[train] != 0).any(axis=0)
+    assert words == used.sum()
+    np.testing.assert_array_equal(raw.toarray(), data.X[:, used])
+    weighted, _ = lufe_cell.document_term_matrix(data.X, train, lufe_cell.TF_IDF)
+    idf = np.log(31 / (1 + (data.X[train][:, used] != 0).sum(axis=0))) + 1
+    expected = data.X[:, used] * idf
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(weighted.toarray(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("selector", ["rfe", "anova"])
+def test_the_criterion_of_a_feature_is_that_of_the_selection(selector):
+    data = documents()
+    X, _ = lufe_cell.document_term_matrix(data.X, np.arange(60))
+    codes = data.y.astype(np.int64)
+    if selector == "anova":
+        expected = f_classif(X, codes)[0]
+    else:
+        expected = SVC(kernel="linear", tol=1e-8).fit(X, codes).coef_.toarray()[0] ** 2
+    found = lufe_cell.feature_criterion(X, codes, selector)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+    assert (found >= 0).all()
 
 
 def test_the_lufe_study_follows_the_paper(monkeypatch, tmp_path):
@@ -85,7 +187,7 @@ def test_the_lufe_study_follows_the_paper(monkeypatch, tmp_path):
     assert {p.task.key for p in quick} < {p.task.key for p in full}
     wide = [p for p in quick if p.task.arguments["shares"]]
     assert {(p.row["selector"], p.row["K"], p.row["inner"]) for p in wide} == {("RFE", 300, "nested")}
-    assert [p.task.arguments["part"]["sample"] for p in quick if p.row["corpus"] == "ten"] == [None] * 6
+    assert [p.task.arguments["part"]["sample"] for p in quick if p.row["corpus"] == "ten"] == [None] * 12
 
 
 def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
@@ -109,6 +211,7 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
                         "selector": selector,
                         "K": K,
                         "inner": inner,
+                        "coding": lufe_cell.LOG_COUNTS,
                         "tied": 3,
                         "error": None,
                         **figures,

@@ -18,7 +18,18 @@ from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 class MixturePolicy(AnyStatePolicy):
-    """The policy around a ``MixtureModel``."""
+    """The policy around a ``MixtureModel``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import MixtureClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> policy = MixtureClassifier(lam=0.05, random_state=0).fit(X[:, [6, 10]], y).policy_
+    >>> policy.state_probabilities(np.zeros((1, 2), bool), np.zeros((1, 2), np.float32)).round(2).tolist()
+    [[0.33, 0.4, 0.27]]
+    """
 
     kind = "mixture"
     model_class = MixtureModel

@@ -21,7 +21,18 @@ from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
 class AnyStateNetworkPolicy(AnyStatePolicy):
-    """The policy around a ``NetworkModel``."""
+    """The policy around a ``NetworkModel``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import AnyStateNetworkClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> policy = AnyStateNetworkClassifier(lam=0.05, random_state=0).fit(X[:, [6, 10]], y).policy_
+    >>> policy.actions(np.zeros((1, 2), bool), np.zeros((1, 2), np.float32), np.ones((1, 5), bool)).tolist()
+    [0]
+    """
 
     kind = "any_network"
     model_class = NetworkModel

@@ -95,6 +95,13 @@ def test_usage_agrees_with_rows_that_follow_the_policy_one_by_one():
     assert policy.usage()["features"] > 0
 
 
+def test_the_expected_usage_is_that_of_the_policy_without_its_backup_moves():
+    X, y = load_wine(return_X_y=True)
+    model = LatticeClassifier(lam=0.03, unknown=0.1, random_state=0).fit(X[:, :5], y)
+    assert model.expected_n_features_ == model.history_[-1]["features"]
+    assert model.expected_cost_ == model.history_[-1]["cost"]
+
+
 @pytest.fixture(scope="module")
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)

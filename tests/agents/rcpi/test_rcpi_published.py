@@ -107,3 +107,14 @@ def test_the_classifier_passes_states_and_intercept_on():
     for wrong in ({"states": "start"}, {"intercept": "no"}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
             DatumWiseClassifier(**wrong).fit(data)
+
+
+def test_columns_that_repeat_each_other_have_the_coefficients_of_least_norm():
+    """In single precision, a sum over many states is off by more than the penalty of the published algorithm."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (40, 2)).astype(np.float32)
+    X = np.column_stack([x, x, x @ rng.normal(size=(2, 8)).astype(np.float32)])
+    env = DatumWiseEnv(Dataset(X, (x[:, 0] > 0).astype(int)), Rules(12, 2, lam=0.01))
+    agent = RCPI.published(env, n_iterations=3, states_per_sample=500, random_state=0).learn()
+    assert np.isfinite(agent.policy.weights).all()
+    assert np.abs(agent.policy.weights).max() < 100

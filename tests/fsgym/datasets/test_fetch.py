@@ -19,7 +19,7 @@ from fsgym.datasets import fetch_dataset, load_dataset
 from fsgym.datasets.public import download, fetch
 from fsgym.datasets.public.record import Download, PublicSet
 
-TRAIN, TEST = b"7 ,1.50,a\n8,2,b\n", gzip.compress(b"id,x,label\n9,3,b\n10,?,a\n")
+TRAIN, TEST = b"7 ,1.50,a\n8,2,b\n", gzip.compress(b"id,x,label\n9,3,b\n10,?,a\n", mtime=0)
 FILES = {"fever.train.csv": b"x,target\n1.5,ill\n2,well\n", "fever.test.csv": b"x,target\n3,well\n,ill\n"}
 FEVER = PublicSet(
     "fever",

@@ -57,16 +57,18 @@ def test_every_option_is_taken(surface):
 
 @pytest.mark.parametrize("surface", [f for f in SURFACES if f not in (models.train, compare_command)])
 def test_an_unknown_option_is_refused_with_a_suggestion(surface):
-    with pytest.raises(TypeError, match=r"\(\) got an unexpected keyword argument 'budgett'; did you mean 'budget'\?$"):
+    of_gymnasium = surface in (make_env, make_vector_env)  # Gymnasium lists all arguments after a TypeError
+    error, words = (ValueError, "unknown environment") if of_gymnasium else (TypeError, "got an unexpected keyword")
+    with pytest.raises(error, match=rf"{words} argument 'budgett'; did you mean 'budget'\?"):
         surface(budgett=3)
-    with pytest.raises(TypeError, match=r"\(\) got an unexpected keyword argument 'zzzz'$"):
+    with pytest.raises(error, match=f"{words} argument 'zzzz'"):
         surface(zzzz=3)
 
 
 def test_gymnasium_refuses_an_unknown_option():
-    with pytest.raises(TypeError, match="'errorcosts'; did you mean 'error_costs'"):
+    with pytest.raises(ValueError, match="'errorcosts'; did you mean 'error_costs'"):
         gym.make("DatumWise-v0", errorcosts=[[0, 1], [1, 0]])
-    with pytest.raises(TypeError, match="'datset'; did you mean 'dataset'"):
+    with pytest.raises(ValueError, match="'datset'; did you mean 'dataset'"):
         gym.make_vec("DatumWise-v0", 2, datset="wine")
     with pytest.raises(TypeError, match="'bugdet'; did you mean 'budget'"):
         Rules.for_dataset(fsgym.load_dataset("wine"), bugdet=2)

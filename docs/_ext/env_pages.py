@@ -1,0 +1,136 @@
+"""One page per environment id, in the form of Gymnasium's documentation."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pandas as pd
+
+import fsgym
+from fsgym.env import DatumWiseEnv
+from fsgym.registration import VARIANTS, make_env
+from fsgym.rules.options import OPTIONS
+
+
+def env_pages(docs: Path) -> dict[str, str]:
+    return {f"envs/{name}.md": env_page(name, docs) for name in VARIANTS}
+
+
+def env_page(name: str, docs: Path) -> str:
+    env = gym.make(name, render_mode="ansi")
+    about = docs / "envs" / "notes" / f"{name}.md"
+    sections = docstring_sections()
+    return "\n\n".join(
+        [
+            f"# {name}",
+            about.read_text(encoding="utf-8").strip() if about.is_file() else "",
+            facts(name, env),
+            '## An episode\n\nActions drawn at random among the legal ones, as `render_mode="ansi"` shows them:',
+            f"```text\n{random_episode(env)}\n```",
+            *(
+                f"## {title}\n\n{text}"
+                for title, text in sections.items()
+                if title not in ("Arguments", "Version History")
+            ),
+            "## Arguments\n\n" + sections.get("Arguments", "") + "\n\n" + arguments(name),
+            "## Numbers to beat\n\n" + stored_table(name),
+            f"```sh\nfsgym leaderboard {name} --mine examples/my_policy.py:train\n```",
+            "This adds a row for a policy of your own, with its paired difference to the best stored row.",
+            "## Version History\n\n" + sections["Version History"],
+        ]
+    )
+
+
+def docstring_sections() -> dict[str, str]:
+    """The sections of the manual page that the class's docstring is, by title."""
+    text = inspect.getdoc(DatumWiseEnv) or ""
+    parts = re.split(r"^## (.*)$", text.split("\nParameters\n----")[0], flags=re.MULTILINE)[1:]
+    sections = {title: body.strip() for title, body in zip(parts[::2], parts[1::2], strict=True)}
+    history = re.search(r"^Version History\n-+\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    return sections | {"Version History": history[1] if history else "v0: first version."}
+
+
+def facts(name: str, env: gym.Env) -> str:
+    inner: Any = env.unwrapped
+    data, rules, box = inner.dataset, inner.rules, inner.observation_space
+    test = gym.make(name, split="test").unwrapped
+    rows = [
+        ("Make it", f'`gymnasium.make("fsgym:{name}")`, `gymnasium.make_vec("fsgym:{name}", num_envs=64)`'),
+        (
+            "Action space",
+            f"`Discrete({inner.action_space.n})`: {rules.n_acquisitions} acquisitions, {rules.n_classes} answers",
+        ),
+        ("Observation space", f"`Box({box.low.min():g}, {box.high.max():g}, {box.shape}, {box.dtype})`"),
+        (
+            "Data",
+            f"{data.name}: {data.n_samples} training and {test.dataset.n_samples} test rows, "  # type: ignore
+            f"{data.n_features} features, {data.n_classes} classes",
+        ),
+        ("Rules", f"`{rules!r}`"),
+    ]
+    return "| what | in this environment |\n| --- | --- |\n" + "\n".join(
+        f"| **{key}** | {value} |" for key, value in rows
+    )
+
+
+def random_episode(env: gym.Env) -> str:
+    """The transcript of the first episode, with seed 0, 1, ..., in which two to four features are acquired."""
+    for seed in range(1000):
+        rng, (_, info), ended = np.random.default_rng(seed), env.reset(seed=seed), False
+        while not ended:
+            _, _, ended, _, info = env.step(rng.choice(np.flatnonzero(info["action_mask"])))
+        if 2 <= info["n_acquired"] <= 4:
+            return env.render().strip()  # type: ignore[union-attr]
+    raise RuntimeError("no short episode among 1000")
+
+
+def arguments(name: str) -> str:
+    """The arguments of ``gymnasium.make``: those of data and rendering, and the options of the rules."""
+    given = VARIANTS[name]
+    lines = ["| argument | default | meaning |", "| --- | --- | --- |"]
+    parameters = inspect.signature(make_env).parameters
+    for names, meaning in documented_parameters(inspect.getdoc(make_env) or ""):
+        for argument in names.split(", "):
+            if argument in parameters:
+                default = given.get(argument, parameters[argument].default)
+                lines.append(f"| `{argument}` | {shown(default)} | {meaning} |")
+    for option in OPTIONS:
+        default = given.get(option.name, option.default)
+        lines.append(f"| `{option.name}` | {shown(default)} | {option.help} |")
+    return "\n".join(lines) + "\n\nThe options of the rules are described in {py:class}`fsgym.Rules`."
+
+
+def shown(value: Any) -> str:
+    if isinstance(value, str) or value is None or np.isscalar(value) or isinstance(value, tuple):
+        return f"`{value!r}`"
+    text = repr(value)
+    return f"`{text}`" if len(text) < 60 else f"`{text[:40]} ...` ({len(value)} values)"
+
+
+def documented_parameters(docstring: str) -> list[tuple[str, str]]:
+    """The names and the description of each entry of the section Parameters of a docstring in NumPy's form."""
+    section = docstring.split("Parameters\n----------\n")[1].split("\n\n")[0]
+    entries = re.findall(r"^(\S[^:\n]*)(?: :[^\n]*)?\n((?: +[^\n]*\n?)*)", section + "\n", re.MULTILINE)
+    return [(names.strip(), " ".join(text.replace("|", "\\|").split())) for names, text in entries]
+
+
+def stored_table(name: str) -> str:
+    """The stored rows of an id, by loss, in Markdown."""
+    table = fsgym.leaderboard(name)
+    rows = [
+        f"| {row.rank:.0f} | {row.name} | {row.loss:.4g} ± {row.loss_se:.2g} | {row.accuracy:.3f} | "
+        f"{row.n_features:.2f} | {row.spent:.4g} | {row.training} |"
+        for row in table.itertuples(index=False)
+        if pd.notna(row.rank)
+    ]
+    head = "| rank | method | loss | accuracy | features | price paid | training |\n" + "| --- " * 7 + "|"
+    return (
+        "\n".join([head, *rows])
+        + f"\n\nMeans on the {table.attrs['n_samples']} test rows over the seeds; ± is one standard error."
+        " Stored by `python benchmarks/leaderboard.py`."
+    )
