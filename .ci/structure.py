@@ -26,6 +26,7 @@ ENTRY_POINTS = {
     "fsgym.comparison.compare:compare",
     "fsgym.datasets.loading:load_dataset",
     "fsgym.registration:make_vector_env",
+    "fsgym.cli.benchmark:benchmark",
     "fsgym.cli.main:compare",
     "fsgym.cli.main:reproduce",
     "fsgym.cli.models:evaluate",

@@ -10,6 +10,7 @@ upper bound of the optimum; ``reference`` returns the lowest one that is known t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -112,6 +113,45 @@ def bayes_error(generator: SyntheticData, n_samples: int = 100_000, random_state
         return float(np.mean([logit.optimum(0.0)[0] for logit in generator.logits]))
     generator = _check_simulation(generator, n_samples, random_state)
     return float(1 - generator.posterior(generator.sample(n_samples, random_state).X).max(axis=1).mean())
+
+
+def accuracies_within(
+    generator: NormalComponents, budgets: Iterable[float], n_samples: int = 50_000, random_state: int = 0
+) -> list[float]:
+    """The accuracy of the greedy policy for a cube within each budget: a policy that does not stop by itself.
+
+    Parameters
+    ----------
+    generator : Cube, CubeNUC or CubeNM
+    budgets : iterable of float
+        Largest total prices of a row, in the unit of the generator's prices. The policy acquires in its order until the
+        next acquisition would exceed the budget.
+    n_samples, random_state : as for ``reference``
+
+    Returns
+    -------
+    list of float
+        Means over the rows of the exact probability of the most probable class.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a budget is negative or no number, or as for ``reference``.
+
+    Examples
+    --------
+    >>> from fsgym.datasets import Cube
+    >>> from fsgym.reference_policies import accuracies_within
+    >>> [round(a, 2) for a in accuracies_within(Cube(), [0, 3], n_samples=2000)]
+    [0.12, 0.86]
+    """
+    limits = [check_number(budget, "a budget", 0.0) for budget in budgets]
+    paths = _greedy_paths(_check_simulation(generator, n_samples, random_state), n_samples, random_state)
+    rows, accuracies = np.arange(n_samples), []
+    for limit in limits:
+        last = (paths.spent <= limit * (1 + 1e-9)).sum(axis=1) - 1
+        accuracies.append(1 - float(paths.errors[rows, last].mean()))
+    return accuracies
 
 
 def _reference_of_logits(generator: Syn, lam: float) -> Reference:

@@ -49,7 +49,11 @@ class Options:
 
 def reproduce(name: str, options: Options) -> int:
     """Run a study, write its report and print its claims; returns the exit status of the command."""
-    study = find_study(name)
+    return run_study(find_study(name), options)
+
+
+def run_study(study: Study, options: Options) -> int:
+    """Run a study that was declared or put together, as ``reproduce``."""
     skip = _skipped(study, options)
     state = data_state(study, options.data_dir)
     if state != "complete" and not skip:  # some come from OpenML
@@ -134,6 +138,9 @@ def _minutes(minutes: float) -> str:
 
 def _show_claims(title: str, conclusion: Conclusion) -> None:
     """Print the claims and notes."""
+    if not conclusion.claims:
+        _show_tables(title, conclusion)
+        return
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 1, 0))
     claims = claims_frame(conclusion.claims)
     widths = {"claim": 30, "paper": 8, "ours": 14, "result": 14, "cause": 14}  # characters, at least
@@ -146,3 +153,17 @@ def _show_claims(title: str, conclusion: Conclusion) -> None:
     for note in conclusion.notes:
         out.print(f"Note: {note}")
     out.print(f"{conclusion.summary()}.")
+
+
+def _show_tables(title: str, conclusion: Conclusion) -> None:
+    """Print the first table and the notes of a study without claims."""
+    out = console()
+    for table in conclusion.tables[:1]:
+        shown = Table(title=f"{title}. {table.heading}", title_justify="left", title_style="bold", box=None)
+        for k, column in enumerate(table.frame.columns):
+            shown.add_column(str(column), justify="left" if k == 0 else "right", overflow="fold")
+        for row in table.frame.itertuples(index=False):
+            shown.add_row(*map(str, row))
+        out.print(shown)
+    for note in conclusion.notes:
+        out.print(f"Note: {note}")

@@ -61,6 +61,7 @@ NOT_RUN = {
     "fsgym compare adult": "needs a cluster",
     "fsgym reproduce dwsm-cost": "takes minutes",
     "fsgym reproduce lattice-vs-peers": "takes minutes",
+    "fsgym benchmark cube": "takes a minute",
     "fsgym predict model.safetensors new.csv": "new.csv is the reader's own file",
     "fsgym datasets fetch": "needs the network",
     "fsgym ask": "asks a person",

@@ -88,19 +88,24 @@ def fetch(
 
 
 def _datasets_of(names: list[str]) -> list[str]:
-    """The data sets that the studies and names need, each once; ValueError for an unknown name."""
+    """The data sets that the studies, suites and names need, each once; ValueError for an unknown name."""
     from fsgym.datasets.embedded import EMBEDDED
     from fsgym.datasets.public.record import public_sets
 
     studies: Any = import_module("fsgym_studies")
+    suites: Any = import_module("fsgym_studies.suites")
     known, wanted = {*EMBEDDED, *public_sets()}, []
     for name in names:
         if name in studies.STUDIES:
             wanted += studies.find_study(name).datasets
+        elif name in suites.SUITES:
+            wanted += suites.find_suite(name).datasets
         elif name in known:
             wanted.append(name)
         else:
-            raise ValueError(explain_unknown("study or data set", name, [*studies.STUDIES, *sorted(known)]))
+            raise ValueError(
+                explain_unknown("study, suite or data set", name, [*studies.STUDIES, *suites.SUITES, *sorted(known)])
+            )
     return list(dict.fromkeys(wanted))
 
 

@@ -18,6 +18,7 @@ from fsgym.checks import MAX_SPLITS
 from fsgym.cli import models as cli_models
 from fsgym.cli import options
 from fsgym.cli.ask import ask
+from fsgym.cli.benchmark import benchmark
 from fsgym.cli.charts import chart
 from fsgym.cli.comparison import compare_and_show, load_own_methods
 from fsgym.cli.completion import complete_methods
@@ -240,6 +241,7 @@ def reproduce(
 
 app.command()(cli_models.train)
 app.command()(cli_models.evaluate)
+app.command()(benchmark)
 app.command()(predict)
 app.command()(ask)
 app.command("serve")(serve_model)

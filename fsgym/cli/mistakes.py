@@ -166,6 +166,15 @@ def check_study(name: str, full: bool, out: Path | None, doc: Path | None) -> No
     refuse_folder(doc, "--doc", "the section")
 
 
+def check_suite(name: str, out: Path | None, doc: Path | None) -> None:
+    """An error for a name of no suite, or places where its report cannot be written."""
+    known = import_module("fsgym_studies.suites").SUITES
+    if name not in known:
+        raise ValueError(explain_unknown("suite", name, known))
+    refuse_file(out, RESULT_FILES)
+    refuse_folder(doc, "--doc", "the section")
+
+
 def check_missing_columns(word: str) -> None:
     """ValueError for a value of ``--missing-columns`` that it does not have."""
     if word not in ("error", "unavailable"):

@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from fsgym.checks import MAX_SPLITS, brief, is_integer
-from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, inner_split, random_splits
+from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_splits
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules.availability import without_unobtainable
@@ -54,9 +54,7 @@ class Protocol:
 
     def parts(self, number: int) -> SplitParts:
         """The training part of a split, its two parts, and the test part."""
-        split = self.splits[number]
-        train, test = split.divide(self.dataset)
-        return SplitParts(train, *inner_split(train, split.seed), test)
+        return self.splits[number].parts(self.dataset)
 
     @cached_property
     def counted(self) -> str:

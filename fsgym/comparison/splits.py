@@ -55,6 +55,10 @@ class Split(NamedTuple):
         train, test = list(folds.split(dataset.X, dataset.y, dataset.row_groups))[self.fold]
         return dataset.rows(train), dataset.rows(test)
 
+    def parts(self, dataset: Dataset) -> SplitParts:
+        """The training part, its two parts, and the test part."""
+        return _parts(self, dataset)
+
 
 class OfficialSplit(NamedTuple):
     """The division that a data set comes with: all of its own rows are for training, and the test part is given."""
@@ -69,6 +73,15 @@ class OfficialSplit(NamedTuple):
     def divide(self, dataset: Dataset) -> tuple[Dataset, Dataset]:
         """The training and the test part."""
         return dataset, self.test
+
+    def parts(self, dataset: Dataset) -> SplitParts:
+        """The training part, its two parts, and the test part."""
+        return _parts(self, dataset)
+
+
+def _parts(split: Split | OfficialSplit, dataset: Dataset) -> SplitParts:
+    train, test = split.divide(dataset)
+    return SplitParts(train, *inner_split(train, split.seed), test)
 
 
 def random_splits(share: float, number: int, seed: int = 0) -> tuple[Split, ...]:

@@ -80,13 +80,11 @@ def _markdown_cell(value: Any) -> str:
 
 def section(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
     """The section of a study in a Markdown file; it links to the pictures that ``write_section`` writes."""
-    how = "full" if full else "quick"
     pictures = [p for p in conclusion.pictures if p.stem in conclusion.shown]
     parts = [
         f"## {study.title}\n",
-        f"{conclusion.protocol} {work}. Command: `fsgym reproduce {study.name} --{how}`.\n",
-        f"**{conclusion.summary()}.**\n",
-        markdown(claims_frame(conclusion.claims)),
+        f"{conclusion.protocol} {work}. Command: `{study.shown_command(full)}`.\n",
+        *([f"**{conclusion.summary()}.**\n", markdown(claims_frame(conclusion.claims))] if conclusion.claims else []),
         *(f"* {note}" for note in conclusion.notes),
         *(f"\n![{p.heading}]({study.name}_{p.stem}.png)\n\n{p.caption}" for p in pictures),
         *(
@@ -106,7 +104,7 @@ def write_section(path: Path, study: Study, conclusion: Conclusion, full: bool, 
     for picture in conclusion.pictures:
         if picture.stem in conclusion.shown:
             write_whole(path.with_name(f"{study.name}_{picture.stem}.png"), picture.png)
-    replace_section(path, study.name, section(study, conclusion, full, work))
+    replace_section(path, study.name, section(study, conclusion, full, work), f"fsgym {study.subject}")
 
 
 def replace_section(path: Path, name: str, text: str, writer: str = "fsgym reproduce") -> None:
@@ -162,20 +160,20 @@ def write_study(
 ) -> Path:
     """Write all files of a study and return the path of its report.
 
-    These are ``report.html``, ``claims.csv``, ``cells.csv``, the tables as CSV and Markdown, the pictures, the BibTeX
-    entries, and the timings by cell (``timings.csv``) and by method (``times.csv``). Raises OSError if the folder
-    cannot be written.
+    These are ``report.html``, ``claims.csv`` where there are claims, ``cells.csv``, the tables as CSV and Markdown, the
+    pictures, the BibTeX entries, and the timings by cell (``timings.csv``) and by method (``times.csv``). Raises
+    OSError if the folder cannot be written.
     """
     work = work_done(timings, len(table))
     templates = template_environment(Path(__file__).parent / "templates")
     templates.filters["table_cell"] = format_number
-    claims = Table("claims", "Claims", "", claims_frame(conclusion.claims))
+    claims = [Table("claims", "Claims", "", claims_frame(conclusion.claims))] if conclusion.claims else []
     times = times_table(timings)
     shown = [*conclusion.tables, *([] if times is None else [times])]
-    csv = {t.stem: t.frame for t in (claims, *shown)} | {"cells": table[scalar_columns(table)], "timings": timings}
+    csv = {t.stem: t.frame for t in (*claims, *shown)} | {"cells": table[scalar_columns(table)], "timings": timings}
     for stem, frame in csv.items():
         write_whole(folder / f"{stem}.csv", frame.to_csv(index=False))
-    text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (claims, *conclusion.tables))
+    text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (*claims, *conclusion.tables))
     write_whole(folder / "tables.md", f"# {study.title}\n\n{conclusion.protocol}\n\n{text}")
     write_whole(folder / f"{study.name}.bib", study.reference.strip() + "\n")
     for picture in conclusion.pictures:

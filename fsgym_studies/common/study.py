@@ -90,6 +90,8 @@ class Study:
     conclude : callable (plan, table, full) -> Conclusion; ``table`` comes from ``cells_table``, and figures may be
         missing in it
     quick_datasets : those of ``datasets`` that the quick study needs; None for all
+    command : str, the command that its section names; by default ``fsgym reproduce`` with its name
+    subject : {"reproduce", "benchmark"}, the subcommand of ``fsgym`` that runs it
     """
 
     name: str
@@ -100,6 +102,12 @@ class Study:
     plan: Callable[..., list[Task]]
     conclude: Callable[[Sequence[Task], pd.DataFrame, bool], Conclusion]
     quick_datasets: tuple[str, ...] | None = None
+    command: str = ""
+    subject: str = "reproduce"
+
+    def shown_command(self, full: bool) -> str:
+        """The command that runs the full or the quick study."""
+        return self.command or f"fsgym {self.subject} {self.name} --{'full' if full else 'quick'}"
 
     def needed_datasets(self, full: bool) -> tuple[str, ...]:
         """The data sets that the full or the quick study needs."""

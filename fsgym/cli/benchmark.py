@@ -1,0 +1,84 @@
+"""The command ``fsgym benchmark``: methods on a fixed suite, beside published figures and known optima."""
+
+from __future__ import annotations
+
+import shlex
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fsgym.cli import options
+from fsgym.cli.comparison import load_own_methods
+from fsgym.cli.completion import complete_methods
+from fsgym.cli.mistakes import check_suite
+from fsgym.cli.options import comma_separated
+
+
+def benchmark(
+    context: typer.Context,
+    suite: Annotated[str | None, typer.Argument(help="Name of the suite; without it, all suites are listed.")] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of methods, separated by commas; default: adaptive, lattice, mixture, rcpi, cegb, panel, cart, "
+            "gdfs, dime, as far as their extras are installed.",
+            autocompletion=complete_methods,
+        ),
+    ] = None,
+    mine: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODULE:FACTORY",
+            help="A method of your own, as for `fsgym compare`, whose place among the others is printed. Repeat the "
+            "option for several methods.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer rows and fewer splits than the suite has, as the report says.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the report and tables; default: fsgym-results/SUITE.")
+    ] = None,
+    jobs: options.JobsOption = -1,
+    backend: options.BackendOption = "loky",
+    scheduler: options.SchedulerOption = None,
+    data_dir: options.DataDirOption = None,
+    skip_missing: Annotated[
+        bool,
+        typer.Option("--skip-missing", help="Leave out data sets that are not there, and name them in the report."),
+    ] = False,
+    doc: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Markdown file to write the suite's section into, as for `fsgym reproduce`."),
+    ] = None,
+) -> None:
+    """Place methods on a suite of the field, beside published figures and, where they are known, optima.
+
+    Rerun an interrupted command to resume it.
+
+    Example: fsgym benchmark cube --quick --methods mixture,cart --mine my_module.py:train
+    """
+    suites: Any = import_module("fsgym_studies.suites.command")
+    if suite is None:
+        suites.list_suites(data_dir)
+        return
+    check_suite(suite, out, doc)
+    names = None if methods is None else tuple(comma_separated([methods]))
+    own = load_own_methods(mine or ())
+    given = [f"--methods {methods}"] * (methods is not None) + [f"--mine {shlex.quote(m)}" for m in mine or ()]
+    run_options = suites.Options(
+        full=not quick,
+        out=out,
+        doc=doc,
+        data_dir=data_dir,
+        n_jobs=jobs,
+        backend=backend,
+        scheduler=scheduler,
+        command=" ".join(["fsgym benchmark", suite, *["--quick"] * quick, *given]),
+        skip_missing=skip_missing,
+    )
+    code = suites.run_suite(suite, names, own, run_options)
+    if code:
+        raise typer.Exit(code)

@@ -1,0 +1,201 @@
+"""Compute a cell of a benchmark: one method on one split at all prices, or the reference of a problem."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsgym.comparison.fitting import fit_on, training_arguments, with_seed
+from fsgym.comparison.policies import PolicyFactory, scaled_by
+from fsgym.comparison.splits import SplitParts
+from fsgym.dataset import Dataset
+from fsgym.datasets.generators import GENERATORS, NormalComponents, Syn
+from fsgym.evaluation import evaluate
+from fsgym.metrics import area_under_roc
+from fsgym.reference_policies import accuracies_within, reference
+from fsgym.rules import Rules
+from fsgym.runner.results import list_of, number, optional, record, returns, text
+
+METHOD_CELL, REFERENCE_CELL = (f"fsgym_studies.suites.cell:{name}" for name in ("run_method", "run_reference"))
+REFERENCE_ROWS = {True: 5_000, False: 50_000}  # simulated for a reference: quick, and full
+SCORE = record(score=text, at=text, value=number)
+CELL_CHECK = record(scores=list_of(SCORE), reasons=record(), seconds=optional(number))
+
+
+class Measurement(NamedTuple):
+    """What is measured on a problem; the attributes are those of ``Problem``."""
+
+    prices: tuple[float, ...]
+    price_names: tuple[str, ...]
+    budgets: tuple[float, ...]
+    rules: dict[str, Any]
+    standard_losses: tuple[float, ...]
+    generator: str
+
+    def rules_at(self, data: Dataset, price: float, **options: Any) -> Rules:
+        """The rules of the problem at a price."""
+        return Rules.for_dataset(data, lam=price, **self.rules, **options)
+
+
+class Scores:
+    """Scores with the price or budget at which each is measured, and why others are not."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.reasons: dict[str, str] = {}
+
+    def add(self, score: str, at: str, value: float) -> None:
+        if np.isfinite(value):
+            self.rows.append({"score": score, "at": at, "value": float(value)})
+
+    def add_losses(self, measurement: Measurement, losses: Sequence[float]) -> None:
+        """The loss at each price and, where the problem has a standard, its share of the standard."""
+        for name, loss in zip(measurement.price_names, losses, strict=True):
+            self.add("loss", name, loss)
+        if measurement.standard_losses:
+            for name, loss, standard in zip(measurement.price_names, losses, measurement.standard_losses, strict=True):
+                self.add("cost_share", name, loss / standard)
+
+    def result(self, seconds: float | None = None) -> dict[str, Any]:
+        return {"scores": self.rows, "reasons": self.reasons, "seconds": seconds}
+
+
+@returns(CELL_CHECK)
+def run_method(
+    *, dataset: Dataset, split: Any, candidates: list[Any], by_price: bool, measurement: Measurement, seed: int
+) -> dict[str, Any]:
+    """Fit a method at every price and measure all scores that it can have on the test rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    split : Split or RowSplit
+    candidates : list of estimators, or of one ``PolicyFactory``
+    by_price : bool, as in ``MethodOnProblem``
+    measurement : Measurement
+    seed : int
+
+    Returns
+    -------
+    dict
+        ``scores``, a list of dict with ``score``, ``at`` (price or budget) and ``value``; ``reasons``, score -> why the
+        method does not have it; ``seconds``, the processor time of the training, including the choice of settings
+    """
+    parts, scores = split.parts(dataset), Scores()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such as those of solvers that stop early; such models are tested as they are
+        start = time.process_time()
+        models = _fit_at_prices(parts, candidates, by_price, measurement, seed)
+        seconds = time.process_time() - start
+        test = scaled_by(parts.test, parts.train) if isinstance(candidates[0], PolicyFactory) else parts.test
+        results = [
+            evaluate(model, test, measurement.rules_at(dataset, price))
+            for model, price in zip(models, measurement.prices, strict=True)
+        ]
+        scores.add_losses(measurement, [r.loss for r in results])
+        for name, result in zip(measurement.price_names, results, strict=True):
+            scores.add("price_accuracy", name, result.accuracy)
+            scores.add("features", name, result.n_features)
+        _measure_order(scores, models[0], parts.test, measurement)
+    return scores.result(seconds)
+
+
+def _fit_at_prices(
+    parts: SplitParts, candidates: list[Any], by_price: bool, measurement: Measurement, seed: int
+) -> Sequence[Any]:
+    """A fitted model for each price; settings that are no prices are chosen by the loss on the validation rows."""
+    train, first, prices = parts.train, candidates[0], list(measurement.prices)
+    if by_price and hasattr(first, "path"):
+        return with_seed(first, seed).path(*training_arguments(first, train), prices)
+    if by_price:
+        at_prices = candidates if len(candidates) > 1 else candidates * len(prices)
+        return [
+            fit_on(train, candidate, measurement.rules_at(train, price), seed)
+            for candidate, price in zip(at_prices, prices, strict=True)
+        ]
+    best = [0] * len(prices)
+    if len(candidates) > 1:
+        rules = measurement.rules_at(train, prices[0])
+        tried = [evaluate(fit_on(parts.fit, c, rules, seed), parts.validation, rules) for c in candidates]
+        best = [int(np.argmin([r.error_cost + price * r.spent for r in tried])) for price in prices]
+    fitted = {k: fit_on(train, candidates[k], measurement.rules_at(train, prices[0]), seed) for k in sorted(set(best))}
+    return [fitted[k] for k in best]
+
+
+def _measure_order(scores: Scores, model: Any, test: Dataset, measurement: Measurement) -> None:
+    """Accuracy and AUROC within each budget, and the acquisitions until the relevant features are complete.
+
+    The policy continues where it would stop; ``model`` is that of the lowest price.
+    """
+    wanted = ["budget_accuracy", "budget_auroc", "mean_auroc"] if measurement.budgets else []
+    generator = GENERATORS.get(measurement.generator)
+    wanted += ["complete"] if isinstance(generator, Syn) else []
+    policy = getattr(model, "policy_", None)
+    if policy is None or not hasattr(model, "arrangement_"):
+        scores.reasons |= dict.fromkeys(wanted, "no order of acquisitions beyond its own stop")
+        return
+    rows, price, areas = model.arrangement_.rows(test.X), measurement.prices[0], []
+    for budget in measurement.budgets:
+        rules = model.arrangement_.rules(measurement.rules_at(test, price, budget_cost=budget))
+        done = policy.trajectories(rows, rules, continue_after_stop=True)
+        scores.add("budget_accuracy", f"{budget:g}", float((done.answers == test.y).mean()))
+        if done.probabilities is not None:
+            areas.append(area_under_roc(test.y, done.probabilities))
+            scores.add("budget_auroc", f"{budget:g}", areas[-1])
+    if areas:
+        scores.add("mean_auroc", "", float(np.mean(areas)))
+    elif measurement.budgets:
+        scores.reasons |= dict.fromkeys(["budget_auroc", "mean_auroc"], "no class probabilities")
+    if isinstance(generator, Syn):
+        order = model.arrangement_.trajectories(policy.trajectories(rows, continue_after_stop=True)).order
+        scores.add("complete", "", float(acquisitions_until(order, generator.relevant(test.X)).mean()))
+
+
+def acquisitions_until(order: NDArray[np.int32], relevant: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Number of acquisitions of each row until all of its relevant features are acquired, int64 (n,).
+
+    Parameters
+    ----------
+    order : int32 (n, n_features), every feature of each row, in the order of its acquisition
+    relevant : bool (n, n_features)
+
+    Raises
+    ------
+    ValueError
+        If a row ends without a relevant feature.
+
+    >>> acquisitions_until(np.array([[2, 0, 1]]), np.array([[True, False, True]])).tolist()
+    [2]
+    """
+    n, n_features = relevant.shape
+    place = np.full((n, n_features + 1), n_features)
+    np.put_along_axis(place, np.where(order < 0, n_features, order), np.arange(order.shape[1])[None] * (order >= 0), 1)
+    last = np.where(relevant, place[:, :-1], -1).max(axis=1)
+    if (last >= n_features).any():
+        raise ValueError("each row must end with all of its relevant features acquired; continue after the stop")
+    return last + 1
+
+
+@returns(CELL_CHECK)
+def run_reference(*, measurement: Measurement, quick: bool) -> dict[str, Any]:
+    """Scores of the reference policy, which knows the distribution; see ``fsgym.reference_policies``."""
+    generator, scores = GENERATORS[measurement.generator], Scores()
+    n = REFERENCE_ROWS[quick]
+    found = [reference(generator, price, n) for price in measurement.prices]
+    scores.add_losses(measurement, [r.loss for r in found])
+    for name, r in zip(measurement.price_names, found, strict=True):
+        scores.add("price_accuracy", name, r.accuracy)
+    if isinstance(generator, Syn):
+        both = np.zeros((2, generator.n_features))
+        both[:, -1] = -1.0, 1.0  # x11 selects one of two sets of features, with equal probability
+        scores.add("complete", "", float(generator.relevant(both).sum(axis=1).mean()))
+    if isinstance(generator, NormalComponents):
+        accuracies = accuracies_within(generator, measurement.budgets, n)
+        for budget, accuracy in zip(measurement.budgets, accuracies, strict=True):
+            scores.add("budget_accuracy", f"{budget:g}", accuracy)
+    return scores.result()

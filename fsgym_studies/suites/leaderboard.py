@@ -1,0 +1,281 @@
+"""From the cells of a benchmark to its conclusion: tables of scores, published figures, and where a method stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fsgym.comparison.report import provenance
+from fsgym_studies.common.curves import cells_with
+from fsgym_studies.common.printed import printed_numbers
+from fsgym_studies.common.render import DASH, format_number
+from fsgym_studies.common.study import Conclusion, Table
+from fsgym_studies.suites.methods import SuiteMethods
+from fsgym_studies.suites.suite import Suite, TableOf
+
+REFERENCE_TITLE = "reference"
+SAME_SCORE = 5e-4  # scores that differ by less count as equal: half of the last digit shown
+PLACE = ["dataset", "at"]
+
+
+class Score(NamedTuple):
+    """How a score is shown: heading, whether more is better (None: neither), decimals, and what it means."""
+
+    title: str
+    more_is_better: bool | None
+    digits: int
+    caption: str
+
+
+SCORES = {
+    "loss": Score("Loss", False, 4, "Errors plus price times cost of the acquisitions, mean over the test rows."),
+    "headroom": Score(
+        "Headroom",
+        False,
+        4,
+        "Loss minus that of the reference, which knows the distribution. It can be below 0 by the chance of the test "
+        "rows, or where the reference is not optimal.",
+    ),
+    "cost_share": Score(
+        "Cost as a share of the standard cost",
+        False,
+        3,
+        "Prices and errors, mean over the test rows, divided by the standard cost: the price of all tests, plus the "
+        "cost of an error for the share of all rows outside the largest class.",
+    ),
+    "price_accuracy": Score("Accuracy at each price", True, 3, "Accuracy of the policies of the table of losses."),
+    "features": Score("Features used at each price", None, 2, "Mean number of features used for a test row."),
+    "budget_accuracy": Score(
+        "Accuracy within a budget",
+        True,
+        3,
+        "Accuracy where exactly so much is spent on each row: the policy of the lowest price, continued past its stop.",
+    ),
+    "budget_auroc": Score(
+        "AUROC within a budget", True, 3, "Area under the ROC curve, for the policies of the table of accuracies."
+    ),
+    "mean_auroc": Score("AUROC, mean over the budgets", True, 4, "Mean over the budgets of the area under the ROC."),
+    "complete": Score(
+        "Features until the relevant ones are complete",
+        False,
+        3,
+        "Mean number of acquisitions after which all relevant features of the row are known; the policy of the lowest "
+        "price, continued past its stop. The reference is the mean number of relevant features.",
+    ),
+}
+
+
+def scores_of(table: pd.DataFrame) -> pd.DataFrame:
+    """All scores of the cells, with the headroom where there is a reference.
+
+    Returns
+    -------
+    DataFrame, columns dataset, split, method, score, at, value
+    """
+    columns = ["dataset", "split", "method", "score", "at", "value"]
+    rows = [
+        (cell.dataset, cell.split, cell.method, *(score[name] for name in ("score", "at", "value")))
+        for cell in cells_with(table, "scores").itertuples()
+        for score in cell.scores
+    ]
+    scores = pd.DataFrame(rows, columns=columns)
+    losses = scores[scores["score"] == "loss"]
+    known = losses[losses["method"] == REFERENCE_TITLE].set_index(PLACE)["value"].rename("known")
+    room = losses[losses["method"] != REFERENCE_TITLE].join(known, on=PLACE, how="inner")
+    room = room.assign(score="headroom", value=room["value"] - room["known"])[columns]
+    return scores if room.empty else pd.concat([scores, room], ignore_index=True)
+
+
+def reasons_of(table: pd.DataFrame) -> dict[tuple[str, str], str]:
+    """Why a method does not have a score: (method, score) -> reason."""
+    cells = table[table["error"].isna()]
+    return {
+        (cell.method, score): reason
+        for cell in cells.itertuples()
+        if isinstance(reasons := getattr(cell, "reasons", None), dict)
+        for score, reason in reasons.items()
+    }
+
+
+def means_by_place(scores: pd.DataFrame, score: str) -> pd.DataFrame:
+    """Means over the splits of a score: a row per method, a column per (data set, price or budget)."""
+    own = scores[scores["score"] == score]
+    means = own.groupby([*PLACE, "method"], sort=False)["value"].mean().unstack("method", sort=False)
+    return means.T
+
+
+def mean_ranks(means: pd.DataFrame, more_is_better: bool | None) -> pd.Series:
+    """Mean rank of each method over the places, best first; only methods that have all of them, not the reference.
+
+    Empty where more is neither better nor worse.
+    """
+    if more_is_better is None:
+        return pd.Series(dtype=np.float64)
+    complete = means.drop(index=REFERENCE_TITLE, errors="ignore").dropna()
+    rounded = (complete / SAME_SCORE).round()  # differences that are not shown do not count
+    return rounded.rank(ascending=not more_is_better).mean(axis=1).sort_values(kind="stable")
+
+
+def score_table(
+    suite: Suite, declared: TableOf, scores: pd.DataFrame, reasons: dict[tuple[str, str], str]
+) -> Table | None:
+    """A score of all methods, best first, then the reference and the published figures; None without any cell."""
+    shown, means = SCORES[declared.score], means_by_place(scores, declared.score)
+    if means.empty:
+        return None
+    ranks = mean_ranks(means, shown.more_is_better)
+    grouped = _columns(means, declared.columns)
+    methods = [*ranks.index, *(m for m in means.index if m not in ranks.index and m != REFERENCE_TITLE)]
+    without = [m for (m, score) in reasons if score == declared.score and m not in means.index]
+    rows = []
+    for method in [*methods, *dict.fromkeys(without), *([REFERENCE_TITLE] if REFERENCE_TITLE in means.index else [])]:
+        row = {"method": method}
+        for column in grouped.columns:
+            value = grouped.loc[method, column] if method in grouped.index else np.nan
+            row[column] = "n/a" if method in without else format_number(float(value), shown.digits)
+        rank = {"mean rank": format_number(float(ranks[method]), 2) if method in ranks else DASH}
+        rows.append(row | (rank if len(ranks) else {}))
+    frame = pd.DataFrame(rows)
+    published, sources = _published(suite, declared.score)
+    frame = pd.concat([frame, _published_rows(published, list(grouped.columns), shown.digits)], ignore_index=True)
+    caption = f"{shown.caption} {_about_columns(declared.columns, shown.more_is_better)}"
+    for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
+        own = [m for m in dict.fromkeys(without) if reasons[m, declared.score] == reason]
+        caption += f" n/a for {', '.join(own)}: {reason}."
+    caption += sources
+    stem = f"{declared.score}_by_{declared.columns}"
+    return Table(stem, shown.title, caption.strip(), frame.fillna(DASH))
+
+
+def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
+    """The places as columns of a table; means over the places of a column, where the method has all of them."""
+    labels = {
+        "at": [at for _, at in means.columns],
+        "dataset": [dataset for dataset, _ in means.columns],
+        "both": [f"{dataset} {at}".strip() for dataset, at in means.columns],
+    }[by]
+    flat = means.set_axis(labels, axis=1)
+    return pd.DataFrame({name: flat[[name]].mean(axis=1, skipna=False) for name in dict.fromkeys(labels)})
+
+
+def _about_columns(by: str, more_is_better: bool | None) -> str:
+    """What the columns are and how methods are ranked, in words."""
+    words = {
+        "at": "A column is a price, a cost of an error, or a budget.",
+        "dataset": "A column is a data set.",
+        "both": "A column is a data set with, if there are several, a price, a cost of an error, or a budget.",
+    }
+    if more_is_better is None:
+        return words[by]
+    return (
+        f"{'More' if more_is_better else 'Less'} is better. {words[by]} The mean rank is over all data sets, prices, "
+        "costs of errors and budgets, each by its mean over the splits; scores that differ by less than "
+        f"{SAME_SCORE:g} share their rank."
+    )
+
+
+def _published(suite: Suite, score: str) -> tuple[pd.DataFrame, str]:
+    """The published figures of a score, and in words where they are from and what is uncertain about them."""
+    if not suite.published:
+        return pd.DataFrame(columns=["method", "column", "value"]), ""
+    printed = printed_numbers(suite.published, "published")
+    printed = printed[printed["score"] == score]
+    words = [
+        f" {', '.join(own['method'].unique())} as reported: {source}; uncertain: {uncertain}."
+        for (source, uncertain), own in printed.groupby(["source", "uncertain"], sort=False)
+    ]
+    return printed, "".join(words)
+
+
+def _published_rows(printed: pd.DataFrame, columns: Sequence[str], digits: int) -> pd.DataFrame:
+    """Rows of a table with the published figures of its columns."""
+    rows = []
+    for method, own in printed.groupby("method", sort=False):
+        values = dict(zip(own["column"].astype(str), own["value"], strict=True))
+        if not set(values).isdisjoint(columns):
+            row = {c: format_number(float(values[c]), digits) if c in values else DASH for c in columns}
+            rows.append({"method": f"{method} (as reported)", **row})
+    return pd.DataFrame(rows)
+
+
+def wins_of_focus(means: pd.DataFrame, focus: str, more_is_better: bool | None, title: str) -> Table | None:
+    """How often a method is better, equal and worse than each other one; None if it has no scores."""
+    if focus not in means.index:
+        return None
+    sign, rows = (1.0 if more_is_better else -1.0), []
+    for other in means.index:
+        gain = (sign * (means.loc[focus] - means.loc[other])).dropna()
+        if other not in (focus, REFERENCE_TITLE) and len(gain):
+            better, worse = int((gain >= SAME_SCORE).sum()), int((gain <= -SAME_SCORE).sum())
+            row = {"other method": other, "better": better, "equal": len(gain) - better - worse, "worse": worse}
+            rows.append(row | {"mean difference": f"{sign * gain.mean():+.4f}"})
+    caption = (
+        f"{focus} compared with each other method by {title.lower()}, over data sets and prices or budgets: where its "
+        f"mean over the splits is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
+    )
+    return Table("wins", f"Wins and losses of {focus}", caption, pd.DataFrame(rows))
+
+
+def seconds_table(table: pd.DataFrame) -> Table | None:
+    """Processor seconds of the training by method and data set, mean over the splits."""
+    if "seconds" not in table or table["seconds"].isna().all():
+        return None
+    cells = table[table["seconds"].notna()]
+    means = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("dataset", sort=False)
+    rows = [
+        {"method": method, **{str(name): format_number(float(v), 1) for name, v in row.items()}}
+        for method, row in means.iterrows()
+    ]
+    caption = (
+        "Processor seconds in one thread to train a method for all prices, with the choice of its settings, mean over "
+        "the splits. They differ from run to run."
+    )
+    return Table("seconds", "Training time", caption, pd.DataFrame(rows))
+
+
+def standing(ranks: pd.Series, focus: str, title: str) -> str:
+    """Where a method stands among those that have all scores, in a sentence.
+
+    >>> standing(pd.Series({"CART": 1.5, "mine": 1.75, "RCPI": 2.75}), "mine", "Loss")
+    'mine is 2nd of 3 methods by loss (mean rank 1.75); the first is CART (1.50).'
+    """
+    if focus not in ranks.index:
+        return f"{focus} has no place: its scores are not complete."
+    place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
+    text = f"{focus} is {place}{ending} of {len(ranks)} methods by {title.lower()} (mean rank {ranks[focus]:.2f})"
+    others = ranks.drop(index=focus)
+    if others.empty:
+        return f"{text}."
+    which = "next" if place == 1 else "first"
+    return f"{text}; the {which} is {others.idxmin()} ({others.min():.2f})."
+
+
+def conclusion_of(suite: Suite, methods: SuiteMethods, table: pd.DataFrame, quick: bool) -> Conclusion:
+    """Everything that the report of a benchmark says."""
+    scores, reasons, main = scores_of(table), reasons_of(table), suite.tables[0].score
+    shown, means = SCORES[main], means_by_place(scores, main)
+    ranks = mean_ranks(means, shown.more_is_better) if len(means) else pd.Series(dtype=np.float64)
+    tables = [score_table(suite, declared, scores, reasons) for declared in suite.tables]
+    tables += [wins_of_focus(means, methods.focus, shown.more_is_better, shown.title), seconds_table(table)]
+    failed = table[table["error"].notna()]
+    notes = [standing(ranks, methods.focus, shown.title)]
+    notes += [f"{title} was not run: {reason}." for title, reason in methods.unavailable.items()]
+    notes += [
+        f"{len(own)} cell(s) of {title} failed: {own['error'].iloc[0]}" for title, own in failed.groupby("method")
+    ]
+    versions = ", ".join(f"{name} {number}" for name, number in provenance()["versions"].items())
+    notes += [*suite.notes, suite.development, f"Versions: {versions}."]
+    present = [t for t in tables if t is not None]
+    protocol = f"{suite.protocol(quick)} {METHODS_IN_WORDS}"
+    return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present])
+
+
+METHODS_IN_WORDS = (
+    "Methods that know prices have their default settings and are trained at each price. Of the others every setting "
+    "is trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again. All "
+    "final fits are on the training and the validation rows together. A score is n/a where it does not fit a method."
+)

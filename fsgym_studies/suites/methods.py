@@ -1,0 +1,105 @@
+"""The methods of a benchmark: by name, and the user's own, with the settings at which they are fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from fsgym.comparison.compared import compared_methods
+from fsgym.comparison.policies import PolicyFactory
+from fsgym.comparison.protocol import make_protocol
+from fsgym.dataset import Dataset
+from fsgym.extras import require
+from fsgym.methods import REFERENCES, find_method
+
+BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "cart", "gdfs", "dime")
+
+
+class MethodOnProblem(NamedTuple):
+    """A method with its settings on one problem.
+
+    ``by_price`` says that there is one candidate per price, or one ``PolicyFactory`` that is trained at each price.
+    Otherwise the settings are chosen at each price by the loss on the validation rows.
+    """
+
+    name: str
+    title: str
+    candidates: tuple[Any, ...]
+    by_price: bool
+
+
+@dataclass(frozen=True)
+class SuiteMethods:
+    """The methods that take part.
+
+    Attributes
+    ----------
+    names : tuple of str, names of methods
+    own : mapping name -> estimator, list of estimators, or factory ``train(env) -> policy``, the user's methods
+    unavailable : mapping title -> reason, methods that are left out because an optional dependency is missing
+    """
+
+    names: tuple[str, ...]
+    own: Mapping[str, Any]
+    unavailable: Mapping[str, str]
+
+    @property
+    def focus(self) -> str:
+        """The title of the method whose place is told: the first of the user's, otherwise the first by name."""
+        return next(iter(self.own), "") or find_method(self.names[0]).title
+
+    def settings(self, train: Dataset, prices: tuple[float, ...], rules: Mapping[str, Any]) -> list[MethodOnProblem]:
+        """The methods on a problem, with the two references, and settings from these training rows."""
+        own = {name: _at_prices(given, prices) for name, given in self.own.items()}
+        named = {name: name for name in (*self.names, *(r for r in REFERENCES if r not in self.names))}
+        options: Any = dict(rules)
+        protocol = make_protocol(train, splits=1, train_share=0.75, seed=0, lam=prices, options=options)
+        return [
+            MethodOnProblem(
+                m.name,
+                m.title,
+                tuple(m.candidates),
+                isinstance(m.candidates[0], PolicyFactory)
+                or [p.get("lam") for p in m.params] == list(prices) * (len(m.params) > 0),
+            )
+            for m in compared_methods({**named, **own}, protocol)
+        ]
+
+
+def chosen_methods(names: tuple[str, ...] | None, own: Mapping[str, Any]) -> SuiteMethods:
+    """The methods by name, by default ``BENCHMARK_METHODS``, and the user's.
+
+    Of the default methods, those whose optional dependencies are missing are left out, with the reason.
+
+    Raises
+    ------
+    ValueError, ImportError
+        For an unknown name, a name that stands twice, or a method that was named and needs what is not installed.
+    """
+    if names is not None:
+        twice = [name for name in names if names.count(name) > 1 or name in own]
+        if twice:
+            raise ValueError(f"each method needs a name of its own, got {twice[0]!r} twice; leave one of them out")
+    available, unavailable = [], {}
+    for name in BENCHMARK_METHODS if names is None else names:
+        method = find_method(name)
+        try:
+            if method.extra:
+                require(method.extra, method.title)
+        except ImportError as error:
+            if names is not None:
+                raise
+            unavailable[method.title] = str(error)
+        else:
+            available.append(name)
+    return SuiteMethods(tuple(available), dict(own), unavailable)
+
+
+def _at_prices(given: Any, prices: tuple[float, ...]) -> Any:
+    """An estimator with a parameter ``lam`` at each price; anything else as it is."""
+    if hasattr(given, "get_params") and not isinstance(given, type) and "lam" in given.get_params(deep=False):
+        from sklearn.base import clone
+
+        return [clone(given).set_params(lam=price) for price in prices]
+    return given

@@ -1,0 +1,71 @@
+"""A suite as a study: the plan of its cells, and its conclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fsgym.comparison.protocol import seed_of
+from fsgym.runner import Task
+from fsgym_studies.common.plan import DataFolder, study_task
+from fsgym_studies.common.study import Conclusion, Study
+from fsgym_studies.suites.cell import METHOD_CELL
+from fsgym_studies.suites.leaderboard import REFERENCE_TITLE, conclusion_of
+from fsgym_studies.suites.methods import SuiteMethods
+from fsgym_studies.suites.suite import Suite
+
+
+def study_of(suite: Suite, methods: SuiteMethods, command: str) -> Study:
+    """The suite as a study: planned, stored, resumed and reported as every study.
+
+    ``command`` is what the report names as the command that writes it.
+    """
+
+    def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
+        return conclusion_of(suite, methods, table, not full)
+
+    return Study(
+        suite.name,
+        suite.title,
+        suite.reference,
+        (np.nan, np.nan),
+        suite.datasets,
+        partial(_plan, suite, methods),
+        conclude,
+        suite.quick_datasets,
+        command,
+    )
+
+
+def _plan(
+    suite: Suite, methods: SuiteMethods, full: bool, data_dir: DataFolder, skip: Collection[str] = ()
+) -> list[Task]:
+    """All cells, run by run, so that an interrupted benchmark has complete runs; those of the references come first."""
+    references, cells = [], []
+    for problem in suite.problems(not full, data_dir, skip):
+        measurement = problem.measurement()
+        if problem.reference_call:
+            row = _cell_name(problem.name, "", REFERENCE_TITLE)
+            arguments = {"measurement": measurement, "quick": not full}
+            references.append(study_task(problem.reference_call, arguments, row))
+        data, split = problem.runs[0]
+        settings = methods.settings(split.parts(data).train, problem.prices, problem.rules)
+        for number, (data, split) in enumerate(problem.runs):
+            for method in settings:
+                arguments = {
+                    "candidates": list(method.candidates),
+                    "by_price": method.by_price,
+                    "measurement": measurement,
+                    "split": split,
+                    "seed": seed_of((problem.name, number, method.name)),
+                }
+                cells.append(study_task(METHOD_CELL, arguments, _cell_name(problem.name, number, method.title), data))
+    return references + cells
+
+
+def _cell_name(dataset: str, split: Any, method: str) -> dict[str, Any]:
+    return {"dataset": dataset, "split": split, "method": method, "params": "{}"}

@@ -1,0 +1,1 @@
+"""The suite ``spam``: spambase within hard budgets, as GDFS was evaluated."""

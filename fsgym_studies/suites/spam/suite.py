@@ -1,0 +1,53 @@
+"""Spambase as GDFS was evaluated: accuracy and AUROC within hard budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from fsgym.scaling import Scaling
+from fsgym_studies.common.plan import DataFolder, Source, subsample
+from fsgym_studies.common.printed import bibtex
+from fsgym_studies.suites.suite import Problem, RowSplit, Suite, TableOf
+
+SPAM_SOURCE = Source("spambase", "spam")
+SPAM_PRICES = (0.003, 0.01, 0.03)
+SPAM_BUDGETS = (*map(float, range(1, 11)), 15.0, 20.0, 25.0)
+SPAM_RUNS = {True: 1, False: 5}  # quick, and full
+SPAM_QUICK_ROWS = 1_500
+SPAM_SHARES = (0.6, 0.8)  # where the training and the validation part end
+SPAM_ORDER_SEED = 0
+
+
+def spam_problems(quick: bool, data_dir: DataFolder, skip: Collection[str]) -> list[Problem]:
+    """One division of the rows; the runs differ in the seed of the method only."""
+    data = subsample(SPAM_SOURCE.load(data_dir), SPAM_QUICK_ROWS if quick else None)
+    end_fit, end = (int(share * data.n_samples) for share in SPAM_SHARES)
+    split = RowSplit(end_fit, end - end_fit, SPAM_ORDER_SEED)
+    mean = split.parts(data).fit.X.mean(axis=0, dtype=float)
+    centred = data.scaled(Scaling(mean, mean * 0 + 1))
+    return [Problem(SPAM_SOURCE.title, [(centred, split)] * SPAM_RUNS[quick], SPAM_PRICES, budgets=SPAM_BUDGETS)]
+
+
+def spam_protocol(quick: bool) -> str:
+    prices = ", ".join(f"{p:g}" for p in SPAM_PRICES)
+    rows = f"Quick: {SPAM_QUICK_ROWS:,} random rows of spambase" if quick else "Spambase (4,601 rows, 57 features)"
+    return (
+        f"{rows}, in the order of numpy.random.default_rng({SPAM_ORDER_SEED}).permutation: 60 % for training, 20 % for "
+        "validation, 20 % for test, as in the code of GDFS. The means of the training part are subtracted. "
+        f"{SPAM_RUNS[quick]} run(s) on these rows, which differ in the seed of the method. Each feature costs 1, an "
+        f"error costs 1, and lam is {prices}. No optimum is known."
+    )
+
+
+SPAM_SUITE = Suite(
+    "spam",
+    "Spambase within hard budgets",
+    spam_problems,
+    spam_protocol,
+    (TableOf("loss"), TableOf("budget_accuracy"), TableOf("budget_auroc"), TableOf("features")),
+    "Spambase was used while the neural methods and the lattice agent of this package were developed, in other "
+    "orders of its rows.",
+    published=__file__,
+    reference=bibtex(__file__),
+    datasets=(SPAM_SOURCE.name,),
+)

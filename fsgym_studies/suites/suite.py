@@ -1,0 +1,117 @@
+"""The declaration of a suite: its problems, and the tables that compare methods on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fsgym.comparison.splits import SplitParts
+from fsgym.dataset import Dataset
+from fsgym_studies.common.plan import DataFolder
+from fsgym_studies.suites.cell import Measurement
+
+
+class RowSplit(NamedTuple):
+    """A division of the rows by their position: for training, for validation, and all others for test.
+
+    Attributes
+    ----------
+    n_fit, n_validation : int, numbers of rows
+    order_seed : int or None
+        The rows are first brought into the order ``numpy.random.default_rng(order_seed).permutation``; None: they stay
+        in their order.
+    """
+
+    n_fit: int
+    n_validation: int
+    order_seed: int | None = None
+
+    def parts(self, dataset: Dataset) -> SplitParts:
+        """The training part (to fit on, and validation), its two parts, and the test part."""
+        n, end = dataset.n_samples, self.n_fit + self.n_validation
+        rows = np.arange(n) if self.order_seed is None else np.random.default_rng(self.order_seed).permutation(n)
+        places = (rows[:end], rows[: self.n_fit], rows[self.n_fit : end], rows[end:])
+        return SplitParts(*(dataset.rows(part) for part in places))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set of a suite.
+
+    Attributes
+    ----------
+    name : str, its name in tables
+    runs : sequence of pairs (Dataset, Split or RowSplit)
+        What each method is fitted and tested on; figures are means over them.
+    prices : float, ascending
+        Values of ``lam`` at which the loss is measured; price-aware methods are trained at each.
+    price_names : str, what tables call them; by default such as "0.01"
+    budgets : float, total prices within which accuracy is measured, where the policy continues past its stop
+    rules : mapping, options of ``Rules`` other than ``lam``
+    standard_losses : float, one per price, or empty; each loss is divided by it for the score "cost_share"
+    generator : str, the known distribution of the data, a key of ``GENERATORS``; "" for none
+    reference_call : str
+        ``"module:function"`` that computes the scores of the reference as a task; "" for no reference.
+    """
+
+    name: str
+    runs: Sequence[tuple[Dataset, Any]]
+    prices: tuple[float, ...]
+    price_names: tuple[str, ...] = ()
+    budgets: tuple[float, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    standard_losses: tuple[float, ...] = ()
+    generator: str = ""
+    reference_call: str = ""
+
+    def measurement(self) -> Measurement:
+        """What a cell measures, as plain values."""
+        names = self.price_names or tuple(f"{p:g}" for p in self.prices)
+        return Measurement(self.prices, names, self.budgets, dict(self.rules), self.standard_losses, self.generator)
+
+
+class TableOf(NamedTuple):
+    """A table of a suite: a score of every method.
+
+    Attributes
+    ----------
+    score : str, a key of ``SCORES``
+    columns : {"at", "dataset", "both"}
+        A column per price or budget, per data set, or per pair of these; figures are means over the others.
+    """
+
+    score: str
+    columns: str = "at"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Problems, and the tables that compare methods on them.
+
+    Attributes
+    ----------
+    name, title : str
+    problems : callable (quick, data_dir, skip) -> list of Problem
+    protocol : callable (quick) -> str, in words: data, splits, prices, and what ``quick`` leaves out
+    tables : sequence of TableOf, the first of them is that of the score by which methods are ranked
+    development : str, whether the data were used while the methods of this package were developed
+    published : path of a module beside ``published.csv``, or "" without one
+    reference : str, BibTeX entries
+    datasets, quick_datasets : names that ``load_dataset`` must know
+    notes : sequence of str, for the report
+    """
+
+    name: str
+    title: str
+    problems: Callable[[bool, DataFolder, Collection[str]], list[Problem]]
+    protocol: Callable[[bool], str]
+    tables: tuple[TableOf, ...]
+    development: str
+    published: str = ""
+    reference: str = ""
+    datasets: tuple[str, ...] = ()
+    quick_datasets: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,74 @@
+"""Syn1, Syn2 and Syn3: the features that matter differ by row, and both their number and the optimum are known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from fsgym.datasets import Syn
+from fsgym.datasets.generators import PUBLISHED_ROWS, PUBLISHED_TRAINING_ROWS
+from fsgym_studies.common.plan import DataFolder
+from fsgym_studies.common.printed import bibtex
+from fsgym_studies.suites.cell import REFERENCE_CELL
+from fsgym_studies.suites.suite import Problem, RowSplit, Suite, TableOf
+
+SYN_PRICES = (0.003, 0.01, 0.03)
+SYN_VALIDATION_ROWS = 10_000
+SYN_ROWS = (
+    PUBLISHED_TRAINING_ROWS - SYN_VALIDATION_ROWS,
+    SYN_VALIDATION_ROWS,
+    PUBLISHED_ROWS - PUBLISHED_TRAINING_ROWS,
+)
+SYN_QUICK_ROWS = (4_000, 1_000, 2_000)  # for training, validation and test
+
+
+def syn_problems(quick: bool, data_dir: DataFolder, skip: Collection[str]) -> list[Problem]:
+    """The three rules; quick: the first rows of each part."""
+    problems = []
+    starts = (0, PUBLISHED_TRAINING_ROWS - SYN_VALIDATION_ROWS, PUBLISHED_TRAINING_ROWS)
+    n_fit, n_validation, n_test = SYN_QUICK_ROWS if quick else SYN_ROWS
+    rows = np.concatenate([start + np.arange(n) for start, n in zip(starts, (n_fit, n_validation, n_test))])
+    for rule in (1, 2, 3):
+        generator = Syn(rule)
+        problems.append(
+            Problem(
+                generator.name,
+                [(generator.published().rows(rows), RowSplit(n_fit, n_validation))],
+                SYN_PRICES,
+                budgets=tuple(float(k) for k in range(1, generator.n_features + 1)),
+                generator=generator.name,
+                reference_call=REFERENCE_CELL,
+            )
+        )
+    return problems
+
+
+def syn_protocol(quick: bool) -> str:
+    fit, validation, test = (f"{n:,}" for n in (SYN_QUICK_ROWS if quick else SYN_ROWS))
+    which = "Quick: of each part only the first rows, " if quick else "The rows of the published generator: "
+    prices = ", ".join(f"{p:g}" for p in SYN_PRICES)
+    return (
+        "Two classes and 11 standard normal features; the sign of x11 selects which of two sets of features determines "
+        f"the class. {which}{fit} for training, {validation} for validation, {test} for test, one run. Each feature "
+        f"costs 1, an error costs 1, and lam is {prices}. The reference knows the distribution: its loss is the "
+        "optimum among the policies that acquire x11 first."
+    )
+
+
+SYN_SUITE = Suite(
+    "syn",
+    "Syn1 to Syn3: relevant features that differ by row",
+    syn_problems,
+    syn_protocol,
+    (
+        TableOf("loss", "both"),
+        TableOf("headroom", "both"),
+        TableOf("complete", "dataset"),
+        TableOf("mean_auroc", "dataset"),
+        TableOf("features", "both"),
+    ),
+    "The generators were used while the agents of this package were developed, with other rows.",
+    published=__file__,
+    reference=bibtex(__file__),
+)

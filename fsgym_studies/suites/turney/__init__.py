@@ -1,0 +1,1 @@
+"""The suite ``turney``: medical data with the prices of their tests."""

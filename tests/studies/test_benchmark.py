@@ -1,0 +1,246 @@
+"""``fsgym benchmark``: a tiny suite with an exact optimum from start to end, and what the registered suites declare."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import support.tiny_suite.suite as tiny
+from agents import DatumWiseClassifier
+from fsgym import Dataset, Rules, cli
+from fsgym.comparison.splits import Split
+from fsgym.datasets import CubeNM, Syn
+from fsgym.exact import optimum
+from fsgym_studies import suites
+from fsgym_studies.suites import cell as suite_cells
+from fsgym_studies.suites.leaderboard import SCORES, mean_ranks
+from fsgym_studies.suites.methods import BENCHMARK_METHODS, SuiteMethods, chosen_methods
+from fsgym_studies.suites.planning import study_of
+from fsgym_studies.suites.suite import RowSplit
+from fsgym_studies.suites.syn.suite import syn_problems
+from fsgym_studies.suites.turney.suite import price_options
+from support.pages import read
+
+MINE = "support.tiny_suite.suite:train"
+NAME = MINE
+ARGUMENTS = ("tiny", "--quick", "--methods", "rcpi,cart", "--mine", MINE, "--jobs", "1")
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    monkeypatch.setitem(suites.SUITES, "tiny", "support.tiny_suite.suite:TINY_SUITE")
+
+
+def call(capsys, *arguments):
+    """Exit code, stdout and stderr of ``fsgym benchmark``."""
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["benchmark", *map(str, arguments)])
+    output = capsys.readouterr()
+    return stop.value.code, " ".join(output.out.split()), output.err
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder of the tiny suite, run once, with a document."""
+    folder = tmp_path_factory.mktemp("tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(suites.SUITES, "tiny", "support.tiny_suite.suite:TINY_SUITE")
+        with pytest.raises(SystemExit) as stop:
+            cli.main(["benchmark", *ARGUMENTS, "--out", str(folder), "--doc", str(folder / "doc.md")])
+    assert stop.value.code == 0
+    return folder
+
+
+def table(folder, stem):
+    return pd.read_csv(folder / f"{stem}.csv", index_col="method", dtype=str, keep_default_na=False)
+
+
+def test_headroom_is_the_loss_above_the_exact_optimum(folder):
+    room, best = table(folder, "headroom_by_at"), [optimum(tiny.JOINT, Rules(2, 2, lam=p)) for p in tiny.PRICES]
+    mine = [0.2 + price for price in tiny.PRICES]  # one bit, which equals the class in 80 % of the rows
+    np.testing.assert_allclose(room.loc[NAME, ["0.05", "0.6"]].astype(float), np.subtract(mine, best), atol=5e-5)
+    constant = room.loc["Constant answer", ["0.05", "0.6"]].astype(float)
+    np.testing.assert_allclose(constant, np.subtract(0.5, best), atol=5e-5)
+    assert (room[["0.05", "0.6"]].astype(float) >= 0).all(axis=None)
+    np.testing.assert_allclose(table(folder, "loss_by_at").loc["reference", ["0.05", "0.6"]].astype(float), best)
+
+
+def test_published_figures_stand_beside_ours_with_their_source(folder):
+    row = table(folder, "loss_by_at").loc["PAPER (as reported)"]
+    assert row.tolist() == ["0.2500", "–", "–"]
+    text = (folder / "doc.md").read_text()
+    assert "PAPER as reported: Nobody (2026), Table 1; uncertain: everything." in text
+    assert "PAPER" not in table(folder, "budget_accuracy_by_at").index
+
+
+def test_a_score_that_does_not_fit_a_method_is_not_available_with_the_reason(folder):
+    accuracies = table(folder, "budget_accuracy_by_at")
+    assert accuracies.loc["CART"].tolist() == ["n/a", "n/a", "–"]
+    text = (folder / "doc.md").read_text()
+    assert f"n/a for CART, Constant answer, All features, {NAME}: no order of acquisitions beyond its own stop." in text
+    assert [float(v) for v in accuracies.iloc[0, :2]] == [0.8, 0.8]  # rcpi: the second bit never changes the answer
+
+
+def test_the_command_says_where_my_method_stands(capsys, folder, tmp_path):
+    again = tmp_path / "again"
+    shutil.copytree(folder, again)
+    code, output, _ = call(capsys, *ARGUMENTS, "--out", again)
+    ranks = table(folder, "loss_by_at")["mean rank"]
+    assert code == 0
+    assert f"{NAME} is " in output
+    assert f"of 5 methods by loss (mean rank {float(ranks[NAME]):.2f})" in output
+    assert f"Wins and losses of {NAME}" in (folder / "doc.md").read_text()
+
+
+def test_finished_cells_are_not_run_again(capsys, folder, tmp_path, monkeypatch):
+    again = tmp_path / "again"
+    shutil.copytree(folder, again)
+    monkeypatch.setattr(suite_cells, "run_method", lambda **_: pytest.fail("a finished cell ran again"))
+    monkeypatch.setattr(tiny, "exact_reference", lambda **_: pytest.fail("a finished cell ran again"))
+    code, _, error = call(capsys, *ARGUMENTS, "--out", again)
+    assert (code, error) == (0, "")
+    for name in ("cells.csv", "loss_by_at.csv", "seconds.csv", "results.sqlite"):
+        assert (again / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_the_report_says_that_it_was_quick_and_has_no_claims(folder):
+    _, text = read(folder / "report.html")
+    assert "fsgym benchmark: tiny" in (folder / "report.html").read_text()
+    assert "Quick: one run." in text
+    assert "claim" not in text.partition("@media print")[2].lower()
+    assert not (folder / "claims.csv").exists()
+    section = (folder / "doc.md").read_text()
+    assert section.startswith("<!-- tiny: begin, written by fsgym benchmark -->")
+    assert f"Command: `fsgym benchmark tiny --quick --methods rcpi,cart --mine {MINE}`" in section
+    assert "It was not used for anything else." in section
+    assert "Versions: python" in section
+
+
+def test_the_plan_has_every_method_on_every_run_after_the_reference():
+    study = study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), "")
+    rows = {quick: [dict(c.labels) for c in study.cells(not quick, None)] for quick in (True, False)}
+    assert [r["method"] for r in rows[True]] == ["reference", "CART", "Constant answer", "All features"]
+    assert len(rows[False]) == 1 + 2 * 3
+    assert {r["split"] for r in rows[False]} == {"", 0, 1}
+    keys = [c.key for c in study.cells(True, None)]
+    assert len(set(keys)) == len(keys)
+    assert keys == [c.key for c in study.cells(True, None)]
+
+
+def test_mistakes_are_one_sentence(capsys, tmp_path):
+    for arguments, message in (
+        (["tinny"], "unknown suite 'tinny'; did you mean 'tiny'?"),
+        (["tiny", "--methods", "kart"], "unknown method 'kart'; did you mean 'cart'?"),
+        (["tiny", "--methods", "cart,cart"], "each method needs a name of its own, got 'cart' twice"),
+        (["tiny", "--mine", "nowhere:train"], "there is no module 'nowhere'"),
+        (["turney", "--data-dir", tmp_path], "which are not there"),
+    ):
+        code, _, error = call(capsys, *arguments, "--out", tmp_path / "out")
+        assert code == 2, arguments
+        assert message in error
+        assert error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_list_has_every_suite(capsys):
+    code, output, error = call(capsys)
+    assert (code, error) == (0, "")
+    assert all(f"{name} {suites.find_suite(name).title}" in output for name in suites.SUITES)
+
+
+@pytest.mark.parametrize("name", suites.SUITES)
+def test_suites_are_declared_completely(name):
+    suite = suites.find_suite(name)
+    assert suite.name == name
+    assert "quick" in suite.protocol(True).lower()
+    assert "quick" not in suite.protocol(False).lower()
+    assert all(declared.score in SCORES for declared in suite.tables)
+
+
+def test_methods_without_their_extra_are_left_out_by_default_only(monkeypatch):
+    def require(extra, user):
+        raise ImportError(f"{user} needs the extra {extra}")
+
+    monkeypatch.setattr("fsgym_studies.suites.methods.require", require)
+    methods = chosen_methods(None, {})
+    assert set(methods.names) == set(BENCHMARK_METHODS) - {"cegb", "gdfs", "dime"}
+    assert methods.unavailable["GDFS"] == "GDFS needs the extra deep"
+    with pytest.raises(ImportError, match="needs the extra deep"):
+        chosen_methods(("cart", "gdfs"), {})
+
+
+def test_an_estimator_with_a_price_is_fitted_at_each_price():
+    data = tiny.problems(True, None, ())[0].runs[0][0]
+    own = {"mine": DatumWiseClassifier(lam=3.0), "other": [DatumWiseClassifier(lam=0.1), DatumWiseClassifier(lam=0.2)]}
+    by_name = {m.name: m for m in SuiteMethods(("cart",), own, {}).settings(data, tiny.PRICES, {})}
+    assert [c.lam for c in by_name["mine"].candidates] == list(tiny.PRICES)
+    assert [by_name[name].by_price for name in ("mine", "other", "cart")] == [True, False, False]
+
+
+def test_acquisitions_until_the_relevant_features_are_complete():
+    generator = Syn(1)
+    X = generator.sample(200, 0).X
+    relevant = generator.relevant(X)
+    first = np.argsort(~relevant, axis=1, kind="stable").astype(np.int32)
+    np.testing.assert_array_equal(suite_cells.acquisitions_until(first, relevant), relevant.sum(axis=1))
+    last = first[:, ::-1]
+    assert (suite_cells.acquisitions_until(last, relevant) == 11).all()
+    with pytest.raises(ValueError, match="continue after the stop"):
+        suite_cells.acquisitions_until(np.where(np.arange(11) < 2, first, -1), relevant)
+
+
+def test_budgets_count_prices_and_groups_in_the_order_of_the_user():
+    """Columns of CUBE-NM are not in alphabetical order, in which an agent is trained."""
+    data, split, budgets = CubeNM(2).sample(100, 0), Split(0, 0.8), (1.0, 21.0)
+    measurement = suite_cells.Measurement((0.01,), ("0.01",), budgets, {}, (), "")
+    result = suite_cells.run_method(
+        dataset=data,
+        split=split,
+        candidates=[DatumWiseClassifier(lam=0.01)],
+        by_price=True,
+        measurement=measurement,
+        seed=0,
+    )
+    scores = {(s["score"], s["at"]): s["value"] for s in result["scores"]}
+    train, _, _, test = split.parts(data)
+    model = DatumWiseClassifier(lam=0.01, random_state=0).fit(train)
+    done = model.trajectories(test.replace(y=test.y), continue_after_stop=True)
+    assert scores["budget_accuracy", "21"] == pytest.approx((done.answers == test.y).mean())
+    assert scores["budget_accuracy", "1"] < 0.5  # of eight classes, after the context or one feature
+    assert result["reasons"]["mean_auroc"] == "no class probabilities"
+
+
+def test_rows_are_split_by_position_or_in_a_drawn_order():
+    data = Dataset(np.arange(10.0)[:, None], [0, 1] * 5)
+    train, fit, validation, test = RowSplit(5, 2).parts(data)
+    assert [part.X.ravel().tolist() for part in (fit, validation, test)] == [[0, 1, 2, 3, 4], [5, 6], [7, 8, 9]]
+    assert train.n_samples == 7
+    order = np.random.default_rng(0).permutation(10)
+    np.testing.assert_array_equal(RowSplit(5, 2, 0).parts(data).test.X.ravel(), order[7:])
+
+
+def test_syn_uses_the_published_parts():
+    (problem, *_) = syn_problems(True, None, ())
+    (data, split) = problem.runs[0]
+    published = Syn(1).published()
+    np.testing.assert_array_equal(split.parts(data).fit.X, published.X[: split.n_fit])
+    np.testing.assert_array_equal(split.parts(data).validation.X, published.X[60_000 : 60_000 + split.n_validation])
+    np.testing.assert_array_equal(split.parts(data).test.X[0], published.X[70_000])
+
+
+def test_the_first_test_of_a_group_pays_the_shared_part(tmp_path):
+    entry = {"costs": {"age": 1, "gluc": 17.61, "insu": 22.78}, "shared_discount_groups": {"A": ["gluc", "insu"]}}
+    data = Dataset(np.zeros((4, 3)), [0, 1, 0, 1], feature_names=["age", "gluc", "insu"])
+    for reduced in ({}, {"cost_when_blood_already_taken": {"gluc": 15.51, "insu": 20.68}}):
+        (tmp_path / "costs.json").write_text(json.dumps({"sugar": entry | reduced}))
+        rules = Rules.for_dataset(data, **price_options("sugar", data, tmp_path))
+        sets = np.array([[True, False, False], [False, True, False], [False, False, True], [True, True, True]])
+        np.testing.assert_allclose(rules.price_sets(sets)[0], [1, 17.61, 22.78, 1 + 17.61 + 20.68])
+
+
+def test_ranks_share_what_is_not_shown_as_different():
+    means = pd.DataFrame({"a": [0.1, 0.1001, 0.3, np.nan], "b": [0.2, 0.3, 0.1, 0.1]}, index=["x", "y", "z", "w"])
+    assert mean_ranks(means, False).to_dict() == {"x": 1.75, "z": 2.0, "y": 2.25}
+    assert mean_ranks(means, True).idxmin() == "y"

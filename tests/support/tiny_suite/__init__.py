@@ -1,0 +1,1 @@
+"""A suite whose optimum is exact: every part has each row of two bits as often as it is probable."""
