@@ -84,7 +84,7 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
 
     def _rank(self, Z: NDArray[np.float64], codes: NDArray[np.int64], n_ranked: int) -> NDArray[np.int64]:
         varying = np.flatnonzero(varying_columns(Z))
-        order = zero_norm_order(Z[:, varying], signed_targets(codes), self.C, self.max_iter)
+        order, self.n_iter_ = zero_norm_order(Z[:, varying], signed_targets(codes), self.C, self.max_iter)
         return varying[order][:n_ranked].astype(np.int64)
 
     def _make_classifier(self) -> SVC:
@@ -93,14 +93,15 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
 
 def zero_norm_order(
     Z: NDArray[np.float64], targets: NDArray[np.float64], C: float, max_iter: int = 50
-) -> NDArray[np.int64]:
-    """Rank the columns of ``Z`` (n_samples, n_features), the best first, int64 (n_features,).
+) -> tuple[NDArray[np.int64], int]:
+    """Rank the columns of ``Z`` (n_samples, n_features), the best first, int64 (n_features,); and count the iterations.
 
     ``targets`` (n_samples, n_machines) are +1 and -1. Ties go to the lower number.
     """
     active, scale = np.arange(Z.shape[1]), np.ones(Z.shape[1])
     vanished: list[NDArray[np.int64]] = []  # in the order in which they vanish
-    for _ in range(max_iter):
+    n_iterations = 0
+    for n_iterations in range(1, max_iter + 1):
         if len(active) < 2:
             break
         size = weight_sizes(Z[:, active], targets, scale, C)
@@ -112,7 +113,7 @@ def zero_norm_order(
         if change <= CONVERGED * size.max():
             break
     best = active[np.argsort(-scale, kind="stable")]
-    return np.concatenate([best, *reversed(vanished)]).astype(np.int64)
+    return np.concatenate([best, *reversed(vanished)]).astype(np.int64), n_iterations
 
 
 def weight_sizes(

@@ -65,7 +65,7 @@ def test_the_ranking_is_that_of_a_plain_loop(C, seed):
         vanished += sorted(gone, key=sizes.__getitem__)
         scale = {j: sizes[j] for j in columns if j not in gone}
     remaining = sorted(scale, key=scale.__getitem__, reverse=True)
-    order = zero_norm_order(Z, y[:, None], C, max_iter=60).tolist()
+    order = zero_norm_order(Z, y[:, None], C, max_iter=60)[0].tolist()
     assert set(order[: len(remaining)]) == set(remaining)
     assert set(order) == set(range(6))
     weights = [scale[j] for j in order[: len(remaining)]]
@@ -84,7 +84,7 @@ def test_it_finds_the_smallest_separating_set():
     y = np.where(Z[:, 2] + Z[:, 5] - Z[:, 7] > 0, 1.0, -1.0)
     sets = [s for k in range(1, 4) for s in combinations(range(8), k) if separable_by(s, Z, y)]
     assert sets == [(2, 5, 7)]
-    order = zero_norm_order(Z, y[:, None], 1e5)
+    order, _ = zero_norm_order(Z, y[:, None], 1e5)
     assert sorted(order[:3].tolist()) == [2, 5, 7]
     model = ZeroNormSVMClassifier(3, C=1e5).fit(Z, y)
     assert np.flatnonzero(model.get_support()).tolist() == [2, 5, 7]

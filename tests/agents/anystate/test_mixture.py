@@ -78,6 +78,7 @@ def test_posteriors_of_the_cube_are_those_of_its_generator_on_any_subset():
         assert np.quantile(np.abs(difference), 0.95) < 0.1
 
 
+@pytest.mark.slow  # preferences are compared by enumeration
 def test_the_context_is_preferred_although_it_says_nothing_about_the_class():
     dataset = CubeNM(n_contexts=3, context_noise=0.1).sample(2400, 200)
     rules = Rules.for_dataset(dataset, lam=0.01)

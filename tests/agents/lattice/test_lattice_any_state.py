@@ -123,6 +123,7 @@ def loss_without(policy, joint, hidden):
     return loss, exact.optimum(reduced, Rules(n - 1, 2, lam=0.02))
 
 
+@pytest.mark.slow  # small tasks have the optimum in test_lattice_optimum
 def test_back_up_moves_come_close_to_the_optimum_without_the_feature(binary_task):
     joint, data, rules = binary_task
     policy = refit(learn(data, rules, run_serially).policies, run_serially, 0.1)

@@ -202,6 +202,7 @@ def test_every_agent_and_rule_has_a_chart(agent, variant, tmp_path):
     ET.fromstring(chart.to_svg(here=1))
 
 
+@pytest.mark.slow  # those of examples are compared with their words
 def test_charts_are_the_same_each_time():
     model, chart, X, y = drawn("wine")
     again = MixtureClassifier(lam=0.01, random_state=0)

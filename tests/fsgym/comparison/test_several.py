@@ -21,6 +21,7 @@ def table_of(name, seed, n_features=4):
     return fsgym.Dataset(X, X[:, 0] > 0, name=name)
 
 
+@pytest.mark.slow  # data sets with other arguments are compared, too
 def test_each_data_set_resumes_what_was_compared_alone(tmp_path, monkeypatch):
     data = [table_of(name, seed) for seed, name in enumerate(["a b", "c", "d"])]
     alone = fsgym.compare(data[0], ["cart", "lars"], out=tmp_path / "a_b", **QUICK)

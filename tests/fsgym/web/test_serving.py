@@ -36,6 +36,7 @@ def refusal(capsys, *arguments):
     return line
 
 
+@pytest.mark.slow  # the signal to end is answered by the same server
 def test_from_the_address_that_is_printed_to_ctrl_c(model_file):
     command = [sys.executable, "-m", "fsgym", "serve", str(model_file), "--port", "0"]
     environment = {k: v for k, v in os.environ.items() if k != serving.TOKEN_VARIABLE}
