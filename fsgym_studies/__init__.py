@@ -2,7 +2,7 @@
 
 Every folder has the same files. ``study.py`` declares the study: data sets, splits, the plan of its cells, its
 protocol in words, and ``STUDY``. ``claims.py`` has the claims and notes, ``tables.py`` the tables and pictures, and
-``cell.py`` computes a cell, if it does not come from a ``Sweep``. A file imports only from files that come later in
+``cell.py`` computes a cell, if ``study_cells`` does not plan it. A file imports only from files that come later in
 this list. ``printed.csv`` has the numbers that the paper prints, which ``printed.py`` arranges if they are many, and
 ``references.bib`` the BibTeX entries of the papers. Code that several studies share is in ``common``. A paper with
 several studies, such as ``dwsm``, has one file for each of them, which reads like a section of the paper.

@@ -61,7 +61,7 @@ def run_study(study: Study, options: Options) -> int:
     folder = writable_folder(options.out or Path("fsgym-results", study.name))
     plan = study.cells(options.full, options.data_dir, skip)
     run = run_tasks(
-        [cell.task for cell in plan],
+        plan,
         folder.absolute() / "results.sqlite",  # a relative "file:x" would be an address for SQLite
         n_jobs=options.n_jobs,
         backend=options.backend,

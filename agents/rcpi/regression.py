@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import (
-    LinAlgError,
-    lstsq,
-    solve,
-)  # not in the function: a library loaded later would miss the limit on threads
+
+# Imported here and not in the function: a library loaded later would miss the limit on threads.
+from scipy.linalg import LinAlgError, lstsq, solve
 
 from agents.parallel import TaskRunner
 from agents.policy import acquisition_of_features

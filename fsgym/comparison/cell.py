@@ -24,7 +24,7 @@ from fsgym.comparison.fitting import (
     with_seed,
 )
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
-from fsgym.comparison.protocol import Protocol
+from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.recording import record_of
 from fsgym.comparison.splits import OfficialSplit, Split, inner_split
 from fsgym.dataset import Dataset
@@ -55,16 +55,19 @@ CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` retur
 
 @dataclass(frozen=True)
 class Cell:
-    """A split, a method and one of its settings, with a seed that is drawn before anything runs."""
+    """A split, a method and one of its settings; splits and settings are counted from 0."""
 
     split: int
-    method: str
+    method: ComparedMethod
     setting: int
-    params: dict[str, Any]
-    candidate: Any
-    fitted: bool
-    seed: int
-    caution: str = ""
+
+    @property
+    def candidate(self) -> Any:
+        return self.method.candidates[self.setting]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.method.params[self.setting]
 
 
 @dataclass(frozen=True)
@@ -88,18 +91,18 @@ class Outcome:
     chart: str | None = None
 
 
-def cells_of(protocol: Protocol, methods: tuple[ComparedMethod, ...]) -> list[Cell]:
+def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell]:
     """All cells, split by split, so that an interrupted run has complete splits; ValueError for more than can end."""
-    n_cells = protocol.splits * sum(len(m.candidates) for m in methods)
+    n_cells = len(protocol.splits) * sum(len(m.candidates) for m in methods)
     if n_cells > MOST_FITS:
         raise ValueError(
             f"a comparison must have at most {MOST_FITS} fits, got {n_cells}; use fewer splits, methods or settings"
         )
     return [
-        Cell(k, m.name, s, m.params[s], candidate, m.fitted, protocol.seed_of(k, m.name), m.caution)
-        for k in range(protocol.splits)
-        for m in methods
-        for s, candidate in enumerate(m.candidates)
+        Cell(split, method, setting)
+        for split in range(len(protocol.splits))
+        for method in methods
+        for setting in range(len(method.candidates))
     ]
 
 
@@ -123,7 +126,7 @@ def run_cells(
     results: dict[int, CellResult] = {}
     try:
         for i, cell in enumerate(cells):
-            if cell.fitted:
+            if cell.method.fitted:
                 results[i] = _run_in_process(protocol, cell)
     except KeyboardInterrupt:
         return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], True
@@ -153,9 +156,9 @@ def _group_by_task(cells: list[Cell]) -> list[list[int]]:
     """Numbers of the cells of each task: all prices of a method that has a ``path``, otherwise one cell."""
     groups: dict[tuple, list[int]] = {}
     for i, cell in enumerate(cells):
-        if not cell.fitted:
+        if not cell.method.fitted:
             shared = hasattr(cell.candidate, "path") and set(cell.params) == {"lam"}
-            groups.setdefault((cell.split, cell.method, None if shared else cell.setting), []).append(i)
+            groups.setdefault((cell.split, cell.method.name, None if shared else cell.setting), []).append(i)
     return list(groups.values())
 
 
@@ -164,8 +167,8 @@ def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
     arguments = {
         "candidate": first.candidate,
         "lams": [cell.params["lam"] for cell in cells] if len(cells) > 1 else None,
-        "seed": first.seed,
-        "split": protocol.split(first.split),
+        "seed": seed_of(protocol.seed, first.split, first.method.name),
+        "split": protocol.splits[first.split],
         "explained": first.split == 0,
     }
     return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
@@ -179,7 +182,7 @@ def _results_by_cell(result: dict | None, error: str | None, n_cells: int) -> li
 def _run_in_process(protocol: Protocol, cell: Cell) -> CellResult:
     try:
         with one_thread():
-            split = protocol.split(cell.split)
+            split = protocol.splits[cell.split]
             return _evaluate_trained(cell.candidate, protocol.dataset, protocol.rules, split, cell.split == 0), None
     except Exception as error:
         return None, error_sentence(error)
@@ -193,7 +196,7 @@ def run_cell(
     candidate: Any,
     lams: list[float] | None,
     seed: int,
-    split: Split,
+    split: Split | OfficialSplit,
     explained: bool,
 ) -> dict[str, Any]:
     """Fit a setting twice and evaluate it: on the validation part and on the test part.
@@ -241,7 +244,9 @@ def _as_given(part: Dataset, train: Dataset) -> Dataset:
     return part
 
 
-def _evaluate_trained(policy: Any, dataset: Dataset, rules: Rules, split: Split, explained: bool) -> dict[str, Any]:
+def _evaluate_trained(
+    policy: Any, dataset: Dataset, rules: Rules, split: Split | OfficialSplit, explained: bool
+) -> dict[str, Any]:
     """Figures of a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
     origin, test = training_origin(policy), split.divide(dataset)[1]
 
@@ -258,7 +263,7 @@ def _fit_and_validate(
     fit: Callable[[Dataset], Sequence[Any]],
     dataset: Dataset,
     rules: Rules,
-    split: Split,
+    split: Split | OfficialSplit,
     explained: bool,
     shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
 ) -> list[dict[str, Any]]:
@@ -325,19 +330,19 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str 
     row: dict[str, Any] = {
         "dataset": protocol.dataset.name,
         "split": cell.split,
-        "method": cell.method,
+        "method": cell.method.name,
         "setting": cell.setting,
         "params": json.dumps(cell.params),
         "price": protocol.rules.lam,
         "error": error,
-        "warning": cell.caution or None,
+        "warning": cell.method.caution or None,
     }
     if result is None:
         parts = protocol.parts(cell.split)
         return Outcome(row | {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples})
     usage = usage_as_json(result["usage"], protocol.rules.names)
-    if cell.caution:
-        result["row"]["warning"] = f"{cell.method} {cell.caution}"
+    if cell.method.caution:
+        result["row"]["warning"] = f"{cell.method.name} {cell.method.caution}"
     examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
     row |= result["row"] | {"usage": usage}
     more = {name: result.get(name) for name in ("played", "chart")}

@@ -60,7 +60,7 @@ def expected_time(planned: PlannedComparison) -> ExpectedTime:
     measured: dict[str, list[float]] = {}
     left: dict[str, list[int]] = {}
     for group, task in zip(groups, tasks, strict=True):
-        method = cells[group[0]].method
+        method = cells[group[0]].method.name
         if task.key in timings:
             measured.setdefault(method, []).append(timings[task.key] / len(group))
         if task.key not in finished:

@@ -1,23 +1,23 @@
-"""The protocol of a comparison: data, splits, rules, and values of lambda."""
+"""The protocol of a comparison or study: data, splits, rules, and values of lambda; and the seeds of its cells."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from fsgym.checks import MAX_SPLITS, brief, is_integer
-from fsgym.comparison.splits import Split, SplitParts
+from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_splits
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules.availability import without_unobtainable
 from fsgym.rules.labels import describe_error_costs
-from fsgym.rules.options import RuleOptionsButLam
+from fsgym.rules.options import RuleOptions, RuleOptionsButLam
 from fsgym.usage import acquires_features
 
 # Prices of one feature, in errors: those of Dulac-Arnold et al. (2012), section 6.1, and .05 of section 6.2; and .003,
@@ -30,33 +30,31 @@ MAX_NUMBERS = 1000  # values of lambda, or targets
 
 @dataclass(frozen=True)
 class Protocol:
-    """Everything that the result of a comparison depends on, apart from the methods.
+    """Everything that the results of methods on a data set depend on, apart from the methods.
 
-    Split ``k`` is ``dataset.split(train_share, seed + k)``; a quarter of its training part is the validation part.
-    ``sweep`` holds the values of ``lam`` at which price-aware methods are trained, ``reported`` those at which the loss
-    is reported. ``targets`` are pairs of "target_cost" or "target_features" and its value, at which methods that have
-    this parameter are trained instead.
+    The seeds of the methods follow from ``seed``. ``sweep`` holds the values of ``lam`` at which price-aware methods
+    are trained, ``reported`` those at which the loss is reported. ``targets`` are pairs of "target_cost" or
+    "target_features" and its value, at which methods that have this parameter are trained instead.
     """
 
     dataset: Dataset
     rules: Rules
-    splits: int = 5
-    train_share: float = 0.5
+    splits: Sequence[Split | OfficialSplit]
     seed: int = 0
     sweep: tuple[float, ...] = PAPER_PRICES
     reported: tuple[float, ...] = PAPER_REPORTED
     targets: tuple[tuple[str, float], ...] = ()
 
-    def split(self, number: int) -> Split:
-        return Split(self.seed + number, self.train_share)
+    @classmethod
+    def for_dataset(
+        cls, dataset: Dataset, splits: Sequence[Split | OfficialSplit], **options: Unpack[RuleOptions]
+    ) -> Self:
+        """The protocol with these options of ``Rules``."""
+        return cls(dataset, Rules.for_dataset(dataset, **options), splits)
 
     def parts(self, number: int) -> SplitParts:
-        return self.split(number).parts(self.dataset)
-
-    def seed_of(self, split: int, method: str) -> int:
-        """The seed of a method in a split: the same for all its settings, whichever other methods are compared."""
-        key = (split, zlib.crc32(method.encode()))
-        return int(np.random.SeedSequence(self.seed, spawn_key=key).generate_state(1)[0])
+        """The training part of a split, its two parts, and the test part."""
+        return self.splits[number].parts(self.dataset)
 
     @cached_property
     def counted(self) -> str:
@@ -71,6 +69,19 @@ class Protocol:
     def error_costs_in_words(self) -> str:
         """Such as "a missed acs costs 1000"; "" if each wrong answer costs 1."""
         return describe_error_costs(self.rules.error_costs, self.dataset.classes.tolist())
+
+
+def seed_of(*words: int | str | tuple[Any, ...]) -> int:
+    """A seed that depends on plain values only: whole numbers, texts and tuples of them.
+
+    >>> seed_of(0, 1, "cart") == seed_of(0, 1, "cart") != seed_of(0, 2, "cart")
+    True
+    """
+    numbers = [
+        word if isinstance(word, int) else zlib.crc32((word if isinstance(word, str) else repr(word)).encode())
+        for word in words
+    ]
+    return int(np.random.SeedSequence(numbers[0], spawn_key=numbers[1:]).generate_state(1)[0])
 
 
 def make_protocol(
@@ -99,9 +110,10 @@ def make_protocol(
     rules = Rules.for_dataset(dataset, lam=reported[0], **options)
     dataset = dataset.with_values(without_unobtainable(rules, dataset.X))
     pairs = tuple((name, v) for name, given in targets.items() for v in _numbers(given, name))
-    protocol = Protocol(dataset, rules, int(splits), train_share, int(seed), sweep, reported, pairs)
-    for split in range(1 if dataset.row_groups is None else protocol.splits):  # groups may fit one seed only
-        protocol.parts(split)
+    divisions = random_splits(train_share, int(splits), int(seed))
+    protocol = Protocol(dataset, rules, divisions, int(seed), sweep, reported, pairs)
+    for number in range(1 if dataset.row_groups is None else len(divisions)):  # groups may fit one seed only
+        protocol.parts(number)
     return protocol
 
 

@@ -84,7 +84,7 @@ def _titles(comparison: Comparison) -> dict[str, str]:
 
 
 def _error_bar_caption(comparison: Comparison) -> str:
-    splits = comparison.protocol.splits
+    splits = len(comparison.protocol.splits)
     if splits == 1:
         return "One split, so there are no error bars."
     return f"Means over {splits} splits; bars: ± one standard deviation."
@@ -119,7 +119,7 @@ def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
 
 
 def _pooled(comparison: Comparison) -> str:
-    return "test rows of one split." if comparison.protocol.splits == 1 else "test rows of all splits are pooled."
+    return "test rows of one split." if len(comparison.protocol.splits) == 1 else "test rows of all splits are pooled."
 
 
 def used_at_chosen_settings(comparison: Comparison, ranking: Ranking) -> dict[str, dict[str, Any]]:

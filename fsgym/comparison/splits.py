@@ -57,8 +57,7 @@ class Split(NamedTuple):
 
     def parts(self, dataset: Dataset) -> SplitParts:
         """The training part, its two parts, and the test part."""
-        train, test = self.divide(dataset)
-        return SplitParts(train, *inner_split(train, self.seed), test)
+        return _parts(self, dataset)
 
 
 class OfficialSplit(NamedTuple):
@@ -66,9 +65,33 @@ class OfficialSplit(NamedTuple):
 
     test: Dataset
 
+    @property
+    def seed(self) -> int:
+        """The seed by which the training part is divided once more."""
+        return 0
+
     def divide(self, dataset: Dataset) -> tuple[Dataset, Dataset]:
         """The training and the test part."""
         return dataset, self.test
+
+    def parts(self, dataset: Dataset) -> SplitParts:
+        """The training part, its two parts, and the test part."""
+        return _parts(self, dataset)
+
+
+def _parts(split: Split | OfficialSplit, dataset: Dataset) -> SplitParts:
+    train, test = split.divide(dataset)
+    return SplitParts(train, *inner_split(train, split.seed), test)
+
+
+def random_splits(share: float, number: int, seed: int = 0) -> tuple[Split, ...]:
+    """Random stratified splits with this share of the rows for training; split k has the seed ``seed + k``."""
+    return tuple(Split(seed + k, share) for k in range(number))
+
+
+def folds(number: int, repeats: int) -> tuple[Split, ...]:
+    """Stratified folds, shuffled again for each repeat; repeat r has seed r."""
+    return tuple(Split(r, n_folds=number, fold=f) for r in range(repeats) for f in range(number))
 
 
 def inner_split(train: Dataset, seed: int) -> tuple[Dataset, Dataset]:

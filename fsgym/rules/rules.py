@@ -239,6 +239,15 @@ class Rules:
             given["unrelated_costs"] = None
         return given
 
+    def replace(self, **changes: Unpack[RuleOptions]) -> Self:
+        """The same rules but for these options.
+
+        >>> from fsgym import Rules
+        >>> Rules(3, 2, costs=[1, 2, 4]).replace(lam=0.1, budget=2)
+        Rules(3 acquisitions, 2 classes, lam=0.1, costs, budget=2)
+        """
+        return type(self)(self.n_features, self.n_classes, names=self.names, **{**self._given(), **changes})
+
     def reordered(self, features: Sequence[int], acquisitions: Sequence[int]) -> Self:
         """The same rules for permuted features and acquisitions: entry k of each is the old index of the new one k."""
         place = {old: new for new, old in enumerate(features)}

@@ -24,11 +24,14 @@ class Task:
         Keyword arguments, which must be picklable. A seed is one of them: an integer drawn before anything runs.
     data : mapping
         Keyword arguments that many tasks share, such as a ``Dataset``. They are sent once to each process.
+    labels : mapping
+        The columns by which tables of results name the task; they are not part of its key.
     """
 
     call: str
     arguments: Mapping[str, Any]
     data: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def key(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,15 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.cell import TESTED_CELL_FUNCTION
-from fsgym.comparison.compared import candidates_at, sparsity_settings
+from fsgym.comparison.cell import TESTED_CELL_FUNCTION, cells_of
+from fsgym.comparison.compared import ComparedMethod, candidates_at, sparsity_settings
+from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
-from fsgym.methods import METHODS
-from fsgym.rules import Rules
+from fsgym.methods import find_method
 from fsgym.runner import Run, Task
-from fsgym_studies.common.study import StudyCell
 
 DataFolder = str | os.PathLike | None
 RULE_SETTINGS = ("lam", "budget", "budget_cost")  # settings of a price-aware method that are options of ``Rules``
@@ -76,7 +74,7 @@ class MethodSettings:
     Attributes
     ----------
     title : str, its name in tables and figures
-    method : str, a name of ``METHODS``
+    method : str, a name of ``fsgym.methods.METHODS``
     settings : sequence of dict, or None
         Constructor parameters of each setting; None for those of the method's ``sparsity_grid`` on the first training
         part.
@@ -88,47 +86,34 @@ class MethodSettings:
     settings: tuple[dict[str, Any], ...] | None = None
     preset: Mapping[str, Any] = field(default_factory=dict)
 
+    def at(self, protocol: Protocol) -> ComparedMethod:
+        """The method at its settings under a protocol; it gets the options of the rules if it is price-aware."""
+        settings = [{**self.preset, **own} for own in self.settings or self._sparsity_settings(protocol)]
+        options = protocol.rules.options() if find_method(self.method).prices else {}
+        candidates = candidates_at(self.method, options, settings)
+        return ComparedMethod(self.method, self.title, tuple(candidates), tuple(settings))
+
+    def _sparsity_settings(self, protocol: Protocol) -> list[dict[str, Any]]:
+        train, _ = protocol.splits[0].divide(protocol.dataset)
+        return sparsity_settings(self.method, {}, train, protocol.seed)
+
 
 DWSM, L1_SVM, LARS, CART = "DWSM", "L1-SVM", "LARS", "CART"
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """Every setting of every method on every split of one data set.
+def study_cells(protocol: Protocol, methods: Sequence[MethodSettings], first_split: int = 0) -> Iterator[Task]:
+    """Every setting of the methods on every split, fitted on the training part and evaluated on the test part.
 
-    Attributes
-    ----------
-    data : Dataset
-    methods : methods with their settings
-    splits : sequence of Split or OfficialSplit
-    rules : mapping, options of ``Rules``; or a list with one mapping per split
-    label : str, optional, the name in tables; by default the data set's
+    Splits are counted from ``first_split``. Settings that are options of ``Rules`` change the rules of their cells.
     """
-
-    data: Dataset
-    methods: Sequence[MethodSettings]
-    splits: Sequence[Split | OfficialSplit]
-    rules: Mapping[str, Any] | Sequence[Mapping[str, Any]] = field(default_factory=dict)
-    label: str = ""
-
-    def cells(self) -> Iterator[StudyCell]:
-        """All cells, split by split, so that an interrupted run has complete splits."""
-        train, _ = self.splits[0].divide(self.data)
-        grids = [m.settings or sparsity_settings(m.method, {}, train, 0) for m in self.methods]
-        settings = [[{**m.preset, **own} for own in grid] for m, grid in zip(self.methods, grids)]
-        label = self.label or self.data.name
-        for number, split in enumerate(self.splits):
-            options = self.rules if isinstance(self.rules, Mapping) else self.rules[number]
-            for method, own in zip(self.methods, settings):
-                prices = METHODS[method.method].prices
-                seed = seed_of(label, number, method.method)
-                candidates = candidates_at(method.method, options if prices else {}, own)
-                for setting, (params, candidate) in enumerate(zip(own, candidates)):
-                    priced = {k: v for k, v in params.items() if k in RULE_SETTINGS and prices}
-                    rules = Rules.for_dataset(self.data, **{**options, **priced})
-                    arguments = {"candidate": candidate, "seed": seed}
-                    row = cell_row(label, share_of(split, self.data), number, method.title, json.dumps(params), setting)
-                    yield study_cell(TESTED_CELL_FUNCTION, arguments, row, self.data, split, rules=rules)
+    data = protocol.dataset
+    for cell in cells_of(protocol, [method.at(protocol) for method in methods]):
+        split, number, key = protocol.splits[cell.split], first_split + cell.split, cell.method.name
+        priced = {k: v for k, v in cell.params.items() if k in RULE_SETTINGS and find_method(key).prices}
+        arguments = {"candidate": cell.candidate, "seed": seed_of((data.name, number, key))}
+        share, params = share_of(split, data), json.dumps(cell.params)
+        labels = cell_labels(data.name, share, number, cell.method.title, params, cell.setting)
+        yield study_task(TESTED_CELL_FUNCTION, arguments, labels, data, split, rules=protocol.rules.replace(**priced))
 
 
 def share_of(split: Split | OfficialSplit, data: Dataset) -> float:
@@ -138,27 +123,27 @@ def share_of(split: Split | OfficialSplit, data: Dataset) -> float:
     return round(data.n_samples / (data.n_samples + split.test.n_samples), 3)
 
 
-def study_cell(
+def study_task(
     call: str,
     arguments: Mapping[str, Any],
-    row: dict[str, Any],
+    labels: Mapping[str, Any],
     dataset: Dataset | None = None,
     split: Split | OfficialSplit | None = None,
     **shared: Any,
-) -> StudyCell:
-    """A cell that calls a function with these arguments, and with the ``dataset`` and its ``split`` if they are given.
+) -> Task:
+    """A task that calls a function with these arguments, and with the ``dataset`` and its ``split`` if they are given.
 
-    ``shared`` are arguments that many cells have in common, as ``Task.data``.
+    ``shared`` are arguments that many tasks have in common, as ``Task.data``.
     """
     shared |= {} if dataset is None else {"dataset": dataset}
-    if isinstance(split, OfficialSplit):  # its test part is shared by many cells, too
+    if isinstance(split, OfficialSplit):  # its test part is shared by many tasks, too
         shared["split"] = split
     elif split is not None:
         arguments = {**arguments, "split": split}
-    return StudyCell(Task(call, arguments, shared), row)
+    return Task(call, arguments, shared, labels)
 
 
-def cell_row(dataset: str, share: float, split: int, method: str, params: str, setting: int = 0) -> dict[str, Any]:
+def cell_labels(dataset: str, share: float, split: int, method: str, params: str, setting: int = 0) -> dict[str, Any]:
     """The columns by which tables name a cell; ``params`` is JSON or ""."""
     return {
         "dataset": dataset,
@@ -170,35 +155,20 @@ def cell_row(dataset: str, share: float, split: int, method: str, params: str, s
     }
 
 
-def seed_of(*words: Any) -> int:
-    """A seed that depends on plain values only, computed before any cell runs."""
-    return int(np.random.SeedSequence(zlib.crc32(repr(words).encode())).generate_state(1)[0])
-
-
-def random_splits(share: float, number: int) -> list[Split]:
-    """Random stratified splits with this share of the rows for training; split k has seed k."""
-    return [Split(k, share) for k in range(number)]
-
-
-def folds(number: int, repeats: int) -> list[Split]:
-    """Stratified folds, shuffled again for each repeat; repeat r has seed r."""
-    return [Split(r, n_folds=number, fold=f) for r in range(repeats) for f in range(number)]
-
-
 def price_settings(values: Sequence[float], **fixed: Any) -> tuple[dict[str, Any], ...]:
     """One setting of a price-aware method per price ``lam``; ``fixed`` is the same in all of them."""
     return tuple({"lam": float(v), **fixed} for v in values)
 
 
-def cells_table(plan: Sequence[StudyCell], run: Run) -> pd.DataFrame:
+def cells_table(plan: Sequence[Task], run: Run) -> pd.DataFrame:
     """One row per cell: the columns that name it, its results (lists among them), and ``error`` if it failed."""
-    rows = [{**p.row, **(result or {}), "error": error} for p, result, error in zip(plan, run.results, run.errors)]
+    rows = [{**t.labels, **(result or {}), "error": error} for t, result, error in zip(plan, run.results, run.errors)]
     return pd.DataFrame(rows)
 
 
-def timings_table(plan: Sequence[StudyCell], run: Run) -> pd.DataFrame:
+def timings_table(plan: Sequence[Task], run: Run) -> pd.DataFrame:
     """The timings of a run, each with the columns that name its cell (dataset, method, split, setting)."""
-    names = {p.task.key: p.row for p in reversed(plan)}
+    names = {task.key: task.labels for task in reversed(plan)}
     labels = pd.DataFrame([names[key] for key in run.timings["key"]], index=run.timings.index)
     return pd.concat([labels.drop(columns="params", errors="ignore"), run.timings], axis=1)
 

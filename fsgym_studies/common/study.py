@@ -1,4 +1,4 @@
-"""The declaration of a study, its cells, and its conclusion: claims, tables and pictures."""
+"""The declaration of a study, and its conclusion: claims, tables and pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -75,13 +74,6 @@ class Conclusion:
         return f"{text}; causes: {listed}" if set(causes) & set(CAUSES) else text
 
 
-class StudyCell(NamedTuple):
-    """A task of a study, and the columns by which tables name it (dataset, method, split, ...)."""
-
-    task: Task
-    row: dict[str, Any]
-
-
 @dataclass(frozen=True)
 class Study:
     """The declaration of a study.
@@ -93,7 +85,7 @@ class Study:
     reference : str, BibTeX entries of the papers
     minutes : (float, float), processor minutes of the quick study (measured) and of the full one (extrapolated)
     datasets : names that ``load_dataset`` must know
-    plan : callable (full, data_dir, skip=()) -> list of StudyCell
+    plan : callable (full, data_dir, skip=()) -> list of Task, one per cell, with labels
         ``skip`` names data sets that are left out; a study of one data set needs no such parameter.
     conclude : callable (plan, table, full) -> Conclusion; ``table`` comes from ``cells_table``, and figures may be
         missing in it
@@ -107,8 +99,8 @@ class Study:
     reference: str
     minutes: tuple[float, float]
     datasets: tuple[str, ...]
-    plan: Callable[..., list[StudyCell]]
-    conclude: Callable[[Sequence[StudyCell], pd.DataFrame, bool], Conclusion]
+    plan: Callable[..., list[Task]]
+    conclude: Callable[[Sequence[Task], pd.DataFrame, bool], Conclusion]
     quick_datasets: tuple[str, ...] | None = None
     command: str = ""
     subject: str = "reproduce"
@@ -121,6 +113,6 @@ class Study:
         """The data sets that the full or the quick study needs."""
         return self.datasets if full or self.quick_datasets is None else self.quick_datasets
 
-    def cells(self, full: bool, data_dir: str | os.PathLike | None, skip: Collection[str] = ()) -> list[StudyCell]:
+    def cells(self, full: bool, data_dir: str | os.PathLike | None, skip: Collection[str] = ()) -> list[Task]:
         """The plan without the data sets of ``skip``."""
         return self.plan(full, data_dir, skip) if skip else self.plan(full, data_dir)

@@ -11,6 +11,7 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
 from fsgym.comparison.summary import with_lam
+from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import (
     by_dataset,
@@ -22,7 +23,7 @@ from fsgym_studies.common.curves import (
 )
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import picture_of
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import (
     AS_PRINTED,
@@ -61,7 +62,7 @@ ALL_METHODS = (*BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     methods = (DWSM_SETTINGS, *BASELINES, *ARMS)
     loaded = (source.load(data_dir) for source in without(NINE_SETS, skip))
     return [cell for data in loaded for cell in cells_over_shares(data, methods, full)]
@@ -291,7 +292,7 @@ def price_picture(settings: pd.DataFrame) -> list[Picture]:
     ]
 
 
-def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
     settings = setting_means(table)
     return Conclusion(

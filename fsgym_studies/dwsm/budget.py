@@ -10,11 +10,12 @@ from collections.abc import Collection, Sequence
 
 import pandas as pd
 
+from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import DWSM, L1_SVM, LARS, DataFolder, MethodSettings, without
 from fsgym_studies.common.statistics import accuracy_at
-from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
+from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import (
     BINARY_SETS,
@@ -34,7 +35,7 @@ WITHOUT_BUDGET = [DWSM, LARS, L1_SVM]
 EQUAL_ACCURACY = 0.005  # accuracies that differ by less count as equal
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     cells = []
     for source in without(BINARY_SETS, skip):
         data = source.load(data_dir)
@@ -137,7 +138,7 @@ def accuracy_at_budgets(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).groupby(["dataset", "M"], sort=False).mean().reset_index()
 
 
-def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
     settings = setting_means(table)
     accuracies = accuracy_at_budgets(table)

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fsgym.comparison import figures
+from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.report import Picture
+from fsgym.comparison.splits import folds
 from fsgym.comparison.summary import means_with_stds, settings_text
 from fsgym.datasets import load_costs
+from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells
-from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, folds
+from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, study_cells
 from fsgym_studies.common.printed import bibtex, printed_numbers
 from fsgym_studies.common.render import draw_picture, with_interval
 from fsgym_studies.common.statistics import known_mean, mean_of
-from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
+from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.dwsm.shared import BASELINES, DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
 
 if TYPE_CHECKING:
@@ -37,17 +40,18 @@ def error_cost_label(error: float) -> str:
     return f"{PIMA.title}, {error:g}"
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder) -> list[Task]:
     data, prices = PIMA.load(data_dir), load_costs(PIMA.name, data_dir=data_dir)
     methods = (MethodSettings(DWSM, "rcpi", (COST_RCPI_PARAMS,), preset=READING), *BASELINES)
     cells = []
     for error in ERROR_COSTS:
-        rules = {
+        rules: dict[str, Any] = {
             "lam": 1.0,
             "costs": [prices[name] for name in data.feature_names],
             "error_costs": [[CORRECT_ANSWER_COST, error], [error, CORRECT_ANSWER_COST]],
         }
-        cells += Sweep(data, methods, folds(5, COST_FOLD_REPEATS[full]), rules, error_cost_label(error)).cells()
+        data = data.replace(name=error_cost_label(error))
+        cells += study_cells(Protocol.for_dataset(data, folds(5, COST_FOLD_REPEATS[full]), **rules), methods)
     return cells
 
 
@@ -154,7 +158,7 @@ def cost_picture(table: pd.DataFrame) -> Picture:
     return draw_picture("costs", "Price of the tests and cost of the answers", caption, draw, (10.5, 4.2))
 
 
-def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
     pictures = [cost_picture(table)] if len(table) else []
     return Conclusion(protocol(full), claims(table), [cost_table(table)], pictures, notes(table))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.splits import OfficialSplit
+from fsgym.comparison.protocol import Protocol, seed_of
+from fsgym.comparison.splits import OfficialSplit, random_splits
 from fsgym.comparison.summary import with_lam
 from fsgym.dataset import Dataset
+from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.plan import (
@@ -20,16 +22,14 @@ from fsgym_studies.common.plan import (
     DataFolder,
     MethodSettings,
     Source,
-    Sweep,
     price_settings,
-    random_splits,
-    seed_of,
+    study_cells,
     subsample,
 )
 from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import accuracy_at
-from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
+from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import DWSM_PAPER, DWSM_REFERENCE, DWSM_SETTINGS, READING, READING_TEXT, curve_pictures
 
@@ -50,38 +50,39 @@ ADULT_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": 
 PCMAC_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": k} for k in (10, 30, 100, 300)))
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
-    parts = {ADULT_TRAIN.name: adult_sweeps, SONAR_SET.name: sonar_sweeps, PCMAC_SET.name: pcmac_sweeps}
-    sweeps = [sweep for name, part in parts.items() if name not in skip for sweep in part(full, data_dir)]
-    return [cell for sweep in sweeps for cell in sweep.cells()]
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
+    parts = {ADULT_TRAIN.name: adult_cells, SONAR_SET.name: sonar_cells, PCMAC_SET.name: pcmac_cells}
+    return [cell for name, part in parts.items() if name not in skip for cell in part(full, data_dir)]
 
 
-def adult_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
+def adult_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     """Adult in its groups, with the official parts."""
     train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
     methods = (MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES), preset=READING), ADULT_LASSO)
-    return [Sweep(train, methods, [OfficialSplit(test)], {"groups": [list(g) for g in train.groups or ()]})]
+    return study_cells(Protocol.for_dataset(train, [OfficialSplit(test)]), methods)
 
 
-def sonar_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
+def sonar_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     """Sonar without groups, and in random ones."""
     data, n_splits = SONAR_SET.load(data_dir), SONAR_SPLITS[full]
-    grouped = (grouped_sweep(data, n_groups, (DWSM_SETTINGS,), n_splits) for n_groups in SONAR_GROUPS)
-    return [Sweep(data, (DWSM_SETTINGS,), random_splits(0.5, n_splits)), *grouped]
+    yield from study_cells(Protocol.for_dataset(data, random_splits(0.5, n_splits)), [DWSM_SETTINGS])
+    for n_groups in SONAR_GROUPS:
+        yield from cells_in_groups(data, n_groups, [DWSM_SETTINGS], n_splits)
 
 
-def pcmac_sweeps(full: bool, data_dir: DataFolder) -> list[Sweep]:
+def pcmac_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     """Pcmac in random groups."""
     settings = price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full])
     rcpi = MethodSettings(DWSM, "rcpi", settings, preset=READING)
-    return [grouped_sweep(PCMAC_SET.load(data_dir), 10, (rcpi, PCMAC_LASSO), PCMAC_SPLITS[full])]
+    return cells_in_groups(PCMAC_SET.load(data_dir), 10, (rcpi, PCMAC_LASSO), PCMAC_SPLITS[full])
 
 
-def grouped_sweep(data: Dataset, n_groups: int, methods: Sequence[MethodSettings], n_splits: int) -> Sweep:
-    """A sweep over random splits with half of the rows for training, and with other random groups in each split."""
-    label = in_groups(data.name, n_groups)
-    rules = [{"groups": random_groups(data.n_features, n_groups, seed_of(label, k))} for k in range(n_splits)]
-    return Sweep(data, methods, random_splits(0.5, n_splits), rules, label)
+def cells_in_groups(data: Dataset, n_groups: int, methods: Sequence[MethodSettings], n_splits: int) -> Iterator[Task]:
+    """Cells of random splits with half of the rows for training, and with other random groups in each split."""
+    data = data.replace(name=in_groups(data.name, n_groups))
+    for k, split in enumerate(random_splits(0.5, n_splits)):
+        groups = random_groups(data.n_features, n_groups, seed_of((data.name, k)))
+        yield from study_cells(Protocol.for_dataset(data, [split], groups=groups), methods, first_split=k)
 
 
 def random_groups(n_features: int, number: int, seed: int) -> list[list[int]]:
@@ -240,7 +241,7 @@ def table_7(settings: pd.DataFrame) -> Table:
     return Table("table7", "Table 7, printed and ours", "Ours are means over the splits.", frame)
 
 
-def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
     settings = setting_means(table, ("accuracy", "sparsity", "n_acquisitions", "n_features"))
     tables = [table_7(settings), settings_table(settings)]

@@ -6,10 +6,11 @@ from collections.abc import Collection, Sequence
 
 import pandas as pd
 
+from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import by_dataset, evaluated_cells, heights, setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import (
     AS_PRINTED,
@@ -42,7 +43,7 @@ MULTICLASS_SETTINGS = (
 MULTICLASS_METHODS = (DWSM, L1_SVM, CART)
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     loaded = (Source(name, name).load(data_dir) for name in MULTICLASS_TITLES if name not in skip)
     return [cell for data in loaded for cell in cells_over_shares(data, MULTICLASS_SETTINGS, full)]
 
@@ -107,7 +108,7 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     return assess([WINE_CLAIM], {"table": table}) + assess(CLAIMS, figures, list_all=False)
 
 
-def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
     settings = setting_means(table)
     tables = [

@@ -9,15 +9,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import OfficialSplit
 from fsgym.dataset import Dataset
 from fsgym.grids import blocks, contiguous
+from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import evaluated_cells
-from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, Sweep, subsample
+from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, study_cells, subsample
 from fsgym_studies.common.render import file_stem, picture_of
-from fsgym_studies.common.study import Conclusion, Study, StudyCell, Table
+from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.dwsm.shared import DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ MNIST_RCPI_PARAMS = {
 }
 
 
-def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder) -> list[Task]:
     train, test = subsample(MNIST_TRAIN.load(data_dir), MNIST_TRAIN_ROWS[full]), MNIST_TEST.load(data_dir)
     rcpi = MethodSettings(DWSM, "rcpi", (MNIST_RCPI_PARAMS[full],), preset=READING)
     split = OfficialSplit(test)
@@ -47,7 +49,8 @@ def plan(full: bool, data_dir: DataFolder) -> list[StudyCell]:
     cells = []
     for related, unrelated in BLOCK_PRICES:
         rules = {"lam": 1.0, **grid, "costs": related, "unrelated_costs": unrelated}
-        cells += Sweep(train, (rcpi,), [split], rules, block_price_label((related, unrelated))).cells()
+        data = train.replace(name=block_price_label((related, unrelated)))
+        cells += study_cells(Protocol.for_dataset(data, [split], **rules), [rcpi])
     return cells
 
 
@@ -219,9 +222,9 @@ def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int
     return figure
 
 
-def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
-    test = cells[0].task.data["split"].test
+    test = cells[0].data["split"].test
     classes = [str(c) for c in test.classes]
     pictures = [block_picture(test, row) for _, row in table.iterrows()]
     tables = [results_table(table), digit_table(table, classes)]

@@ -7,25 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 import pandas as pd
 
 from fsgym.comparison import figures
+from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.report import Picture
+from fsgym.comparison.splits import random_splits
 from fsgym.dataset import Dataset
+from fsgym.runner import Task
 from fsgym_studies.common.claims import Claim
 from fsgym_studies.common.curves import areas, by_dataset, differences, heights, mean_accuracy_at, wins_over_datasets
-from fsgym_studies.common.plan import (
-    CART,
-    DWSM,
-    L1_SVM,
-    LARS,
-    MethodSettings,
-    Source,
-    Sweep,
-    price_settings,
-    random_splits,
-)
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, MethodSettings, Source, price_settings, study_cells
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.render import file_stem, picture_of, with_interval
 from fsgym_studies.common.statistics import Mean
-from fsgym_studies.common.study import StudyCell, Table
+from fsgym_studies.common.study import Table
 
 DWSM_REFERENCE = bibtex(__file__)
 DWSM_PAPER = (
@@ -79,10 +72,11 @@ HALF_LAST_DIGIT = 0.005  # of an accuracy; the paper prints two decimals
 SPARSITY_LEVELS = (0.5, 0.7, 0.8, 0.9)  # at which sections 6.1 to 6.3 state accuracies
 
 
-def cells_over_shares(data: Dataset, methods: Sequence[MethodSettings], full: bool) -> Iterator[StudyCell]:
+def cells_over_shares(data: Dataset, methods: Sequence[MethodSettings], full: bool) -> Iterator[Task]:
     """All settings of the methods on random splits of a data set, at each share of training data."""
     for share in TRAIN_SHARES[full]:
-        yield from Sweep(data, methods, random_splits(share, N_SPLITS[full])).cells()
+        protocol = Protocol.for_dataset(data, random_splits(share, N_SPLITS[full]))
+        yield from study_cells(protocol, methods)
 
 
 def splits_text(full: bool) -> str:

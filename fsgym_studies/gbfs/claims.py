@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fsgym_studies.common.claims import DASH, AssessedClaim, Claim, assess
+from fsgym_studies.common.difference import Difference
 from fsgym_studies.gbfs.tables import (
     BAG_METHODS,
     COLON,
@@ -25,7 +26,6 @@ from fsgym_studies.gbfs.tables import (
     SMALL_AND_MEDIUM,
     SPAM,
     USPS,
-    ErrorComparison,
     best_setting,
     compare_errors,
     counts_of,
@@ -38,7 +38,7 @@ from fsgym_studies.gbfs.tables import (
 TWO_ERRORS_CRITERION = "by more than two standard errors, mean over 1 to 100 features"
 SAME_SVM = f"{USPS}, with the same kind of SVM trained on the features that each method selects"
 EXAMPLE = "Synthetic example with three features"
-Comparisons = Mapping[str, ErrorComparison]
+Comparisons = Mapping[str, Difference]
 
 
 def compared_claim(text: str, first: str, second: str, datasets: Sequence[str], met: Callable[[str], bool]) -> Claim:

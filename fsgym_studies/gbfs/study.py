@@ -9,22 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.splits import OfficialSplit, Split
+from fsgym.comparison.protocol import seed_of
+from fsgym.comparison.splits import OfficialSplit, Split, random_splits
 from fsgym.dataset import Dataset
-from fsgym_studies.common.plan import (
-    DataFolder,
-    Source,
-    binary,
-    cell_row,
-    random_splits,
-    seed_of,
-    share_of,
-    study_cell,
-    subsample,
-    without,
-)
+from fsgym.runner import Task
+from fsgym_studies.common.plan import DataFolder, Source, binary, cell_labels, share_of, study_task, subsample, without
 from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
 from fsgym_studies.gbfs.claims import claims, notes
 from fsgym_studies.gbfs.tables import (
@@ -79,7 +70,7 @@ def boosting(full: bool) -> dict[str, Any]:
     return {"params": params, "mu_rel": MU_HALVED, "depths": (2, 3, 4) if full else (3,)}
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     gbfs, trees = boosting(full), {"params": {"n_estimators": FOREST_TREES[full]}, "counts": FEATURE_COUNTS}
     linear = {"params": {}, "decades": 2, "n_settings": 18}
     kernel = {"params": {}, "counts": FEATURE_COUNTS, "inner": SVM_SPLITS[full]}
@@ -146,7 +137,7 @@ def curve_cells(
     methods: Mapping[str, tuple[str, Any]],
     splits: Sequence[Split | OfficialSplit],
     svm_splits: int,
-) -> list[StudyCell]:
+) -> list[Task]:
     """One cell for each method and split."""
     cells = []
     for number, split in enumerate(splits):
@@ -157,22 +148,22 @@ def curve_cells(
                 "method": method,
                 "options": options,
                 "svm_splits": own,
-                "seed": seed_of(data.name, number, method),
+                "seed": seed_of((data.name, number, method)),
             }
-            row = cell_row(data.name, share_of(split, data), number, title, json.dumps(options))
-            cells.append(study_cell(ERROR_CURVE_CALL, arguments, row, data, split))
+            row = cell_labels(data.name, share_of(split, data), number, title, json.dumps(options))
+            cells.append(study_task(ERROR_CURVE_CALL, arguments, row, data, split))
     return cells
 
 
-def stages_cells(train: Dataset, split: OfficialSplit, gbfs: Mapping[str, Any]) -> list[StudyCell]:
+def stages_cells(train: Dataset, split: OfficialSplit, gbfs: Mapping[str, Any]) -> list[Task]:
     """The cell of Fig. 4: errors over the iterations at three mu."""
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
-    arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of("stages")}
-    row = cell_row(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
-    return [study_cell(STAGES_CALL, arguments, row, train, split)]
+    arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of(("stages",))}
+    row = cell_labels(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
+    return [study_task(STAGES_CALL, arguments, row, train, split)]
 
 
-def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mapping) -> list[StudyCell]:
+def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mapping) -> list[Task]:
     """Cells of colon, whose genes come in clusters; with 62 samples nothing is held out, so iterations are fixed."""
     data, params = COLON_SET.load(data_dir), {"n_iter": 100, "learning_rate": 0.1}
     gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": MU_HALVED, "depths": (3,)}
@@ -189,14 +180,14 @@ def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mappin
     return curve_cells(binary(data, (2,)), methods, random_splits(0.8, COLON_SPLITS[full]), 0)
 
 
-def synthetic_cells(full: bool) -> list[StudyCell]:
+def synthetic_cells(full: bool) -> list[Task]:
     """One cell for each draw of the example with three features."""
     params = {"n_iter": 150, "learning_rate": 0.1, "min_samples_leaf": 5, "validation_fraction": None}
     arguments = {"n": 600, "params": params, "mu_rel": MU_HALVED[:7]}
     rows = [
-        cell_row(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(SYNTHETIC_DRAWS[full])
+        cell_labels(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(SYNTHETIC_DRAWS[full])
     ]
-    return [study_cell(SYNTHETIC_CALL, arguments | {"seed": k}, row) for k, row in enumerate(rows)]
+    return [study_task(SYNTHETIC_CALL, arguments | {"seed": k}, row) for k, row in enumerate(rows)]
 
 
 def protocol(full: bool) -> str:
@@ -233,7 +224,7 @@ def protocol(full: bool) -> str:
     )
 
 
-def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [
         comparison_table(table),
         error_table(table),

@@ -12,7 +12,8 @@ from matplotlib.ticker import MaxNLocator
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
+from fsgym_studies.common.difference import Difference
+from fsgym_studies.common.render import LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Table
 from fsgym_studies.gbfs.cell import PICTURE_GRID
@@ -77,26 +78,9 @@ def counts_of(dataset: str, low: int = 1, high: int = 100) -> list[int]:
     return [k for k in FEATURE_COUNTS if low <= k <= most]
 
 
-class ErrorComparison(NamedTuple):
-    """Mean test errors of two methods over the same splits, and the standard error of their difference."""
-
-    first: float
-    second: float
-    standard_error: float
-
-    @property
-    def word(self) -> str:
-        """The first method compared with the second: better, similar or worse; a dash where one is missing."""
-        gain = self.second - self.first
-        if gain != gain:
-            return DASH
-        margin = 2.0 * self.standard_error
-        return "better" if gain > margin else "worse" if gain < -margin else "similar"
-
-
 def compare_errors(
     table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int], value: str = "test_error"
-) -> ErrorComparison:
+) -> Difference:
     """Compare the errors of two methods, averaged over numbers of features, in the splits that both have.
 
     The average is over the numbers of features up to which both have curves.
@@ -108,13 +92,13 @@ def compare_errors(
     errors = errors_at(rows, counts, value)
     wide = errors.loc[:, errors.notna().all()].mean(axis=1).unstack("method") if len(rows) else pd.DataFrame()
     if not {first, second} <= set(wide.columns):
-        return ErrorComparison(np.nan, np.nan, np.nan)
+        return Difference(np.nan, np.nan, np.nan)
     both = wide[[first, second]].dropna()
     mean = both.mean().clip(0.0, 1.0)
     test_rows = rows.drop_duplicates("split").set_index("split")["n_test"]
     n_test = float(test_rows[both.index.get_level_values("split")].sum())
     standard_error = np.sqrt(float((mean * (1.0 - mean)).sum()) / n_test) if n_test else np.nan
-    return ErrorComparison(float(mean[first]), float(mean[second]), float(standard_error))
+    return Difference(float(mean[first]), float(mean[second]), float(standard_error), lower_is_better=True)
 
 
 def datasets_with_curves(table: pd.DataFrame) -> list[str]:

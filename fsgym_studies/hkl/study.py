@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.splits import OfficialSplit, Split
+from fsgym.comparison.protocol import seed_of
+from fsgym.comparison.splits import OfficialSplit, Split, folds, random_splits
 from fsgym.dataset import Dataset
+from fsgym.runner import Task
 from fsgym_studies.common.curves import evaluated_cells
-from fsgym_studies.common.plan import DataFolder, Source, cell_row, folds, random_splits, seed_of, study_cell
+from fsgym_studies.common.plan import DataFolder, Source, cell_labels, study_task
 from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.hkl.cell import APPROACHES, FEW_ROWS, HKL, NESTED_CALL, SEARCH_REPEATS, TABLE1_APPROACHES
 from fsgym_studies.hkl.claims import ZERO_NORM_DATASETS, claims, notes
 from fsgym_studies.hkl.printed import NEWSGROUPS
@@ -62,7 +64,7 @@ class StudyDataset:
     quick_repeats: int = 1
     training_rows: int | None = None
 
-    def splits(self, full: bool, n_samples: int) -> list[Split]:
+    def splits(self, full: bool, n_samples: int) -> tuple[Split, ...]:
         """The splits of the full or the quick study, without an official test part."""
         if self.training_rows is not None:
             return random_splits(self.training_rows / n_samples, RANDOM_SPLITS[full])
@@ -86,7 +88,7 @@ STUDY_DATASETS = (
 )
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     cells = []
     for entry in (e for e in STUDY_DATASETS if e.source.name not in skip):
         data, test = load_parts(entry, data_dir)
@@ -106,10 +108,10 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
                         "max_active": entry.max_active,
                         "max_literals": entry.max_literals,
                     },
-                    "seed": seed_of(entry.source.title, number),
+                    "seed": seed_of((entry.source.title, number)),
                 }
-                row = cell_row(entry.source.title, share, number, method, "")
-                cells.append(study_cell(NESTED_CALL, arguments, row, data, split))
+                row = cell_labels(entry.source.title, share, number, method, "")
+                cells.append(study_task(NESTED_CALL, arguments, row, data, split))
     return cells
 
 
@@ -155,7 +157,7 @@ def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataFolder) ->
     return literals, names
 
 
-def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     finished = evaluated_cells(table)
     tables = [
         approaches_table(finished),

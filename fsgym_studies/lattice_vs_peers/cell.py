@@ -48,7 +48,7 @@ MAX_FEATURE_COUNTS = 12  # how many numbers of features the static selection and
 FitAtPrices = Callable[[NDArray, NDArray, Sequence[float], int], list[Any]]
 
 
-@returns(record(lam=list_of(number), seconds=list_of(number), n_train=count, n_test=count))
+@returns(record(lam=list_of(number), seconds=number, n_train=count, n_test=count))
 def at_prices(dataset: Dataset, *, method: str, prices: Sequence[float], split: Split, seed: int) -> dict[str, Any]:
     """Fit a method at each price of a feature, and return its figures on the test part.
 

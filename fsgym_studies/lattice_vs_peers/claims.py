@@ -24,8 +24,8 @@ from fsgym_studies.lattice_vs_peers.tables import (
     SMALL,
     best_peers,
     fit_times,
-    loss_columns,
     loss_difference,
+    loss_pairs,
     of_size,
     peers,
 )
@@ -75,61 +75,60 @@ def places_text(difference: pd.Series) -> str:
 
 ON_AVERAGE = "a fit of the lattice takes at most {:g} processor seconds on average"
 LONGEST = "no fit of the lattice takes more than {:g} processor seconds"
-SMALL_CLAIMS = (
-    best_peer_claim(SMALL),
-    time_claim(ON_AVERAGE, SMALL, "mean", MEAN_FIT_SECONDS),
-    time_claim(LONGEST, SMALL, "longest", MAX_FIT_SECONDS[SMALL]),
-)
-LARGE_CLAIMS = (
-    Claim(
-        "On each of the large data sets and at every lam, the lattice has a lower mean loss than "
-        f"{METHOD_TITLES[CART_METHOD]}",
-        "",
-        "over CART",
-        lambda difference: (difference < -EQUAL_LOSSES).all() if len(difference) else None,
-        places_text,
+CLAIMS = {
+    SMALL: (
+        best_peer_claim(SMALL),
+        time_claim(ON_AVERAGE, SMALL, "mean", MEAN_FIT_SECONDS),
+        time_claim(LONGEST, SMALL, "longest", MAX_FIT_SECONDS[SMALL]),
     ),
-    best_peer_claim(LARGE),
-    time_claim(LONGEST, LARGE, "longest", MAX_FIT_SECONDS[LARGE]),
-)
+    LARGE: (
+        Claim(
+            "On each of the large data sets and at every lam, the lattice has a lower mean loss than "
+            f"{METHOD_TITLES[CART_METHOD]}",
+            "",
+            "over CART",
+            lambda difference: (difference < -EQUAL_LOSSES).all(),
+            places_text,
+        ),
+        best_peer_claim(LARGE),
+        time_claim(LONGEST, LARGE, "longest", MAX_FIT_SECONDS[LARGE]),
+    ),
+}
 
 
 def claims(losses: pd.DataFrame, table: pd.DataFrame, full: bool) -> list[AssessedClaim]:
     """All claims, from ``losses_by_price`` and the table of cells; the quick study has no large data sets."""
-    small = of_size(losses, SMALL)
-    names = peers(small) or [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE]
-    assessed = assess(
-        (*(peer_claim(small, peer, SMALL) for peer in names), *SMALL_CLAIMS), size_figures(small, table, SMALL)
-    )
-    if not full:
-        return assessed
-    large = of_size(losses, LARGE)
-    figures, columns = size_figures(large, table, LARGE), loss_columns(large)
-    if {LATTICE_TITLE, METHOD_TITLES[CART_METHOD]} <= set(columns):
-        pair = columns[[LATTICE_TITLE, METHOD_TITLES[CART_METHOD]]].dropna().groupby(["dataset", "lam"]).mean()
-        figures["over CART"] = pair.iloc[:, 0] - pair.iloc[:, 1]
-    of_peers = (peer_claim(large, METHOD_TITLES[method], LARGE) for method in LARGE_PEERS)
-    return assessed + assess((*of_peers, *LARGE_CLAIMS), figures)
+    every_peer = [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE]
+    names = {SMALL: peers(of_size(losses, SMALL)) or every_peer, LARGE: [METHOD_TITLES[m] for m in LARGE_PEERS]}
+    assessed = []
+    for size in (SMALL, LARGE) if full else (SMALL,):
+        own = of_size(losses, size)
+        of_peers = [peer_claim(own, peer, size) for peer in names[size]]
+        assessed += assess((*of_peers, *CLAIMS[size]), size_figures(own, table, size))
+    return assessed
 
 
 def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
     """The mean loss compared with that of one peer, at every price; ``losses`` are those of this size."""
     pairs = {lam: loss_difference(losses, peer, lam) for lam in sorted(losses["lam"].unique())}
     known = {lam: pair for lam, pair in pairs.items() if pair is not None}
-    data_sets = f"over {max(p.sets for p in known.values())} data sets " if known else ""
+    data_sets = f"over {max(p.count for p in known.values())} data sets " if known else ""
     return Claim(
         f"On the {SIZE_TITLES[size]}, the lattice has a lower mean loss than {peer} at every lam (mean difference "
         f"{data_sets}below 0 at each lam; ± one standard error over data sets)",
         "",
         lambda _: known or None,
         lambda known: all(p.mean < 0 for p in known.values()) if len(known) == len(pairs) else None,
-        lambda known: ", ".join(f"{lam:g}: {p.text}" for lam, p in known.items()),
+        lambda known: ", ".join(f"{lam:g}: {p.with_error(4)}" for lam, p in known.items()),
     )
 
 
 def size_figures(losses: pd.DataFrame, table: pd.DataFrame, size: str) -> dict[str, Any]:
-    """The comparison with the best peer, and the times of the fits, on the data sets of a size."""
+    """The comparison with the best peer and with CART, and the times of the fits, on the data sets of a size."""
     figures: dict[str, Any] = {}
+    means = loss_pairs(losses, METHOD_TITLES[CART_METHOD]).groupby(["dataset", "lam"]).mean()
+    if len(means):
+        figures["over CART"] = means.iloc[:, 0] - means.iloc[:, 1]
     pairs, seconds = best_peers(losses), fit_times(table, size)
     if len(pairs):
         difference = pairs["ours"] - pairs["best"]

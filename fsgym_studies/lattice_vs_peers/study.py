@@ -8,12 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.protocol import seed_of
+from fsgym.comparison.splits import random_splits
 from fsgym.dataset import Dataset
 from fsgym.extras import require
 from fsgym.methods import find_method
-from fsgym_studies.common.plan import DataFolder, Source, binary, random_splits, seed_of, study_cell, subsample
+from fsgym.runner import Task
+from fsgym_studies.common.plan import DataFolder, Source, binary, study_task, subsample
 from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.dwsm.shared import DWSM_REFERENCE
 from fsgym_studies.lattice_vs_peers.cell import (
     CART_METHOD,
@@ -125,7 +128,7 @@ def unavailable_methods() -> dict[str, str]:
     return reasons
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     unavailable = unavailable_methods()
     cells = []
     for compared in (c for c in compared_sets(full) if c.source.name not in skip):
@@ -136,12 +139,12 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
             for method in compared.methods(deep):
                 if method in unavailable:
                     continue
-                arguments = {"prices": prices, "split": split, "seed": seed_of(title, number, method)}
+                arguments = {"prices": prices, "split": split, "seed": seed_of((title, number, method))}
                 row = {"dataset": title, "size": size, "split": number, "method": METHOD_TITLES[method], "params": "{}"}
-                cells.append(study_cell(PRICED_CELL, {**arguments, "method": method}, row, data))
+                cells.append(study_task(PRICED_CELL, {**arguments, "method": method}, row, data))
                 if method == LATTICE_METHOD and number == 0:
                     row = row | {"method": f"{METHOD_TITLES[method]}, single fits"}
-                    cells.append(study_cell(TIMED_CELL, arguments, row, data))
+                    cells.append(study_task(TIMED_CELL, arguments, row, data))
     return cells
 
 
@@ -151,7 +154,7 @@ def compared_sets(full: bool, size: str | None = None) -> list[ComparedSet]:
     return [c for c in sets if size in (None, c.size)]
 
 
-def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     losses = losses_by_price(table)
     if losses.empty:
         return Conclusion(protocol(full), claims(losses, table, full))

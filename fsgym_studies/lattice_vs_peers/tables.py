@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,7 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
 from fsgym_studies.common.curves import cells_with
+from fsgym_studies.common.difference import Difference, paired_difference
 from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
@@ -43,32 +44,6 @@ SIZE_TITLES = {SMALL: "small data sets", LARGE: "large data sets"}
 SAME_LOSS = 5e-4  # losses that differ by less are shown as equal; half of the last digit in the table
 
 
-class LossDifference(NamedTuple):
-    """The loss of the lattice minus that of a peer, over pairs of the same data set, price and split.
-
-    Attributes
-    ----------
-    mean : float, mean over the data sets of the mean difference
-    error, error_sets : float, standard error over the pairs and over the data sets
-    sets, pairs : int, how many there are
-    better : int, data sets where the mean difference is below 0
-    ours, theirs : float, mean loss of the lattice and of the peer
-    """
-
-    mean: float
-    error: float
-    error_sets: float
-    sets: int
-    pairs: int
-    better: int
-    ours: float
-    theirs: float
-
-    @property
-    def text(self) -> str:
-        return f"{self.mean:+.4f} ± {format_number(self.error_sets, 4)}"
-
-
 def losses_by_price(table: pd.DataFrame) -> pd.DataFrame:
     """The figures of each cell at each price.
 
@@ -99,25 +74,16 @@ def peers(losses: pd.DataFrame) -> list[str]:
     return [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE and t in set(losses["method"])]
 
 
-def loss_difference(losses: pd.DataFrame, peer: str, lam: float | None = None) -> LossDifference | None:
-    """The lattice minus a peer over the pairs of one price, or of all prices; None if there are no pairs."""
+def loss_pairs(losses: pd.DataFrame, peer: str, lam: float | None = None) -> pd.DataFrame:
+    """The losses of the lattice and of a peer where both have one, at one price or at all prices."""
     table = loss_columns(losses if lam is None else losses[losses["lam"] == lam])
-    if LATTICE_TITLE not in table or peer not in table:
-        return None
-    both = table[[LATTICE_TITLE, peer]].dropna()
-    if both.empty:
-        return None
-    difference = both[LATTICE_TITLE] - both[peer]
-    sets = difference.groupby("dataset").mean()
-    return LossDifference(
-        float(sets.mean()),
-        standard_error(difference),
-        standard_error(sets),
-        len(sets),
-        len(difference),
-        int((sets < 0).sum()),
-        *(float(both[m].groupby("dataset").mean().mean()) for m in (LATTICE_TITLE, peer)),
-    )
+    return table.reindex(columns=[LATTICE_TITLE, peer]).dropna()
+
+
+def loss_difference(losses: pd.DataFrame, peer: str, lam: float | None = None) -> Difference | None:
+    """The lattice compared with a peer by data set, over the pairs of ``loss_pairs``; None if there are none."""
+    means = loss_pairs(losses, peer, lam).groupby("dataset").mean()
+    return None if means.empty else paired_difference(means[LATTICE_TITLE], means[peer], lower_is_better=True)
 
 
 def best_peers(losses: pd.DataFrame) -> pd.DataFrame:
@@ -167,19 +133,19 @@ def difference_table(losses: pd.DataFrame, size: str) -> Table:
     rows, losses = [], of_size(losses, size)
     for peer in peers(losses):
         for lam in [*sorted(losses["lam"].unique()), None]:
-            pair = loss_difference(losses, peer, lam)
+            pair, both = loss_difference(losses, peer, lam), loss_pairs(losses, peer, lam)
             if pair is not None:
                 rows.append(
                     {
                         "peer": peer,
                         "lam": "all" if lam is None else f"{lam:g}",
-                        "lattice": format_number(pair.ours, 4),
-                        "peer's loss": format_number(pair.theirs, 4),
+                        "lattice": format_number(pair.first, 4),
+                        "peer's loss": format_number(pair.second, 4),
                         "difference": f"{pair.mean:+.4f}",
-                        "s.e. over pairs": format_number(pair.error, 4),
-                        "s.e. over data sets": format_number(pair.error_sets, 4),
-                        "lower on": f"{pair.better} of {pair.sets}",
-                        "pairs": pair.pairs,
+                        "s.e. over pairs": format_number(standard_error(both[LATTICE_TITLE] - both[peer]), 4),
+                        "s.e. over data sets": format_number(pair.error, 4),
+                        "lower on": f"{pair.wins} of {pair.count}",
+                        "pairs": len(both),
                     }
                 )
     caption = (
@@ -244,7 +210,7 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
                 left,
                 [lam for lam, _ in known],
                 [-p.mean for _, p in known],
-                yerr=[p.error_sets for _, p in known],
+                yerr=[p.error for _, p in known],
                 label=name,
                 style=LINE | line_styles[name],
             )

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.difference import Difference
 from fsgym_studies.lufe.cell import ALL_FEATURES, IDENTITY, LUFE, RANDOM, SELECTION, lufe_at_share
 from fsgym_studies.lufe.tables import (
     COMPARED_SELECTORS,
@@ -17,7 +18,6 @@ from fsgym_studies.lufe.tables import (
     SELECTION_SIZES,
     TECHTC_PREFIX,
     UNSELECTED_SHARES,
-    PairedDifference,
     accuracy_by_dataset,
     compare_classifiers,
     differences_by_share,
@@ -50,7 +50,7 @@ def better_claim(
     )
 
 
-def by_size(accuracies: pd.DataFrame, selector: str, first: str, second: str) -> tuple[PairedDifference, str] | None:
+def by_size(accuracies: pd.DataFrame, selector: str, first: str, second: str) -> tuple[Difference, str] | None:
     """The difference of two classifiers over both sizes of the selection, and those at each size as text."""
     both = compare_classifiers(accuracies, selector, first, second)
     sizes = [K for K in SELECTION_SIZES if (accuracies["K"] == K).any()]

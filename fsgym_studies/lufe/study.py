@@ -11,10 +11,12 @@ from collections.abc import Collection, Sequence
 
 import pandas as pd
 
+from fsgym.comparison.protocol import seed_of
 from fsgym.datasets import list_datasets
-from fsgym_studies.common.plan import DataFolder, Source, seed_of, study_cell, without
+from fsgym.runner import Task
+from fsgym_studies.common.plan import DataFolder, Source, study_task, without
 from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.lufe.cell import COMPARE_ARMS_CALL, LOG_COUNTS, RAW_COUNTS, TF_IDF
 from fsgym_studies.lufe.claims import claims, notes
 from fsgym_studies.lufe.tables import (
@@ -46,7 +48,7 @@ MAX_TECHTC_SETS = {False: 4, True: 49}  # of those in the folder of data sets
 LUFE_REFERENCE = bibtex(__file__)
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     samples = [(source, range(CORPUS_SAMPLES[full]), SAMPLE_SIZE) for source in without(CORPUS_SOURCES, skip)]
     whole = [(source, range(1), None) for source in techtc_sources(data_dir)[: MAX_TECHTC_SETS[full]]]
     cells = []
@@ -60,10 +62,10 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
                     arguments = {
                         "part": {
                             "sample": sample,
-                            "draw": seed_of(source.title, draw),
+                            "draw": seed_of((source.title, draw)),
                             "folds": OUTER_FOLDS,
                             "fold": fold,
-                            "seed": seed_of(source.title, draw, repeat),
+                            "seed": seed_of((source.title, draw, repeat)),
                         },
                         "selector": selector.lower(),
                         "n_selected": K,
@@ -82,7 +84,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
                         "repeat": repeat,
                         "fold": fold,
                     }
-                    cells.append(study_cell(COMPARE_ARMS_CALL, arguments, row, data))
+                    cells.append(study_task(COMPARE_ARMS_CALL, arguments, row, data))
     return cells
 
 
@@ -108,7 +110,7 @@ def techtc_sources(data_dir: DataFolder = None) -> list[Source]:
     return [Source(n, n.removeprefix(TECHTC_PREFIX)) for n in names]
 
 
-def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     accuracies = mean_accuracies(table)
     if accuracies.empty:
         return Conclusion(protocol(full), claims(table))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
+from fsgym_studies.common.difference import Difference, paired_difference
 from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
-from fsgym_studies.common.statistics import standard_error, wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import (
     ALL_FEATURES,
@@ -32,7 +32,6 @@ from fsgym_studies.lufe.cell import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NO_DIFFERENCE = "not distinguishable"
 CORPORA = ("news20", "pcmac", "basehock", "relathe")  # from which documents are sampled
 TECHTC_PREFIX = "techtc300_"  # of the names of data sets
 SELECTION_KEYS = ["corpus", "dataset", "selector", "K"]  # columns that name a selection on a data set
@@ -42,56 +41,6 @@ TIE_MARGIN = 0.0005  # of accuracy, 0.05 points: differences up to this are ties
 PRINTED_ALL, PRINTED_SETS = 72.04, 49  # accuracy of ALL in percent; data sets of TechTC-300
 PRINTED_TABLE1 = {(row.selector, row.K, row.name): row for row in printed_numbers(__file__).itertuples(index=False)}
 UNSELECTED_SHARES = tuple(k / 10 for k in range(1, 10))  # of Fig. 3, with 1 added where it is used
-
-
-class PairedDifference(NamedTuple):
-    """The first of two classifiers minus the second: mean and standard error over data sets in points of accuracy,
-    and the number of data sets on which the first wins, ties and loses."""
-
-    mean: float
-    error: float
-    wins: int
-    ties: int
-    losses: int
-
-    @property
-    def count(self) -> int:
-        return self.wins + self.ties + self.losses
-
-    @property
-    def word(self) -> str:
-        """Better or worse where the mean difference is more than two standard errors from zero."""
-        if not self.error >= 0:
-            return DASH
-        return "better" if self.mean > 2 * self.error else "worse" if self.mean < -2 * self.error else NO_DIFFERENCE
-
-    @property
-    def better(self) -> bool | None:
-        """Whether the first is better; None if that cannot be said."""
-        return None if self.word == DASH else self.word == "better"
-
-    @property
-    def phrase(self) -> str:
-        return f"{self.word} {'from' if self.word == NO_DIFFERENCE else 'than'}"
-
-    @property
-    def text(self) -> str:
-        if not self.count:
-            return DASH
-        return f"{self.mean:+.2f} ± {format_number(self.error, 2)}, {self.wins}/{self.ties}/{self.losses}"
-
-
-def paired_difference(first: pd.Series, second: pd.Series) -> PairedDifference:
-    """Compare two classifiers on the data sets for which both have an accuracy.
-
-    >>> paired_difference(pd.Series([0.9, 0.8]), pd.Series([0.88, 0.8])).text
-    '+1.00 ± 1.00, 1/1/0'
-    """
-    difference = (first - second).dropna()
-    counts = wins(difference, np.zeros(len(difference)), TIE_MARGIN)
-    points = 100 * difference.to_numpy(np.float64)
-    mean = float(points.mean()) if len(points) else float("nan")
-    return PairedDifference(mean, standard_error(points), *counts[:3])
 
 
 def classifiers_in(table: pd.DataFrame) -> list[str]:
@@ -119,11 +68,10 @@ def accuracy_by_dataset(accuracies: pd.DataFrame, selector: str, name: str, K: i
 
 def compare_classifiers(
     accuracies: pd.DataFrame, selector: str, first: str, second: str, K: int | None = None
-) -> PairedDifference:
-    """Compare two classifiers by data set; if ``K`` is None, over both sizes."""
-    return paired_difference(
-        accuracy_by_dataset(accuracies, selector, first, K), accuracy_by_dataset(accuracies, selector, second, K)
-    )
+) -> Difference:
+    """Compare two classifiers by data set, in points of accuracy; if ``K`` is None, over both sizes."""
+    pair = (accuracy_by_dataset(accuracies, selector, name, K) for name in (first, second))
+    return paired_difference(*pair, tie=TIE_MARGIN, scale=100)
 
 
 def printed_over(printed: Any, other: str) -> str:
@@ -190,7 +138,7 @@ def controls_table(accuracies: pd.DataFrame) -> Table:
             rows.append(row)
     caption = (
         "Differences in points of accuracy, mean ± standard error over data sets (over both K), wins/ties/losses. "
-        "Better or worse: by more than two standard errors."
+        "Better or worse: by more than two standard errors; similar: neither."
     )
     return Table("verdicts", "LUFe compared with the controls", caption, pd.DataFrame(rows))
 
@@ -212,7 +160,7 @@ def differences_by_share(accuracies: pd.DataFrame) -> pd.DataFrame:
 
 def share_table(shares: pd.DataFrame) -> Table:
     """The differences of experiment 3 as text."""
-    frame = shares.map(lambda v: v.text if isinstance(v, PairedDifference) else f"{v:.0%}")
+    frame = shares.map(lambda v: v.text if isinstance(v, Difference) else f"{v:.0%}")
     caption = (
         "LUFe-RFE-300 with the best share t of the unselected features, compared with RFE-300, ALL, and a "
         "plain SVM on the selected features and the same share of the others (RFE-augmented, which is ALL at 100 %): "
@@ -304,7 +252,7 @@ def share_picture(shares: pd.DataFrame) -> Picture:
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
         for name, line_style in figures.method_styles(others).items():
-            pairs: list[PairedDifference] = list(shares[name])
+            pairs: list[Difference] = list(shares[name])
             figures.plot_error_bars(
                 left,
                 100 * shares["t"],

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym_studies.common.plan import DataFolder, seed_of, study_cell
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym.comparison.protocol import seed_of
+from fsgym.runner import Task
+from fsgym_studies.common.plan import DataFolder, study_task
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.suites.cell import METHOD_CELL
 from fsgym_studies.suites.leaderboard import REFERENCE_TITLE, conclusion_of
 from fsgym_studies.suites.methods import SuiteMethods
@@ -23,7 +25,7 @@ def study_of(suite: Suite, methods: SuiteMethods, command: str) -> Study:
     ``command`` is what the report names as the command that writes it.
     """
 
-    def conclude(cells: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+    def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
         return conclusion_of(suite, methods, table, not full)
 
     return Study(
@@ -41,7 +43,7 @@ def study_of(suite: Suite, methods: SuiteMethods, command: str) -> Study:
 
 def _plan(
     suite: Suite, methods: SuiteMethods, full: bool, data_dir: DataFolder, skip: Collection[str] = ()
-) -> list[StudyCell]:
+) -> list[Task]:
     """All cells, run by run, so that an interrupted benchmark has complete runs; those of the references come first."""
     references, cells = [], []
     for problem in suite.problems(not full, data_dir, skip):
@@ -49,7 +51,7 @@ def _plan(
         if problem.reference_call:
             row = _cell_name(problem.name, "", REFERENCE_TITLE)
             arguments = {"measurement": measurement, "quick": not full}
-            references.append(study_cell(problem.reference_call, arguments, row))
+            references.append(study_task(problem.reference_call, arguments, row))
         data, split = problem.runs[0]
         settings = methods.settings(split.parts(data).train, problem.prices, problem.rules)
         for number, (data, split) in enumerate(problem.runs):
@@ -59,9 +61,9 @@ def _plan(
                     "by_price": method.by_price,
                     "measurement": measurement,
                     "split": split,
-                    "seed": seed_of(problem.name, number, method.name),
+                    "seed": seed_of((problem.name, number, method.name)),
                 }
-                cells.append(study_cell(METHOD_CELL, arguments, _cell_name(problem.name, number, method.title), data))
+                cells.append(study_task(METHOD_CELL, arguments, _cell_name(problem.name, number, method.title), data))
     return references + cells
 
 

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fsgym.comparison.protocol import seed_of
+from fsgym.comparison.splits import folds
 from fsgym.dataset import Dataset
-from fsgym_studies.common.plan import DataFolder, Source, folds, seed_of, study_cell, without
+from fsgym.runner import Task
+from fsgym_studies.common.plan import DataFolder, Source, study_task, without
 from fsgym_studies.common.printed import bibtex
-from fsgym_studies.common.study import Conclusion, Study, StudyCell
+from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.uncertain_sgl import cell
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, claims, notes
 from fsgym_studies.uncertain_sgl.printed import (
@@ -66,7 +69,7 @@ SPARSE_COLUMNS = [(noise, column) for noise, column in PRINTED_COLUMNS if column
 UNCERTAIN_SGL_REFERENCES = bibtex(__file__)
 
 
-def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[StudyCell]:
+def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     cells = []
     for source in without(UCI_SOURCES, skip):
         data = source.load(data_dir)
@@ -76,7 +79,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[S
     return cells
 
 
-def plan_cell(call: str, kind: str, data: Dataset, fold: int, columns: dict[str, Any], **arguments: Any) -> StudyCell:
+def plan_cell(call: str, kind: str, data: Dataset, fold: int, columns: dict[str, Any], **arguments: Any) -> Task:
     """Plan a cell; ``columns`` are those of its row besides data set, kind, fold and sampling."""
     sampling = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
     row = {
@@ -87,11 +90,11 @@ def plan_cell(call: str, kind: str, data: Dataset, fold: int, columns: dict[str,
         **sampling,
         **columns,
     }
-    seed = seed_of(data.name, *sampling.values(), fold)
-    return study_cell(call, {**arguments, "split": TEST_FOLDS[fold], "seed": seed}, row, data)
+    seed = seed_of((data.name, *sampling.values(), fold))
+    return study_task(call, {**arguments, "split": TEST_FOLDS[fold], "seed": seed}, row, data)
 
 
-def unselected_cells(data: Dataset) -> Iterator[StudyCell]:
+def unselected_cells(data: Dataset) -> Iterator[Task]:
     """Accuracies on raw and on uncertain data of Tables 2 and 4."""
     for noise, values in {"raw": PRINTED_RAW, **PRINTED_UNCERTAIN}.items():
         p = values[data.name]
@@ -106,7 +109,7 @@ def setting_cells(
     kind: str = KIND_SETTING,
     n_folds: int | None = None,
     **steps: int,
-) -> Iterator[StudyCell]:
+) -> Iterator[Task]:
     """The columns of selections of Tables 2 to 5 at their printed settings."""
     for noise, column in columns:
         p = PRINTED_SETTINGS[noise, column][data.name.partition(",")[0]]
@@ -116,7 +119,7 @@ def setting_cells(
             yield plan_cell(cell.SETTING_CALL, kind, data, fold, named, **setting)
 
 
-def grid_cells(data: Dataset, full: bool) -> Iterator[StudyCell]:
+def grid_cells(data: Dataset, full: bool) -> Iterator[Task]:
     """All pairs of penalties, also on inner folds."""
     for noise in (GAUSSIAN, UNIFORM):
         for w, s in GRID_SAMPLINGS[full]:
@@ -125,7 +128,7 @@ def grid_cells(data: Dataset, full: bool) -> Iterator[StudyCell]:
                 yield plan_cell(cell.GRID_CALL, KIND_GRID, data, fold, {}, **setting)
 
 
-def weight_cells(data: Dataset) -> Iterator[StudyCell]:
+def weight_cells(data: Dataset) -> Iterator[Task]:
     """The weights of Figs. 2 to 5."""
     w, s, pair = WEIGHTS_SETTING
     settings = [("all sets", w, s, pair)]
@@ -138,7 +141,7 @@ def weight_cells(data: Dataset) -> Iterator[StudyCell]:
         )
 
 
-def recoded_cells(data: Dataset) -> Iterator[StudyCell]:
+def recoded_cells(data: Dataset) -> Iterator[Task]:
     """Data sets with codes in other orders, or with missing values as a value of their own."""
     others = []
     if data.name == "German":
@@ -160,7 +163,7 @@ def permute_codes(data: Dataset, order: int) -> Dataset:
     return data.replace(X=X, name=f"{data.name}, codes in order {order + 1}")
 
 
-def conclude(planned: Sequence[StudyCell], table: pd.DataFrame, full: bool) -> Conclusion:
+def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     tables = [accuracy_table(table), selection_table(table), chosen_table(table)]
     filled = [t for t in tables if len(t.frame)]
     return Conclusion(protocol(full), claims(table), filled, weight_pictures(table), notes(table))

@@ -120,13 +120,13 @@ def test_the_report_says_that_it_was_quick_and_has_no_claims(folder):
 
 def test_the_plan_has_every_method_on_every_run_after_the_reference():
     study = study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), "")
-    rows = {quick: [c.row for c in study.cells(not quick, None)] for quick in (True, False)}
+    rows = {quick: [dict(c.labels) for c in study.cells(not quick, None)] for quick in (True, False)}
     assert [r["method"] for r in rows[True]] == ["reference", "CART", "Constant answer", "All features"]
     assert len(rows[False]) == 1 + 2 * 3
     assert {r["split"] for r in rows[False]} == {"", 0, 1}
-    keys = [c.task.key for c in study.cells(True, None)]
+    keys = [c.key for c in study.cells(True, None)]
     assert len(set(keys)) == len(keys)
-    assert keys == [c.task.key for c in study.cells(True, None)]
+    assert keys == [c.key for c in study.cells(True, None)]
 
 
 def test_mistakes_are_one_sentence(capsys, tmp_path):

@@ -8,22 +8,18 @@ import pytest
 from fsgym import Rules, load_dataset
 from fsgym.comparison.cell import run_tested_cell
 from fsgym.comparison.compared import candidates_at
-from fsgym.comparison.splits import OfficialSplit, Split
+from fsgym.comparison.protocol import Protocol
+from fsgym.comparison.splits import OfficialSplit, Split, folds, random_splits
 from fsgym.runner import run_tasks
-from fsgym_studies.common.plan import (
-    CART,
-    DWSM,
-    LARS,
-    MethodSettings,
-    Sweep,
-    cells_table,
-    folds,
-    price_settings,
-    random_splits,
-)
+from fsgym_studies.common.plan import CART, DWSM, LARS, MethodSettings, cells_table, price_settings, study_cells
 
 WINE = load_dataset("wine")
+HALVES = random_splits(0.5, 1)
 QUICK = {"n_iterations": 2, "states_per_sample": 2}
+
+
+def planned(data, methods, splits, **rules):
+    return list(study_cells(Protocol.for_dataset(data, splits, **rules), methods))
 
 
 def test_plan_and_cells_of_an_embedded_data_set():
@@ -32,8 +28,8 @@ def test_plan_and_cells_of_an_embedded_data_set():
         MethodSettings(CART, "cart"),
         MethodSettings(LARS, "lars", ({"max_features": 2},)),
     )
-    plan = list(Sweep(WINE, methods, random_splits(0.5, 2)).cells())
-    table = cells_table(plan, run_tasks([p.task for p in plan], None))
+    plan = planned(WINE, methods, random_splits(0.5, 2))
+    table = cells_table(plan, run_tasks(plan, None))
     assert table["error"].isna().all()
     assert set(table["dataset"]) == {"wine"}
     counts = table.groupby("method")["split"].count()
@@ -57,9 +53,9 @@ def test_plan_and_cells_of_an_embedded_data_set():
 def test_all_methods_get_the_same_split_and_prices():
     price, rules = [1.0] * 12 + [5.0], {"lam": 1.0, "error_costs": [[0.0, 2.0, 2.0], [2.0, 0.0, 2.0], [2.0, 2.0, 0.0]]}
     methods = (MethodSettings(DWSM, "rcpi", (QUICK,)), MethodSettings(CART, "cart", ({"max_depth": 2},)))
-    plan = list(Sweep(WINE, methods, folds(4, 1), {**rules, "costs": price}).cells())
-    assert len({p.task.arguments["split"] for p in plan}) == 4
-    table = cells_table(plan, run_tasks([p.task for p in plan], None))
+    plan = planned(WINE, methods, folds(4, 1), **rules, costs=price)
+    assert len({p.arguments["split"] for p in plan}) == 4
+    table = cells_table(plan, run_tasks(plan, None))
     np.testing.assert_allclose(table["loss"], table["error_cost"] + table["spent"])
     np.testing.assert_allclose(table["error_cost"], 2 * (1 - table["accuracy"]))
     assert sorted(table.loc[table["method"] == CART, "n_test"]) == [44, 44, 45, 45]  # each row is tested once
@@ -67,10 +63,10 @@ def test_all_methods_get_the_same_split_and_prices():
 
 def test_no_row_exceeds_the_budget():
     method = MethodSettings("budget", "rcpi", ({"lam": 0.0, "budget": 2, **QUICK},))
-    plan = list(Sweep(WINE, (method,), random_splits(0.5, 1)).cells())
-    rules = plan[0].task.data["rules"]
+    plan = planned(WINE, [method], HALVES)
+    rules = plan[0].data["rules"]
     assert (rules.lam, rules.budget) == (0.0, 2)
-    (result,) = run_tasks([p.task for p in plan], None).results
+    (result,) = run_tasks(plan, None).results
     assert sum(result["histogram"][3:]) == 0
     assert result["admissible"] == 1.0
 
@@ -80,10 +76,10 @@ def test_groups_and_images_in_cells():
     train, test = digits.split(0.2, 0)
     groups = [list(range(k, 64, 4)) for k in range(4)]
     method = MethodSettings(DWSM, "rcpi", ({"lam": 0.05, **QUICK},))
-    plan = list(Sweep(train, (method,), [OfficialSplit(test)], {"groups": groups}, "<b>digits</b>").cells())
-    (result,) = run_tasks([p.task for p in plan], None).results
-    assert plan[0].row["dataset"] == "<b>digits</b>"
-    assert plan[0].row["share"] == pytest.approx(0.2, abs=0.01)
+    plan = planned(train.replace(name="<b>digits</b>"), [method], [OfficialSplit(test)], groups=groups)
+    (result,) = run_tasks(plan, None).results
+    assert plan[0].labels["dataset"] == "<b>digits</b>"
+    assert plan[0].labels["share"] == pytest.approx(0.2, abs=0.01)
     assert len(result["usage"]) == 4
     assert np.shape([u for u in result["class_usage"] if u])[1] == 4
     assert sum(result["class_right"]) == round(result["accuracy"] * test.n_samples)
@@ -92,8 +88,8 @@ def test_groups_and_images_in_cells():
 
 def test_a_failing_cell_has_its_error_in_the_table():
     method = MethodSettings(DWSM, "rcpi", ({"lam": 0.0, "alpha": 7.0},))
-    plan = list(Sweep(WINE, (method,), random_splits(0.5, 1)).cells())
-    table = cells_table(plan, run_tasks([p.task for p in plan], None))
+    plan = planned(WINE, [method], HALVES)
+    table = cells_table(plan, run_tasks(plan, None))
     assert "alpha" in table.loc[0, "error"]
 
 
@@ -106,5 +102,5 @@ def test_the_warning_of_a_fit_is_recorded_and_not_shown():
 def test_the_settings_of_data_with_missing_values_are_those_of_the_imputed_data():
     X = WINE.X.copy()
     X[::7, 3] = np.nan
-    plan = list(Sweep(WINE.replace(X=X), (MethodSettings(LARS, "lars"),), random_splits(0.5, 1)).cells())
+    plan = planned(WINE.replace(X=X), [MethodSettings(LARS, "lars")], HALVES)
     assert len(plan) > 1

@@ -23,7 +23,7 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     assert dwsm.N_SPLITS == {True: 30, False: 3}
     monkeypatch.setitem(dwsm.N_SPLITS, True, 1)
-    full, quick = (pd.DataFrame([p.row for p in dwsm_binary.plan(f, None)]) for f in (True, False))
+    full, quick = (pd.DataFrame([p.labels for p in dwsm_binary.plan(f, None)]) for f in (True, False))
     assert full["dataset"].nunique() == 9  # breast cancer twice
     assert set(dwsm.BINARY_TITLES) < set(full["dataset"])
     assert sorted(full["share"].unique()) == [0.1, 0.2, 0.5, 0.9]
@@ -43,7 +43,7 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
 def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(dwsm, "N_SPLITS", {False: 1, True: 2})
-    full, quick = ({p.task.key for p in dwsm_multiclass.plan(f, None)} for f in (True, False))
+    full, quick = ({p.key for p in dwsm_multiclass.plan(f, None)} for f in (True, False))
     assert quick < full
 
 

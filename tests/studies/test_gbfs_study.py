@@ -156,7 +156,7 @@ def planned(monkeypatch, full):
         lambda s, d=None: Dataset(rng.normal(size=(60, 3)), np.resize(labels.get(s.name, [1, 2]), 60), name=s.title),
     )
     monkeypatch.setattr(gbfs, "binary", lambda data, positive: data)
-    return pd.DataFrame([p.row for p in gbfs.plan(full, None)])
+    return pd.DataFrame([p.labels for p in gbfs.plan(full, None)])
 
 
 def options_of(rows, method):
@@ -200,7 +200,7 @@ def test_results_of_cells_appear_in_the_tables():
     ranked = {"params": {"n_estimators": 5}, "counts": [2, 5]}
     methods = {GBFS: ("gbfs", BOOSTED), RFFS: ("forest", ranked)}
     plan = gbfs.curve_cells(data, methods, [SPLIT], 0)
-    table = cells_table(plan, run_tasks([p.task for p in plan], None))
+    table = cells_table(plan, run_tasks(plan, None))
     assert table["error"].isna().all()
     conclusion = gbfs.conclude(plan, table, False)
     frame = next(t.frame for t in conclusion.tables if t.stem == "errors").set_index("method")

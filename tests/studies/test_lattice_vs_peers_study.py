@@ -13,6 +13,7 @@ from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, Rules, extras
 from fsgym.comparison.splits import Split
+from fsgym.runner.results import check_result
 from fsgym_studies.common.data import require_datasets
 from fsgym_studies.common.plan import Source
 from fsgym_studies.common.render import replace_section, section, write_section
@@ -53,6 +54,7 @@ def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
     """At price .01 the informative feature is acquired; at price .6 nothing is."""
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
     cell = lattice_cell.at_prices(one_informative_feature(), method=method, prices=PRICES, split=SPLIT, seed=0)
+    check_result(lattice_cell.at_prices, cell)
     assert (cell["n_train"], cell["n_test"]) == (62, 28)
     assert cell["lam"] == PRICES
     for k, price in enumerate(PRICES):
@@ -73,7 +75,9 @@ def test_the_lattice_of_a_cell_is_that_of_a_fit_at_each_price():
 
 
 def test_single_fits_are_timed_one_by_one():
-    seconds = lattice_cell.single_fits(one_informative_feature(), prices=PRICES, split=SPLIT, seed=0)["fit_seconds"]
+    cell = lattice_cell.single_fits(one_informative_feature(), prices=PRICES, split=SPLIT, seed=0)
+    check_result(lattice_cell.single_fits, cell)
+    seconds = cell["fit_seconds"]
     assert len(seconds) == 2
     assert min(seconds) > 0
 
@@ -122,9 +126,9 @@ def planned(monkeypatch, full):
 
 
 def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
-    full, quick = ({p.task.key for p in planned(monkeypatch, f)} for f in (True, False))
+    full, quick = ({p.key for p in planned(monkeypatch, f)} for f in (True, False))
     assert quick < full
-    rows = pd.DataFrame([p.row for p in planned(monkeypatch, True)])
+    rows = pd.DataFrame([p.labels for p in planned(monkeypatch, True)])
     counts = rows.groupby("method")["dataset"].nunique()
     assert counts[LATTICE_TITLE] == counts[METHOD_TITLES[CART_METHOD]] == len(lattice_vs_peers.COMPARED_SETS) == 24
     sizes = rows.groupby(["size", "dataset", "method"]).size()
@@ -137,9 +141,9 @@ def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
 
 
 def test_large_sets_have_their_own_prices_and_peers(monkeypatch):
-    cells = [p for p in planned(monkeypatch, True) if p.row["size"] == LARGE]
-    assert {tuple(p.task.arguments["prices"]) for p in cells} == {(0.0001, 0.003, 0.03)}
-    methods = pd.DataFrame([p.row for p in cells]).groupby("dataset")["method"].agg(set)
+    cells = [p for p in planned(monkeypatch, True) if p.labels["size"] == LARGE]
+    assert {tuple(p.arguments["prices"]) for p in cells} == {(0.0001, 0.003, 0.03)}
+    methods = pd.DataFrame([p.labels for p in cells]).groupby("dataset")["method"].agg(set)
     always = {METHOD_TITLES[m] for m in LARGE_PEERS} | {LATTICE_TITLE, "lattice, single fits"}
     assert methods["isolet"] == always
     assert methods["adult"] == always | {METHOD_TITLES[CEGB_METHOD]}
@@ -179,7 +183,7 @@ def test_methods_that_are_not_installed_are_left_out_and_named(monkeypatch):
     monkeypatch.setattr(Source, "load", named_stand_in)
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     assert {METHOD_TITLES[CEGB_METHOD], METHOD_TITLES[PPO_METHOD]}.isdisjoint(
-        p.row["method"] for p in lattice_vs_peers.plan(True, None)
+        p.labels["method"] for p in lattice_vs_peers.plan(True, None)
     )
     table = invented_cells(methods=(LATTICE_METHOD, RCPI_METHOD, CART_METHOD, STATIC_METHOD))
     conclusion = lattice_vs_peers.conclude([], table, True)
@@ -233,7 +237,7 @@ def test_claims_that_are_reproduced():
     losses = lattice_tables.losses_by_price(invented_cells())
     pair = lattice_tables.loss_difference(losses, "CART", 0.01)
     assert pair is not None
-    assert f"0.01: {pair.text}" in cart.ours
+    assert f"0.01: {pair.with_error(4)}" in cart.ours
     best = by_text(claims, f"{ON_SMALL} for at least 65%")
     assert best.ours.startswith("lower for 15 of 15 (100%), equal for 0, higher for 0; mean difference -0.02")
 
@@ -294,11 +298,11 @@ def test_pairs_are_complete():
     losses = lattice_tables.losses_by_price(table)
     pair = lattice_tables.loss_difference(losses, deep, 0.1)
     assert pair is not None
-    assert (pair.sets, pair.pairs) == (2, 3)
+    assert (pair.count, len(lattice_tables.loss_pairs(losses, deep, 0.1))) == (2, 3)
     both = lattice_tables.loss_columns(losses[losses["lam"] == 0.1])[[LATTICE_TITLE, deep]].dropna()
     differences = (both[LATTICE_TITLE] - both[deep]).groupby("dataset").mean()
     assert pair.mean == pytest.approx(differences.mean())
-    assert pair.error_sets == pytest.approx(differences.std(ddof=1) / np.sqrt(2))
+    assert pair.error == pytest.approx(differences.std(ddof=1) / np.sqrt(2))
     best = lattice_tables.best_peers(losses).set_index(["dataset", "lam"]).loc[("one", 0.1)]
     assert best["peer"] == deep
     assert [best["ours"], best["best"]] == pytest.approx(both.loc["one"].iloc[0].tolist())
@@ -310,10 +314,13 @@ def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
     assert pair is not None
     table = lattice_tables.loss_columns(losses)
     differences = table[LATTICE_TITLE] - table["CART"]
-    assert (pair.sets, pair.pairs, len(differences)) == (3, 30, 30)
-    assert pair.error == pytest.approx(differences.std(ddof=1) / np.sqrt(30))
-    assert pair.error_sets == pytest.approx(differences.groupby("dataset").mean().std(ddof=1) / np.sqrt(3))
+    assert (pair.count, len(differences)) == (3, 30)
+    assert pair.error == pytest.approx(differences.groupby("dataset").mean().std(ddof=1) / np.sqrt(3))
     assert pair.mean == pytest.approx(differences.mean())
+    row = lattice_tables.difference_table(losses, SMALL).frame.set_index(["peer", "lam"]).loc[("CART", "all")]
+    assert row["s.e. over pairs"] == f"{differences.std(ddof=1) / np.sqrt(30):.4f}"
+    lower = (differences.groupby("dataset").mean() < 0).sum()
+    assert (row["pairs"], row["lower on"]) == (30, f"{lower} of 3")
 
 
 def test_where_a_peer_is_ahead_is_named():

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from baselines import LUFeCV
 from baselines.svm_plus.problem import SampleTable
 from fsgym import Dataset
+from fsgym_studies.common.difference import paired_difference
 from fsgym_studies.common.plan import Source
 from fsgym_studies.lufe import cell as lufe_cell
 from fsgym_studies.lufe import claims as lufe_claims
@@ -179,15 +180,15 @@ def test_the_lufe_study_follows_the_paper(monkeypatch, tmp_path):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setitem(lufe.REPEATS_AND_FOLDS, True, [(0, 0), (9, 9)])
     full, quick = (lufe.plan(f, tmp_path) for f in (True, False))
-    rows = pd.DataFrame([p.row for p in full])
+    rows = pd.DataFrame([p.labels for p in full])
     assert rows["dataset"].nunique() == 4 * 12 + 1
     assert set(rows["selector"]) == {"RFE", "ANOVA"}
     assert set(rows["K"]) == {300, 500}
     assert set(rows["inner"]) == {"nested", "outer"}
-    assert {p.task.key for p in quick} < {p.task.key for p in full}
-    wide = [p for p in quick if p.task.arguments["shares"]]
-    assert {(p.row["selector"], p.row["K"], p.row["inner"]) for p in wide} == {("RFE", 300, "nested")}
-    assert [p.task.arguments["part"]["sample"] for p in quick if p.row["corpus"] == "ten"] == [None] * 12
+    assert {p.key for p in quick} < {p.key for p in full}
+    wide = [p for p in quick if p.arguments["shares"]]
+    assert {(p.labels["selector"], p.labels["K"], p.labels["inner"]) for p in wide} == {("RFE", 300, "nested")}
+    assert [p.arguments["part"]["sample"] for p in quick if p.labels["corpus"] == "ten"] == [None] * 12
 
 
 def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
@@ -243,7 +244,7 @@ def test_lufe_claims_that_are_not_reproduced():
     claims = lufe_claims.claims(table)
     assert all_assessed(claims, 16)
     assert by_text(claims, "LUFe-RFE is better than the identity").reproduced is False
-    assert "not distinguishable" in by_text(claims, "LUFe-RFE is better than the identity").ours
+    assert ": similar (" in by_text(claims, "LUFe-RFE is better than the identity").ours
     assert by_text(claims, "LUFe-RFE is better than ALL").reproduced is False
     assert "worse" in by_text(claims, "LUFe-RFE is better than ALL").ours
     assert by_text(claims, "LUFe-RFE improves").reproduced is False
@@ -259,8 +260,8 @@ def test_lufe_claims_that_are_not_reproduced():
 
 def test_pairs_of_classifiers():
     first, second = pd.Series([0.8, 0.7, 0.9, 0.6]), pd.Series([0.78, 0.7, 0.91, np.nan])
-    difference = lufe_tables.paired_difference(first, second)
+    difference = paired_difference(first, second, tie=0.0005, scale=100)
     assert difference.text == "+0.33 ± 0.88, 1/1/1"
-    assert difference.word == "not distinguishable"
+    assert difference.word == "similar"
     np.testing.assert_allclose(difference.error, sem([2.0, 0.0, -1.0]))
-    assert lufe_tables.paired_difference(first[:0], second[:0]).word == "–"
+    assert paired_difference(first[:0], second[:0]).word == "–"

@@ -13,12 +13,14 @@ import pytest
 import fsgym_studies as studies
 from fsgym import Dataset, cli
 from fsgym.comparison import cell as cells
+from fsgym.comparison.protocol import Protocol
+from fsgym.comparison.splits import random_splits
 from fsgym_studies import STUDIES
 from fsgym_studies.command import show_failures
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.curves import evaluated_cells, setting_means
 from fsgym_studies.common.data import skipped_datasets
-from fsgym_studies.common.plan import CART, DWSM, MethodSettings, Sweep, price_settings, random_splits
+from fsgym_studies.common.plan import CART, DWSM, MethodSettings, price_settings, study_cells
 from fsgym_studies.common.render import markdown, replace_section, write_study
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
@@ -46,14 +48,13 @@ def tiny_plan(full, data_dir):
         MethodSettings(DWSM, "rcpi", price_settings((0.0, 0.1), n_iterations=2, states_per_sample=2)),
         MethodSettings(CART, "cart"),
     ]
-    return list(Sweep(data, methods, random_splits(0.5, 3 if full else 2)).cells())
+    return list(study_cells(Protocol.for_dataset(data, random_splits(0.5, 3 if full else 2)), methods))
 
 
 def broken_plan(full, data_dir):
-    data = tiny_plan(full, data_dir)[0].task.data["dataset"]
-    return list(
-        Sweep(data, [MethodSettings(DWSM, "rcpi", (BROKEN, {"n_iterations": 1}))], random_splits(0.5, 2)).cells()
-    )
+    data = tiny_plan(full, data_dir)[0].data["dataset"]
+    methods = [MethodSettings(DWSM, "rcpi", (BROKEN, {"n_iterations": 1}))]
+    return list(study_cells(Protocol.for_dataset(data, random_splits(0.5, 2)), methods))
 
 
 def tiny_conclusion(planned, table, full):

@@ -8,12 +8,14 @@ import pandas as pd
 import pytest
 
 from fsgym import Dataset, load_dataset
+from fsgym.comparison.compared import ComparedMethod
+from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import OfficialSplit
 from fsgym_studies import STUDIES, find_study
 from fsgym_studies.common.claims import AssessedClaim
 from fsgym_studies.common.data import require_datasets
-from fsgym_studies.common.plan import MethodSettings, Source, Sweep
-from fsgym_studies.common.study import Conclusion, StudyCell
+from fsgym_studies.common.plan import MethodSettings, Source, study_cells
+from fsgym_studies.common.study import Conclusion
 
 WINE = load_dataset("wine")
 DOCS = Path(__file__).parents[2] / "docs"
@@ -57,7 +59,7 @@ def test_no_study_fails_without_results(name):
         "class_usage",
         "class_right",
     ]
-    planned = [StudyCell(any_task(), {})]
+    planned = [any_task()]
     conclusion = study.conclude(planned, pd.DataFrame(columns=columns), False)
     assert isinstance(conclusion, Conclusion)
     assert conclusion.claims
@@ -73,8 +75,9 @@ def test_the_page_of_a_study_has_its_title_and_protocol(name):
 
 
 def any_task():
-    (cell,) = Sweep(WINE, (MethodSettings("tree", "cart", ({},)),), [OfficialSplit(WINE)]).cells()
-    return cell.task
+    protocol = Protocol.for_dataset(WINE, [OfficialSplit(WINE)])
+    (task,) = study_cells(protocol, [MethodSettings("tree", "cart", ({},))])
+    return task
 
 
 def test_missing_data_sets_are_named(monkeypatch):
@@ -122,7 +125,7 @@ def test_each_data_set_of_a_study_can_be_left_out(name, monkeypatch):
         return Dataset(X, np.where(np.arange(60) % 2, 3, 8), name=source.title)
 
     monkeypatch.setattr(Source, "load", load)
-    monkeypatch.setattr(Sweep, "cells", lambda self: iter([self]))
+    monkeypatch.setattr(MethodSettings, "at", lambda self, protocol: ComparedMethod("cart", "tree", (None,), ({},)))
     for module in ("gbfs", "lattice_vs_peers"):
         monkeypatch.setattr(f"fsgym_studies.{module}.study.binary", lambda data, positive: data)
     monkeypatch.setattr("fsgym_studies.hkl.study.load_parts", lambda entry, data_dir: (entry.source.load(), None))

@@ -78,9 +78,9 @@ def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     assert len(uncertain_sgl.TEST_FOLDS) == 10
     monkeypatch.setattr(uncertain_sgl, "TEST_FOLDS", uncertain_sgl.TEST_FOLDS[:4])
     plans = {full: uncertain_sgl.plan(full, None) for full in (True, False)}
-    keys = {full: {p.task.key for p in plan} for full, plan in plans.items()}
+    keys = {full: {p.key for p in plan} for full, plan in plans.items()}
     assert keys[False] < keys[True]
-    table = pd.DataFrame([p.row for p in plans[True]])
+    table = pd.DataFrame([p.labels for p in plans[True]])
     grid = table[table["method"] == tables.KIND_GRID]
     assert len(grid) == 9 * 2 * 4 * 10 * 4  # sets, distributions, w, s, folds; twelve penalties in each
     assert (table["method"] == tables.KIND_SETTING).sum() == 9 * 4 * 4
@@ -93,7 +93,7 @@ def test_every_kind_of_cell_runs_and_is_reported(monkeypatch, tmp_path):
     monkeypatch.setattr(uncertain_sgl, "CHECK_FOLDS", 1)
     monkeypatch.setattr(uncertain_sgl, "GRID_SAMPLINGS", {False: [(0.05, 2)]})
     plan = uncertain_sgl.plan(False, None)
-    run, study = run_tasks([p.task for p in plan], None), find_study("uncertain-sgl")
+    run, study = run_tasks(plan, None), find_study("uncertain-sgl")
     table = cells_table(plan, run)
     assert table["error"].isna().all()
     conclusion = study.conclude(plan, table, False)

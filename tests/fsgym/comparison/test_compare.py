@@ -17,7 +17,7 @@ from fsgym import Dataset, Rules, compare, evaluate, summarise
 from fsgym.comparison import cell as cells
 from fsgym.comparison import report
 from fsgym.comparison.compared import compared_methods
-from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of
+from fsgym.comparison.protocol import PAPER_PRICES, UNIT_PRICES, make_protocol, prices_of, seed_of
 from fsgym.methods import METHODS, find_method, import_conflict, load_class
 from fsgym.metrics import PROBABILITY_FIGURES
 
@@ -70,8 +70,7 @@ def test_a_row_can_be_computed_by_hand(wine):
     train, test = data.split(0.5, 1)
     fit, validation = train.split(0.75, 1)
     rules = Rules.for_dataset(data, lam=row["price"])
-    seed = make_protocol(data, splits=2, train_share=0.5, seed=0, lam=None, options=OPTIONS).seed_of(1, "cart")
-    model = CARTClassifier(**json.loads(row["params"]), random_state=seed)
+    model = CARTClassifier(**json.loads(row["params"]), random_state=seed_of(0, 1, "cart"))
     for part, evaluated, prefix in ((fit, validation, "validation_"), (train, test, "")):
         for name, value in evaluate(model.fit(part.X, data.classes[part.y]), evaluated, rules).figures().items():
             assert row[prefix + name] == value

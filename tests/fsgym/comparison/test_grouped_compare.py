@@ -8,7 +8,7 @@ from agents import LatticeClassifier
 from baselines import CARTClassifier
 from fsgym import Dataset, compare, evaluate, load_dataset
 from fsgym.cli import main
-from fsgym.comparison.protocol import make_protocol
+from fsgym.comparison.protocol import make_protocol, seed_of
 from support.refusals import refused
 
 OPTIONS = dict.fromkeys(["groups", "costs", "error_costs"])
@@ -66,7 +66,7 @@ def test_agents_keep_groups_together_inside_their_training(visits):
     protocol = make_protocol(
         data.replace(row_groups=visits["pid"]), splits=1, train_share=0.7, seed=0, lam=None, options=OPTIONS
     )
-    parts, seed = protocol.parts(0), protocol.seed_of(0, "m")
+    parts, seed = protocol.parts(0), seed_of(0, 0, "m")
     train = Dataset(parts.train.X, data.classes[parts.train.y], row_groups=parts.train.row_groups)
     model = LatticeClassifier(unknown=0, lam=0.1, random_state=seed).fit(train)
     assert evaluate(model, parts.test, rules=protocol.rules).n_features == grouped["n_features"].item()

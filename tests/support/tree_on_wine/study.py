@@ -1,7 +1,9 @@
 """Nobody (2026): a tree on wine."""
 
+from fsgym.comparison.protocol import Protocol
+from fsgym.comparison.splits import random_splits
 from fsgym_studies.common.curves import evaluated_cells, setting_means
-from fsgym_studies.common.plan import CART, MethodSettings, Source, Sweep, random_splits
+from fsgym_studies.common.plan import CART, MethodSettings, Source, study_cells
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
@@ -14,7 +16,7 @@ SPLITS = {False: 2, True: 5}  # quick and full study
 
 
 def plan(full, data_dir):
-    return list(Sweep(WINE.load(data_dir), (TREES,), random_splits(0.5, SPLITS[full])).cells())
+    return list(study_cells(Protocol.for_dataset(WINE.load(data_dir), random_splits(0.5, SPLITS[full])), [TREES]))
 
 
 def conclude(cells, table, full):
