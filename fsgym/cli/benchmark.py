@@ -60,11 +60,12 @@ def benchmark(
 
     Example: fsgym benchmark cube --quick --methods mixture,cart --mine my_module.py:train
     """
+    if suite is not None:
+        check_suite(suite, out, doc)
     suites: Any = import_module("fsgym_studies.suites.command")
     if suite is None:
         suites.list_suites(data_dir)
         return
-    check_suite(suite, out, doc)
     names = None if methods is None else tuple(comma_separated([methods]))
     own = load_own_methods(mine or ())
     given = [f"--methods {methods}"] * (methods is not None) + [f"--mine {shlex.quote(m)}" for m in mine or ()]

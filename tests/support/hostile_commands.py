@@ -35,6 +35,7 @@ MODEL, DATA, NEW = GROUNDS + "model.fsgym", GROUNDS + "labelled.csv", GROUNDS + 
 BASES: dict[str, tuple[list[str], list[str]]] = {  # arguments and options of a cheap command without a mistake
     "compare": ([DATA], ["--target", "ill", "--methods", "cart", "--no-references", "--splits", "1", "--jobs", "1"]),
     "reproduce": (["dwsm-cost"], ["--jobs", "1"]),
+    "benchmark": (["small"], ["--quick", "--methods", "constant", "--jobs", "1"]),
     "train": ([DATA], ["--target", "ill", "-o", GROUNDS + "new.fsgym", "--agent", "rcpi", "--steps", "1"]),
     "evaluate": ([MODEL, DATA], ["--target", "ill"]),
     "predict": ([MODEL, NEW], []),

@@ -203,6 +203,7 @@ def test_nothing_heavy_is_imported_for_a_mistake(tmp_path):
         "train wine -o x --agent latice",
         "compare no.csv",
         "reproduce nothing",
+        "benchmark nothing",
         *(f"{name} no.fsgym x.csv" for name in ("evaluate", "predict", "explain", "export", "chart")),
         *(f"{name} no.fsgym" for name in ("ask", "serve")),
     )
