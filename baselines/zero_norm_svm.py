@@ -45,6 +45,7 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         The ``n_selected`` best columns, the best first. Constant columns are never included.
     selected_ : ndarray of int64
         The same columns: the classifier reads all of them.
+    n_iter_ : int, iterations of the approximation
     classifier_ : the fitted linear ``SVC``, or None if no feature was selected
     scaling_ : fsgym.dataset.Scaling
     selected_features_ : ndarray of str, the names of the columns that predictions use
@@ -101,9 +102,8 @@ def zero_norm_order(
     active, scale = np.arange(Z.shape[1]), np.ones(Z.shape[1])
     vanished: list[NDArray[np.int64]] = []  # in the order in which they vanish
     n_iterations = 0
-    for n_iterations in range(1, max_iter + 1):
-        if len(active) < 2:
-            break
+    while n_iterations < max_iter and len(active) > 1:
+        n_iterations += 1
         size = weight_sizes(Z[:, active], targets, scale, C)
         order = np.argsort(-size, kind="stable")
         remaining = np.sort(order[size[order] > VANISHED * size.max()])
