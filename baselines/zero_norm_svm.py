@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
 
@@ -45,7 +45,7 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         The ``n_selected`` best columns, the best first. Constant columns are never included.
     selected_ : ndarray of int64
         The same columns: the classifier reads all of them.
-    n_iter_ : int, iterations of the approximation
+    n_iter_ : int, iterations of the approximation; 0 without a feature
     classifier_ : the fitted linear ``SVC``, or None if no feature was selected
     scaling_ : fsgym.dataset.Scaling
     selected_features_ : ndarray of str, the names of the columns that predictions use
@@ -87,6 +87,13 @@ class ZeroNormSVMClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         varying = np.flatnonzero(varying_columns(Z))
         order, self.n_iter_ = zero_norm_order(Z[:, varying], signed_targets(codes), self.C, self.max_iter)
         return varying[order][:n_ranked].astype(np.int64)
+
+    def _fit_ranked(self, models: list[Any], X: ArrayLike, y: ArrayLike) -> None:
+        models[0].n_iter_ = 0
+        super()._fit_ranked(models, X, y)
+        n_iterations = models[0].n_iter_
+        for model in models:
+            model.n_iter_ = n_iterations if model.n_selected else 0
 
     def _make_classifier(self) -> SVC:
         return SVC(kernel="linear", C=self.C)
