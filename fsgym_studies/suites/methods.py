@@ -13,6 +13,7 @@ from fsgym.dataset import Dataset
 from fsgym.extras import require
 from fsgym.methods import REFERENCES, find_method
 
+SLOW_METHODS = ("maskable_ppo",)  # run only if named
 BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "cart", "gdfs", "dime")
 
 
@@ -46,8 +47,14 @@ class SuiteMethods:
 
     @property
     def focus(self) -> str:
-        """The title of the method whose place is told: the first of the user's, otherwise the first by name."""
+        """The title of the method whose place is given: the first of the user's, otherwise the first by name."""
         return next(iter(self.own), "") or find_method(self.names[0]).title
+
+    @property
+    def omitted(self) -> list[str]:
+        """The titles of the suites' methods that were not asked for."""
+        titles = [find_method(m).title for m in (*BENCHMARK_METHODS, *SLOW_METHODS) if m not in self.names]
+        return [title for title in titles if title not in self.unavailable]
 
     def settings(self, train: Dataset, prices: tuple[float, ...], rules: Mapping[str, Any]) -> list[MethodOnProblem]:
         """The methods on a problem, with the two references, and settings from these training rows."""

@@ -112,7 +112,7 @@ TURNEY_SUITE = Suite(
     "Medical tests with their prices",
     turney_problems,
     turney_protocol,
-    (TableOf("cost_share"), TableOf("cost_share", "dataset"), TableOf("features", "both")),
+    (TableOf("cost_share"), TableOf("cost_share", "dataset"), TableOf("features")),
     "These data sets, with other splits, were used while the agents of this package were developed.",
     reference=bibtex(__file__),
     datasets=tuple(s.name for s in TURNEY_SOURCES),
