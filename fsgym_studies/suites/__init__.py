@@ -9,10 +9,9 @@ To add a suite, add a folder and an entry in ``SUITES``.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from fsgym.checks import explain_unknown
+from fsgym_studies.common.finding import find_declared
 
 if TYPE_CHECKING:
     from fsgym_studies.suites.suite import Suite
@@ -30,7 +29,4 @@ SUITES: dict[str, str] = {
 
 def find_suite(name: str) -> Suite:
     """Return the suite of that name; raise ValueError with a suggestion if there is none."""
-    if name not in SUITES:
-        raise ValueError(explain_unknown("suite", name, SUITES))
-    module, _, attribute = SUITES[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return find_declared("suite", name, SUITES)
