@@ -15,7 +15,7 @@ from fsgym_studies.common.render import DASH, format_number
 from fsgym_studies.common.study import Conclusion, Table
 from fsgym_studies.suites.methods import SuiteMethods
 from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS, ORACLE_TITLE
-from fsgym_studies.suites.suite import Suite, TableOf
+from fsgym_studies.suites.suite import Suite, TableOf, counted
 
 REFERENCE_TITLE = "reference"
 NOT_RANKED = (ORACLE_TITLE, REFERENCE_TITLE)  # rows below the methods
@@ -282,10 +282,11 @@ def conclusion_of(
     if methods.omitted:
         notes.append(f"Not run: {', '.join(methods.omitted)}. Name them in --methods to add them.")
     notes += [
-        f"{len(own)} cell(s) of {title} failed: {own['error'].iloc[0]}" for title, own in failed.groupby("method")
+        f"{counted(len(own), 'cell')} of {title} failed: {own['error'].iloc[0]}"
+        for title, own in failed.groupby("method")
     ]
     notes += [ORACLE_IN_WORDS.format(rows=ORACLE_TEST_ROWS[quick])]
-    versions = ", ".join(f"{name} {number}" for name, number in provenance()["versions"].items())
+    versions = ", ".join(f"{name} {number}" for name, number in (provenance()["versions"] | methods.versions).items())
     notes += [*suite.notes, suite.development, f"Versions: {versions}."]
     present = [t for t in tables if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"

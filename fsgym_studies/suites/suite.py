@@ -14,6 +14,11 @@ from fsgym_studies.common.plan import DataFolder
 from fsgym_studies.suites.cell import Measurement
 
 
+def counted(n: int, thing: str) -> str:
+    """A number of things in words: ``1 split``, ``2 splits``."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
 class RowSplit(NamedTuple):
     """A division of the rows by their position: for training, for validation, and all others for test.
 
