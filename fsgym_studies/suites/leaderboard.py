@@ -226,8 +226,8 @@ def wins_of_focus(means: pd.DataFrame, focus: str, more_is_better: bool | None, 
             row = {"other method": other, "better": better, "equal": len(gain) - better - worse, "worse": worse}
             rows.append(row | {"mean difference": f"{sign * gain.mean():+.4f}"})
     caption = (
-        f"{focus} compared with each other method by {title.lower()}, over data sets and prices or budgets: where its "
-        f"mean over the splits is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
+        f"{focus} compared with each other method by {title.lower()}, over data sets and columns: where its mean over "
+        f"the runs is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
     )
     return Table("wins", f"Wins and losses of {focus}", caption, pd.DataFrame(rows))
 
@@ -244,7 +244,7 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     ]
     caption = (
         "Processor seconds in one thread to train a method for all prices, with the choice of its settings, mean over "
-        "the splits. They differ from run to run."
+        "the splits; those of the oracle, with its search on the test rows. They differ from run to run."
     )
     return Table("seconds", "Training time", caption, pd.DataFrame(rows))
 
