@@ -24,13 +24,16 @@ PLACE = ["dataset", "at"]
 
 
 class Score(NamedTuple):
-    """How a score is shown: heading, whether more is better (None: neither), decimals, its meaning, and a column's."""
+    """How a score is shown: heading, whether more is better (None: neither), decimals, its meaning.
+
+    ``within`` says that it is measured within budgets, and not at prices.
+    """
 
     title: str
     more_is_better: bool | None
     digits: int
     caption: str
-    at: str = "price lam"
+    within: bool = False
 
 
 SCORES = {
@@ -48,7 +51,6 @@ SCORES = {
         3,
         "Prices and errors, mean over the test rows, divided by the standard cost: the price of all tests, plus the "
         "cost of an error for the share of all rows outside the largest class.",
-        "cost of an error in dollars",
     ),
     "price_accuracy": Score("Accuracy at each price", True, 3, "Accuracy of the policies of the table of losses."),
     "features": Score("Features used at each price", None, 2, "Mean number of features used for a test row."),
@@ -58,14 +60,14 @@ SCORES = {
         3,
         "Accuracy where at most so much is spent on each row: the policy of the lowest price, continued past its stop "
         "until no further acquisition is affordable.",
-        "budget",
+        within=True,
     ),
     "budget_auroc": Score(
         "AUROC within a budget",
         True,
         3,
         "Area under the ROC curve, for the policies of the table of accuracies.",
-        "budget",
+        within=True,
     ),
     "mean_auroc": Score(
         "AUROC, mean over the budgets",
@@ -156,13 +158,16 @@ def score_table(
     frame = pd.DataFrame(rows)
     published, sources = _published(suite, declared.score)
     frame = pd.concat([frame, _published_rows(published, list(grouped.columns), shown.digits)], ignore_index=True)
-    caption = f"{shown.caption} {_about_columns(declared.columns, shown)}"
+    at = "budget" if shown.within else suite.price_in_words
+    caption = f"{shown.caption} {_about_columns(declared.columns, at, shown.more_is_better)}"
     for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
         own = [m for m in dict.fromkeys(without) if reasons[m, declared.score] == reason]
         caption += f" n/a for {', '.join(own)}: {reason}."
     caption += sources
     stem = f"{declared.score}_by_{declared.columns}"
-    return Table(stem, shown.title, caption.strip(), frame.fillna(DASH))
+    several = sum(t.score == declared.score for t in suite.tables) > 1
+    heading = f"{shown.title}, by {'data set' if declared.columns == 'dataset' else at}" if several else shown.title
+    return Table(stem, heading, caption.strip(), frame.fillna(DASH))
 
 
 def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -176,17 +181,16 @@ def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame({name: flat[[name]].mean(axis=1, skipna=False) for name in dict.fromkeys(labels)})
 
 
-def _about_columns(by: str, shown: Score) -> str:
-    """What the columns are and how methods are ranked, in words."""
-    words = {
-        "at": f"A column is a {shown.at}.",
-        "dataset": "A column is a data set.",
-        "both": f"A column is a data set and a {shown.at}.",
-    }
+def _about_columns(by: str, at: str, more_is_better: bool | None) -> str:
+    """What is better, and what the columns are, in words."""
+    better = {True: "More is better. ", False: "Less is better. ", None: ""}[more_is_better]
     return (
-        words[by]
-        if shown.more_is_better is None
-        else f"{'More' if shown.more_is_better else 'Less'} is better. {words[by]}"
+        better
+        + {
+            "at": f"A column is a {at}.",
+            "dataset": "A column is a data set.",
+            "both": f"A column is a data set and a {at}.",
+        }[by]
     )
 
 

@@ -107,6 +107,7 @@ class Suite:
     reference : str, BibTeX entries
     datasets, quick_datasets : names that ``load_dataset`` must know
     notes : sequence of str, for the report
+    price_in_words : str, what a column for a price is
     """
 
     name: str
@@ -120,3 +121,4 @@ class Suite:
     datasets: tuple[str, ...] = ()
     quick_datasets: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    price_in_words: str = "price lam"

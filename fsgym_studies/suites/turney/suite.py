@@ -117,6 +117,7 @@ TURNEY_SUITE = Suite(
     "These data sets, with other splits, were used while the agents of this package were developed.",
     reference=bibtex(__file__),
     datasets=tuple(s.name for s in TURNEY_SOURCES),
+    price_in_words="cost of an error in dollars",
     notes=(
         "Tests of a group share a part of their price, such as that of taking blood, which only the first one pays.",
         "Results of some tests come with a delay, which is ignored: every value is known before the next choice.",
