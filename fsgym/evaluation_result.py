@@ -58,7 +58,7 @@ class Evaluation:
     --------
     >>> import fsgym, gymnasium
     >>> env = gymnasium.make("DatumWise-v0", split="test")
-    >>> result = fsgym.evaluate(lambda observations, masks: [31] * len(observations), env)  # class 1, at once
+    >>> result = fsgym.evaluate(lambda observations, masks: [31] * len(observations), env)  # class 1, immediately
     >>> round(result.accuracy, 2), result.n_features
     (0.37, 0.0)
     """
