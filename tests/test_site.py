@@ -100,6 +100,10 @@ def test_a_page_of_an_environment_has_its_parts(generated, name):
 
 
 def test_a_page_of_a_method_says_what_its_class_takes(generated):
+    for name in METHODS:
+        times = re.search(r"\*\*Rows and features\*\* \| (.*) \|", generated[f"methods/{name}.md"])
+        assert times, f"run benchmarks/method_sizes.py for {name}"
+        assert times[1].count(" rows of ") == 3
     assert "**Missing values** | yes" in generated["methods/lattice.md"]
     assert "**Missing values** | no" in generated["methods/l1_svm.md"]
     assert "**Groups at one price** | yes: `groups`" in generated["methods/panel.md"]
