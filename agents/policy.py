@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 from fsgym.evaluation import play
 from fsgym.rules import Rules, State
@@ -168,11 +169,11 @@ class Policy(ABC):
 
 
 def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:
-    """The rows to classify as a contiguous float32 array; ValueError if they or the rules do not fit the policy."""
+    """The rows to classify as a read-only float32 array; ValueError if they or the rules do not fit the policy."""
     if rules.groups != trained_with.groups or rules.n_classes != trained_with.n_classes:
         raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
     with np.errstate(over="ignore"):
-        rows = np.ascontiguousarray(X, dtype=np.float32)
+        rows = read_only(X, np.float32)
     if rows.ndim != 2 or rows.shape[1] != rules.n_features:
         raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {rows.shape}")
     if rules.missing == "error" and np.isnan(rows).any():
