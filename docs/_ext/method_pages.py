@@ -51,17 +51,17 @@ def first_sentence(cls: type) -> str:
 
 
 def time_of_fits(name: str, docs: Path) -> str:
-    """How long one fit took on tables of several sizes, which ``benchmarks/method_sizes.py`` measured."""
+    """How long one fit took on tables of several sizes, if ``benchmarks/method_sizes.py`` measured it; else empty."""
     table = pd.read_csv(docs / "methods" / "sizes.csv")
     parts = [
         f"{row.n_samples:,} rows of {row.n_features} features {seconds_text(row.seconds)}"
         for row in table[table["method"] == name].itertuples(index=False)
     ]
-    return "one fit of two classes in one thread, in CPU seconds: " + ", ".join(parts)
+    return f"one fit of two classes in one thread, in CPU seconds: {', '.join(parts)}" if parts else ""
 
 
 def seconds_text(seconds: float) -> str:
-    return "more than 60" if seconds == float("inf") else f"{seconds:.1f}" if seconds >= 0.1 else "less than 0.1"
+    return "more than 20" if seconds == float("inf") else f"{seconds:.1f}" if seconds >= 0.1 else "less than 0.1"
 
 
 def can_i_use_it(method: Method, cls: type[Any], times: str) -> str:
@@ -94,7 +94,7 @@ def can_i_use_it(method: Method, cls: type[Any], times: str) -> str:
             "yes" if tags.input_tags.allow_nan else "no; comparisons impute the mean of the training rows",
         ),
         ("Classes", "two or more" if tags.classifier_tags and tags.classifier_tags.multi_class else "two"),
-        ("Rows and features", times),
+        *([("Rows and features", times)] if times else []),
         ("Costs of errors", takes("error_costs", "no; comparisons answer by least expected cost for it")),
         ("One case at a time", "yes: `step`, `session`" if hasattr(cls, "session") else "no"),
         ("Model files", "yes: `save`, `load`" if method.kind else "no"),
