@@ -40,14 +40,16 @@ def in_markdown(table: pd.DataFrame) -> str:
     lines = [f"| accuracy of at least | {' | '.join(titles)} |", "| --- " * (1 + len(titles)) + "|"]
     for accuracy, row in table.iterrows():
         cells = ["not reached" if pd.isna(n) else f"{n:.1f}" for n in row]
-        lines.append(f"| {accuracy:.0%} | {' | '.join(cells)} |")
+        lines.append(f"| {100 * accuracy:.0f} % | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     results = fsgym.compare("breast_cancer", out=FOLDER, n_jobs=2)
-    replace_section(ROOT / "README.md", "breast-cancer", in_markdown(fewest_features(results)), Path(__file__).name)
-    shutil.copy(FOLDER / "accuracy.png", ROOT / "docs" / "breast_cancer.png")
+    replace_section(
+        ROOT / "README.md", "breast-cancer", in_markdown(fewest_features(results)), "benchmarks/breast_cancer.py"
+    )
+    shutil.copy(FOLDER / "curves.png", ROOT / "docs" / "breast_cancer.png")
 
 
 if __name__ == "__main__":
