@@ -38,6 +38,18 @@ class Policy(ABC):
     See Also
     --------
     agents.BaseAgentClassifier : the classifier around a policy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import DatumWiseClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> policy = DatumWiseClassifier(lam=0.01, n_iterations=2, random_state=0).fit(X[:, :2], y).policy_
+    >>> acquired = np.array([[False, False], [True, True]])  # of two features, in two states
+    >>> values = np.array([[0, 0], [12, 3]], np.float32)
+    >>> policy.actions(acquired, values, np.ones((2, 5), bool))  # acquires the first feature; answers class 1
+    array([0, 3])
     """
 
     kind: ClassVar[str]
