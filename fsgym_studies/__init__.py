@@ -12,10 +12,9 @@ To add a study, add a folder and an entry in ``STUDIES``.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from fsgym.checks import explain_unknown
+from fsgym_studies.common.finding import find_declared
 
 if TYPE_CHECKING:
     from fsgym_studies.common.study import Study
@@ -37,7 +36,4 @@ STUDIES: dict[str, str] = {
 
 def find_study(name: str) -> Study:
     """Return the study of that name; raise ValueError with a suggestion if there is none."""
-    if name not in STUDIES:
-        raise ValueError(explain_unknown("study", name, STUDIES))
-    module, _, attribute = STUDIES[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return find_declared("study", name, STUDIES)

@@ -15,7 +15,7 @@ from agents.anystate.stop_rule import StopRule, check_stop_rule, stop_rule_from
 from agents.anystate.stopping import state_numbers
 from agents.policy import Policy, complete_advice
 from fsgym.rules import Rules
-from fsgym.rules.states import legal_and_prices
+from fsgym.rules.states import next_prices
 from fsgym.session.step import Advice
 from fsgym.trajectories import Trajectories
 
@@ -135,9 +135,6 @@ class AnyStatePolicy(Policy):
         return replace(done, probabilities=self.state_probabilities(done.acquired, X))
 
     def _states(self, acquired: NDArray[np.bool_], values: NDArray[np.float32], legal: NDArray[np.bool_]) -> StateBatch:
-        J, rules = self.rules.n_acquisitions, self.rules
-        if rules.related is None:
-            prices = np.broadcast_to(rules.costs, (len(acquired), J))
-        else:
-            prices = legal_and_prices(rules, rules.acquisitions_of(acquired))[1]
-        return StateBatch(acquired & ~np.isnan(values), values, np.asarray(legal[:, :J], bool), rules.lam * prices)
+        acquirable = np.asarray(legal[:, : self.rules.n_acquisitions], bool)
+        prices = self.rules.lam * next_prices(self.rules, acquired)
+        return StateBatch(acquired & ~np.isnan(values), values, acquirable, prices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from fsgym.checks import brief, check_number, is_integer
 from fsgym.dataset import Dataset
 from fsgym.extras import require
 from fsgym.rules import Rules
+from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.rules.states import legal_and_prices
 from fsgym.scaling import Scaling
 from fsgym.trajectories import price_steps
@@ -60,13 +61,35 @@ class BaseNeuralClassifier(BaseTradeoffClassifier):
     known = None  # a column that is known in advance has the price 0
     n_jobs = None  # PyTorch trains in one thread, so that a seed fixes every bit
 
-    hidden: Any
-    max_acquisitions: int
-    n_epochs: int
-    batch_size: int | None
-    learning_rate: float
     policy_: MaskedInputPolicy
     validated_loss_: float | None
+
+    @takes_rule_options
+    def __init__(
+        self,
+        lam: float = 0.01,
+        *,
+        max_acquisitions: int = 10,
+        hidden: Any = (128, 128),
+        n_epochs: int = 8,
+        batch_size: int | None = None,
+        learning_rate: float = 1e-3,
+        target_cost: float | None = None,
+        target_features: float | None = None,
+        class_weight: Any = None,
+        random_state: Any = None,
+        **rule_options: Unpack[RuleOptionsButLam],
+    ) -> None:
+        self._set_rule_options(lam=lam, **rule_options)
+        self.max_acquisitions = max_acquisitions
+        self.hidden = hidden
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.target_cost = target_cost
+        self.target_features = target_features
+        self.class_weight = class_weight
+        self.random_state = random_state
 
     @abstractmethod
     def _training(self) -> type[JointTraining]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from baselines.neural.classifier import BaseNeuralClassifier
 from baselines.neural.policy import MaskedInputPolicy
 from baselines.neural.stopping import HeldOutStates
 from fsgym.rules import Rules
-from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 if TYPE_CHECKING:
     from baselines.neural.training import JointTraining
@@ -91,33 +90,6 @@ class DIMEClassifier(BaseNeuralClassifier):
     """
 
     policy_class = DIMEPolicy
-
-    @takes_rule_options
-    def __init__(
-        self,
-        lam: float = 0.01,
-        *,
-        max_acquisitions: int = 10,
-        hidden: Any = (128, 128),
-        n_epochs: int = 8,
-        batch_size: int | None = None,
-        learning_rate: float = 1e-3,
-        target_cost: float | None = None,
-        target_features: float | None = None,
-        class_weight: Any = None,
-        random_state: Any = None,
-        **rule_options: Unpack[RuleOptionsButLam],
-    ) -> None:
-        self._set_rule_options(lam=lam, **rule_options)
-        self.max_acquisitions = max_acquisitions
-        self.hidden = hidden
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.target_cost = target_cost
-        self.target_features = target_features
-        self.class_weight = class_weight
-        self.random_state = random_state
 
     def _training(self) -> type[JointTraining]:
         from baselines.neural.value_regression import ValueRegressionTraining

@@ -16,7 +16,7 @@ from agents.policy import Policy, complete_advice
 from baselines.neural.layers import Layers
 from baselines.neural.stopping import StopLimits
 from fsgym.rules import Rules
-from fsgym.rules.states import legal_and_prices
+from fsgym.rules.states import next_prices
 from fsgym.scaling import Scaling
 from fsgym.session.step import Advice
 from fsgym.trajectories import Trajectories
@@ -89,9 +89,7 @@ class MaskedInputPolicy(Policy):
         """What the policy decides by in n states; parameters as for ``Policy.actions``."""
         inputs, J = self._inputs(acquired, values), self.rules.n_acquisitions
         probabilities = softmax(self.predictor.outputs(inputs), axis=1)
-        prices = np.broadcast_to(self.rules.costs, (len(inputs), J))
-        if self.rules.related is not None:
-            prices = legal_and_prices(self.rules, self.rules.acquisitions_of(acquired))[1]
+        prices = next_prices(self.rules, acquired)
         preference, need = self._preference_and_need(self.chooser.outputs(inputs), probabilities, prices)
         preference = np.where(legal[:, :J], preference, -np.inf)
         return Prospect(probabilities, preference, preference.max(axis=1, initial=-np.inf) if need is None else need)

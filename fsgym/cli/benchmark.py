@@ -38,6 +38,10 @@ def benchmark(
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer rows and fewer splits than the suite has, as the report says.")
     ] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only so many splits or seeds of each data set, with all rows, as the report says."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the report and tables; default: fsgym-results/SUITE.")
     ] = None,
@@ -45,10 +49,7 @@ def benchmark(
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
     data_dir: options.DataDirOption = None,
-    skip_missing: Annotated[
-        bool,
-        typer.Option("--skip-missing", help="Leave out data sets that are not there, and name them in the report."),
-    ] = False,
+    skip_missing: options.SkipMissingOption = False,
     doc: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Markdown file to write the suite's section into, as for `fsgym reproduce`."),
@@ -68,7 +69,8 @@ def benchmark(
         return
     names = None if methods is None else tuple(comma_separated([methods]))
     own = load_own_methods(mine or ())
-    given = [f"--methods {methods}"] * (methods is not None) + [f"--mine {shlex.quote(m)}" for m in mine or ()]
+    given = [f"--runs {runs}"] * (runs is not None) + [f"--methods {methods}"] * (methods is not None)
+    given += [f"--mine {shlex.quote(m)}" for m in mine or ()]
     run_options = suites.Options(
         full=not quick,
         out=out,
@@ -80,6 +82,6 @@ def benchmark(
         command=" ".join(["fsgym benchmark", suite, *["--quick"] * quick, *given]),
         skip_missing=skip_missing,
     )
-    code = suites.run_suite(suite, names, own, run_options)
+    code = suites.run_suite(suite, names, own, run_options, runs)
     if code:
         raise typer.Exit(code)

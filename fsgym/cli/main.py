@@ -198,10 +198,7 @@ def reproduce(
     backend: options.BackendOption = "loky",
     scheduler: options.SchedulerOption = None,
     data_dir: options.DataDirOption = None,
-    skip_missing: Annotated[
-        bool,
-        typer.Option("--skip-missing", help="Leave out data sets that are not there, and name them in the report."),
-    ] = False,
+    skip_missing: options.SkipMissingOption = False,
     doc: Annotated[
         Path | None,
         typer.Option(

@@ -59,6 +59,10 @@ SchedulerOption = Annotated[str | None, typer.Option(help="Address of the cluste
 DataDirOption = Annotated[
     Path | None, typer.Option(callback=existing_folder, help="Folder with data sets; default: $FSGYM_DATA.")
 ]
+SkipMissingOption = Annotated[
+    bool,
+    typer.Option("--skip-missing", help="Leave out data sets that are not there, and name them in the report."),
+]
 ModelArgument = Annotated[
     Path,
     typer.Argument(help="A file written by `fsgym train` or by save() of a classifier."),

@@ -41,6 +41,13 @@ def legal_and_prices(
     return state.legal.astype(bool), prices
 
 
+def next_prices(rules: Rules, acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The price of each acquisition where the features ``acquired`` (n, n_features) are, float64 (n, J)."""
+    if rules.related is None:
+        return np.broadcast_to(rules.costs, (len(acquired), rules.n_acquisitions))
+    return legal_and_prices(rules, rules.acquisitions_of(acquired))[1]
+
+
 @njit(cache=True, nogil=True, _nrt=False)
 def _place_and_price(t, budget, state, taken, spent, n_paid, prices):
     for e in range(len(taken)):

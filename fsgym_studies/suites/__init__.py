@@ -2,17 +2,17 @@
 
 Every suite has a folder with ``suite.py``, which declares it (``Suite``), and ``published.csv`` if there are published
 figures for it. ``suite.py`` beside the folders has the declarations, ``methods.py`` the methods that take part,
-``cell.py`` computes a cell (one method on one split, at all prices), and ``leaderboard.py`` makes the tables.
+``cell.py`` computes a cell (one method on one split, at all prices), ``oracle.py`` that of the acquisition conditioned
+oracle, and ``leaderboard.py`` makes the tables.
 
 To add a suite, add a folder and an entry in ``SUITES``.
 """
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
-from fsgym.checks import explain_unknown
+from fsgym_studies.common.finding import find_declared
 
 if TYPE_CHECKING:
     from fsgym_studies.suites.suite import Suite
@@ -30,7 +30,4 @@ SUITES: dict[str, str] = {
 
 def find_suite(name: str) -> Suite:
     """Return the suite of that name; raise ValueError with a suggestion if there is none."""
-    if name not in SUITES:
-        raise ValueError(explain_unknown("suite", name, SUITES))
-    module, _, attribute = SUITES[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return find_declared("suite", name, SUITES)

@@ -15,7 +15,7 @@ from fsgym.comparison.policies import PolicyFactory, scaled_by
 from fsgym.comparison.splits import SplitParts
 from fsgym.dataset import Dataset
 from fsgym.datasets.generators import GENERATORS, NormalComponents, Syn
-from fsgym.evaluation import evaluate
+from fsgym.evaluation import Evaluation, evaluate
 from fsgym.metrics import area_under_roc
 from fsgym.reference_policies import accuracies_within, reference
 from fsgym.rules import Rules
@@ -61,6 +61,13 @@ class Scores:
             for name, loss, standard in zip(measurement.price_names, losses, measurement.standard_losses, strict=True):
                 self.add("cost_share", name, loss / standard)
 
+    def add_evaluations(self, measurement: Measurement, results: Sequence[Evaluation]) -> None:
+        """Loss, accuracy and features used at each price."""
+        self.add_losses(measurement, [r.loss for r in results])
+        for name, result in zip(measurement.price_names, results, strict=True):
+            self.add("price_accuracy", name, result.accuracy)
+            self.add("features", name, result.n_features)
+
     def result(self, seconds: float | None = None) -> dict[str, Any]:
         return {"scores": self.rows, "reasons": self.reasons, "seconds": seconds}
 
@@ -97,10 +104,7 @@ def run_method(
             evaluate(model, test, measurement.rules_at(dataset, price))
             for model, price in zip(models, measurement.prices, strict=True)
         ]
-        scores.add_losses(measurement, [r.loss for r in results])
-        for name, result in zip(measurement.price_names, results, strict=True):
-            scores.add("price_accuracy", name, result.accuracy)
-            scores.add("features", name, result.n_features)
+        scores.add_evaluations(measurement, results)
         _measure_order(scores, models[0], parts.test, measurement)
     return scores.result(seconds)
 

@@ -17,7 +17,9 @@ from fsgym_studies.suites.methods import chosen_methods
 from fsgym_studies.suites.planning import study_of
 
 
-def run_suite(name: str, methods: tuple[str, ...] | None, own: Mapping[str, Any], options: Options) -> int:
+def run_suite(
+    name: str, methods: tuple[str, ...] | None, own: Mapping[str, Any], options: Options, n_runs: int | None = None
+) -> int:
     """Run a suite and write its report; returns the exit status of the command.
 
     Parameters
@@ -26,8 +28,9 @@ def run_suite(name: str, methods: tuple[str, ...] | None, own: Mapping[str, Any]
     methods : tuple of str, names of methods; None for ``BENCHMARK_METHODS``
     own : mapping name -> method of the user, as ``load_method`` returns it
     options : Options, ``full`` is False for a quick run
+    n_runs : int, only so many runs of each data set; None for all
     """
-    study = study_of(find_suite(name), chosen_methods(methods, own), options.command)
+    study = study_of(find_suite(name), chosen_methods(methods, own), options.command, n_runs)
     return run_study(replace(study, subject="benchmark"), options)
 
 

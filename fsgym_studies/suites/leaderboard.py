@@ -14,20 +14,26 @@ from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, format_number
 from fsgym_studies.common.study import Conclusion, Table
 from fsgym_studies.suites.methods import SuiteMethods
-from fsgym_studies.suites.suite import Suite, TableOf
+from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS, ORACLE_TITLE
+from fsgym_studies.suites.suite import Suite, TableOf, counted
 
 REFERENCE_TITLE = "reference"
+NOT_RANKED = (ORACLE_TITLE, REFERENCE_TITLE)  # rows below the methods
 SAME_SCORE = 5e-4  # scores that differ by less count as equal: half of the last digit shown
 PLACE = ["dataset", "at"]
 
 
 class Score(NamedTuple):
-    """How a score is shown: heading, whether more is better (None: neither), decimals, and what it means."""
+    """How a score is shown: heading, whether more is better (None: neither), decimals, its meaning.
+
+    ``within`` says that it is measured within budgets, and not at prices.
+    """
 
     title: str
     more_is_better: bool | None
     digits: int
     caption: str
+    within: bool = False
 
 
 SCORES = {
@@ -52,12 +58,23 @@ SCORES = {
         "Accuracy within a budget",
         True,
         3,
-        "Accuracy where exactly so much is spent on each row: the policy of the lowest price, continued past its stop.",
+        "Accuracy where at most so much is spent on each row: the policy of the lowest price, continued past its stop "
+        "until no further acquisition is affordable.",
+        within=True,
     ),
     "budget_auroc": Score(
-        "AUROC within a budget", True, 3, "Area under the ROC curve, for the policies of the table of accuracies."
+        "AUROC within a budget",
+        True,
+        3,
+        "Area under the ROC curve, for the policies of the table of accuracies.",
+        within=True,
     ),
-    "mean_auroc": Score("AUROC, mean over the budgets", True, 4, "Mean over the budgets of the area under the ROC."),
+    "mean_auroc": Score(
+        "AUROC, mean over the budgets",
+        True,
+        4,
+        "Area under the ROC curve of the policy of the lowest price, continued past its stop; mean over all budgets.",
+    ),
     "complete": Score(
         "Features until the relevant ones are complete",
         False,
@@ -108,13 +125,13 @@ def means_by_place(scores: pd.DataFrame, score: str) -> pd.DataFrame:
 
 
 def mean_ranks(means: pd.DataFrame, more_is_better: bool | None) -> pd.Series:
-    """Mean rank of each method over the places, best first; only methods that have all of them, not the reference.
+    """Mean rank of each method over the places, best first; only methods that have all of them.
 
-    Empty where more is neither better nor worse.
+    Neither the reference nor the oracle has a rank. Empty where more is neither better nor worse.
     """
     if more_is_better is None:
         return pd.Series(dtype=np.float64)
-    complete = means.drop(index=REFERENCE_TITLE, errors="ignore").dropna()
+    complete = means.drop(index=list(NOT_RANKED), errors="ignore").dropna()
     rounded = (complete / SAME_SCORE).round()  # differences that are not shown do not count
     return rounded.rank(ascending=not more_is_better).mean(axis=1).sort_values(kind="stable")
 
@@ -122,16 +139,16 @@ def mean_ranks(means: pd.DataFrame, more_is_better: bool | None) -> pd.Series:
 def score_table(
     suite: Suite, declared: TableOf, scores: pd.DataFrame, reasons: dict[tuple[str, str], str]
 ) -> Table | None:
-    """A score of all methods, best first, then the reference and the published figures; None without any cell."""
+    """A score of all methods, best first, then oracle, reference and published figures; None without any cell."""
     shown, means = SCORES[declared.score], means_by_place(scores, declared.score)
     if means.empty:
         return None
     ranks = mean_ranks(means, shown.more_is_better)
     grouped = _columns(means, declared.columns)
-    methods = [*ranks.index, *(m for m in means.index if m not in ranks.index and m != REFERENCE_TITLE)]
+    methods = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in NOT_RANKED)]
     without = [m for (m, score) in reasons if score == declared.score and m not in means.index]
     rows = []
-    for method in [*methods, *dict.fromkeys(without), *([REFERENCE_TITLE] if REFERENCE_TITLE in means.index else [])]:
+    for method in [*methods, *dict.fromkeys(without), *(m for m in NOT_RANKED if m in means.index)]:
         row = {"method": method}
         for column in grouped.columns:
             value = grouped.loc[method, column] if method in grouped.index else np.nan
@@ -141,13 +158,16 @@ def score_table(
     frame = pd.DataFrame(rows)
     published, sources = _published(suite, declared.score)
     frame = pd.concat([frame, _published_rows(published, list(grouped.columns), shown.digits)], ignore_index=True)
-    caption = f"{shown.caption} {_about_columns(declared.columns, shown.more_is_better)}"
+    at = "budget" if shown.within else suite.price_in_words
+    caption = f"{shown.caption} {_about_columns(declared.columns, at, shown.more_is_better)}"
     for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
         own = [m for m in dict.fromkeys(without) if reasons[m, declared.score] == reason]
         caption += f" n/a for {', '.join(own)}: {reason}."
     caption += sources
     stem = f"{declared.score}_by_{declared.columns}"
-    return Table(stem, shown.title, caption.strip(), frame.fillna(DASH))
+    several = sum(t.score == declared.score for t in suite.tables) > 1
+    heading = f"{shown.title}, by {'data set' if declared.columns == 'dataset' else at}" if several else shown.title
+    return Table(stem, heading, caption.strip(), frame.fillna(DASH))
 
 
 def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -161,19 +181,16 @@ def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame({name: flat[[name]].mean(axis=1, skipna=False) for name in dict.fromkeys(labels)})
 
 
-def _about_columns(by: str, more_is_better: bool | None) -> str:
-    """What the columns are and how methods are ranked, in words."""
-    words = {
-        "at": "A column is a price, a cost of an error, or a budget.",
-        "dataset": "A column is a data set.",
-        "both": "A column is a data set with, if there are several, a price, a cost of an error, or a budget.",
-    }
-    if more_is_better is None:
-        return words[by]
+def _about_columns(by: str, at: str, more_is_better: bool | None) -> str:
+    """What is better, and what the columns are, in words."""
+    better = {True: "More is better. ", False: "Less is better. ", None: ""}[more_is_better]
     return (
-        f"{'More' if more_is_better else 'Less'} is better. {words[by]} The mean rank is over all data sets, prices, "
-        "costs of errors and budgets, each by its mean over the splits; scores that differ by less than "
-        f"{SAME_SCORE:g} share their rank."
+        better
+        + {
+            "at": f"A column is a {at}.",
+            "dataset": "A column is a data set.",
+            "both": f"A column is a data set and a {at}.",
+        }[by]
     )
 
 
@@ -208,13 +225,13 @@ def wins_of_focus(means: pd.DataFrame, focus: str, more_is_better: bool | None, 
     sign, rows = (1.0 if more_is_better else -1.0), []
     for other in means.index:
         gain = (sign * (means.loc[focus] - means.loc[other])).dropna()
-        if other not in (focus, REFERENCE_TITLE) and len(gain):
+        if other not in (focus, *NOT_RANKED) and len(gain):
             better, worse = int((gain >= SAME_SCORE).sum()), int((gain <= -SAME_SCORE).sum())
             row = {"other method": other, "better": better, "equal": len(gain) - better - worse, "worse": worse}
             rows.append(row | {"mean difference": f"{sign * gain.mean():+.4f}"})
     caption = (
-        f"{focus} compared with each other method by {title.lower()}, over data sets and prices or budgets: where its "
-        f"mean over the splits is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
+        f"{focus} compared with each other method by {title.lower()}, over data sets and columns: where its mean over "
+        f"the runs is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
     )
     return Table("wins", f"Wins and losses of {focus}", caption, pd.DataFrame(rows))
 
@@ -231,7 +248,7 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
     ]
     caption = (
         "Processor seconds in one thread to train a method for all prices, with the choice of its settings, mean over "
-        "the splits. They differ from run to run."
+        "the splits; those of the oracle, with its search on the test rows. They differ from run to run."
     )
     return Table("seconds", "Training time", caption, pd.DataFrame(rows))
 
@@ -254,8 +271,10 @@ def standing(ranks: pd.Series, focus: str, title: str) -> str:
     return f"{text}; the {which} is {others.idxmin()} ({others.min():.2f})."
 
 
-def conclusion_of(suite: Suite, methods: SuiteMethods, table: pd.DataFrame, quick: bool) -> Conclusion:
-    """Everything that the report of a benchmark says."""
+def conclusion_of(
+    suite: Suite, methods: SuiteMethods, table: pd.DataFrame, quick: bool, n_runs: int | None = None
+) -> Conclusion:
+    """Everything that the report of a benchmark says; ``n_runs`` as in ``study_of``."""
     scores, reasons, main = scores_of(table), reasons_of(table), suite.tables[0].score
     shown, means = SCORES[main], means_by_place(scores, main)
     ranks = mean_ranks(means, shown.more_is_better) if len(means) else pd.Series(dtype=np.float64)
@@ -264,18 +283,26 @@ def conclusion_of(suite: Suite, methods: SuiteMethods, table: pd.DataFrame, quic
     failed = table[table["error"].notna()]
     notes = [standing(ranks, methods.focus, shown.title)]
     notes += [f"{title} was not run: {reason}." for title, reason in methods.unavailable.items()]
+    if methods.omitted:
+        notes.append(f"Not run: {', '.join(methods.omitted)}. Name them in --methods to add them.")
     notes += [
-        f"{len(own)} cell(s) of {title} failed: {own['error'].iloc[0]}" for title, own in failed.groupby("method")
+        f"{counted(len(own), 'cell')} of {title} failed: {own['error'].iloc[0]}"
+        for title, own in failed.groupby("method")
     ]
-    versions = ", ".join(f"{name} {number}" for name, number in provenance()["versions"].items())
+    notes += [ORACLE_IN_WORDS.format(rows=ORACLE_TEST_ROWS[quick])]
+    versions = ", ".join(f"{name} {number}" for name, number in (provenance()["versions"] | methods.versions).items())
     notes += [*suite.notes, suite.development, f"Versions: {versions}."]
     present = [t for t in tables if t is not None]
-    protocol = f"{suite.protocol(quick)} {METHODS_IN_WORDS}"
+    first = "run" if n_runs == 1 else f"{n_runs} runs"
+    cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
+    protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
     return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present])
 
 
 METHODS_IN_WORDS = (
     "Methods that know prices have their default settings and are trained at each price. Of the others every setting "
     "is trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again. All "
-    "final fits are on the training and the validation rows together. A score is n/a where it does not fit a method."
+    "final fits are on the training and the validation rows together. Methods are ranked in each column of the means "
+    f"over the runs, where scores that differ by less than {SAME_SCORE:g} share their rank, and mean ranks are over "
+    "all data sets and columns. A score is n/a where it does not fit a method."
 )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.policies import PolicyFactory
 from fsgym.comparison.protocol import make_protocol
 from fsgym.dataset import Dataset
-from fsgym.extras import require
+from fsgym.extras import EXTRAS, require
 from fsgym.methods import REFERENCES, find_method
 
+SLOW_METHODS = ("maskable_ppo",)  # run only if named
 BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "cart", "gdfs", "dime")
 
 
@@ -46,8 +48,20 @@ class SuiteMethods:
 
     @property
     def focus(self) -> str:
-        """The title of the method whose place is told: the first of the user's, otherwise the first by name."""
+        """The title of the method whose place is given: the first of the user's, otherwise the first by name."""
         return next(iter(self.own), "") or find_method(self.names[0]).title
+
+    @property
+    def omitted(self) -> list[str]:
+        """The titles of the suites' methods that were not asked for."""
+        titles = [find_method(m).title for m in (*BENCHMARK_METHODS, *SLOW_METHODS) if m not in self.names]
+        return [title for title in titles if title not in self.unavailable]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the optional dependencies that the methods by name need."""
+        extras = [extra for name in self.names if (extra := find_method(name).extra)]
+        return {package: version(package) for extra in extras for package in EXTRAS[extra]}
 
     def settings(self, train: Dataset, prices: tuple[float, ...], rules: Mapping[str, Any]) -> list[MethodOnProblem]:
         """The methods on a problem, with the two references, and settings from these training rows."""

@@ -16,17 +16,19 @@ from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.suites.cell import METHOD_CELL
 from fsgym_studies.suites.leaderboard import REFERENCE_TITLE, conclusion_of
 from fsgym_studies.suites.methods import SuiteMethods
+from fsgym_studies.suites.oracle import ORACLE_CELL, ORACLE_TITLE
 from fsgym_studies.suites.suite import Suite
 
 
-def study_of(suite: Suite, methods: SuiteMethods, command: str) -> Study:
+def study_of(suite: Suite, methods: SuiteMethods, command: str, n_runs: int | None = None) -> Study:
     """The suite as a study: planned, stored, resumed and reported as every study.
 
-    ``command`` is what the report names as the command that writes it.
+    ``command`` is what the report names as the command that writes it. Only the first ``n_runs`` runs of each data set
+    are made; None for all of them.
     """
 
     def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-        return conclusion_of(suite, methods, table, not full)
+        return conclusion_of(suite, methods, table, not full, n_runs)
 
     return Study(
         suite.name,
@@ -34,7 +36,7 @@ def study_of(suite: Suite, methods: SuiteMethods, command: str) -> Study:
         suite.reference,
         (np.nan, np.nan),
         suite.datasets,
-        partial(_plan, suite, methods),
+        partial(_plan, suite, methods, n_runs),
         conclude,
         suite.quick_datasets,
         command,
@@ -42,7 +44,12 @@ def study_of(suite: Suite, methods: SuiteMethods, command: str) -> Study:
 
 
 def _plan(
-    suite: Suite, methods: SuiteMethods, full: bool, data_dir: DataFolder, skip: Collection[str] = ()
+    suite: Suite,
+    methods: SuiteMethods,
+    n_runs: int | None,
+    full: bool,
+    data_dir: DataFolder,
+    skip: Collection[str] = (),
 ) -> list[Task]:
     """All cells, run by run, so that an interrupted benchmark has complete runs; those of the references come first."""
     references, cells = [], []
@@ -54,13 +61,15 @@ def _plan(
             references.append(study_task(problem.reference_call, arguments, row))
         data, split = problem.runs[0]
         settings = methods.settings(split.parts(data).train, problem.prices, problem.rules)
-        for number, (data, split) in enumerate(problem.runs):
+        for number, (data, split) in enumerate(problem.runs[:n_runs]):
+            given = {"measurement": measurement, "split": split}
+            arguments = {**given, "quick": not full, "seed": seed_of((problem.name, number, ORACLE_TITLE))}
+            cells.append(study_task(ORACLE_CELL, arguments, _cell_name(problem.name, number, ORACLE_TITLE), data))
             for method in settings:
                 arguments = {
+                    **given,
                     "candidates": list(method.candidates),
                     "by_price": method.by_price,
-                    "measurement": measurement,
-                    "split": split,
                     "seed": seed_of((problem.name, number, method.name)),
                 }
                 cells.append(study_task(METHOD_CELL, arguments, _cell_name(problem.name, number, method.title), data))

@@ -14,6 +14,11 @@ from fsgym_studies.common.plan import DataFolder
 from fsgym_studies.suites.cell import Measurement
 
 
+def counted(n: int, thing: str) -> str:
+    """A number of things in words: ``1 split``, ``2 splits``."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+
+
 class RowSplit(NamedTuple):
     """A division of the rows by their position: for training, for validation, and all others for test.
 
@@ -102,6 +107,7 @@ class Suite:
     reference : str, BibTeX entries
     datasets, quick_datasets : names that ``load_dataset`` must know
     notes : sequence of str, for the report
+    price_in_words : str, what a column for a price is
     """
 
     name: str
@@ -115,3 +121,4 @@ class Suite:
     datasets: tuple[str, ...] = ()
     quick_datasets: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
+    price_in_words: str = "price lam"

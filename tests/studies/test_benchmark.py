@@ -13,10 +13,11 @@ from fsgym import Dataset, Rules, cli
 from fsgym.comparison.splits import Split
 from fsgym.datasets import CubeNM, Syn
 from fsgym.exact import optimum
+from fsgym.methods import find_method
 from fsgym_studies import suites
 from fsgym_studies.suites import cell as suite_cells
 from fsgym_studies.suites.leaderboard import SCORES, mean_ranks
-from fsgym_studies.suites.methods import BENCHMARK_METHODS, SuiteMethods, chosen_methods
+from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods
 from fsgym_studies.suites.planning import study_of
 from fsgym_studies.suites.suite import RowSplit
 from fsgym_studies.suites.syn.suite import syn_problems
@@ -54,7 +55,7 @@ def folder(tmp_path_factory):
 
 
 def table(folder, stem):
-    return pd.read_csv(folder / f"{stem}.csv", index_col="method", dtype=str, keep_default_na=False)
+    return pd.read_csv(folder / f"{stem}.csv", index_col=0, dtype=str, keep_default_na=False)
 
 
 def test_headroom_is_the_loss_above_the_exact_optimum(folder):
@@ -121,12 +122,35 @@ def test_the_report_says_that_it_was_quick_and_has_no_claims(folder):
 def test_the_plan_has_every_method_on_every_run_after_the_reference():
     study = study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), "")
     rows = {quick: [dict(c.labels) for c in study.cells(not quick, None)] for quick in (True, False)}
-    assert [r["method"] for r in rows[True]] == ["reference", "CART", "Constant answer", "All features"]
-    assert len(rows[False]) == 1 + 2 * 3
+    assert [r["method"] for r in rows[True]] == ["reference", "oracle", "CART", "Constant answer", "All features"]
+    assert len(rows[False]) == 1 + 2 * 4
     assert {r["split"] for r in rows[False]} == {"", 0, 1}
     keys = [c.key for c in study.cells(True, None)]
     assert len(set(keys)) == len(keys)
     assert keys == [c.key for c in study.cells(True, None)]
+
+
+def test_fewer_runs_and_methods_are_named_in_the_report(capsys, folder, tmp_path):
+    study = study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), "", n_runs=1)
+    assert {dict(c.labels)["split"] for c in study.cells(True, None)} == {"", 0}
+    code, _, _ = call(
+        capsys, "tiny", "--runs", 1, "--methods", "cart", "--jobs", 1, "--out", tmp_path, "--doc", tmp_path / "doc.md"
+    )
+    section = (tmp_path / "doc.md").read_text()
+    assert code == 0
+    assert "Two runs. Cut by --runs 1 to the first run of each data set." in section
+    assert "Command: `fsgym benchmark tiny --runs 1 --methods cart`" in section
+    omitted = [find_method(name).title for name in (*BENCHMARK_METHODS, *SLOW_METHODS) if name != "cart"]
+    assert f"Not run: {', '.join(omitted)}. Name them in --methods to add them." in section
+    assert "Not run: Adaptive" in (folder / "doc.md").read_text()
+
+
+def test_the_oracle_has_a_line_and_no_rank(folder):
+    losses = table(folder, "loss_by_at")
+    assert losses.index[-3:].tolist() == ["oracle", "reference", "PAPER (as reported)"]
+    assert losses.loc["oracle", "mean rank"] == "–"
+    assert "oracle" not in table(folder, "wins").index.tolist()
+    assert "a policy in a model file cannot reach it" in (folder / "doc.md").read_text()
 
 
 def test_mistakes_are_one_sentence(capsys, tmp_path):

@@ -11,7 +11,7 @@ from fsgym.datasets.generators import NormalComponents
 from fsgym_studies.common.plan import DataFolder
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.suites.cell import REFERENCE_CELL, REFERENCE_ROWS
-from fsgym_studies.suites.suite import Problem, Suite, TableOf
+from fsgym_studies.suites.suite import Problem, Suite, TableOf, counted
 
 CUBE_PRICES = (0.003, 0.01, 0.03)
 CUBE_BUDGETS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -33,13 +33,14 @@ def cube_problems(
 
 def cube_protocol(data: str, quick: bool) -> str:
     n_rows, n_runs = CUBE_SIZES[quick]
-    cut = f" (quick: the full benchmark has {CUBE_SIZES[False][1]} of {CUBE_SIZES[False][0]:,} rows)" if quick else ""
+    full_rows, full_runs = CUBE_SIZES[False]
+    cut = f" (quick: the full benchmark has {counted(full_runs, 'realisation')} of {full_rows:,} rows)" if quick else ""
     prices = ", ".join(f"{p:g}" for p in CUBE_PRICES)
     return (
-        f"{data} {n_runs} realisation(s) of {n_rows:,} rows{cut}, of which 60 % are for training, 20 % for validation "
-        f"and 20 % for test. An error costs 1, and lam is {prices}. The reference is a greedy policy that knows the "
-        f"distribution, on {REFERENCE_ROWS[quick]:,} simulated rows: it acquires the feature of the largest expected "
-        "information per price, and the best policy may have a lower loss."
+        f"{data} {counted(n_runs, 'realisation')} of {n_rows:,} rows{cut}, of which 60 % are for training, 20 % for "
+        f"validation and 20 % for test. An error costs 1, and lam is {prices}. The reference is a greedy policy that "
+        f"knows the distribution, on {REFERENCE_ROWS[quick]:,} simulated rows: it acquires the feature of the largest "
+        "expected information per price, and the best policy may have a lower loss."
     )
 
 
@@ -72,6 +73,6 @@ CUBE_NM_SUITE = cube_suite(
     "cube-nm",
     "CUBE-NM: a context must be acquired first",
     CubeNM(),
-    "As CUBE, but a context, which says nothing of the class by itself, tells in which of five blocks of ten features "
-    "the informative ones are; the context and each feature cost 1.",
+    "As CUBE, but a context, which says nothing of the class by itself, decides in which of five blocks of ten "
+    "features the informative ones are; the context and each feature cost 1.",
 )

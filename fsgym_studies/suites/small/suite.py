@@ -8,7 +8,7 @@ from fsgym.comparison.splits import Split
 from fsgym_studies.common.plan import DataFolder, subsample
 from fsgym_studies.lattice_vs_peers.study import COMPARED_SETS
 from fsgym_studies.lattice_vs_peers.tables import SMALL
-from fsgym_studies.suites.suite import Problem, Suite, TableOf
+from fsgym_studies.suites.suite import Problem, Suite, TableOf, counted
 
 SMALL_SETS = tuple(c for c in COMPARED_SETS if c.size == SMALL and c.source.name != "spambase")
 SMALL_QUICK_SETS = ("breast cancer", "wine", "digits")  # they come with scikit-learn
@@ -40,7 +40,7 @@ def small_protocol(quick: bool) -> str:
         else f"{len(SMALL_SETS)} data sets"
     )
     return (
-        f"{sets}; {SMALL_SPLITS[quick]} random stratified split(s) of each, 70 % of the rows for training (a "
+        f"{sets}; {counted(SMALL_SPLITS[quick], 'random stratified split')} of each, 70 % of the rows for training (a "
         f"quarter of these for validation). Each feature costs 1, an error costs 1, and lam is {prices}. No optimum is "
         "known."
     )

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from fsgym.scaling import Scaling
 from fsgym_studies.common.plan import DataFolder, Source, subsample
 from fsgym_studies.common.printed import bibtex
-from fsgym_studies.suites.suite import Problem, RowSplit, Suite, TableOf
+from fsgym_studies.suites.suite import Problem, RowSplit, Suite, TableOf, counted
 
 SPAM_SOURCE = Source("spambase", "spam")
 SPAM_PRICES = (0.003, 0.01, 0.03)
@@ -34,8 +34,8 @@ def spam_protocol(quick: bool) -> str:
     return (
         f"{rows}, in the order of numpy.random.default_rng({SPAM_ORDER_SEED}).permutation: 60 % for training, 20 % for "
         "validation, 20 % for test, as in the code of GDFS. The means of the training part are subtracted. "
-        f"{SPAM_RUNS[quick]} run(s) on these rows, which differ in the seed of the method. Each feature costs 1, an "
-        f"error costs 1, and lam is {prices}. No optimum is known."
+        f"{counted(SPAM_RUNS[quick], 'run')} on these rows, each with another seed of the methods. Each feature "
+        f"costs 1, an error costs 1, and lam is {prices}. No optimum is known."
     )
 
 

@@ -16,7 +16,7 @@ from fsgym.datasets.folder import find_folder
 from fsgym.rules import Rules
 from fsgym_studies.common.plan import DataFolder, Source, subsample, without
 from fsgym_studies.common.printed import bibtex
-from fsgym_studies.suites.suite import Problem, Suite, TableOf
+from fsgym_studies.suites.suite import Problem, Suite, TableOf, counted
 
 TURNEY_SOURCES = (
     Source("liver_disorders", "liver"),
@@ -92,7 +92,7 @@ def _reduced(entry: Mapping[str, Any], group: list[str], full: Mapping[str, floa
 def turney_protocol(quick: bool) -> str:
     n_splits, errors = TURNEY_SPLITS[quick], ", ".join(f"{e:,g}" for e in TURNEY_ERROR_COSTS[quick])
     cut = (
-        f" Quick: at most {TURNEY_QUICK_ROWS} random rows of a data set, and {n_splits} split and "
+        f" Quick: at most {TURNEY_QUICK_ROWS} random rows of a data set, {counted(n_splits, 'split')} and "
         f"{len(TURNEY_ERROR_COSTS[True])} error costs, where the full benchmark has {TURNEY_SPLITS[False]} and "
         f"{len(TURNEY_ERROR_COSTS[False])}."
         if quick
@@ -100,8 +100,9 @@ def turney_protocol(quick: bool) -> str:
     )
     return (
         "Liver, heart, hepatitis, pima and thyroid with the prices of their tests in Canadian dollars, as compiled by "
-        f"Turney (1995). An error costs {errors} dollars, and all errors cost the same. Of each data set {n_splits} "
-        f"random stratified split(s), two thirds of the rows for training (a quarter of these for validation).{cut} "
+        f"Turney (1995). An error costs {errors} dollars, and all errors cost the same. Of each data set "
+        f"{counted(n_splits, 'random stratified split')}, two thirds of the rows for training (a quarter of these for "
+        f"validation).{cut} "
         "The standard cost is T + (1 - f) E: T is the price of all tests, with the reductions within groups; f is the "
         "share of the largest class; E is the cost of an error."
     )
@@ -112,10 +113,11 @@ TURNEY_SUITE = Suite(
     "Medical tests with their prices",
     turney_problems,
     turney_protocol,
-    (TableOf("cost_share"), TableOf("cost_share", "dataset"), TableOf("features", "both")),
+    (TableOf("cost_share"), TableOf("cost_share", "dataset"), TableOf("features")),
     "These data sets, with other splits, were used while the agents of this package were developed.",
     reference=bibtex(__file__),
     datasets=tuple(s.name for s in TURNEY_SOURCES),
+    price_in_words="cost of an error in dollars",
     notes=(
         "Tests of a group share a part of their price, such as that of taking blood, which only the first one pays.",
         "Results of some tests come with a delay, which is ignored: every value is known before the next choice.",
