@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +22,7 @@ from fsgym_studies.common.curves import (
     summed,
 )
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
-from fsgym_studies.common.render import picture_of
+from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import (
@@ -56,6 +56,9 @@ from fsgym_studies.dwsm.shared import (
     splits_text,
     wins_table,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ARMS = (*OTHER_READINGS, *INTERCEPT_ARMS)
 ALL_METHODS = (*BINARY_METHODS, *(arm.title for arm in ARMS))
@@ -277,19 +280,24 @@ def usage_pictures(table: pd.DataFrame, settings: pd.DataFrame) -> list[Picture]
     ]
 
 
-def price_picture(settings: pd.DataFrame) -> list[Picture]:
-    """Lambda against sparsity (Fig. 5)."""
-    rows = with_lam(settings[settings["method"] == DWSM])
+def price_picture(table: pd.DataFrame) -> list[Picture]:
+    """Lambda against sparsity, a point for each fit (Fig. 5)."""
+    rows = with_lam(table[table["method"] == DWSM])
     if rows.empty:
         return []
-    frame = rows.groupby("lam")["sparsity"].agg(sparsity="mean", sparsity_std="std").fillna(0.0).reset_index()
-    caption = "Bars: one standard deviation over data sets and shares of training data."
-    draw, frame = figures.price_against_sparsity, frame.assign(method=DWSM)
-    return [
-        picture_of(
-            "lambda", "Lambda against sparsity (Fig. 5)", caption, draw, frame, {DWSM: DWSM}, None, "misclassifications"
-        )
-    ]
+    places = {lam: place for place, lam in enumerate(sorted(rows["lam"].unique()))}
+    means = rows.groupby("lam")["sparsity"].mean()
+
+    def draw(figure: Figure) -> None:
+        ax = figure.add_subplot()
+        ax.scatter(rows["lam"].map(places), rows["sparsity"], s=14, alpha=0.2, color=figures.COLOURS[0], linewidths=0)
+        ax.plot(list(places.values()), means.to_numpy(), color=figures.COLOURS[1], marker="o", label="mean")
+        ax.set_xticks(list(places.values()), [f"{lam:g}" for lam in places])
+        ax.set(xlabel="lambda", ylabel="sparsity")
+        ax.legend(loc="lower right")
+
+    caption = "Each point is one fit: a data set, a share of training data and a split; the line has their means."
+    return [draw_picture("lambda", "Lambda against sparsity (Fig. 5)", caption, draw)]
 
 
 def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
@@ -304,7 +312,7 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
             height_table(table, ALL_METHODS),
             settings_table(settings),
         ],
-        [*curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(settings)],
+        [*curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)],
     )
 
 

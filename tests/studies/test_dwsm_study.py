@@ -191,7 +191,10 @@ def test_groups_claims():
     for row, taken, lam in zip(rows, (8.0, 4.0), (0.0, 0.01)):
         row |= {"n_acquisitions": taken, "params": json.dumps({"lam": lam})}
     rows += line("Adult", LARS, [(0.25, 0.83)], n_features=92.0)
-    rows += line("sonar", DWSM, [(0.5, 0.8)]) + line("sonar in 3 random groups", DWSM, [(0.5, 0.74)])
+    for dataset in dwsm.BINARY_TITLES:
+        lower = dataset < "i" or dataset == "sonar"
+        rows += line(dataset, DWSM, [(0.5, 0.8)])
+        rows += line(f"{dataset} in 3 random groups", DWSM, [(0.5, 0.74 if lower else 0.82)])
     rows += line("pcmac in 10 random groups", DWSM, [(0.2, 0.8), (0.5, 0.7)]) + line(
         "pcmac in 10 random groups", LARS, [(0.97, 0.9)]
     )
@@ -199,7 +202,12 @@ def test_groups_claims():
         if row["method"] == LARS:
             row["params"] = json.dumps({"max_features": 95})
     claims = claims_of(dwsm_groups, pd.DataFrame(rows))
-    assert all_assessed(claims, 8)
+    assert all_assessed(claims, 9)
+    generally = by_text(claims, "In random groups")
+    assert generally.ours.startswith(
+        "in 3 groups lower on 5 of 8, by 3.0 points on average; in 10 groups lower on 0 of"
+    )
+    assert generally.reproduced is True
     assert by_text(claims, "Adult at lambda 0:").reproduced is True
     assert (
         by_text(claims, "Adult at lambda .005").ours
@@ -231,6 +239,8 @@ def test_relational_claims():
     row["class_usage"] = [None if k == 7 else u for k, u in enumerate(usage.tolist())]  # no 7 is classified correctly
     claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
     assert [c.reproduced for c in claims] == [True, False, False, False, True]
+    assert claims[2].cause.startswith("protocol: ")
+    assert "4.8 and 14.4 at 0.005 related, 0.03 not" in claims[2].cause
 
 
 def test_methods_of_the_studies_are_in_the_table():

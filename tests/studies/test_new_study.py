@@ -94,5 +94,5 @@ def test_a_cause_may_state_figures():
         "protocol: with half of the rows 0.93",
         "",
     ]
-    with pytest.raises(ValueError, match="one of paper, data, protocol, ours and a colon, got 'half: 0.93'"):
+    with pytest.raises(ValueError, match=r"one of paper, data, protocol, ours and a colon, got 'half: 0\.93'"):
         assess([claim(cause=lambda figures: f"half: {figures['half']}")], low)
