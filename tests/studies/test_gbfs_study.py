@@ -15,6 +15,7 @@ from fsgym.runner import run_tasks
 from fsgym_studies.common.plan import Source, cells_table, subsample
 from fsgym_studies.gbfs import cell as gbfs_cell
 from fsgym_studies.gbfs import claims as gbfs_claims
+from fsgym_studies.gbfs import further
 from fsgym_studies.gbfs import study as gbfs
 from fsgym_studies.gbfs import tables as gbfs_tables
 from fsgym_studies.gbfs.tables import (
@@ -28,6 +29,7 @@ from fsgym_studies.gbfs.tables import (
     L1LR,
     MRMR,
     RFFS,
+    RFFS_BOUND,
     SPAM,
     USPS,
 )
@@ -113,6 +115,26 @@ def test_bags_are_counted_and_passed_to_methods_that_use_them(method):
     assert used[0][1] == 1
 
 
+def test_pixels_beside_selected_ones_are_selected_where_they_cost_less():
+    """A price of 1 is that of GBFS without neighbours."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 16))
+    data = Dataset(X, (X @ np.linspace(1, 2, 16) > 0).astype(int), name="images")
+    images, test = data.split(0.6, 1)
+    boosted = {"params": {"n_iter": 20, "validation_fraction": None}, "mu_rel": [0.5, 0.25], "depths": (3,)}
+    plan = further.neighbour_cells(images, test, boosted)
+    table = cells_table(plan, run_tasks(plan, None))
+    assert table["error"].isna().all()
+    plain = gbfs_cell.error_curve(images, method="gbfs", options=boosted, split=OfficialSplit(test), seed=0)
+    assert table["n_features"][0] == plain["n_features"]
+    sizes = further.region_sizes(table)
+    assert list(sizes) == ["1", "0.5", "0.1"]
+    assert sizes["0.1"] > sizes["1"]
+    frame = further.neighbours_table(table).frame
+    assert len(frame) == 6
+    assert (frame["regions"] <= frame["pixels"]).all()
+
+
 def test_the_last_stage_is_the_fitted_model():
     train, test = BREAST.split(0.6, 1)
     result = gbfs_cell.stages(train, mu_rel=[0.1], params={"n_iter": 12}, seed=0, split=OfficialSplit(test))
@@ -167,15 +189,19 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
     quick, full = (planned(monkeypatch, f) for f in (False, True))
     for rows in (quick, full):
         curves = rows[~rows["dataset"].isin([COLON, gbfs.SYNTHETIC_SET]) & (rows["method"] != "GBFS, stages")]
-        assert set(curves["dataset"]) == {*CURVE_DATASETS, *(gbfs_tables.FURTHER_DATASETS if rows is full else ())}
-        assert all({GBFS, RFFS, L1LR} <= set(m) for _, m in curves.groupby("dataset")["method"])
-        assert set(rows.loc[rows["method"] == HSIC, "dataset"]) == {SPAM, USPS, COLON}
-        assert set(rows.loc[rows["dataset"] == COLON, "method"]) == {GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC}
+        pairs = gbfs_tables.FURTHER_DATASETS if rows is full else ()
+        assert set(curves["dataset"]) == {*CURVE_DATASETS, *pairs, *further.GROUPINGS}
+        of_paper = curves[~curves["dataset"].isin(further.GROUPINGS)]
+        assert all({GBFS, RFFS, L1LR, RFFS_BOUND} <= set(m) for _, m in of_paper.groupby("dataset")["method"])
+        assert set(rows.loc[rows["method"] == HSIC, "dataset"]) == {SPAM, USPS, COLON, *further.GROUPINGS}
+        on_colon = {GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC, further.STUMPS}
+        assert set(rows.loc[rows["dataset"] == COLON, "method"]) == on_colon
     assert full.loc[full["dataset"] == USPS, "split"].nunique() == 10
     assert len(quick) < len(full)
     options = options_of(full, GBFS)
     assert (options["params"]["learning_rate"], options["params"]["n_iter"]) == (0.1, 2000)
     assert len(options["mu_rel"]) == 10
+    assert options_of(full, RFFS_BOUND)["params"] == {"n_estimators": 500, "min_samples_split": 21}
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -207,6 +233,14 @@ def test_results_of_cells_appear_in_the_tables():
     assert 0 < frame.loc[GBFS, "5"] < 0.2
     forest = table.loc[table["method"] == RFFS, "test_error"].iloc[0]
     assert frame.loc[RFFS, ["2", "5"]].tolist() == pytest.approx(forest)
+
+
+def test_nodes_of_few_rows_are_leaves():
+    options = further.larger_leaves({"params": {"n_estimators": 5}, "counts": [30]}, 50)
+    model = ForestSelectionClassifier(30, random_state=0, **options["params"]).fit(BREAST.X, BREAST.y)
+    for tree in (t.tree_ for t in model.classifier_.estimators_):
+        assert tree.n_node_samples[tree.feature >= 0].min() > 50
+    assert options["counts"] == [30]
 
 
 def test_two_classes_of_many():
