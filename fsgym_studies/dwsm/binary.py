@@ -47,7 +47,7 @@ from fsgym_studies.dwsm.shared import (
     READING_TEXT,
     above_text,
     area_table,
-    cells_over_shares,
+    cells_of_sources,
     curve_pictures,
     height_table,
     lead_over,
@@ -66,9 +66,7 @@ NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    methods = (DWSM_SETTINGS, *BASELINES, *ARMS)
-    loaded = (source.load(data_dir) for source in without(NINE_SETS, skip))
-    return [cell for data in loaded for cell in cells_over_shares(data, methods, full)]
+    return cells_of_sources(without(NINE_SETS, skip), (DWSM_SETTINGS, *BASELINES, *ARMS), full, data_dir)
 
 
 def protocol(full: bool) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.curves import by_dataset, evaluated_cells, heights, setting_means
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, price_settings, without
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import (
@@ -21,7 +21,7 @@ from fsgym_studies.dwsm.shared import (
     READING_TEXT,
     above_text,
     area_table,
-    cells_over_shares,
+    cells_of_sources,
     curve_pictures,
     height_table,
     lead_over,
@@ -31,6 +31,7 @@ from fsgym_studies.dwsm.shared import (
 )
 
 MULTICLASS_TITLES = ("segment", "vehicle", "vowel", "wine")
+MULTICLASS_SETS = tuple(Source(name, name) for name in MULTICLASS_TITLES)
 FIGURE_6_SETS = ["wine", "vowel"]
 MULTICLASS_PRICES = (0.0, 0.01, 0.05, 0.1)
 MULTICLASS_SETTINGS = (
@@ -44,8 +45,7 @@ MULTICLASS_METHODS = (DWSM, L1_SVM, CART)
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    loaded = (Source(name, name).load(data_dir) for name in MULTICLASS_TITLES if name not in skip)
-    return [cell for data in loaded for cell in cells_over_shares(data, MULTICLASS_SETTINGS, full)]
+    return cells_of_sources(without(MULTICLASS_SETS, skip), MULTICLASS_SETTINGS, full, data_dir)
 
 
 def protocol(full: bool) -> str:

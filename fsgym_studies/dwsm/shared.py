@@ -14,7 +14,17 @@ from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import Claim
 from fsgym_studies.common.curves import areas, by_dataset, differences, heights, mean_accuracy_at, wins_over_datasets
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, MethodSettings, Source, price_settings, study_cells
+from fsgym_studies.common.plan import (
+    CART,
+    DWSM,
+    L1_SVM,
+    LARS,
+    DataFolder,
+    MethodSettings,
+    Source,
+    price_settings,
+    study_cells,
+)
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.render import file_stem, picture_of, with_interval
 from fsgym_studies.common.statistics import Mean
@@ -77,6 +87,13 @@ def cells_over_shares(data: Dataset, methods: Sequence[MethodSettings], full: bo
     for share in TRAIN_SHARES[full]:
         protocol = Protocol.for_dataset(data, random_splits(share, N_SPLITS[full]))
         yield from study_cells(protocol, methods)
+
+
+def cells_of_sources(
+    sources: Iterable[Source], methods: Sequence[MethodSettings], full: bool, data_dir: DataFolder
+) -> list[Task]:
+    """``cells_over_shares`` of several data sets, each with the same methods."""
+    return [cell for source in sources for cell in cells_over_shares(source.load(data_dir), methods, full)]
 
 
 def splits_text(full: bool) -> str:
