@@ -25,6 +25,15 @@ from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, with
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
+from fsgym_studies.dwsm.causes import (
+    READINGS,
+    as_printed_cause,
+    errors_cause,
+    few_features_cause,
+    l1_cause,
+    l1_on_cancer_cause,
+    stability_cause,
+)
 from fsgym_studies.dwsm.shared import (
     AS_PRINTED,
     BASELINES,
@@ -39,7 +48,6 @@ from fsgym_studies.dwsm.shared import (
     DWSM_REFERENCE,
     DWSM_SETTINGS,
     INTERCEPT_ARMS,
-    L1_SVM_B1,
     L1_SVM_WITHOUT,
     LARS_WITHOUT,
     LOGISTIC,
@@ -83,15 +91,6 @@ def protocol(full: bool) -> str:
     )
 
 
-READINGS = {  # of the first claim: the form of DWSM and the two L1 methods
-    "an L1-SVM with LIBLINEAR's -B 1": (DWSM, (L1_SVM_B1, LARS)),
-    "an L1-SVM as LIBLINEAR's default, which has no intercept": (DWSM, (L1_SVM_WITHOUT, LARS)),
-    "an L1-SVM and LARS that have no intercept": (DWSM, (L1_SVM_WITHOUT, LARS_WITHOUT)),
-    "RCPI literally as printed": (AS_PRINTED, (L1_SVM, LARS)),
-    "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS)),
-}
-
-
 def reading_claim(reading: str) -> Claim:
     """The first claim for another form of the methods."""
     return Claim(
@@ -100,6 +99,7 @@ def reading_claim(reading: str) -> Claim:
         reading,
         lambda lead, _: (lead > 0).sum() >= 7 if lead.notna().all() else None,
         lambda lead, at_half: f"{above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}",
+        as_printed_cause if READINGS[reading][0] == AS_PRINTED else l1_cause,
     )
 
 
@@ -114,6 +114,7 @@ L1_CLAIMS = (  # Fig. 2
             f"{above_text(lead)}. By accuracy at sparsity .5, .7 and .9, above both on {{}}, {{}} and {{}} data sets. "
             "By area, above L1-SVM on {} and above LARS on {}"
         ).format(*counts),
+        l1_cause,
     ),
     *map(reading_claim, READINGS),
     Claim(
@@ -122,6 +123,7 @@ L1_CLAIMS = (  # Fig. 2
         "lead over L1",
         lambda lead, *_: list(lead.index[lead <= 0]) == ["splice"] if lead.notna().all() else None,
         lambda lead, *_: f"not above both: {names_or_none(lead.index[lead <= 0])}",
+        l1_cause,
     ),
     reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),
     reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", CANCER, 0.7, 0.96),
@@ -131,6 +133,7 @@ L1_CLAIMS = (  # Fig. 2
         ".88 to .90",
         "L1 on cancer",
         lambda means: all(0.87 <= v <= 0.91 for v in means.values()) if len(means) == 2 else None,
+        cause=l1_on_cancer_cause,
     ),
 )
 OTHER_CLAIMS = (  # left out where cells are missing
@@ -158,6 +161,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "at most three",
         lambda share, sparsity: abs(share - 0.6) <= 0.1,
         "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
+        few_features_cause,
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM makes almost all of its errors after acquiring all 10 "
@@ -166,6 +170,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "errors after all",
         lambda share, errors: share >= 0.8 if errors else None,
         "{:.2f} of {:.0f} errors",
+        errors_cause,
     ),
     Claim(
         "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
@@ -174,6 +179,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "changes of the loss",
         lambda late, early: late <= 0.01,
         "mean change {:.4f} after the fifth, {:.4f} before",
+        stability_cause,
     ),
     # Fig. 5:
     Claim(
@@ -215,6 +221,9 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     }
     return {
         **readings,
+        "lead at half": lead_over(half, BINARY_TITLES),
+        "L1 without intercept": {m: float(means[m].iloc[0]) for m in (L1_SVM_WITHOUT, LARS_WITHOUT) if m in means},
+        "late changes": late_changes(table),
         "lead over L1": (leads[0], *((lead > 0).sum() for lead in leads[1:])),
         "L1 on cancer": {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means} or None,
     }
@@ -235,17 +244,40 @@ def tree_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]:
     """Rows and errors by number of features on breast cancer, and changes of the training loss."""
-    figures: dict[str, Any] = {}
+    figures: dict[str, Any] = {"usage": usage_by_setting(table)}
     cells = cells_at_half(table, settings, DWSM)
     if len(cells):
         rows, wrong = summed(cells, "histogram"), summed(cells, "wrong")
         figures["at most three"] = (rows[:4].sum() / rows.sum(), cells["sparsity"].mean())
         figures["errors after all"] = (wrong[-1] / wrong.sum() if wrong.sum() else np.nan, wrong.sum())
-    losses = [h for h in table.loc[table["method"] == DWSM, "history"] if isinstance(h, list) and len(h) >= 10]
-    if losses:
-        steps = np.abs(np.diff(np.array([h[:10] for h in losses]), axis=1)).mean(axis=0)
-        figures["changes of the loss"] = (steps[4:].mean(), steps[:4].mean())
+    steps = loss_changes(table, DWSM)
+    if len(steps):
+        figures["changes of the loss"] = (steps[:, 4:].mean(), steps[:, :4].mean())
+        figures["late changes"] = late_changes(table)
     return figures
+
+
+def loss_changes(table: pd.DataFrame, method: str) -> np.ndarray:
+    """By how much the training loss of each fit changes in each of nine iterations, (n_fits, 9)."""
+    losses = [h for h in table.loc[table["method"] == method, "history"] if isinstance(h, list) and len(h) >= 10]
+    return np.abs(np.diff(np.array([h[:10] for h in losses]), axis=1)) if losses else np.zeros((0, 9))
+
+
+def late_changes(table: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The mean change of each fit after the fifth iteration, by reading of RCPI."""
+    return {m: loss_changes(table, m)[:, 4:].mean(axis=1) for m in (DWSM, AS_PRINTED)}
+
+
+def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
+    """Sparsity, share of rows with at most three features, and share of errors after all, of RCPI's settings."""
+    rows = table[(table["dataset"] == CANCER_ID) & table["method"].isin((DWSM, AS_PRINTED))]
+    figures = []
+    for (method, *_), cells in rows.groupby(["method", "share", "setting"]):
+        used, wrong = summed(cells, "histogram"), summed(cells, "wrong")
+        if used.sum() and wrong.sum():
+            shares = used[:4].sum() / used.sum(), wrong[-1] / wrong.sum()
+            figures.append((method, cells["sparsity"].mean(), *shares))
+    return pd.DataFrame(figures, columns=["method", "sparsity", "at most three", "errors after all"])
 
 
 def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -103,7 +104,12 @@ def splits_text(full: bool) -> str:
 
 
 def reaches_printed(
-    text: str, dataset: str, sparsity: float, printed: float, tolerance: float = HALF_LAST_DIGIT
+    text: str,
+    dataset: str,
+    sparsity: float,
+    printed: float,
+    tolerance: float = HALF_LAST_DIGIT,
+    cause: str | Callable[[Mapping[str, Any]], str] = "",
 ) -> Claim:
     """Claim that DWSM reaches the printed accuracy at a sparsity, at the share of training data where it is best.
 
@@ -115,13 +121,14 @@ def reaches_printed(
         lambda figures: accuracy_by_share(figures["table"], dataset, sparsity) or None,
         lambda means: max(m.mean for m in means.values()) >= printed - tolerance,
         lambda means: "; ".join(f"{share:.0%}: {with_interval(m)}" for share, m in means.items()),
+        cause,
     )
 
 
-def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float) -> dict[float, Mean]:
-    """DWSM's mean accuracy on a data set at a sparsity, by share of training data."""
+def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float, method: str = DWSM) -> dict[float, Mean]:
+    """A method's mean accuracy on a data set at a sparsity, by share of training data."""
     shares = sorted(table.loc[table["dataset"] == dataset, "share"].unique())
-    means = {share: mean_accuracy_at(table, sparsity, dataset, DWSM, share) for share in shares}
+    means = {share: mean_accuracy_at(table, sparsity, dataset, method, share) for share in shares}
     return {share: mean for share, mean in means.items() if mean.count}
 
 

@@ -287,8 +287,8 @@ def test_claims_that_are_not_reproduced():
     assert by_text(claims, "Uncertain data are", "inner folds").cause == (
         "protocol: the paper does not nest; the difference (+0.59, +0.63 in the paper) is, by the setting of the grid "
         "that is best on the test folds, chosen on inner folds, and the median one, gaussian -2.00 (best), -2.00 "
-        "(nested), -2.00 (median); uniform -2.00 (best), -2.00 (nested), -2.00 (median), where the grid has 1 settings; "
-        "with the best of 2 amplitudes, gaussian -0.02, uniform -0.02"
+        "(nested), -2.00 (median); uniform -2.00 (best), -2.00 (nested), -2.00 (median), where the grid has 1 "
+        "settings; with the best of 2 amplitudes, gaussian -0.02, uniform -0.02"
     )
     assert by_text(claims, "An SVM on the best selection", "as in the paper").reproduced is False
     assert by_text(claims, "An SVM on FS (ratio < 0.9)", "inner folds").reproduced is False
