@@ -147,6 +147,7 @@ def test_budget_claims(at_five, reproduced):
         row["params"] = json.dumps({"lam": 0.0, "budget": m})
     rows += line("heart", DWSM, [(0.5, 0.78), (0.9, 0.7)])
     rows += line("heart", LARS, [(0.8, 0.72), (0.9, 0.71)]) + line("heart", L1_SVM, [(0.8, 0.65)])
+    rows += line("heart", dwsm.LARS_WITHOUT, [(0.8, 0.61)]) + line("heart", dwsm.L1_SVM_WITHOUT, [(0.8, 0.62)])
     accuracies = dwsm_budget.accuracy_at_budgets(pd.DataFrame(rows))
     five = accuracies[accuracies["M"] == 5].iloc[0]
     methods = [dwsm.BUDGET_MODEL, DWSM, LARS, L1_SVM]
@@ -154,6 +155,8 @@ def test_budget_claims(at_five, reproduced):
     claims = dwsm_budget.claims(accuracies)
     assert all_assessed(claims, 4)
     assert by_text(claims, "At sparsity .8").reproduced is reproduced
+    if not reproduced:
+        assert by_text(claims, "At sparsity .8").cause.endswith("lead is +0.10, on heart (0.72 / 0.61 / 0.62)")
     assert by_text(claims, "At sparsity .8").ours == f"heart (M = 5, sparsity 0.80): {at_five:.2f} / 0.72 / 0.65"
 
 
