@@ -34,6 +34,7 @@ from fsgym_studies.dwsm.causes import (
     l1_on_cancer_cause,
     stability_cause,
 )
+from fsgym_studies.dwsm.process import process_picture
 from fsgym_studies.dwsm.shared import (
     AS_PRINTED,
     BASELINES,
@@ -342,7 +343,7 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
             height_table(table, ALL_METHODS),
             settings_table(settings),
         ],
-        [*curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)],
+        [process_picture(), *curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)],
     )
 
 

@@ -13,6 +13,7 @@ from fsgym_studies.dwsm import budget as dwsm_budget
 from fsgym_studies.dwsm import cost as dwsm_cost
 from fsgym_studies.dwsm import groups as dwsm_groups
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
+from fsgym_studies.dwsm import process as dwsm_process
 from fsgym_studies.dwsm import relational as dwsm_relational
 from fsgym_studies.dwsm import shared as dwsm
 from support.synthetic_results import all_assessed, by_text, claims_of, line, stand_in
@@ -46,6 +47,15 @@ def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     monkeypatch.setattr(dwsm_multiclass, "WINE_SPLITS", 2)
     full, quick = ({p.key for p in dwsm_multiclass.plan(f, None)} for f in (True, False))
     assert quick < full
+
+
+def test_the_example_of_the_process_has_the_rewards_of_the_paper():
+    """Three acquisitions and the right answer, -3 lambda in total."""
+    steps = dwsm_process.episode()
+    assert [name for name, *_ in steps] == ["f2", "f4", "f3", "y2"]
+    assert sum(reward for _, reward, _ in steps) == pytest.approx(-3 * dwsm_process.LAM)
+    assert steps[-1][2].tolist() == [False, True, True, True]
+    assert dwsm_process.process_picture().png.startswith(b"\x89PNG")
 
 
 def test_random_groups_are_a_partition():
