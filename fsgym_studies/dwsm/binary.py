@@ -29,9 +29,11 @@ from fsgym_studies.dwsm.causes import (
     READINGS,
     as_printed_cause,
     errors_cause,
+    exceptions_cause,
     few_features_cause,
     l1_cause,
     l1_on_cancer_cause,
+    logistic_cause,
     stability_cause,
 )
 from fsgym_studies.dwsm.process import process_picture
@@ -100,7 +102,7 @@ def reading_claim(reading: str) -> Claim:
         reading,
         lambda lead, _: (lead > 0).sum() >= 7 if lead.notna().all() else None,
         lambda lead, at_half: f"{above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}",
-        as_printed_cause if READINGS[reading][0] == AS_PRINTED else l1_cause,
+        {AS_PRINTED: as_printed_cause, LOGISTIC: logistic_cause}.get(READINGS[reading][0], l1_cause),
     )
 
 
@@ -124,7 +126,7 @@ L1_CLAIMS = (  # Fig. 2
         "lead over L1",
         lambda lead, *_: list(lead.index[lead <= 0]) == ["splice"] if lead.notna().all() else None,
         lambda lead, *_: f"not above both: {names_or_none(lead.index[lead <= 0])}",
-        l1_cause,
+        exceptions_cause,
     ),
     reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),
     reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", CANCER, 0.7, 0.96),
@@ -223,6 +225,9 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     return {
         **readings,
         "lead at half": lead_over(half, BINARY_TITLES),
+        "logistic answers without intercepts": tuple(
+            lead_over(rows, BINARY_TITLES, (L1_SVM_WITHOUT, LARS_WITHOUT), method=LOGISTIC) for rows in (table, half)
+        ),
         "L1 without intercept": {m: float(means[m].iloc[0]) for m in (L1_SVM_WITHOUT, LARS_WITHOUT) if m in means},
         "late changes": late_changes(table),
         "lead over L1": (leads[0], *((lead > 0).sum() for lead in leads[1:])),

@@ -18,11 +18,15 @@ READINGS = {  # of the first claim: the form of DWSM and the two L1 methods
     "RCPI literally as printed": (AS_PRINTED, (L1_SVM, LARS)),
     "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS)),
 }
+L1_TEXT = (
+    "protocol: the paper prints neither how its L1 methods were run nor which shares of training data its count is of"
+)
+DEFAULT_FORM, WITHOUT_FORM = tuple(READINGS)[1:3]
 L1_FORMS = {  # how ``l1_cause`` names the first claim and its readings that differ in the L1 methods alone
-    "lead over L1": "with the intercepts of our L1 methods",
+    "lead over L1": "with our intercepts",
     "an L1-SVM with LIBLINEAR's -B 1": "with -B 1",
-    "an L1-SVM as LIBLINEAR's default, which has no intercept": "with LIBLINEAR's default",
-    "an L1-SVM and LARS that have no intercept": "without intercepts",
+    DEFAULT_FORM: "with LIBLINEAR's default",
+    WITHOUT_FORM: "without intercepts",
 }
 MODERATE = (0.4, 0.7)  # sparsities of the settings that ``few_features_cause`` lists
 
@@ -34,10 +38,23 @@ def l1_cause(figures: Mapping[str, Any]) -> str:
         lead = figures[name][0]
         half = figures["lead at half"] if name == "lead over L1" else figures[name][1]
         parts.append(f"{(lead > 0).sum()} ({(half > 0).sum()}) {words}")
+    return f"{L1_TEXT}. Sets where DWSM is above both, over all shares (with half of the rows): {', '.join(parts)}"
+
+
+def exceptions_cause(figures: Mapping[str, Any]) -> str:
+    """The data sets where DWSM is not above both L1 methods, in their other forms."""
+    parts = []
+    for name in (DEFAULT_FORM, WITHOUT_FORM):
+        over_all, half = (", ".join(lead.index[lead <= 0]) or "none" for lead in figures[name])
+        parts.append(f"{L1_FORMS[name]} {over_all} (with half of the rows: {half})")
+    return f"{L1_TEXT}. The exceptions are {'; '.join(parts)}"
+
+
+def logistic_cause(figures: Mapping[str, Any]) -> str:
+    """On how many data sets DWSM with logistic answers is above L1 methods without intercepts."""
+    over_all, half = ((lead > 0).sum() for lead in figures["logistic answers without intercepts"])
     return (
-        "protocol: the paper prints neither how its L1 methods were run nor which shares of training data its count is "
-        f"of. DWSM is above both on this number of the 8 sets (in parentheses with half of the rows for training): "
-        f"{', '.join(parts)}"
+        f"{L1_TEXT}. Above L1 methods without intercepts it is on {over_all} of 8 sets, with half of the rows on {half}"
     )
 
 
@@ -54,8 +71,10 @@ def as_printed_cause(figures: Mapping[str, Any]) -> str:
 def l1_on_cancer_cause(figures: Mapping[str, Any]) -> str:
     """The accuracies of the L1 methods without intercepts."""
     return (
-        "protocol: the paper does not print how its L1 methods were run; without intercepts the accuracies are "
-        f"{figure_text(figures['L1 without intercept'])}"
+        "protocol: the paper prints neither the intercepts of its L1 methods nor the shares of training data; without "
+        f"intercepts the accuracies are {figure_text(figures['L1 without intercept'])}. On five other splits (seeds "
+        "100 to 104) with 90 % of the rows for training L1-SVM has 0.889 and LARS 0.904 with intercepts, and 0.887 "
+        "and 0.893 without"
     )
 
 
