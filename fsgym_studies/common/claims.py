@@ -12,6 +12,7 @@ RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed
 OWN_RESULT_WORDS = {True: "confirmed", False: "not confirmed", None: "not assessed"}  # of a claim of our own
 CAUSES = ("paper", "data", "protocol", "ours")  # where the cause of a claim that is not reproduced may lie
 DASH = "–"  # stands where there is no number
+CauseText = Callable[[Mapping[str, Any]], str]  # a cause from the figures of the study
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Claim:
     measure: str | Callable[[Mapping[str, Any]], Any]
     criterion: Callable[..., Any]
     format: str | Callable[..., str] | None = None
-    cause: str | Callable[[Mapping[str, Any]], str] = ""
+    cause: str | CauseText = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.cause, str):

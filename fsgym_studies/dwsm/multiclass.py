@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from fsgym.comparison.protocol import Protocol
 from fsgym.comparison.splits import random_splits
 from fsgym.runner import Task
-from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.claims import AssessedClaim, CauseText, Claim, assess
 from fsgym_studies.common.curves import by_dataset, evaluated_cells, heights, setting_means
 from fsgym_studies.common.plan import (
     CART,
@@ -85,7 +85,7 @@ def protocol(full: bool) -> str:
     )
 
 
-def logistic_cause(measure: str, datasets: Sequence[str]) -> Callable[[Mapping[str, Any]], str]:
+def linear_answers_cause(measure: str, datasets: Sequence[str]) -> CauseText:
     """Cause of a claim on DWSM and L1-SVM that answers by logistic regression change."""
 
     def cause(figures: Mapping[str, Any]) -> str:
@@ -127,7 +127,7 @@ CLAIMS = (  # left out where a method is missing
             f"leads on {dataset}",
             lambda at_half, at_seven: at_half > 0 and at_seven > 0,
             "DWSM − L1-SVM: {:+.3f} at 0.5, {:+.3f} at 0.7",
-            logistic_cause("logistic at half", [dataset]),
+            linear_answers_cause("logistic at half", [dataset]),
         )
         for dataset in FIGURE_6_SETS
     ),
@@ -138,7 +138,7 @@ CLAIMS = (  # left out where a method is missing
         "leads at the lowest sparsity",
         lambda ends: (ends.abs() <= 0.03).all() if len(ends) == len(FIGURE_6_SETS) else None,
         lambda ends: f"DWSM − L1-SVM: {', '.join(f'{v:+.3f} on {d}' for d, v in ends.items())}",
-        logistic_cause("logistic at the lowest sparsity", FIGURE_6_SETS),
+        linear_answers_cause("logistic at the lowest sparsity", FIGURE_6_SETS),
     ),
     Claim(
         "The methods behave as on binary data: DWSM is above L1-SVM at equal sparsity (its area is larger on all four)",
@@ -146,7 +146,7 @@ CLAIMS = (  # left out where a method is missing
         "lead by area",
         lambda lead: (lead > 0).all() if lead.notna().all() else None,
         above_text,
-        logistic_cause("logistic by area", MULTICLASS_TITLES),
+        linear_answers_cause("logistic by area", MULTICLASS_TITLES),
     ),
 )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import pandas as pd
 
@@ -13,7 +12,7 @@ from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import random_splits
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.claims import Claim
+from fsgym_studies.common.claims import CauseText, Claim
 from fsgym_studies.common.curves import areas, by_dataset, differences, heights, mean_accuracy_at, wins_over_datasets
 from fsgym_studies.common.plan import (
     CART,
@@ -109,7 +108,7 @@ def reaches_printed(
     sparsity: float,
     printed: float,
     tolerance: float = HALF_LAST_DIGIT,
-    cause: str | Callable[[Mapping[str, Any]], str] = "",
+    cause: str | CauseText = "",
 ) -> Claim:
     """Claim that DWSM reaches the printed accuracy at a sparsity, at the share of training data where it is best.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from fsgym_studies.common.claims import DASH, AssessedClaim, Claim, assess
+from fsgym_studies.common.claims import DASH, AssessedClaim, CauseText, Claim, assess
 from fsgym_studies.common.difference import Difference
 from fsgym_studies.gbfs.causes import (
     colon_cause,
@@ -58,7 +58,7 @@ def compared_claim(
     second: str,
     datasets: Sequence[str],
     met: Callable[[str], bool],
-    cause: str | Callable[[Mapping[str, Any]], str] = "",
+    cause: str | CauseText = "",
 ) -> Claim:
     """Claim on the word of a comparison, such as better, that it holds on all data sets."""
     return Claim(

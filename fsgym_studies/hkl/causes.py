@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from fsgym_studies.common.claims import CauseText
 from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, TABLE1_APPROACHES
 from fsgym_studies.hkl.printed import PRINTED_L1_SVM, PRINTED_L2_SVM, PRINTED_SELECTIONS, TABLE1_DATASETS
 
-Cause = Callable[[Mapping[str, Any]], str]
 HEPATITIS = "hepatitis"
 DENSE_TEXT = (
     "sparse weights: on 20 other test parts (seeds 100 to 104) the best of 24 fixed settings of the disjunctions is "
@@ -19,7 +19,7 @@ DENSE_TEXT = (
 )
 
 
-def accuracy_cause(dataset: str, printed: float) -> Cause:
+def accuracy_cause(dataset: str, printed: float) -> CauseText:
     """Whether any other approach of our runs reaches the accuracy that the paper prints for the disjunctions."""
 
     def cause(figures: Mapping[str, Any]) -> str:
@@ -71,7 +71,7 @@ def far_behind(table: pd.DataFrame, margin: float) -> dict[str, tuple[str, float
     return found
 
 
-def wilcoxon_cause(other: str) -> Cause:
+def wilcoxon_cause(other: str) -> CauseText:
     """On which data sets the disjunctions are below another approach, and how it compares with its printed accuracy."""
 
     def cause(figures: Mapping[str, Any]) -> str:

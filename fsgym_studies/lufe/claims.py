@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.claims import AssessedClaim, CauseText, Claim, assess
 from fsgym_studies.common.difference import Difference
 from fsgym_studies.lufe.cell import (
     ALL_FEATURES,
@@ -40,11 +40,8 @@ NOT_IN_PAPER = "not in the paper"
 LITTLE_DIFFERENCE = 0.5  # points of accuracy that count as the paper's "little difference"; our choice
 
 
-Cause = Callable[[Mapping[str, Any]], str]
-
-
-def coding_cause(selector: str, first: str, second: str) -> Cause:
-    """Cause of a claim on two classifiers whose difference hangs on the coding of the documents."""
+def coding_cause(selector: str, first: str, second: str) -> CauseText:
+    """CauseText of a claim on two classifiers whose difference hangs on the coding of the documents."""
 
     def cause(figures: Mapping[str, Any]) -> str:
         codings = figures["codings"]
@@ -58,8 +55,8 @@ def coding_cause(selector: str, first: str, second: str) -> Cause:
     return cause
 
 
-def control_cause(selector: str, control: str) -> Cause:
-    """Cause of a claim on a control that gains about as much as LUFe."""
+def control_cause(selector: str, control: str) -> CauseText:
+    """CauseText of a claim on a control that gains about as much as LUFe."""
 
     def cause(figures: Mapping[str, Any]) -> str:
         own = figures[NESTED_SELECTION]
@@ -75,7 +72,7 @@ def control_cause(selector: str, control: str) -> Cause:
 
 
 def tied_cause(figures: Mapping[str, Any]) -> str:
-    """Cause of a claim where features are selected before the penalties are chosen."""
+    """CauseText of a claim where features are selected before the penalties are chosen."""
     outer, nested = (figures["tied"][inner] for inner in (OUTER_SELECTION, NESTED_SELECTION))
     return (
         "protocol: the inner folds cannot rank penalties once the features were selected with the labels of all of "
@@ -85,7 +82,7 @@ def tied_cause(figures: Mapping[str, Any]) -> str:
 
 
 def small_gain_cause(figures: Mapping[str, Any]) -> str:
-    """Cause of a claim on a part of a gain that is small as a whole."""
+    """CauseText of a claim on a part of a gain that is small as a whole."""
     gain = compare_classifiers(figures[NESTED_SELECTION], "RFE", LUFE, SELECTION, SELECTION_SIZES[0])
     return (
         f"data: the whole gain of LUFe-RFE over RFE at K = {SELECTION_SIZES[0]} is {gain.with_error(2)} on our "
@@ -94,7 +91,7 @@ def small_gain_cause(figures: Mapping[str, Any]) -> str:
 
 
 def size_cause(figures: Mapping[str, Any]) -> str:
-    """Cause of the claim on the random control, by size of the selection."""
+    """CauseText of the claim on the random control, by size of the selection."""
     pairs = {K: compare_classifiers(figures[NESTED_SELECTION], "RFE", RANDOM, SELECTION, K) for K in SELECTION_SIZES}
     listed = ", ".join(f"{pair.with_error(2)} at K = {K} ({pair.word})" for K, pair in pairs.items())
     return f"protocol: the paper does not say at which K; the difference is {listed}"
@@ -107,7 +104,7 @@ def better_claim(
     second: str,
     paper: str,
     inner: str = NESTED_SELECTION,
-    cause: Cause | str = "",
+    cause: CauseText | str = "",
 ) -> Claim:
     """Claim that one classifier is better than another over both sizes; the result also lists each size."""
     return Claim(

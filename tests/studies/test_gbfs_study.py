@@ -115,26 +115,6 @@ def test_bags_are_counted_and_passed_to_methods_that_use_them(method):
     assert used[0][1] == 1
 
 
-def test_pixels_beside_selected_ones_are_selected_where_they_cost_less():
-    """A price of 1 is that of GBFS without neighbours."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 16))
-    data = Dataset(X, (X @ np.linspace(1, 2, 16) > 0).astype(int), name="images")
-    images, test = data.split(0.6, 1)
-    boosted = {"params": {"n_iter": 20, "validation_fraction": None}, "mu_rel": [0.5, 0.25], "depths": (3,)}
-    plan = further.neighbour_cells(images, test, boosted)
-    table = cells_table(plan, run_tasks(plan, None))
-    assert table["error"].isna().all()
-    plain = gbfs_cell.error_curve(images, method="gbfs", options=boosted, split=OfficialSplit(test), seed=0)
-    assert table["n_features"][0] == plain["n_features"]
-    sizes = further.region_sizes(table)
-    assert list(sizes) == ["1", "0.5", "0.1"]
-    assert sizes["0.1"] > sizes["1"]
-    frame = further.neighbours_table(table).frame
-    assert len(frame) == 6
-    assert (frame["regions"] <= frame["pixels"]).all()
-
-
 def test_the_last_stage_is_the_fitted_model():
     train, test = BREAST.split(0.6, 1)
     result = gbfs_cell.stages(train, mu_rel=[0.1], params={"n_iter": 12}, seed=0, split=OfficialSplit(test))
@@ -233,14 +213,6 @@ def test_results_of_cells_appear_in_the_tables():
     assert 0 < frame.loc[GBFS, "5"] < 0.2
     forest = table.loc[table["method"] == RFFS, "test_error"].iloc[0]
     assert frame.loc[RFFS, ["2", "5"]].tolist() == pytest.approx(forest)
-
-
-def test_nodes_of_few_rows_are_leaves():
-    options = further.larger_leaves({"params": {"n_estimators": 5}, "counts": [30]}, 50)
-    model = ForestSelectionClassifier(30, random_state=0, **options["params"]).fit(BREAST.X, BREAST.y)
-    for tree in (t.tree_ for t in model.classifier_.estimators_):
-        assert tree.n_node_samples[tree.feature >= 0].min() > 50
-    assert options["counts"] == [30]
 
 
 def test_two_classes_of_many():
