@@ -197,7 +197,7 @@ STUDY = Study(
     "dwsm-budget",
     "DWSM: hard budget (section 6.3.1)",
     DWSM_REFERENCE,
-    (2.3, 51.0),
+    (4.9, 110.0),
     tuple(s.name for s in BINARY_SETS),
     plan,
     conclude,
