@@ -242,6 +242,7 @@ def test_relational_claims():
     usage[5] = 0.9
     row = {
         "dataset": dwsm_relational.block_price_label(dwsm_relational.BLOCK_PRICES[-1]),
+        "method": DWSM,
         "class_usage": usage.tolist(),
         "class_right": [10] * 10,
     }
