@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 from fsgym.evaluation import play
 from fsgym.rules import Rules, State
@@ -37,6 +38,18 @@ class Policy(ABC):
     See Also
     --------
     agents.BaseAgentClassifier : the classifier around a policy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import DatumWiseClassifier
+    >>> X, y = load_wine(return_X_y=True)
+    >>> policy = DatumWiseClassifier(lam=0.01, n_iterations=2, random_state=0).fit(X[:, :2], y).policy_
+    >>> acquired = np.array([[False, False], [True, True]])  # of two features, in two states
+    >>> values = np.array([[0, 0], [12, 3]], np.float32)
+    >>> policy.actions(acquired, values, np.ones((2, 5), bool))  # acquires the first feature; answers class 1
+    array([0, 3])
     """
 
     kind: ClassVar[str]
@@ -156,11 +169,11 @@ class Policy(ABC):
 
 
 def check_rows(rules: Rules, X: ArrayLike, trained_with: Rules) -> NDArray[np.float32]:
-    """The rows to classify as a contiguous float32 array; ValueError if they or the rules do not fit the policy."""
+    """The rows to classify as a read-only float32 array; ValueError if they or the rules do not fit the policy."""
     if rules.groups != trained_with.groups or rules.n_classes != trained_with.n_classes:
         raise ValueError("a policy acts under rules with the groups and classes that it was trained with")
     with np.errstate(over="ignore"):
-        rows = np.ascontiguousarray(X, dtype=np.float32)
+        rows = read_only(X, np.float32)
     if rows.ndim != 2 or rows.shape[1] != rules.n_features:
         raise ValueError(f"X must have shape (n_samples, {rules.n_features}), got {rows.shape}")
     if rules.missing == "error" and np.isnan(rows).any():

@@ -15,8 +15,8 @@ from svg_pictures import show_svg_files  # noqa: E402
 
 import fsgym  # noqa: E402
 
-project, author, release = "fsgym", "the authors of fsgym", fsgym.__version__
-copyright = "the authors of fsgym, MIT licence"
+project, author, release = "fsgym", "The fsgym developers", fsgym.__version__
+copyright = "the fsgym developers, MIT licence"
 extensions = [
     "sphinx.ext.autodoc",
     "numpydoc",
@@ -45,6 +45,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": FileNameSortKey,
     "download_all_examples": False,
     "show_signature": False,
+    "write_computation_times": False,
     "min_reported_time": 3600,
     "reset_modules": ("matplotlib",),
     "image_scrapers": ("matplotlib", show_svg_files),
@@ -58,6 +59,7 @@ html_title = "fsgym"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
+html_sidebars = {name: [] for name in ("faq", "glossary", "versions", "changes", "citation")}  # pages with none below
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -58,7 +58,9 @@ class Evaluation:
     --------
     >>> import fsgym, gymnasium
     >>> env = gymnasium.make("DatumWise-v0", split="test")
-    >>> result = fsgym.evaluate(lambda observations, masks: [31] * len(observations), env)  # class 1, at once
+    >>> def answer(observations, masks):
+    ...     return [31] * len(observations)  # class 1, with nothing acquired
+    >>> result = fsgym.evaluate(answer, env)
     >>> round(result.accuracy, 2), result.n_features
     (0.37, 0.0)
     """

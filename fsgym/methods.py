@@ -190,7 +190,7 @@ def supported_options(cls: type[Any], options: Mapping[str, Any]) -> dict[str, A
 
 
 def methods_table() -> str:
-    """The table of methods in Markdown that ``.ci/tables.py`` writes into the README."""
+    """The table of methods in Markdown that ``.ci/tables.py`` writes into the site's pages."""
     rows = ["| method | class | adaptive per case? | knows prices? | features it uses | source |"]
     rows += ["| --- | --- | --- | --- | --- | --- |"]
     for name, m in METHODS.items():

@@ -113,7 +113,15 @@ def make_vector_env(
     belief: Any = None,
     **options: Unpack[RuleOptions],
 ) -> DatumWiseVectorEnv:
-    """The environment of ``gymnasium.make_vec``; parameters as in ``make_env`` and ``DatumWiseVectorEnv``."""
+    """The environment of ``gymnasium.make_vec``; parameters as in ``make_env`` and ``DatumWiseVectorEnv``.
+
+    Examples
+    --------
+    >>> envs = make_vector_env(3, "wine", lam=0.02)
+    >>> observations, infos = envs.reset(seed=0)
+    >>> observations.shape, infos["action_mask"].shape
+    ((3, 26), (3, 16))
+    """
     data, rules = _data_and_rules(dataset, split, block, options)
     return DatumWiseVectorEnv(
         data,

@@ -24,7 +24,7 @@ def test_first_steps(capsys):
     assert result.loss < 25
 
 
-@pytest.mark.slow  # the README does the same in fewer fits
+@pytest.mark.slow  # test_site runs the pages, which do the same in fewer fits
 def test_sklearn_compare(capsys):
     search, within = main_of("sklearn_compare.py")(splits=2)
     assert "mean features used" in capsys.readouterr().out

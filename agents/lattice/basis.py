@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from agents.lattice.constants import COLUMNS_PER_FEATURE, MAX_ABS_COLUMN, MIN_STD, QUARTILES
+from fsgym.arrays import read_only
 
 
 class Basis(NamedTuple):
@@ -82,21 +83,21 @@ def _inverse(std: float) -> float:
 def columns_of(basis: Basis, X: NDArray[np.float32], features: NDArray[np.int64]) -> NDArray[np.float64]:
     """Columns of some features, float64 (n_samples, len(features), 4)."""
     columns = np.empty((len(X), len(features), COLUMNS_PER_FEATURE))
-    _write_columns(basis, X, features, columns)
+    _write_columns(basis, read_only(X), features, columns)
     return columns
 
 
 def bins_of(basis: Basis, X: NDArray[np.float32]) -> NDArray[np.uint8]:
     """Bins of all features, uint8 (n_features, n_samples)."""
     codes = np.empty(X.shape[::-1], np.uint8)
-    _write_bins(basis, X, codes)
+    _write_bins(basis, read_only(X), codes)
     return codes
 
 
 def mean_columns_of_bins(basis: Basis, X: NDArray[np.float32], codes: NDArray[np.uint8]) -> NDArray[np.float32]:
     """The mean columns of the rows in each bin, float32 (n_features, n_bins, 4), 0 in empty bins."""
     means = np.zeros((len(codes), int(codes.max(initial=0)) + 1, COLUMNS_PER_FEATURE), np.float32)
-    _average_columns(basis, X, codes, means)
+    _average_columns(basis, read_only(X), codes, means)
     return means
 
 

@@ -17,6 +17,7 @@ from agents.lattice.walk import LatticeWalk
 from agents.policy import Policy, complete_advice
 from agents.replay import known_acquisitions
 from fsgym.answers import cheapest_answers
+from fsgym.arrays import read_only, read_only_fields
 from fsgym.rules import Rules, State
 from fsgym.session.step import Advice
 from fsgym.session.walk import Walk
@@ -60,8 +61,13 @@ class LatticePolicy(Policy):
     rules: Rules
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "plan", read_only_fields(self.plan))
+        object.__setattr__(self, "continuation", read_only_fields(self.continuation))
         check_plan(self.taken, self.plan, self.rules)
         check_continuation(self.taken, self.plan.cells, self.continuation, self.rules)
+
+    def __reduce__(self) -> tuple[type[LatticePolicy], tuple[Any, ...]]:
+        return type(self), (self.taken, self.plan, self.continuation, self.rules)  # copies are read-only, too
 
     def actions(
         self,
@@ -111,9 +117,10 @@ class LatticePolicy(Policy):
         revealed = np.zeros(acquired.shape, bool)
         for j, group in enumerate(self.rules.groups):
             revealed[:, list(group)] = known[:, j : j + 1]
-        X = np.where(revealed & acquired, values, np.nan).astype(np.float32)
-        usable = (known | (allowed[:, :n_acquisitions] != 0)).astype(np.int8)
-        return KnownStates(known, revealed, X, allowed, usable)
+        X = read_only(np.where(revealed & acquired, values, np.nan), np.float32)
+        usable = known | (allowed[:, :n_acquisitions] != 0)
+        masks = (np.ascontiguousarray(known), revealed, X, np.ascontiguousarray(allowed), usable.astype(np.int8, "C"))
+        return KnownStates(*masks)
 
     def state_probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Class probabilities in each state, float64 (n, n_classes); parameters as for ``Policy.actions``.
@@ -121,7 +128,7 @@ class LatticePolicy(Policy):
         They are those of the classifier of the acquired features, if the policy holds that subset, else of the known
         subset at which answers cost least; other acquired values have no effect.
         """
-        X = np.ascontiguousarray(np.where(acquired, values, np.nan), dtype=np.float32)
+        X = read_only(np.where(acquired, values, np.nan), np.float32)
         return probabilities_at_places(self.plan, self._places_of(acquired), X, self.rules.n_classes)
 
     def _places_of(self, acquired: NDArray[np.bool_]) -> NDArray[np.int64]:

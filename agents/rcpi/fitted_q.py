@@ -20,6 +20,7 @@ from agents.rcpi.rollouts import (
     update_scores,
 )
 from agents.rcpi.sampling import States
+from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 from fsgym.rules import kernels as mdp
 
@@ -75,7 +76,7 @@ class FittedQ(RCPI):
         newest = mixture._replace(linear=mixture.linear._replace(**of_last), shares=np.ones(1))
         rules = self.rules
         problem = RolloutProblem(
-            rules.tables, rules.reward_costs(), dataset.X, values, dataset.y, states, newest, 1, seed
+            rules.tables, rules.reward_costs(), dataset.X, read_only(values), dataset.y, states, newest, 1, seed
         )
 
         def task(first: int, last: int) -> None:

@@ -26,6 +26,7 @@ from agents.rcpi.rollouts import (
     update_scores,
 )
 from agents.rcpi.sampling import EQUAL_SHARES, States, sample_row
+from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
@@ -59,6 +60,7 @@ def sample_prefixes(
     run : TaskRunner
         The result does not depend on it.
     """
+    values = read_only(values)
     problem = RolloutProblem(rules.tables, rules.reward_costs(), dataset.X, values, dataset.y, states, mixture, 1, seed)
 
     def task(first: int, last: int) -> None:

@@ -23,6 +23,7 @@ from agents.replay import (
     replayed_scores,
     with_empty_answer,
 )
+from fsgym.arrays import read_only
 from fsgym.checks import brief
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules, State
@@ -266,6 +267,7 @@ def replay_linear(
     if continue_after_stop:
         now[:, J:] &= ~now[:, :J].any(axis=1, keepdims=True)
     scores, buffers = np.empty((len(known), wide)), (np.empty((1, wide), np.float32), np.empty((2, wide), np.float32))
+    known, values = read_only(known), read_only(values)
     _replay_linear(rules.tables, known, values, now, answers, linear, (actions, scores), buffers)
     return actions, scores[:, : rules.n_actions]
 

@@ -24,6 +24,7 @@ from agents.rcpi.kernels import (
     random_stream,
 )
 from agents.rcpi.sampling import States
+from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 from fsgym.rules import Costs, Rules, State, Tables
 from fsgym.rules import kernels as mdp
@@ -156,7 +157,7 @@ def rollout_returns(
     n_states, J = len(states.rows), rules.n_acquisitions
     returns, legal = np.zeros((n_states, J), np.float32), np.zeros((n_states, J), bool)
     problem = RolloutProblem(
-        rules.tables, rules.reward_costs(), dataset.X, values, dataset.y, states, mixture, n_rollouts, seed
+        rules.tables, rules.reward_costs(), dataset.X, read_only(values), dataset.y, states, mixture, n_rollouts, seed
     )
 
     def task(first: int, last: int) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agents.policy import acquisition_of_features
 from agents.rcpi.kernels import next_state, random_fraction, random_integer, random_stream
+from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 from fsgym.rules import NO_BUDGET, Rules
 from fsgym.rules import kernels as mdp
@@ -72,7 +73,7 @@ def sample_states(
     budgeted = rules.tables.budget < J or rules.budget_cost is not None
     states = States.blank(n_states, rules)
     tables = rules.tables if budgeted else rules.tables._replace(budget=NO_BUDGET)
-    _sample(seed, budgeted, X, shares, tables, states, rules.blank_state(), np.empty(J, np.int64))
+    _sample(seed, budgeted, read_only(X), shares, tables, states, rules.blank_state(), np.empty(J, np.int64))
     return states
 
 

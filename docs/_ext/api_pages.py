@@ -23,7 +23,7 @@ FURTHER = {
         "fsgym.datasets.Syn",
         "fsgym.reference_policies.reference",
     ),
-    "agents": ("agents.deep.sb3.make_model",),
+    "agents": ("agents.deep.sb3.make_model", "agents.deep.sb3.EvaluationCallback"),
     "baselines": (),
 }
 

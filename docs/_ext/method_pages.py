@@ -6,6 +6,8 @@ import inspect
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import fsgym
 from fsgym.method_table import METHODS, Method
 from fsgym.methods import class_of
@@ -29,7 +31,7 @@ def method_page(name: str, method: Method, docs: Path, stored: dict[str, Any]) -
             f"`{name}`, {{py:class}}`{path}`. {first_sentence(cls)}",
             f"Source: {method.reference}." if method.reference else "",
             about.read_text(encoding="utf-8").strip() if about.is_file() else "",
-            "## Can I use it?\n\n" + can_i_use_it(method, cls),
+            "## Can I use it?\n\n" + can_i_use_it(method, cls, time_of_fits(name, docs)),
             "## Example\n\n" + example(method, path),
             f"```sh\nfsgym compare breast_cancer --methods {name} --splits 1\n{train}```",
             "## Results\n\n"
@@ -48,7 +50,21 @@ def first_sentence(cls: type) -> str:
     return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
 
 
-def can_i_use_it(method: Method, cls: type[Any]) -> str:
+def time_of_fits(name: str, docs: Path) -> str:
+    """How long one fit took on tables of several sizes, if ``benchmarks/method_sizes.py`` measured it; else empty."""
+    table = pd.read_csv(docs / "methods" / "sizes.csv")
+    parts = [
+        f"{row.n_samples:,} rows of {row.n_features} features {seconds_text(row.seconds)}"
+        for row in table[table["method"] == name].itertuples(index=False)
+    ]
+    return f"one fit of two classes in one thread, in CPU seconds: {', '.join(parts)}" if parts else ""
+
+
+def seconds_text(seconds: float) -> str:
+    return "more than 20" if seconds == float("inf") else f"{seconds:.1f}" if seconds >= 0.1 else "less than 0.1"
+
+
+def can_i_use_it(method: Method, cls: type[Any], times: str) -> str:
     """What the class takes, by its parameters, tags and methods."""
     model = cls(**method.preset)
     parameters, tags = model.get_params(), model.__sklearn_tags__()
@@ -78,6 +94,7 @@ def can_i_use_it(method: Method, cls: type[Any]) -> str:
             "yes" if tags.input_tags.allow_nan else "no; comparisons impute the mean of the training rows",
         ),
         ("Classes", "two or more" if tags.classifier_tags and tags.classifier_tags.multi_class else "two"),
+        *([("Rows and features", times)] if times else []),
         ("Costs of errors", takes("error_costs", "no; comparisons answer by least expected cost for it")),
         ("One case at a time", "yes: `step`, `session`" if hasattr(cls, "session") else "no"),
         ("Model files", "yes: `save`, `load`" if method.kind else "no"),

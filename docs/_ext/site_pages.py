@@ -61,7 +61,7 @@ def short_signature(app: Any, what: str, name: str, thing: Any, options: Any, si
     text = signature
     for option in shared:
         text = re.sub(rf", {option}=(?:'[^']*'|[^,()]*)", "", text)
-    return text.replace(")", ", **rule_options)", 1) if text.endswith(")") else text, returns
+    return f"{text[:-1]}, **rule_options)" if text.endswith(")") else text, returns
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -2,8 +2,8 @@
 Prices swept
 ============
 
-``path`` trains one model per price. Each point is one of them: as features become dearer, fewer are acquired, and the
-accuracy falls.
+``path`` trains one model per price. Each point is one of them: as features become more expensive, fewer are
+acquired, and the accuracy falls.
 """
 
 import matplotlib.pyplot as plt

@@ -38,6 +38,19 @@ class Chart:
     See Also
     --------
     agents.BaseAgentClassifier.chart
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> X = X[["hue", "flavanoids"]]
+    >>> model = LatticeClassifier(lam=0.05, unknown=0, random_state=0).fit(X, y)
+    >>> chart = model.chart(X, y)
+    >>> len(chart.boxes), chart.fidelity > 0.9
+    (2, True)
+    >>> chart.to_text().splitlines()[2][:33]
+    '1. Ask for flavanoids (price 1). '
     """
 
     def __init__(

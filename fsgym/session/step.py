@@ -39,6 +39,17 @@ class Question(NamedTuple):
     name : str, of the acquisition
     columns : tuple of AskedColumn, the columns whose values it brings; those that are known already are left out
     price : float, now, in the unit of ``costs``
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> X = X[["hue", "flavanoids"]]
+    >>> model = LatticeClassifier(lam=0.05, unknown=0, random_state=0).fit(X, y)
+    >>> question = model.session().next()
+    >>> question.name, question.price
+    ('flavanoids', 1.0)
     """
 
     name: str
@@ -98,6 +109,17 @@ class Step:
         The total price paid so far, in the unit of ``costs``.
     alternatives : tuple of Alternative
         The legal acquisitions, the one that the model prefers first.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import LatticeClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> X = X[["hue", "flavanoids"]]
+    >>> model = LatticeClassifier(lam=0.05, unknown=0, random_state=0).fit(X, y)
+    >>> step = model.step({"flavanoids": 0.7})
+    >>> step.should_stop, int(step.answer), step.spent  # what is known costs nothing
+    (True, 2, 0.0)
     """
 
     question: Question | None

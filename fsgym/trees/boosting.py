@@ -150,7 +150,7 @@ def boost(
         np.empty((2, n_nodes + 2), np.int64),
         np.empty((2, 2 ** max(growth.depth - 1, 0), k, int(n_bins.max()), 4)),
     )
-    _boost_trees(sample, inside, columns, growth, forest, buffers)
+    _boost_trees(sample, inside, np.ascontiguousarray(columns), growth, forest, buffers)
     _add_forest(codes_by_row[rest], forest, outside)
     scores[rows], scores[rest] = inside, outside
     return forest

@@ -94,7 +94,7 @@ def test_answers_are_those_of_least_expected_cost(name):
     costs = [[0.0, 10.0], [1.0, 0.0]]
     noise = X[:, [0, 1]]
     model = CLASSES[name](lam=0.5, error_costs=costs, **SHORT).fit(noise, y)
-    assert (model.predict(noise) == 1).all()  # nothing is known, and a miss is dearer
+    assert (model.predict(noise) == 1).all()  # nothing is known, and a miss costs more
     expected = model.predict_proba(noise) @ np.array(costs).T
     np.testing.assert_array_equal(model.predict(noise), expected.argmin(axis=1))
 

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from support.accessible import defects
 from support.clinic import clinic_model
 from support.servers import running
 
 pytestmark = pytest.mark.browser
-
-
-def defects(page):
-    """What is seriously wrong with a page: the rule, its explanation and the places."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [
-        (one["id"], one["help"], [node["html"] for node in one["nodes"]])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

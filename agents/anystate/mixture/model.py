@@ -29,6 +29,7 @@ from agents.anystate.mixture.variables import Variables
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stop_rule import StopRule
 from agents.parts import lengths_of_parts
+from fsgym.arrays import read_only, read_only_rows
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
@@ -77,15 +78,15 @@ class MixtureModel(StateModel):
 
     def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
         proba = np.empty((len(values), self.rules.n_classes))
-        write_probabilities(self._compiled, state_buffers(self._compiled), *_contiguous(acquired, values), proba)
+        write_probabilities(self._compiled, state_buffers(self._compiled), *read_only_rows(acquired, values), proba)
         return proba
 
     def estimate(self, states: StateBatch) -> StateEstimates:
         n, n_acquisitions = states.legal.shape
         arrays = (
-            *_contiguous(states.acquired, states.values),
-            np.ascontiguousarray(states.legal, bool),
-            np.ascontiguousarray(states.prices, np.float64),
+            *read_only_rows(states.acquired, states.values),
+            read_only(states.legal, bool),
+            read_only(states.prices, np.float64),
         )
         proba, preference = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions))
         inputs = np.empty((n, const.N_INPUTS))
@@ -116,7 +117,7 @@ class MixtureModel(StateModel):
         if not 0 <= acquisition < self.rules.n_acquisitions:
             raise ValueError(f"acquisition must be from 0 to {self.rules.n_acquisitions - 1}, got {acquisition}")
         buffers = state_buffers(self._compiled)
-        rows = _contiguous(acquired[None], values[None])
+        rows = read_only_rows(acquired[None], values[None])
         write_posterior(self._compiled, buffers, rows[1][0], rows[0][0], np.empty(self.rules.n_classes))
         return [self._expected(feature, buffers.joint) for feature in self.rules.groups[acquisition]]
 
@@ -185,12 +186,6 @@ def _unit_cost(error_costs: NDArray[np.float64]) -> float:
     """The cost of each error where all cost the same and correct answers nothing; otherwise 0."""
     unit = float(error_costs.max())
     return unit if np.array_equal(error_costs, unit * (1.0 - np.eye(len(error_costs)))) else 0.0
-
-
-def _contiguous(
-    acquired: NDArray[np.bool_], values: NDArray[np.float32]
-) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    return np.ascontiguousarray(acquired, bool), np.ascontiguousarray(values, np.float32)
 
 
 def _checked(arrays: Mapping[str, NDArray], name: str, dtype: Any, shape: tuple[int, ...]) -> NDArray:

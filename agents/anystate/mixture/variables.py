@@ -13,6 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from agents.anystate.mixture import constants as const
 from agents.parts import lengths_of_parts
+from fsgym.arrays import read_only
 from fsgym.dataset import Dataset
 
 
@@ -69,9 +70,9 @@ class Variables:
         A variable of several features is known where all of them are. A level that no training row had counts as not
         known. ``acquired``, bool (n, n_features), are the features whose values may be read, by default all.
         """
-        known = np.ones(values.shape, bool) if acquired is None else np.ascontiguousarray(acquired)
+        known = read_only(np.ones(values.shape, bool) if acquired is None else acquired)
         codes = np.empty((len(values), len(self.center)))
-        write_codes(self.arrays, np.ascontiguousarray(values, np.float32), known, codes)
+        write_codes(self.arrays, read_only(values, np.float32), known, codes)
         return codes
 
     @cached_property

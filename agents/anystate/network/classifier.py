@@ -29,7 +29,7 @@ class AnyStateNetworkPolicy(AnyStatePolicy):
     >>> from sklearn.datasets import load_wine
     >>> from agents import AnyStateNetworkClassifier
     >>> X, y = load_wine(return_X_y=True)
-    >>> policy = AnyStateNetworkClassifier(lam=0.05, random_state=0).fit(X[:, [6, 10]], y).policy_
+    >>> policy = AnyStateNetworkClassifier(lam=0.05, n_steps=100, random_state=0).fit(X[:, [6, 10]], y).policy_
     >>> policy.actions(np.zeros((1, 2), bool), np.zeros((1, 2), np.float32), np.ones((1, 5), bool)).tolist()
     [0]
     """

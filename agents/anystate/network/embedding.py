@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from agents.anystate.network import constants as const
 from agents.anystate.network.kernels import write_embedded
+from fsgym.arrays import read_only
 from fsgym.rules import Rules
 
 
@@ -42,7 +43,7 @@ class Embedding(NamedTuple):
         """The numbers of each value, float32 (n, n_blocks, m); 0 where it is NaN; ``values`` is (n, n_features)."""
         n_blocks, m = 1 + len(self.knots), len(self.features)
         out = np.zeros((len(values), n_blocks * m), np.float32)
-        _write_embedded_rows(values, ~np.isnan(values[:, self.features]), self, out)
+        _write_embedded_rows(read_only(values), read_only(~np.isnan(values[:, self.features])), self, out)
         return out.reshape(len(values), n_blocks, m)
 
 
@@ -106,7 +107,7 @@ def network_inputs(
     known : bool (n, m)
     """
     inputs = np.empty((len(row), (blocks.shape[1] + 1) * blocks.shape[2]), np.float32)
-    _fill_inputs(blocks, row, known, inputs)
+    _fill_inputs(blocks, row, read_only(known), inputs)
     return inputs
 
 

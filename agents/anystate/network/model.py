@@ -24,6 +24,7 @@ from agents.anystate.network.mlp import MLP, check_hidden_sizes
 from agents.anystate.network.task import scaled_regrets
 from agents.anystate.state_model import StateBatch, StateEstimates, StateModel
 from agents.anystate.stop_rule import StopRule
+from fsgym.arrays import read_only, read_only_rows
 from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
@@ -68,7 +69,7 @@ class NetworkModel(StateModel):
             raise ValueError(f"the temperature must be a number from {lowest} to {highest}, got {self.temperature}")
 
     def probabilities(self, acquired: NDArray[np.bool_], values: NDArray[np.float32]) -> NDArray[np.float64]:
-        proba, rows = np.empty((len(values), self.rules.n_classes)), _contiguous_rows(acquired, values)
+        proba, rows = np.empty((len(values), self.rules.n_classes)), read_only_rows(acquired, values)
         write_all_network_probabilities(self._compiled, network_buffers(self._compiled), *rows, proba)
         return proba
 
@@ -80,8 +81,8 @@ class NetworkModel(StateModel):
         two best advantages, see ``agents.anystate.network.ranking``.
         """
         n, n_acquisitions = states.legal.shape
-        rows = _contiguous_rows(states.acquired, states.values)
-        arrays = (*rows, np.ascontiguousarray(states.legal, bool), np.ascontiguousarray(states.prices, np.float64))
+        rows = read_only_rows(states.acquired, states.values)
+        arrays = (*rows, read_only(states.legal, bool), read_only(states.prices, np.float64))
         outputs = np.empty((n, self.rules.n_classes)), np.empty((n, n_acquisitions)), np.empty((n, N_STOP_INPUTS))
         write_network_estimates(self._compiled, network_buffers(self._compiled), arrays, *outputs)
         return StateEstimates(*outputs)
@@ -127,9 +128,3 @@ class NetworkModel(StateModel):
         sizes = (n_inputs + n_classes + 1, *for_ranking, len(arrays["candidates"]) + 1)
         ranking = MLP(sizes, arrays["ranking"])
         return cls(arrays["candidates"], embedding, predictors, header["temperature"], ranking, rules)
-
-
-def _contiguous_rows(
-    acquired: NDArray[np.bool_], values: NDArray[np.float32]
-) -> tuple[NDArray[np.bool_], NDArray[np.float32]]:
-    return np.ascontiguousarray(acquired, bool), np.ascontiguousarray(values, np.float32)

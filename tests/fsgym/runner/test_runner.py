@@ -160,13 +160,13 @@ def test_the_tasks_of_a_killed_process_are_run_again(tmp_path):
 # Imports once; then forks a run for each line of its input and kills it after so many seconds (0: lets it finish).
 SERVER = """
 import os, signal, sys, time
-sys.path.insert(0, {here!r})
-from test_runner import scores
-from fsgym.runner import run_tasks
-def run(n_jobs, n, log, store):
-    results = run_tasks(scores(n, log), store, n_jobs=n_jobs).results
-    assert len([r for r in results if r]) == n
-if __name__ == "__main__":
+if __name__ == "__main__":  # worker processes read this file too, and need none of it
+    sys.path.insert(0, {here!r})
+    from test_runner import scores
+    from fsgym.runner import run_tasks
+    def run(n_jobs, n, log, store):
+        results = run_tasks(scores(n, log), store, n_jobs=n_jobs).results
+        assert len([r for r in results if r]) == n
     print("ready", flush=True)
     for line in sys.stdin:
         seconds, started = float(line), os.path.getsize({log!r})

@@ -1,0 +1,94 @@
+"""The site that ``.ci/site`` built: every page is reached by links, and axe-core finds no serious defect.
+
+With FSGYM_REQUIRE_SITE the tests fail where the site was not built.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import os
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import pytest
+
+from support.accessible import defects
+
+SITE = Path(__file__).resolve().parent.parent.parent / "docs" / "_build" / "html"
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html") if "_static" not in path.parts)
+GENERATED = ("api", "envs", "methods")  # folders of pages of one form, of which a few are tried
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not PAGES and not os.environ.get("FSGYM_REQUIRE_SITE"), reason="build the site first: bash .ci/site"
+    ),
+]
+
+
+class PageLinks(HTMLParser):
+    """The addresses that a page links to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "a" and dict(attrs).get("href"):
+            self.addresses.append(dict(attrs)["href"])
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address():
+    """The address of the site, served on this machine."""
+    handler = functools.partial(QuietHandler, directory=str(SITE))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_every_page_is_reached_by_links_and_no_link_is_dead():
+    reached, waiting = set(), ["index.html"]
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        for link in PageLinks((SITE / name).read_text()).addresses:
+            target = urlsplit(urljoin(f"http://site/{name}", link))
+            if target.netloc == "site":
+                path = unquote(target.path).lstrip("/") or "index.html"
+                assert (SITE / path).exists(), f"{name} links to {link}"
+                waiting += [path] if path.endswith(".html") else []
+    assert len(PAGES) > 150
+    assert reached == set(PAGES)
+
+
+def tried_pages() -> list[str]:
+    """All pages that people write, and a few of each folder of generated ones."""
+    rest = [name for name in PAGES if not name.startswith(GENERATED)]
+    return rest + [name for folder in GENERATED for name in [n for n in PAGES if n.startswith(folder)][::12]]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_pages_have_no_serious_defect(chromium, address, width, scheme):
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page, found = context.new_page(), {}
+    for name in tried_pages():
+        page.goto(f"{address}/{name}")
+        wide = page.locator("body").evaluate("body => document.documentElement.scrollWidth")
+        wrong = defects(page) + ([("wide", f"{wide} px on {width} px", [])] if wide > width else [])
+        found |= {name: wrong} if wrong else {}
+    context.close()
+    assert found == {}

@@ -1,0 +1,168 @@
+"""README and pages keep their word: code prints what they show, commands run, pictures and tables are there.
+
+In README and pages, ``sh`` blocks are run, and ``console`` blocks, whose lines begin with ``$``, are only parsed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import pickle
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from PIL import Image
+from typer.main import get_command
+
+from agents import LatticeClassifier
+from fsgym.cli import app
+from fsgym.cli.main import main
+from fsgym.methods import METHODS
+from fsgym.registration import VARIANTS
+from fsgym_studies import STUDIES
+from fsgym_studies.suites import SUITES
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text()
+START = ("start/one_case.md", "start/install.md", "start/from_gym.md")
+QUICK_GUIDE = ("missing_and_unknown", "stopping", "explain", "tables", "scikit_learn", "command_line")
+GUIDE = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / "guide").glob("*.md"))
+# A code block, and the output that the page shows for it.
+BLOCK = re.compile(r"^```(python|sh)\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+# What the tests leave out of ``sh`` blocks, by its beginning, and why.
+NOT_RUN = {
+    "pip install": "installs, compares and tests; .ci/run has all three",
+    "fsgym ask": "asks a person",
+}
+
+
+def commands_of(text: str) -> list[str]:
+    """The lines of ``sh`` blocks, which are run."""
+    return [line for kind, code, _ in BLOCK.findall(text) if kind == "sh" for line in code.splitlines()]
+
+
+def all_commands() -> set[str]:
+    """The commands of fsgym in README and pages: in ``sh`` and ``console`` blocks, and indented."""
+    found: set[str] = set()
+    for path in (ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("[a-z]*/*.md")):
+        text = path.read_text()
+        consoles = "".join(re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+        lines = [*commands_of(text), *re.findall(r"^(?:\$ | {4})(fsgym .*)$", consoles + text, re.MULTILINE)]
+        found |= {command.partition(" #")[0].strip() for line in lines for command in line.split(" && ")}
+    return {command for command in found if command.startswith("fsgym ")}
+
+
+@pytest.mark.parametrize("command", sorted(all_commands()))
+def test_commands_are_understood(command):
+    root = get_command(app)
+    name, *arguments = shlex.split(command)[1:]
+    if not name.startswith("-"):
+        chosen = root.get_command(root.make_context("fsgym", [name]), name)
+        chosen.make_context(name, arguments)
+        assert chosen.get_short_help_str()
+
+
+def test_every_command_is_on_a_page():
+    page = (DOCS / "guide" / "command_line.md").read_text()
+    for name in get_command(app).commands:
+        assert f"| `fsgym {name}` |" in page
+
+
+@pytest.fixture
+def shared_fits(monkeypatch):
+    """Several pages train the same model on the same rows: it is trained once."""
+    fitted, fit = {}, LatticeClassifier.fit
+
+    def fit_once(self, X, y=None, **options):
+        key = hashlib.sha256(pickle.dumps((self.get_params(), X, y, options))).digest()
+        if key not in fitted:
+            fitted[key] = pickle.dumps(fit(self, X, y, **options).__dict__)
+        self.__dict__.update(pickle.loads(fitted[key]))
+        return self
+
+    monkeypatch.setattr(LatticeClassifier, "fit", fit_once)
+
+
+def run_page(text: str, capsys: pytest.CaptureFixture[str], *, skipped: tuple[str, ...] = ()) -> dict:
+    """Run the blocks of a page from top to bottom, and compare what they print with what the page shows."""
+    names: dict = {}
+    for kind, code, shown in BLOCK.findall(text):
+        if kind == "sh":
+            for line in code.splitlines():
+                if not line.startswith((*NOT_RUN, *skipped)):
+                    with pytest.raises(SystemExit) as finished:
+                        main(shlex.split(line)[1:])
+                    assert finished.value.code == 0, f"{line}: {capsys.readouterr().err}"
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "page", "exec"), names)
+        assert printed.getvalue().rstrip() == shown.rstrip()
+    plt.close("all")
+    return names
+
+
+@pytest.fixture
+def table_page(tmp_path, monkeypatch, capsys, no_folder, shared_fits):
+    """A folder with what the first page writes: a table, prices, a model, predictions."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    run_page((DOCS / "start" / "csv_and_prices.md").read_text(), capsys, skipped=("fsgym compare",))
+    return tmp_path
+
+
+def test_the_first_pages_print_what_they_show(table_page, capsys):
+    assert (table_page / "patients.safetensors").is_file()
+    for page in (*START, *(f"guide/{name}.md" for name in QUICK_GUIDE)):
+        run_page((DOCS / page).read_text(), capsys)
+
+
+@pytest.mark.slow  # the test above runs the pages on which the others build
+def test_all_pages_print_what_they_show(table_page, capsys):
+    for page in ("index.md", "start/csv_and_prices.md", *GUIDE):
+        run_page((DOCS / page).read_text(), capsys)
+
+
+def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    quicker = README.replace("fsgym train breast_cancer", "fsgym train breast_cancer --agent rcpi")
+    run_page(quicker, capsys)
+    assert (tmp_path / "model.safetensors").stat().st_size > 1000
+
+
+def test_the_readme_is_one_screen_and_counts_right():
+    assert len(README.splitlines()) <= 90
+    counts = {
+        "environments": VARIANTS,
+        "agents and baselines": METHODS,
+        "studies": STUDIES,
+        "suites": SUITES,
+        "commands": get_command(app).commands,
+    }
+    for what, table in counts.items():
+        assert re.search(rf"^\| {what} \| {len(table)}\b", README, re.MULTILINE), what
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README):
+        assert (ROOT / target).exists(), target
+    for picture in re.findall(r"!\[[^]]*\]\(([^)]*)\)", README):
+        assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_tables_of_environments_and_methods_are_complete():
+    environments, methods = ((DOCS / name / "index.md").read_text() for name in ("envs", "methods"))
+    assert all(f"| [{name}]({name}.md) |" in environments for name in VARIANTS)
+    assert all(f"| `{name}` |" in methods for name in METHODS)
+    tables = runpy.run_path(str(ROOT / ".ci" / "tables.py"))
+    assert tables["with_tables"](methods) == methods
+
+
+def test_the_tutorial_prints_what_it_shows_and_draws_the_card(capsys):
+    place = run_page((DOCS / "tutorial.md").read_text(), capsys)
+    with Image.open(DOCS / "card.png") as card:
+        assert np.abs(np.asarray(card.convert("RGB"), int) - place["picture"]).mean() < 2
