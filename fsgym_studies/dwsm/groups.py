@@ -138,7 +138,11 @@ def adult_cause(figures: Mapping[str, Any]) -> str:
         f"{name} {', '.join(f'{r.n_acquisitions:.2f} groups {r.accuracy:.3f} at {r.lam:g}' for r in rows.itertuples())}"
         for name, rows in ((DWSM, figures["Adult"]), (AS_PRINTED, figures["Adult as printed"]))
     ]
-    return f"ours: by price, {'; '.join(parts)}"
+    free = figures["Adult"].loc[figures["Adult"]["n_acquisitions"] < 0.05, "lam"]
+    return (
+        f"ours: our policy acquires nothing from lambda {free.min():g} on, the paper's from .01 on; by price, "
+        f"{'; '.join(parts)}"
+    )
 
 
 def sonar_cause(figures: Mapping[str, Any]) -> str:
@@ -148,6 +152,15 @@ def sonar_cause(figures: Mapping[str, Any]) -> str:
     return (
         f"ours: without groups the best accuracy is {single:.3f}, in the paper .80; with three groups it is "
         f"{three:.3f}, from {low:.3f} to {high:.3f} over the draws of groups and splits"
+    )
+
+
+def number_cause(figures: Mapping[str, Any]) -> str:
+    """How the claim on all binary sets hangs on the number of groups."""
+    best, most = figures["binary sets"], RANDOM_GROUPS[-1]
+    return (
+        "protocol: the paper does not print in how many groups; in "
+        f"{most} groups the best accuracy is {lower_text(best[most] - best[0])}"
     )
 
 
@@ -229,6 +242,7 @@ CLAIMS = (
         "binary sets",
         lambda best: (best[RANDOM_GROUPS[0]] < best[0]).mean() > 0.5 if best[0].notna().all() else None,
         lambda best: "; ".join(f"in {n} groups {lower_text(best[n] - best[0])}" for n in RANDOM_GROUPS),
+        number_cause,
     ),
 )
 TEXT_CLAIMS = (  # thousands of features in random groups; left out where cells are missing
@@ -332,7 +346,7 @@ STUDY = Study(
     "dwsm-groups",
     "DWSM: features in groups (section 6.3.3, Table 7)",
     DWSM_REFERENCE,
-    (4.5, 150.0),
+    (7.0, 180.0),
     (ADULT_TRAIN.name, PCMAC_SET.name, *(s.name for s in BINARY_SETS)),
     plan,
     conclude,
