@@ -46,8 +46,8 @@ def exceptions_cause(figures: Mapping[str, Any]) -> str:
     parts = []
     for name in (DEFAULT_FORM, WITHOUT_FORM):
         over_all, half = (", ".join(lead.index[lead <= 0]) or "none" for lead in figures[name])
-        parts.append(f"{L1_FORMS[name]} {over_all} (with half of the rows: {half})")
-    return f"{L1_TEXT}. The exceptions are {'; '.join(parts)}"
+        parts.append(f"{L1_FORMS[name]}: {over_all} (with half of the rows: {half})")
+    return f"{L1_TEXT}. Exceptions {'; '.join(parts)}"
 
 
 def logistic_cause(figures: Mapping[str, Any]) -> str:
@@ -97,7 +97,7 @@ def errors_cause(figures: Mapping[str, Any]) -> str:
     listed = ", ".join(f"{r['errors after all']:.2f} at {r['sparsity']:.2f}" for r in _of(near, AS_PRINTED))
     return (
         "ours: our reading samples states on trajectories and acquires all features less often; by RCPI as printed, on "
-        f"uniform states, the share of errors is {listed} (sparsity)"
+        f"uniform states, the share of errors is, by sparsity, {listed}"
     )
 
 
