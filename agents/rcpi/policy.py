@@ -12,6 +12,7 @@ from numba import njit, typeof
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from agents.limits import MAX_LOSS
 from agents.policy import Policy
 from agents.rcpi.kernels import EXCLUDED_SCORE, Linear, add_acquisition, best_legal
 from agents.rcpi.walk import LinearWalk
@@ -61,7 +62,8 @@ class LinearPolicy(Policy):
     Raises
     ------
     ValueError
-        If the arrays do not fit the rules, or contain numbers that are not finite or larger than 1e12.
+        If the arrays do not fit the rules, contain numbers that are not finite or larger than 1e12, or if an episode
+        under the rules can have a larger loss than single precision allows.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class LinearPolicy(Policy):
         if type(self.logistic) is not bool:
             raise ValueError(f"logistic must be true or false, got {brief(self.logistic)}")
         check_empty_answer(self.empty_answer, self.rules)
+        self.rules.check_largest_loss(MAX_LOSS)
 
     def scaled(self, X: NDArray) -> NDArray[np.float32]:
         """Scaled values, float32, clipped at 1e9 times the training range so that scores do not overflow."""

@@ -271,6 +271,10 @@ def test_prices_beyond_single_precision_are_refused():
     for rules in ({"costs": 1e12}, {"costs": 1e300}, {"error_costs": [[0, 1e20], [1, 0]]}):
         with pytest.raises(ValueError, match="must not add up to more than"):
             small_agent(rules=rules)
+    policy = small_agent().learn().policy
+    costly = Rules(5, 2, error_costs=[[0, 1e40], [1, 0]])
+    with pytest.raises(ValueError, match="must not add up to more than"):
+        LinearPolicy(policy.weights, policy.intercepts, policy.scaling, costly, policy.logistic)
 
 
 def test_values_far_outside_the_training_range_are_classified():
