@@ -27,6 +27,8 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         Number of trees in each forest.
     min_samples_leaf : int, default=1
         Minimum number of training rows in a leaf; 1 grows full trees.
+    min_samples_split : int, default=2
+        Nodes with fewer training rows are leaves. With k + 1, no node of up to k rows is split.
     n_jobs : int or None, default=None
         Number of threads; the result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -69,6 +71,7 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         "n_selected": [Interval(Integral, 0, None, closed="left")],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_split": [Interval(Integral, 2, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -79,12 +82,14 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         *,
         n_estimators: int = 100,
         min_samples_leaf: int = 1,
+        min_samples_split: int = 2,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_selected = n_selected
         self.n_estimators = n_estimators
         self.min_samples_leaf = min_samples_leaf
+        self.min_samples_split = min_samples_split
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -100,6 +105,7 @@ class ForestSelectionClassifier(SelectedMixin, ClassifierMixin, BaseEstimator):
         return RandomForestClassifier(
             self.n_estimators,
             min_samples_leaf=self.min_samples_leaf,
+            min_samples_split=self.min_samples_split,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )

@@ -12,6 +12,7 @@ RESULT_WORDS = {True: "reproduced", False: "not reproduced", None: "not assessed
 OWN_RESULT_WORDS = {True: "confirmed", False: "not confirmed", None: "not assessed"}  # of a claim of our own
 CAUSES = ("paper", "data", "protocol", "ours")  # where the cause of a claim that is not reproduced may lie
 DASH = "–"  # stands where there is no number
+CauseText = Callable[[Mapping[str, Any]], str]  # a cause from the figures of the study
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class Claim:
     criterion : callable, from the figure to a bool; None where the figure lacks some of its cells
     format : str or callable, the figure as text: a format string such as ``"{:.2f}"``, or a function of the figure; by
         default ``figure_text``
-    cause : str, why it is not reproduced, if that is known: one of ``CAUSES``, a colon, and the experiment that shows
-        it; "" if it is not known
+    cause : str or callable, why it is not reproduced, if that is known: one of ``CAUSES``, a colon, and the experiment
+        that shows it; "" if it is not known; a function of the figures of the study where it states one of them
 
     Raises ValueError if a cause is not one of ``CAUSES``.
 
@@ -64,28 +65,37 @@ class Claim:
     measure: str | Callable[[Mapping[str, Any]], Any]
     criterion: Callable[..., Any]
     format: str | Callable[..., str] | None = None
-    cause: str = ""
+    cause: str | CauseText = ""
 
     def __post_init__(self) -> None:
-        if self.cause and self.cause.partition(": ")[0] not in CAUSES:
-            raise ValueError(f"a cause must begin with one of {', '.join(CAUSES)} and a colon, got {self.cause!r}")
+        if isinstance(self.cause, str):
+            check_cause(self.cause)
 
     def figure(self, figures: Mapping[str, Any]) -> Any:
         """The figure of the claim, or None where cells are missing."""
         figure = figures.get(self.measure) if isinstance(self.measure, str) else self.measure(figures)
         return None if isinstance(figure, float) and figure != figure else figure
 
-    def assess(self, figure: Any) -> AssessedClaim:
-        """The claim assessed on its figure."""
+    def assess(self, figure: Any, figures: Mapping[str, Any]) -> AssessedClaim:
+        """The claim assessed on its figure, with its cause from the figures of the study."""
         if figure is None:
             return AssessedClaim(self.text, self.paper, DASH, None)
         values = figure if type(figure) is tuple else (figure,)
         met = self.criterion(*values)
         as_text = self.format.format if isinstance(self.format, str) else self.format or figure_text
         reproduced = None if met is None else bool(met)
-        return AssessedClaim(
-            self.text, self.paper, as_text(*values), reproduced, self.cause if reproduced is False else ""
-        )
+        cause = self._cause_from(figures) if reproduced is False else ""
+        return AssessedClaim(self.text, self.paper, as_text(*values), reproduced, cause)
+
+    def _cause_from(self, figures: Mapping[str, Any]) -> str:
+        return self.cause if isinstance(self.cause, str) else check_cause(self.cause(figures))
+
+
+def check_cause(cause: str) -> str:
+    """The cause itself; raises ValueError if it does not begin with one of ``CAUSES`` and a colon, and is not ""."""
+    if cause and cause.partition(": ")[0] not in CAUSES:
+        raise ValueError(f"a cause must begin with one of {', '.join(CAUSES)} and a colon, got {cause!r}")
+    return cause
 
 
 def figure_text(figure: Any) -> str:
@@ -111,4 +121,4 @@ def assess(claims: Iterable[Claim], figures: Mapping[str, Any], *, list_all: boo
     [('–', 'not assessed')]
     """
     measured = [(claim, claim.figure(figures)) for claim in claims]
-    return [claim.assess(figure) for claim, figure in measured if list_all or figure is not None]
+    return [claim.assess(figure, figures) for claim, figure in measured if list_all or figure is not None]

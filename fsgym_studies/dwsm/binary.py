@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,9 +22,21 @@ from fsgym_studies.common.curves import (
     summed,
 )
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
-from fsgym_studies.common.render import picture_of
+from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
+from fsgym_studies.dwsm.causes import (
+    READINGS,
+    as_printed_cause,
+    errors_cause,
+    exceptions_cause,
+    few_features_cause,
+    l1_cause,
+    l1_on_cancer_cause,
+    logistic_cause,
+    stability_cause,
+)
+from fsgym_studies.dwsm.process import process_picture
 from fsgym_studies.dwsm.shared import (
     AS_PRINTED,
     BASELINES,
@@ -39,7 +51,6 @@ from fsgym_studies.dwsm.shared import (
     DWSM_REFERENCE,
     DWSM_SETTINGS,
     INTERCEPT_ARMS,
-    L1_SVM_B1,
     L1_SVM_WITHOUT,
     LARS_WITHOUT,
     LOGISTIC,
@@ -47,7 +58,7 @@ from fsgym_studies.dwsm.shared import (
     READING_TEXT,
     above_text,
     area_table,
-    cells_over_shares,
+    cells_of_sources,
     curve_pictures,
     height_table,
     lead_over,
@@ -57,15 +68,16 @@ from fsgym_studies.dwsm.shared import (
     wins_table,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 ARMS = (*OTHER_READINGS, *INTERCEPT_ARMS)
 ALL_METHODS = (*BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    methods = (DWSM_SETTINGS, *BASELINES, *ARMS)
-    loaded = (source.load(data_dir) for source in without(NINE_SETS, skip))
-    return [cell for data in loaded for cell in cells_over_shares(data, methods, full)]
+    return cells_of_sources(without(NINE_SETS, skip), (DWSM_SETTINGS, *BASELINES, *ARMS), full, data_dir)
 
 
 def protocol(full: bool) -> str:
@@ -82,15 +94,6 @@ def protocol(full: bool) -> str:
     )
 
 
-READINGS = {  # of the first claim: the form of DWSM and the two L1 methods
-    "an L1-SVM with LIBLINEAR's -B 1": (DWSM, (L1_SVM_B1, LARS)),
-    "an L1-SVM as LIBLINEAR's default, which has no intercept": (DWSM, (L1_SVM_WITHOUT, LARS)),
-    "an L1-SVM and LARS that have no intercept": (DWSM, (L1_SVM_WITHOUT, LARS_WITHOUT)),
-    "RCPI literally as printed": (AS_PRINTED, (L1_SVM, LARS)),
-    "answers by logistic regression": (LOGISTIC, (L1_SVM, LARS)),
-}
-
-
 def reading_claim(reading: str) -> Claim:
     """The first claim for another form of the methods."""
     return Claim(
@@ -99,6 +102,7 @@ def reading_claim(reading: str) -> Claim:
         reading,
         lambda lead, _: (lead > 0).sum() >= 7 if lead.notna().all() else None,
         lambda lead, at_half: f"{above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}",
+        {AS_PRINTED: as_printed_cause, LOGISTIC: logistic_cause}.get(READINGS[reading][0], l1_cause),
     )
 
 
@@ -113,6 +117,7 @@ L1_CLAIMS = (  # Fig. 2
             f"{above_text(lead)}. By accuracy at sparsity .5, .7 and .9, above both on {{}}, {{}} and {{}} data sets. "
             "By area, above L1-SVM on {} and above LARS on {}"
         ).format(*counts),
+        l1_cause,
     ),
     *map(reading_claim, READINGS),
     Claim(
@@ -121,6 +126,7 @@ L1_CLAIMS = (  # Fig. 2
         "lead over L1",
         lambda lead, *_: list(lead.index[lead <= 0]) == ["splice"] if lead.notna().all() else None,
         lambda lead, *_: f"not above both: {names_or_none(lead.index[lead <= 0])}",
+        exceptions_cause,
     ),
     reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),
     reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", CANCER, 0.7, 0.96),
@@ -130,6 +136,7 @@ L1_CLAIMS = (  # Fig. 2
         ".88 to .90",
         "L1 on cancer",
         lambda means: all(0.87 <= v <= 0.91 for v in means.values()) if len(means) == 2 else None,
+        cause=l1_on_cancer_cause,
     ),
 )
 OTHER_CLAIMS = (  # left out where cells are missing
@@ -157,6 +164,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "at most three",
         lambda share, sparsity: abs(share - 0.6) <= 0.1,
         "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
+        few_features_cause,
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM makes almost all of its errors after acquiring all 10 "
@@ -165,6 +173,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "errors after all",
         lambda share, errors: share >= 0.8 if errors else None,
         "{:.2f} of {:.0f} errors",
+        errors_cause,
     ),
     Claim(
         "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
@@ -173,6 +182,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "changes of the loss",
         lambda late, early: late <= 0.01,
         "mean change {:.4f} after the fifth, {:.4f} before",
+        stability_cause,
     ),
     # Fig. 5:
     Claim(
@@ -214,6 +224,12 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     }
     return {
         **readings,
+        "lead at half": lead_over(half, BINARY_TITLES),
+        "logistic answers without intercepts": tuple(
+            lead_over(rows, BINARY_TITLES, (L1_SVM_WITHOUT, LARS_WITHOUT), method=LOGISTIC) for rows in (table, half)
+        ),
+        "L1 without intercept": {m: float(means[m].iloc[0]) for m in (L1_SVM_WITHOUT, LARS_WITHOUT) if m in means},
+        "late changes": late_changes(table),
         "lead over L1": (leads[0], *((lead > 0).sum() for lead in leads[1:])),
         "L1 on cancer": {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means} or None,
     }
@@ -234,17 +250,40 @@ def tree_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def usage_figures(table: pd.DataFrame, settings: pd.DataFrame) -> dict[str, Any]:
     """Rows and errors by number of features on breast cancer, and changes of the training loss."""
-    figures: dict[str, Any] = {}
+    figures: dict[str, Any] = {"usage": usage_by_setting(table)}
     cells = cells_at_half(table, settings, DWSM)
     if len(cells):
         rows, wrong = summed(cells, "histogram"), summed(cells, "wrong")
         figures["at most three"] = (rows[:4].sum() / rows.sum(), cells["sparsity"].mean())
         figures["errors after all"] = (wrong[-1] / wrong.sum() if wrong.sum() else np.nan, wrong.sum())
-    losses = [h for h in table.loc[table["method"] == DWSM, "history"] if isinstance(h, list) and len(h) >= 10]
-    if losses:
-        steps = np.abs(np.diff(np.array([h[:10] for h in losses]), axis=1)).mean(axis=0)
-        figures["changes of the loss"] = (steps[4:].mean(), steps[:4].mean())
+    steps = loss_changes(table, DWSM)
+    if len(steps):
+        figures["changes of the loss"] = (steps[:, 4:].mean(), steps[:, :4].mean())
+        figures["late changes"] = late_changes(table)
     return figures
+
+
+def loss_changes(table: pd.DataFrame, method: str) -> np.ndarray:
+    """By how much the training loss of each fit changes in each of nine iterations, (n_fits, 9)."""
+    losses = [h for h in table.loc[table["method"] == method, "history"] if isinstance(h, list) and len(h) >= 10]
+    return np.abs(np.diff(np.array([h[:10] for h in losses]), axis=1)) if losses else np.zeros((0, 9))
+
+
+def late_changes(table: pd.DataFrame) -> dict[str, np.ndarray]:
+    """The mean change of each fit after the fifth iteration, by reading of RCPI."""
+    return {m: loss_changes(table, m)[:, 4:].mean(axis=1) for m in (DWSM, AS_PRINTED)}
+
+
+def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
+    """Sparsity, share of rows with at most three features, and share of errors after all, of RCPI's settings."""
+    rows = table[(table["dataset"] == CANCER_ID) & table["method"].isin((DWSM, AS_PRINTED))]
+    figures = []
+    for (method, *_), cells in rows.groupby(["method", "share", "setting"]):
+        used, wrong = summed(cells, "histogram"), summed(cells, "wrong")
+        if used.sum() and wrong.sum():
+            shares = used[:4].sum() / used.sum(), wrong[-1] / wrong.sum()
+            figures.append((method, cells["sparsity"].mean(), *shares))
+    return pd.DataFrame(figures, columns=["method", "sparsity", "at most three", "errors after all"])
 
 
 def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:
@@ -277,19 +316,24 @@ def usage_pictures(table: pd.DataFrame, settings: pd.DataFrame) -> list[Picture]
     ]
 
 
-def price_picture(settings: pd.DataFrame) -> list[Picture]:
-    """Lambda against sparsity (Fig. 5)."""
-    rows = with_lam(settings[settings["method"] == DWSM])
+def price_picture(table: pd.DataFrame) -> list[Picture]:
+    """Lambda against sparsity, a point for each fit (Fig. 5)."""
+    rows = with_lam(table[table["method"] == DWSM])
     if rows.empty:
         return []
-    frame = rows.groupby("lam")["sparsity"].agg(sparsity="mean", sparsity_std="std").fillna(0.0).reset_index()
-    caption = "Bars: one standard deviation over data sets and shares of training data."
-    draw, frame = figures.price_against_sparsity, frame.assign(method=DWSM)
-    return [
-        picture_of(
-            "lambda", "Lambda against sparsity (Fig. 5)", caption, draw, frame, {DWSM: DWSM}, None, "misclassifications"
-        )
-    ]
+    places = {lam: place for place, lam in enumerate(sorted(rows["lam"].unique()))}
+    means = rows.groupby("lam")["sparsity"].mean()
+
+    def draw(figure: Figure) -> None:
+        ax = figure.add_subplot()
+        ax.scatter(rows["lam"].map(places), rows["sparsity"], s=14, alpha=0.2, color=figures.COLOURS[0], linewidths=0)
+        ax.plot(list(places.values()), means.to_numpy(), color=figures.COLOURS[1], marker="o", label="mean")
+        ax.set_xticks(list(places.values()), [f"{lam:g}" for lam in places])
+        ax.set(xlabel="lambda", ylabel="sparsity")
+        ax.legend(loc="lower right")
+
+    caption = "Each point is one fit: a data set, a share of training data and a split; the line has their means."
+    return [draw_picture("lambda", "Lambda against sparsity (Fig. 5)", caption, draw)]
 
 
 def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
@@ -304,7 +348,7 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
             height_table(table, ALL_METHODS),
             settings_table(settings),
         ],
-        [*curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(settings)],
+        [process_picture(), *curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)],
     )
 
 
@@ -312,7 +356,7 @@ STUDY = Study(
     "dwsm-binary",
     "DWSM: sparse binary classification (section 6.1)",
     DWSM_REFERENCE,
-    (1.8, 42.0),
+    (11.0, 300.0),
     tuple(dict.fromkeys(s.name for s in NINE_SETS)),
     plan,
     conclude,

@@ -12,9 +12,19 @@ from fsgym.comparison.report import Picture
 from fsgym.comparison.splits import random_splits
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.claims import Claim
+from fsgym_studies.common.claims import CauseText, Claim
 from fsgym_studies.common.curves import areas, by_dataset, differences, heights, mean_accuracy_at, wins_over_datasets
-from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, MethodSettings, Source, price_settings, study_cells
+from fsgym_studies.common.plan import (
+    CART,
+    DWSM,
+    L1_SVM,
+    LARS,
+    DataFolder,
+    MethodSettings,
+    Source,
+    price_settings,
+    study_cells,
+)
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.render import file_stem, picture_of, with_interval
 from fsgym_studies.common.statistics import Mean
@@ -79,6 +89,13 @@ def cells_over_shares(data: Dataset, methods: Sequence[MethodSettings], full: bo
         yield from study_cells(protocol, methods)
 
 
+def cells_of_sources(
+    sources: Iterable[Source], methods: Sequence[MethodSettings], full: bool, data_dir: DataFolder
+) -> list[Task]:
+    """``cells_over_shares`` of several data sets, each with the same methods."""
+    return [cell for source in sources for cell in cells_over_shares(source.load(data_dir), methods, full)]
+
+
 def splits_text(full: bool) -> str:
     """The splits of ``cells_over_shares`` in words, for a protocol."""
     listed = ", ".join(f"{s:.0%}" for s in TRAIN_SHARES[full])
@@ -86,7 +103,12 @@ def splits_text(full: bool) -> str:
 
 
 def reaches_printed(
-    text: str, dataset: str, sparsity: float, printed: float, tolerance: float = HALF_LAST_DIGIT
+    text: str,
+    dataset: str,
+    sparsity: float,
+    printed: float,
+    tolerance: float = HALF_LAST_DIGIT,
+    cause: str | CauseText = "",
 ) -> Claim:
     """Claim that DWSM reaches the printed accuracy at a sparsity, at the share of training data where it is best.
 
@@ -98,13 +120,14 @@ def reaches_printed(
         lambda figures: accuracy_by_share(figures["table"], dataset, sparsity) or None,
         lambda means: max(m.mean for m in means.values()) >= printed - tolerance,
         lambda means: "; ".join(f"{share:.0%}: {with_interval(m)}" for share, m in means.items()),
+        cause,
     )
 
 
-def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float) -> dict[float, Mean]:
-    """DWSM's mean accuracy on a data set at a sparsity, by share of training data."""
+def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float, method: str = DWSM) -> dict[float, Mean]:
+    """A method's mean accuracy on a data set at a sparsity, by share of training data."""
     shares = sorted(table.loc[table["dataset"] == dataset, "share"].unique())
-    means = {share: mean_accuracy_at(table, sparsity, dataset, DWSM, share) for share in shares}
+    means = {share: mean_accuracy_at(table, sparsity, dataset, method, share) for share in shares}
     return {share: mean for share, mean in means.items() if mean.count}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from fsgym.comparison.fitting import first_warning
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
+from fsgym.grids import contiguous
 from fsgym.methods import find_method, load_class
 from fsgym.runner.results import count, list_of, number, record, returns, share
 from fsgym.scaling import Scaling
@@ -41,7 +43,8 @@ def error_curve(
     method : str, a name of ``METHODS``
     options : mapping
         ``params``, parameters of the estimator. ``bags``, the number of clusters of features in which selected features
-        are counted, and ``aware``, whether the method is given these clusters. For ``gbfs``, ``mu_rel`` and ``depths``.
+        are counted, and ``aware``, whether the method is given these clusters. For ``gbfs``, ``mu_rel`` and ``depths``;
+        for square images also ``neighbour_price``, the share of its price that a pixel costs beside a selected one.
         For a method that ranks features, ``counts`` and ``inner``, the number of random splits that choose the C of its
         SVM. For every other method, ``decades`` and ``n_settings`` of the grid of its penalty.
     split : Split or OfficialSplit
@@ -54,7 +57,8 @@ def error_curve(
     -------
     dict
         Lists with one value per setting: ``n_features``, ``test_error``; if requested ``bags``, the number of clusters
-        that the selected features come from, and ``svm_error``. Also ``chance``, the error of predicting the largest
+        that the selected features come from, ``regions``, the number of contiguous regions of selected pixels, and
+        ``svm_error``. Also ``chance``, the error of predicting the largest
         class of the training part; n_train, n_test; ``warning``, the first one.
     """
     train, test = split.divide(dataset)
@@ -74,6 +78,8 @@ def error_curve(
     }
     if labels is not None:
         result["bags"] = [len(np.unique(labels[c])) for c in selections]
+    if "neighbour_price" in options:
+        result["regions"] = [n_regions(c, train.n_features) for c in selections]
     if svm_splits:
         known: dict[tuple[int, ...], float] = {(): result["chance"]}
         for c in map(tuple, (np.sort(c) for c in selections)):
@@ -92,6 +98,9 @@ def fit_settings(method: str, X: NDArray, y: NDArray, options: Mapping[str, Any]
     if "random_state" in known:
         params["random_state"] = seed
     if method == "gbfs":
+        if "neighbour_price" in options:
+            side = isqrt(X.shape[1])
+            params["neighbour_discount"] = np.where(contiguous(side, side), options["neighbour_price"], 1.0)
         return fit_boosted(cls(**params), X, y, options)
     if "counts" in options:
         if "classifier" in known:
@@ -123,6 +132,19 @@ def fit_boosted(base: Any, X: NDArray, y: NDArray, options: Mapping[str, Any]) -
         best = min(models, key=lambda m: min(m.validation_loss_, default=np.inf))
         refitted.append(clone(best).set_params(n_iter=best.best_iteration_, validation_fraction=None).fit(X, y))
     return refitted
+
+
+def n_regions(pixels: NDArray[np.int64], n_pixels: int) -> int:
+    """The number of regions of these pixels of a square image that are connected by edges.
+
+    >>> n_regions(np.array([0, 1, 8]), 9), n_regions(np.array([0, 3, 4]), 9)
+    (2, 1)
+    """
+    from scipy.ndimage import label
+
+    image = np.zeros((isqrt(n_pixels), isqrt(n_pixels)), dtype=np.int64)
+    image.flat[pixels] = 1
+    return int(label(image)[1])
 
 
 def tuned_svm(n_splits: int, seed: int) -> Any:

@@ -7,8 +7,19 @@ from typing import Any
 
 import pandas as pd
 
-from fsgym_studies.common.claims import DASH, AssessedClaim, Claim, assess
+from fsgym_studies.common.claims import DASH, AssessedClaim, CauseText, Claim, assess
 from fsgym_studies.common.difference import Difference
+from fsgym_studies.gbfs.causes import (
+    colon_cause,
+    comparisons_by_dataset,
+    counts_by_word,
+    grouping_cause,
+    kdd_cause,
+    leaves_cause,
+    most_features_cause,
+    scattered_cause,
+    spam_cause,
+)
 from fsgym_studies.gbfs.tables import (
     BAG_METHODS,
     COLON,
@@ -41,7 +52,14 @@ EXAMPLE = "Synthetic example with three features"
 Comparisons = Mapping[str, Difference]
 
 
-def compared_claim(text: str, first: str, second: str, datasets: Sequence[str], met: Callable[[str], bool]) -> Claim:
+def compared_claim(
+    text: str,
+    first: str,
+    second: str,
+    datasets: Sequence[str],
+    met: Callable[[str], bool],
+    cause: str | CauseText = "",
+) -> Claim:
     """Claim on the word of a comparison, such as better, that it holds on all data sets."""
     return Claim(
         text,
@@ -49,22 +67,8 @@ def compared_claim(text: str, first: str, second: str, datasets: Sequence[str], 
         lambda figures: comparisons_by_dataset(figures["table"], first, second, datasets),
         lambda pairs: all(met(v.word) for v in pairs.values()) if len(pairs) == len(datasets) else None,
         counts_by_word,
+        cause,
     )
-
-
-def comparisons_by_dataset(table: pd.DataFrame, first: str, second: str, datasets: Sequence[str]) -> Comparisons:
-    """Compare two methods on each data set on which both have results."""
-    comparisons = {d: compare_errors(table, d, first, second, counts_of(d)) for d in datasets}
-    return {d: v for d, v in comparisons.items() if v.word != DASH}
-
-
-def counts_by_word(comparisons: Comparisons) -> str:
-    """``better on 1 of 2 (adult); similar on 1 of 2 (pcmac); worse on 0 of 2``."""
-    parts = []
-    for word in ("better", "similar", "worse"):
-        names = [d for d, v in comparisons.items() if v.word == word]
-        parts.append(f"{word} on {len(names)} of {len(comparisons)}" + (f" ({', '.join(names)})" if names else ""))
-    return "; ".join(parts)
 
 
 CURVE_CLAIMS = (
@@ -76,6 +80,7 @@ CURVE_CLAIMS = (
             second,
             CURVE_DATASETS,
             lambda word: word == "better",
+            leaves_cause if first == RFFS else "",
         )
         for first, second in ((GBFS, L1LR), (RFFS, L1LR))
     ),
@@ -94,6 +99,7 @@ CURVE_CLAIMS = (
         KDD,
         lambda forest, linear: forest.first < forest.second and linear.first < linear.second,
         f"{GBFS} {{0.first:.4f}}, {RFFS} {{0.second:.4f}}, {L1LR} {{1.second:.4f}}",
+        kdd_cause,
     ),
     # Section 5.3:
     Claim(
@@ -102,6 +108,7 @@ CURVE_CLAIMS = (
         SPAM,
         lambda pair: pair.word == "better",
         f"{GBFS} {{0.first:.3f}}, {HSIC} {{0.second:.3f}} ({{0.word}})",
+        spam_cause,
     ),
     Claim(
         f"{USPS}: {GBFS} is slightly worse than {HSIC} (by at most .03, mean over 1 to 100 features)",
@@ -109,6 +116,7 @@ CURVE_CLAIMS = (
         USPS,
         lambda pair: 0 < pair.first - pair.second <= 0.03,
         f"{GBFS} {{0.first:.3f}}, {HSIC} {{0.second:.3f}} ({{0.word}})",
+        grouping_cause,
     ),
     # Fig. 5:
     Claim(
@@ -123,6 +131,7 @@ CURVE_CLAIMS = (
         "similar",
         "most features",
         lambda errors: errors.max() - errors.min() <= 0.03,
+        cause=most_features_cause,
     ),
     Claim(
         f"{SAME_SVM}: {L1LR} slightly outperforms most nonlinear methods when given enough features (at 100 "
@@ -130,6 +139,7 @@ CURVE_CLAIMS = (
         "slightly",
         "most features",
         lambda errors: (errors[L1LR] < errors.drop(L1LR)).sum() >= 3,
+        cause=most_features_cause,
     ),
 )
 BAG_CLAIMS = (  # section 5.2, colon; our bags are clusters, the paper's are not public
@@ -149,6 +159,7 @@ BAG_CLAIMS = (  # section 5.2, colon; our bags are clusters, the paper's are not
         "lowest",
         "errors on colon",
         lambda errors: errors[[GBFS_BAGS_TITLE, RFFS]].max() <= errors[[L1LR, HSIC, GROUP_LASSO]].min() + 0.01,
+        cause=colon_cause,
     ),
     Claim(
         f"{COLON}: {GROUP_LASSO} has a much higher error than {GBFS_BAGS_TITLE} (by at least .05)",
@@ -157,6 +168,7 @@ BAG_CLAIMS = (  # section 5.2, colon; our bags are clusters, the paper's are not
             figures["errors on colon"][[GROUP_LASSO, GBFS_BAGS_TITLE]] if "errors on colon" in figures else None
         ),
         lambda errors: errors[GROUP_LASSO] >= errors[GBFS_BAGS_TITLE] + 0.05,
+        cause=colon_cause,
     ),
     Claim(
         f"{COLON}: {RFFS}, {L1LR} and {HSIC} select features scattered over bags (at least 3 bags per split)",
@@ -164,6 +176,7 @@ BAG_CLAIMS = (  # section 5.2, colon; our bags are clusters, the paper's are not
         "bags on colon",
         lambda bags: min(bags.values()) >= 3.0,
         lambda bags: ", ".join(f"{m} {b:.1f}" for m, b in bags.items()),
+        scattered_cause,
     ),
 )
 SYNTHETIC_CLAIMS = (  # Fig. 1; the points are ours, the paper does not print its own
@@ -205,7 +218,7 @@ def pair_figures(table: pd.DataFrame) -> dict[str, Any]:
     return known | ({KDD: on_kdd} if all(pair.word != DASH for pair in on_kdd) else {})
 
 
-def quality_figures(table: pd.DataFrame) -> dict[str, pd.Series]:
+def quality_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Errors of the same kind of SVM on each selection, by method; none where a method is missing."""
     few = counts_of(USPS, high=20)
     errors = errors_at(quality_points(table), counts_of(USPS), "svm_error")
@@ -214,7 +227,11 @@ def quality_figures(table: pd.DataFrame) -> dict[str, pd.Series]:
         return {}
     means = means.reindex(CURVE_METHODS)
     of_all = means.columns[means.notna().all()]
-    return {"few features": means[[k for k in few if k in of_all]].mean(axis=1), "most features": means[of_all.max()]}
+    return {
+        "few features": means[[k for k in few if k in of_all]].mean(axis=1),
+        "most features": means[of_all.max()],
+        "most features at": of_all.max(),
+    }
 
 
 def bag_figures(table: pd.DataFrame) -> dict[str, Any]:

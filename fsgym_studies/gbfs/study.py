@@ -10,14 +10,24 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
-from fsgym.comparison.splits import OfficialSplit, Split, random_splits
+from fsgym.comparison.splits import OfficialSplit, random_splits
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataFolder, Source, binary, cell_labels, share_of, study_task, subsample, without
+from fsgym_studies.common.plan import DataFolder, Source, binary, cell_labels, study_task, subsample, without
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
+from fsgym_studies.gbfs.cell import STAGES_CALL, SYNTHETIC_CALL
+from fsgym_studies.gbfs.cells import curve_cells
 from fsgym_studies.gbfs.claims import claims, notes
+from fsgym_studies.gbfs.further import (
+    GROUPINGS,
+    KDD_LEAF_ROWS,
+    LEAF_ROWS,
+    STUMPS,
+    larger_leaves,
+    neighbour_cells,
+    neighbours_table,
+)
 from fsgym_studies.gbfs.tables import (
     COLON,
     FEATURE_COUNTS,
@@ -31,6 +41,7 @@ from fsgym_studies.gbfs.tables import (
     L1LR,
     MRMR,
     RFFS,
+    RFFS_BOUND,
     SPAM,
     SYNTHETIC_SET,
     USPS,
@@ -75,6 +86,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
     linear = {"params": {}, "decades": 2, "n_settings": 18}
     kernel = {"params": {}, "counts": FEATURE_COUNTS, "inner": SVM_SPLITS[full]}
     basic = {GBFS: ("gbfs", gbfs), RFFS: ("forest", trees), L1LR: ("l1_logistic", linear)}
+    basic[RFFS_BOUND] = ("forest", larger_leaves(trees, LEAF_ROWS))
     svms = {HSIC: ("hsic_lasso", kernel), MRMR: ("mrmr", kernel)}
     fewer = {n: (m, {**o, "counts": SPAM_SVM_COUNTS}) for n, (m, o) in svms.items()}
     on_spam = basic | (svms if full else fewer)
@@ -94,9 +106,18 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
         train, test = kdd_parts(full, data_dir)
         split = OfficialSplit(test)
         finer = basic | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
+        finer[RFFS_BOUND] = ("forest", larger_leaves(trees, KDD_LEAF_ROWS))
         cells += [*curve_cells(train, finer, [split], 0), *stages_cells(train, split, gbfs)]
     if COLON_SET.name not in skip:
         cells += colon_cells(full, data_dir, basic, kernel)
+    if "usps" not in skip:
+        digits, both = Source("usps", USPS, split="test").load(data_dir), {m: (basic | svms)[m] for m in (GBFS, HSIC)}
+        for title, positive in GROUPINGS.items():
+            grouped = binary(digits.replace(name=title), positive)
+            cells += curve_cells(grouped, both, random_splits(0.8, SMALL_SET_SPLITS[full][USPS]), 0)
+    if "mnist" not in skip:
+        train, test = digit_parts((3, 8), data_dir)
+        cells += neighbour_cells(subsample(train, TRAINING_ROWS[full].get("mnist")), test, gbfs)
     return [*cells, *synthetic_cells(full)]
 
 
@@ -132,29 +153,6 @@ def kdd_parts(full: bool, data_dir: DataFolder) -> tuple[Dataset, Dataset]:
     return subsample(train, TRAINING_ROWS[full].get("kdd")), subsample(test, KDD_TEST_ROWS[full])
 
 
-def curve_cells(
-    data: Dataset,
-    methods: Mapping[str, tuple[str, Any]],
-    splits: Sequence[Split | OfficialSplit],
-    svm_splits: int,
-) -> list[Task]:
-    """One cell for each method and split."""
-    cells = []
-    for number, split in enumerate(splits):
-        for title, (method, options) in methods.items():
-            # Methods whose own classifier is that SVM need no second one.
-            own = svm_splits if "inner" not in options else 0
-            arguments = {
-                "method": method,
-                "options": options,
-                "svm_splits": own,
-                "seed": seed_of((data.name, number, method)),
-            }
-            row = cell_labels(data.name, share_of(split, data), number, title, json.dumps(options))
-            cells.append(study_task(ERROR_CURVE_CALL, arguments, row, data, split))
-    return cells
-
-
 def stages_cells(train: Dataset, split: OfficialSplit, gbfs: Mapping[str, Any]) -> list[Task]:
     """The cell of Fig. 4: errors over the iterations at three mu."""
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
@@ -175,6 +173,7 @@ def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mappin
         RFFS: basic[RFFS],
         L1LR: basic[L1LR],
         HSIC: ("hsic_lasso", kernel),
+        STUMPS: ("gbfs", {**gbfs, "depths": (1,), "aware": True}),
     }
     methods = {title: (method, {**options, "bags": N_BAGS}) for title, (method, options) in methods.items()}
     return curve_cells(binary(data, (2,)), methods, random_splits(0.8, COLON_SPLITS[full]), 0)
@@ -214,10 +213,14 @@ def protocol(full: bool) -> str:
         f"mu_max / 2^20; at mu_max no feature is selected), learning rate {rate} levels of splits; the number of "
         f"iterations is chosen on a fifth of the training rows, then the model is fitted to all of them. {RFFS} "
         f"(random forest feature selection) with {FOREST_TREES[full]} fully grown trees, trained again on the features "
-        f"that rank first. {L1LR} (L1-regularised logistic regression) at 18 penalties. {HSIC} (in blocks of 20 rows) "
+        f"that rank first; {RFFS_BOUND}: the same with leaves of up to {LEAF_ROWS} rows ({KDD_LEAF_ROWS} on kddcup99), "
+        f"since the paper bounds its leaves by numbers that our copy lacks. {L1LR} (L1-regularised logistic "
+        f"regression) at 18 penalties. {HSIC} (in blocks of 20 rows) "
         f"and {MRMR} with an RBF-SVM. Colon in {COLON_SPLITS[full]} splits, its genes in {N_BAGS} groups (bags) by "
         f"k-means on the training rows. Two methods are given these groups: {GROUP_LASSO}, and a variant of GBFS "
-        f"called {GBFS_BAGS_TITLE}. The synthetic example "
+        f"called {GBFS_BAGS_TITLE}, also with trees of one split. On uspst, {GBFS} and {HSIC} are also run with the "
+        "digits in two classes in two other ways, and on mnist GBFS with prices of pixels that are lower beside "
+        "selected ones. The synthetic example "
         f"has three features and is drawn {SYNTHETIC_DRAWS[full]} times: x1 and x2 determine the class, and x3 is a "
         "linear combination of them. Between settings a curve is linear in the number of features. How labels are "
         "grouped into two classes is our choice."
@@ -231,6 +234,7 @@ def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclu
         quality_table(table),
         colon_table(table),
         synthetic_table(table),
+        neighbours_table(table),
         all_settings_table(table),
     ]
     pictures = [synthetic_picture(table), curve_picture(table), quality_picture(table), stages_picture(table)]

@@ -17,7 +17,8 @@ from fsgym_studies.common.plan import DataFolder, Source, study_task, without
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.uncertain_sgl import cell
-from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, claims, notes
+from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, claims
+from fsgym_studies.uncertain_sgl.notes import notes
 from fsgym_studies.uncertain_sgl.printed import (
     AMPLITUDES,
     DRAWS_PER_VALUE,
@@ -31,6 +32,7 @@ from fsgym_studies.uncertain_sgl.printed import (
     UNIFORM,
 )
 from fsgym_studies.uncertain_sgl.tables import (
+    KIND_AMPLITUDES,
     KIND_FEWER_STEPS,
     KIND_GRID,
     KIND_RECODED,
@@ -74,7 +76,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
     for source in without(UCI_SOURCES, skip):
         data = source.load(data_dir)
         cells += [*unselected_cells(data), *setting_cells(data), *grid_cells(data, full), *weight_cells(data)]
-        cells += recoded_cells(data)
+        cells += [*amplitude_cells(data), *recoded_cells(data)]
         cells += setting_cells(data, SPARSE_COLUMNS, KIND_FEWER_STEPS, CHECK_FOLDS, n_steps=FEWER_STEPS)
     return cells
 
@@ -101,6 +103,15 @@ def unselected_cells(data: Dataset) -> Iterator[Task]:
         sampling = {"distribution": UNIFORM if noise == "raw" else noise, "w": p.w, "s": p.s}
         for fold in range(len(TEST_FOLDS)):
             yield plan_cell(cell.UNSELECTED_CALL, KIND_UNSELECTED, data, fold, {"distribution": noise}, **sampling)
+
+
+def amplitude_cells(data: Dataset) -> Iterator[Task]:
+    """Accuracies on uncertain data without a selection at every amplitude, with the fewest draws."""
+    for noise in (GAUSSIAN, UNIFORM):
+        for w in AMPLITUDES:
+            sampling = {"distribution": noise, "w": w, "s": min(DRAWS_PER_VALUE)}
+            for fold in range(len(TEST_FOLDS)):
+                yield plan_cell(cell.UNSELECTED_CALL, KIND_AMPLITUDES, data, fold, {}, **sampling)
 
 
 def setting_cells(
@@ -192,7 +203,8 @@ def protocol(full: bool) -> str:
         "SVM with C = 1 is trained on the selected sub-features. We run all settings printed in the paper, and a grid: "
         "the paper's 12 pairs of penalties (lambda1, lambda2) with "
         f"{samplings}. A setting of the grid is chosen as in the paper (best on the test folds), or on "
-        f"{GRID_INNER_FOLDS} inner folds of each training part (nested)."
+        f"{GRID_INNER_FOLDS} inner folds of each training part (nested). Without a selection, all "
+        f"{len(AMPLITUDES)} amplitudes w are run, at s = {min(DRAWS_PER_VALUE)}."
     )
 
 

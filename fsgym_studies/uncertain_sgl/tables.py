@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # Kinds of cells, in the column ``method``.
 KIND_UNSELECTED, KIND_SETTING, KIND_GRID, KIND_WEIGHTS = "no selection", "printed setting", "grid", "weights"
-KIND_RECODED, KIND_FEWER_STEPS = "coded otherwise", "fewer steps"
+KIND_RECODED, KIND_FEWER_STEPS, KIND_AMPLITUDES = "coded otherwise", "fewer steps", "all amplitudes"
 COMPARED_SELECTIONS = (ALL_SUB_FEATURES, FS, FS_SPARSE)
 RATIO_LIMIT = 0.9  # of the paper's second column of selections
 MODES = ("early", "exact")  # after 100 accelerated steps, and at the minimum

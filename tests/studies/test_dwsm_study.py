@@ -13,6 +13,7 @@ from fsgym_studies.dwsm import budget as dwsm_budget
 from fsgym_studies.dwsm import cost as dwsm_cost
 from fsgym_studies.dwsm import groups as dwsm_groups
 from fsgym_studies.dwsm import multiclass as dwsm_multiclass
+from fsgym_studies.dwsm import process as dwsm_process
 from fsgym_studies.dwsm import relational as dwsm_relational
 from fsgym_studies.dwsm import shared as dwsm
 from support.synthetic_results import all_assessed, by_text, claims_of, line, stand_in
@@ -43,8 +44,18 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
 def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(dwsm, "N_SPLITS", {False: 1, True: 2})
+    monkeypatch.setattr(dwsm_multiclass, "WINE_SPLITS", 2)
     full, quick = ({p.key for p in dwsm_multiclass.plan(f, None)} for f in (True, False))
     assert quick < full
+
+
+def test_the_example_of_the_process_has_the_rewards_of_the_paper():
+    """Three acquisitions and the right answer, -3 lambda in total."""
+    steps = dwsm_process.episode()
+    assert [name for name, *_ in steps] == ["f2", "f4", "f3", "y2"]
+    assert sum(reward for _, reward, _ in steps) == pytest.approx(-3 * dwsm_process.LAM)
+    assert steps[-1][2].tolist() == [False, True, True, True]
+    assert dwsm_process.process_picture().png.startswith(b"\x89PNG")
 
 
 def test_random_groups_are_a_partition():
@@ -146,6 +157,7 @@ def test_budget_claims(at_five, reproduced):
         row["params"] = json.dumps({"lam": 0.0, "budget": m})
     rows += line("heart", DWSM, [(0.5, 0.78), (0.9, 0.7)])
     rows += line("heart", LARS, [(0.8, 0.72), (0.9, 0.71)]) + line("heart", L1_SVM, [(0.8, 0.65)])
+    rows += line("heart", dwsm.LARS_WITHOUT, [(0.8, 0.61)]) + line("heart", dwsm.L1_SVM_WITHOUT, [(0.8, 0.62)])
     accuracies = dwsm_budget.accuracy_at_budgets(pd.DataFrame(rows))
     five = accuracies[accuracies["M"] == 5].iloc[0]
     methods = [dwsm.BUDGET_MODEL, DWSM, LARS, L1_SVM]
@@ -153,6 +165,8 @@ def test_budget_claims(at_five, reproduced):
     claims = dwsm_budget.claims(accuracies)
     assert all_assessed(claims, 4)
     assert by_text(claims, "At sparsity .8").reproduced is reproduced
+    if not reproduced:
+        assert by_text(claims, "At sparsity .8").cause.endswith("lead is +0.10, on heart (0.72 / 0.61 / 0.62)")
     assert by_text(claims, "At sparsity .8").ours == f"heart (M = 5, sparsity 0.80): {at_five:.2f} / 0.72 / 0.65"
 
 
@@ -191,7 +205,10 @@ def test_groups_claims():
     for row, taken, lam in zip(rows, (8.0, 4.0), (0.0, 0.01)):
         row |= {"n_acquisitions": taken, "params": json.dumps({"lam": lam})}
     rows += line("Adult", LARS, [(0.25, 0.83)], n_features=92.0)
-    rows += line("sonar", DWSM, [(0.5, 0.8)]) + line("sonar in 3 random groups", DWSM, [(0.5, 0.74)])
+    for dataset in dwsm.BINARY_TITLES:
+        lower = dataset < "i" or dataset == "sonar"
+        rows += line(dataset, DWSM, [(0.5, 0.8)])
+        rows += line(f"{dataset} in 3 random groups", DWSM, [(0.5, 0.74 if lower else 0.82)])
     rows += line("pcmac in 10 random groups", DWSM, [(0.2, 0.8), (0.5, 0.7)]) + line(
         "pcmac in 10 random groups", LARS, [(0.97, 0.9)]
     )
@@ -199,7 +216,12 @@ def test_groups_claims():
         if row["method"] == LARS:
             row["params"] = json.dumps({"max_features": 95})
     claims = claims_of(dwsm_groups, pd.DataFrame(rows))
-    assert all_assessed(claims, 8)
+    assert all_assessed(claims, 9)
+    generally = by_text(claims, "In random groups")
+    assert generally.ours.startswith(
+        "in 3 groups lower on 5 of 8, by 3.0 points on average; in 10 groups lower on 0 of"
+    )
+    assert generally.reproduced is True
     assert by_text(claims, "Adult at lambda 0:").reproduced is True
     assert (
         by_text(claims, "Adult at lambda .005").ours
@@ -220,6 +242,7 @@ def test_relational_claims():
     usage[5] = 0.9
     row = {
         "dataset": dwsm_relational.block_price_label(dwsm_relational.BLOCK_PRICES[-1]),
+        "method": DWSM,
         "class_usage": usage.tolist(),
         "class_right": [10] * 10,
     }
@@ -231,6 +254,8 @@ def test_relational_claims():
     row["class_usage"] = [None if k == 7 else u for k, u in enumerate(usage.tolist())]  # no 7 is classified correctly
     claims = dwsm_relational.claims(pd.DataFrame([row]), classes)
     assert [c.reproduced for c in claims] == [True, False, False, False, True]
+    assert claims[2].cause.startswith("protocol: ")
+    assert "4.8 and 14.4 at 0.005 related, 0.03 not" in claims[2].cause
 
 
 def test_methods_of_the_studies_are_in_the_table():

@@ -15,6 +15,7 @@ from fsgym.runner import run_tasks
 from fsgym_studies.common.plan import Source, cells_table, subsample
 from fsgym_studies.gbfs import cell as gbfs_cell
 from fsgym_studies.gbfs import claims as gbfs_claims
+from fsgym_studies.gbfs import further
 from fsgym_studies.gbfs import study as gbfs
 from fsgym_studies.gbfs import tables as gbfs_tables
 from fsgym_studies.gbfs.tables import (
@@ -28,6 +29,7 @@ from fsgym_studies.gbfs.tables import (
     L1LR,
     MRMR,
     RFFS,
+    RFFS_BOUND,
     SPAM,
     USPS,
 )
@@ -167,15 +169,19 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
     quick, full = (planned(monkeypatch, f) for f in (False, True))
     for rows in (quick, full):
         curves = rows[~rows["dataset"].isin([COLON, gbfs.SYNTHETIC_SET]) & (rows["method"] != "GBFS, stages")]
-        assert set(curves["dataset"]) == {*CURVE_DATASETS, *(gbfs_tables.FURTHER_DATASETS if rows is full else ())}
-        assert all({GBFS, RFFS, L1LR} <= set(m) for _, m in curves.groupby("dataset")["method"])
-        assert set(rows.loc[rows["method"] == HSIC, "dataset"]) == {SPAM, USPS, COLON}
-        assert set(rows.loc[rows["dataset"] == COLON, "method"]) == {GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC}
+        pairs = gbfs_tables.FURTHER_DATASETS if rows is full else ()
+        assert set(curves["dataset"]) == {*CURVE_DATASETS, *pairs, *further.GROUPINGS}
+        of_paper = curves[~curves["dataset"].isin(further.GROUPINGS)]
+        assert all({GBFS, RFFS, L1LR, RFFS_BOUND} <= set(m) for _, m in of_paper.groupby("dataset")["method"])
+        assert set(rows.loc[rows["method"] == HSIC, "dataset"]) == {SPAM, USPS, COLON, *further.GROUPINGS}
+        on_colon = {GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC, further.STUMPS}
+        assert set(rows.loc[rows["dataset"] == COLON, "method"]) == on_colon
     assert full.loc[full["dataset"] == USPS, "split"].nunique() == 10
     assert len(quick) < len(full)
     options = options_of(full, GBFS)
     assert (options["params"]["learning_rate"], options["params"]["n_iter"]) == (0.1, 2000)
     assert len(options["mu_rel"]) == 10
+    assert options_of(full, RFFS_BOUND)["params"] == {"n_estimators": 500, "min_samples_split": 21}
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -313,6 +319,8 @@ def test_claims_that_are_not_reproduced():
         "better on 0 of 6; similar on 0 of 6; worse"
     )
     assert by_text(claims, "RFFS clearly outperforms L1LR").reproduced is True
+    assert by_text(claims, "kddcup99").cause.startswith("protocol: on kddcup99 the paper bounds the leaves")
+    assert all(c.cause for c in claims if c.text.startswith(("spambase", "uspst: ", "colon: group")))
     assert by_text(claims, "colon: GBFS with bags selects").reproduced is False
     assert by_text(claims, "colon: group LASSO has a much higher error").reproduced is False
     assert by_text(claims, "Synthetic example with three features: GBFS selects").reproduced is False

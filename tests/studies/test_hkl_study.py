@@ -114,6 +114,12 @@ def test_claims_of_disjunctions(lead, n_rules, reproduced):
     tables = {t.stem: t.frame for t in conclusion.tables}
     assert len(tables["wilcoxon"]) == 14 + 2 + 30
     assert set(tables["rules"]["rules"]) == {"+1.00 a; -1.00 always"}
+    assert by_text(claims, "Table 1, transfusion").cause.startswith("" if reproduced else "paper: always predicting")
+    if not reproduced:
+        assert by_text(claims, "Table 1, vote").cause.startswith("data: on our rows and Boolean features none of the")
+        assert "20 newsgroups: " in by_text(claims, "On each data set").cause
+        against = by_text(claims, "Table 2: the disjunctions are significantly better than L2-SVM").cause
+        assert against.startswith("protocol: ")
     assert any(n.startswith("20 newsgroups: every approach") for n in conclusion.notes) is (not reproduced)
 
 

@@ -249,6 +249,11 @@ def test_lufe_claims_that_are_not_reproduced():
     assert "worse" in by_text(claims, "LUFe-RFE is better than ALL").ours
     assert by_text(claims, "LUFe-RFE improves").reproduced is False
     assert by_text(claims, "LUFe-RFE with a given share").ours.startswith("better at 0 of 10 shares")
+    causes = {c.text: c.cause for c in claims if not c.reproduced}
+    assert all(causes.values())
+    control = by_text(claims, "LUFe-ANOVA is better than the identity").cause
+    assert control.startswith("paper: the identity control, which the paper lacks here, is +1.99 ± 0.05 over ANOVA")
+    assert by_text(claims, "LUFe-RFE is better than ALL").cause.endswith("-2.99 ± 0.03 with log counts")
     assert (
         "The identity control, whose model of the slack variables uses no feature, improves accuracy by +1.99 points"
         in lufe_claims.notes(lufe_tables.mean_accuracies(table))[0]

@@ -85,3 +85,14 @@ def test_measures_and_formats():
 def test_a_cause_names_where_it_lies():
     with pytest.raises(ValueError, match="one of paper, data, protocol, ours and a colon, got 'bad luck'"):
         claim(cause="bad luck")
+
+
+def test_a_cause_may_state_figures():
+    without = claim(cause=lambda figures: f"protocol: with half of the rows {figures['half']:.2f}")
+    low, high = ({"accuracy": accuracy, "half": 0.93} for accuracy in (0.8, 0.95))
+    assert [assess([without], figures)[0].cause for figures in (low, high)] == [
+        "protocol: with half of the rows 0.93",
+        "",
+    ]
+    with pytest.raises(ValueError, match=r"one of paper, data, protocol, ours and a colon, got 'half: 0\.93'"):
+        assess([claim(cause=lambda figures: f"half: {figures['half']}")], low)
