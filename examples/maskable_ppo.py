@@ -22,7 +22,15 @@ def main(total_timesteps: int = 20_000) -> fsgym.Evaluation:
     env = DatumWiseEnv(train, Rules.for_dataset(train, lam=0.02))
 
     model = MaskablePPO(
-        "MlpPolicy", env, n_steps=256, batch_size=128, learning_rate=3e-3, ent_coef=0.01, seed=0, device="cpu"
+        "MlpPolicy",
+        env,
+        n_steps=256,
+        batch_size=128,
+        learning_rate=3e-3,
+        gamma=1.0,  # the return of an episode is minus its loss
+        ent_coef=0.01,
+        seed=0,
+        device="cpu",
     )
     model.learn(total_timesteps)
     result = fsgym.evaluate(model, unseen, env.rules)

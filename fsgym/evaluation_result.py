@@ -223,10 +223,12 @@ class Evaluation:
 
     def __repr__(self) -> str:
         used = f"{self.n_features:.2f} features"
+        illegal = f", {self.illegal:.1%} ended by an illegal action" if self.illegal > 0 else ""
         if "loss" in self.headline:
-            more = f"mean price paid {self.spent:.4g}, accuracy {self.accuracy:.3f}"
+            more = f"mean price paid {self.spent:.4g}, accuracy {self.accuracy:.3f}{illegal}"
             return f"Evaluation({self.headline_text()}, {used}, {more})"
-        return f"Evaluation({self.headline_text()}, {used}, sparsity {self.sparsity:.3f}, loss {self.loss:.4f})"
+        more = f"sparsity {self.sparsity:.3f}, loss {self.loss:.4f}{illegal}"
+        return f"Evaluation({self.headline_text()}, {used}, {more})"
 
     def _repr_html_(self) -> str:
         broken = [name for name, usual in (("admissible", 1.0), ("illegal", 0.0)) if getattr(self, name) != usual]

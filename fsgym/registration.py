@@ -38,6 +38,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 
+# What an argument is called in prose, with the argument.
+OTHER_WORDS = {"prices": "costs", "price": "costs", "max_cost": "budget_cost", "lambda_": "lam"}
+
 
 def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
     """Decorator: an argument that ``gymnasium.make`` passes on but the function does not take raises ValueError.
@@ -51,6 +54,10 @@ def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
         unknown = [name for name in given if name not in known]
         if unknown:
             names = [name for name in known if name != "num_envs"]
+            if unknown[0] in OTHER_WORDS:
+                raise ValueError(
+                    f"unknown environment argument {brief(unknown[0])}; did you mean {OTHER_WORDS[unknown[0]]!r}?"
+                )
             raise ValueError(explain_unknown("environment argument", unknown[0], [*names, *GYMNASIUM_ARGUMENTS]))
         return function(*args, **given)
 
@@ -61,7 +68,7 @@ def names_unknown_arguments(function: MakeFunction) -> MakeFunction:
 @takes_rule_options
 def make_env(
     dataset: str | Dataset = "breast_cancer",
-    split: Literal["train", "test", "all"] = "train",
+    split: Literal["train", "test", "all"] | None = None,
     block: tuple[int, int] | None = None,
     render_mode: str | None = None,
     illegal_action: Literal["forfeit", "raise"] = "forfeit",
@@ -75,7 +82,7 @@ def make_env(
     dataset : str or Dataset
         A named data set is loaded and scaled to [-1, 1] by its training part; a ``Dataset`` is used unchanged.
     split : {"train", "test", "all"}, default "train"
-        The part of a named data set.
+        The part of a named data set. A ``Dataset`` is a part already: divide one with ``Dataset.split``.
     block : (int, int), optional
         For images: each acquisition reveals a block of this many pixels (height, width). If ``unrelated_costs`` are
         given, adjacent blocks are related.
@@ -105,7 +112,7 @@ def make_env(
 def make_vector_env(
     num_envs: int = 1,
     dataset: str | Dataset = "breast_cancer",
-    split: Literal["train", "test", "all"] = "train",
+    split: Literal["train", "test", "all"] | None = None,
     block: tuple[int, int] | None = None,
     render_mode: str | None = None,
     illegal_action: Literal["forfeit", "raise"] = "forfeit",
@@ -135,9 +142,17 @@ def make_vector_env(
 
 
 def _data_and_rules(
-    dataset: str | Dataset, split: str, block: tuple[int, int] | None, options: RuleOptions
+    dataset: str | Dataset, split: str | None, block: tuple[int, int] | None, options: RuleOptions
 ) -> tuple[Dataset, Rules]:
-    data = dataset if isinstance(dataset, Dataset) else _load_scaled(dataset, split, os.environ.get("FSGYM_DATA"))
+    if isinstance(dataset, Dataset):
+        if split not in (None, "all"):
+            raise ValueError(
+                f"split must be left out where dataset is a Dataset, whose rows are all used, got {brief(split)}; pass "
+                "one of the parts that dataset.split(0.7, seed=0) returns"
+            )
+        data = dataset
+    else:
+        data = _load_scaled(dataset, "train" if split is None else split, os.environ.get("FSGYM_DATA"))
     if block is not None:
         if data.image_shape is None:
             raise ValueError(f"block needs images, but {data.name!r} has no image_shape; use groups instead")

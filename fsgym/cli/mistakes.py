@@ -86,6 +86,11 @@ def check_model(path: Path) -> None:
     except ValueError as error:  # a name that no file can have
         raise OSError(f"cannot read the model in {path}: {error}") from None
     length = int.from_bytes(head[:HEADER_LENGTH_BYTES], "little")
+    if head.startswith(b"PK"):
+        raise ValueError(
+            f"{path} is a zip file, such as Stable-Baselines3 writes, and no model file; fsgym leaderboard ID --mine "
+            "my_module.py:factory evaluates any policy that the factory returns, also one that it loads"
+        )
     if len(head) <= HEADER_LENGTH_BYTES or length > size or head[-1:] != b"{":
         raise ValueError(f"{path} is not a model file, or is damaged: it does not begin as one")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -87,6 +88,9 @@ class ModelData:
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
         """The columns of the model, as its methods take them."""
         chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
+        absent = [name for name in self.columns.names if name not in table.columns]
+        if absent:
+            warnings.warn(f"{listing(map(repr, absent))} of the model counts as unavailable in every row", stacklevel=2)
         if not hasattr(self.classifier, "feature_names_in_"):  # fitted by position
             return chosen.set_axis(range(chosen.shape[1]), axis=1)
         return chosen

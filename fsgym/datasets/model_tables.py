@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.checks import brief, explain_unknown, listing
+from fsgym.checks import brief, closest, explain_unknown, listing
 from fsgym.columns import Columns, MissingColumns
 from fsgym.datasets.reading import Reading, check_reading, named_columns
 from fsgym.datasets.tables import read_parquet, read_table
@@ -108,10 +108,13 @@ def select_columns(
         raise ValueError(f"missing_columns must be 'error' or 'unavailable', got {brief(missing_columns)}")
     absent = [name for name in columns.names if name not in table.columns]
     if absent and missing_columns == "error":
+        others = [str(name) for name in table.columns if name not in columns.names]
+        close = closest(absent[0], others)
         raise ValueError(
             f"{what} lacks the column{'s' * (len(absent) > 1)} {listing(map(repr, absent))} of the model, its columns "
-            f"are {listing(table.columns)}; add what is missing, or pass missing_columns='unavailable' "
-            "(--missing-columns unavailable)"
+            f"are {listing(table.columns)}; "
+            + (f"is {close!r} what the model calls {absent[0]!r}? Otherwise " if close else "")
+            + "add what is missing, or pass missing_columns='unavailable' (--missing-columns unavailable)"
         )
     return table.reindex(columns=list(columns.names))
 

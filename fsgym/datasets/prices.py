@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fsgym.checks import brief, listing
+from fsgym.checks import brief, did_you_mean, listing
 from fsgym.dataset import Dataset
 from fsgym.datasets.files import read_json, read_rows
 from fsgym.datasets.folder import find_folder
@@ -77,7 +77,10 @@ def load_costs(
     if known is not None:
         unknown = [k for k in prices if k not in known]
         if unknown and not is_entry:
-            raise ValueError(f"{path} prices {unknown[0]!r}, which is none of the acquisitions {listing(known)}")
+            hint = did_you_mean(unknown[0], map(str, known)) or (
+                "; a group is priced by its name, and groups are given with groups (--groups)"
+            )
+            raise ValueError(f"{path} prices {unknown[0]!r}, which is none of the acquisitions {listing(known)}{hint}")
         missing = [k for k in known if k not in prices]
         if missing:
             raise ValueError(f"{path} has no price for {missing[0]!r}; every acquisition of {wanted!r} needs one")

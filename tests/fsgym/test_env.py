@@ -18,7 +18,7 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsgym import Dataset, DatumWiseEnv, Rules
+from fsgym import Dataset, DatumWiseEnv, Rules, load_dataset
 from fsgym.registration import VARIANTS as IDS
 from support.problems import DATA, ERRORS, C, N
 from support.reference import ReferenceEpisode
@@ -346,6 +346,14 @@ def test_draws_are_uniform():
     assert counts.max() < 160
 
 
+@pytest.mark.parametrize("make_one", [gym.make, gym.make_vec])
+def test_split_is_refused_where_all_rows_of_a_data_set_are_used(make_one):
+    data = load_dataset("wine", "train")
+    with pytest.raises(ValueError, match="split must be left out where dataset is a Dataset"):
+        make_one("DatumWise-v0", dataset=data, split="test")
+    assert make_one("DatumWise-v0", dataset=data, split="all").unwrapped.dataset is data
+
+
 @pytest.mark.parametrize("make_one", [gym.make, partial(gym.make_vec, num_envs=2)])
 @pytest.mark.parametrize(
     ("name", "hint"),
@@ -353,6 +361,8 @@ def test_draws_are_uniform():
         ("lamb", "did you mean 'lam'?"),
         ("spilt", "did you mean 'split'?"),
         ("cost", "did you mean 'costs'?"),
+        ("prices", "did you mean 'costs'?"),
+        ("max_cost", "did you mean 'budget_cost'?"),
         ("max_episode_step", "did you mean 'max_episode_steps'?"),
         ("zzz", "they are "),
     ],

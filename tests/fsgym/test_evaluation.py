@@ -261,6 +261,7 @@ def test_the_repr_begins_with_the_figures_to_decide_by(data):
     assert scored.headline == ("accuracy",)
     scored = evaluate(ScoredClassifier().fit(X, Y), Dataset([*X, *X[::2] * 3], [*Y, *["no"] * 6]))
     assert "AUC 1.000" in repr(scored)
+    assert "illegal" not in repr(scored)
 
 
 def test_a_part_without_rows_of_a_class_has_figures(data):
@@ -271,3 +272,9 @@ def test_a_part_without_rows_of_a_class_has_figures(data):
     assert result.balanced_accuracy == 1
     assert "AUC" not in result._repr_html_()
     assert "nan" not in repr(result)
+
+
+def test_illegal_actions_are_said():
+    env = gym.make("DatumWise-v0", split="test").unwrapped
+    result = evaluate(lambda observations, masks: np.zeros(len(observations), np.int64), env)
+    assert repr(result).endswith("100.0% ended by an illegal action)")

@@ -1,6 +1,7 @@
 """The command ``export``."""
 
 import json
+import zipfile
 
 from test_cli import call
 
@@ -23,6 +24,8 @@ def test_page_and_policy(capsys, tmp_path, case_model):
 def test_other_files_are_not_replaced(capsys, tmp_path, case_model):
     table, page = tmp_path / "table.csv", tmp_path / "page.html"
     table.write_text("age,ill\n61,yes\n")
+    zipped = tmp_path / "agent.zip"
+    zipfile.ZipFile(zipped, "w").close()
     for arguments, words in (
         ((case_model, table), f"fsgym: {table} exists and is no page that fsgym wrote; choose another name"),
         ((case_model, page, "--json", table), f"{table} exists and is no policy that fsgym wrote"),
@@ -30,6 +33,7 @@ def test_other_files_are_not_replaced(capsys, tmp_path, case_model):
         ((case_model, tmp_path), f"{tmp_path} is a folder; name a file for the page"),
         ((case_model, tmp_path / "none" / "page.html"), f"there is no folder {tmp_path / 'none'} for the page"),
         ((table, page), "is not a model file"),
+        ((zipped, page), "is a zip file, such as Stable-Baselines3 writes"),
     ):
         code, out, err = call(capsys, "export", *arguments)
         assert (code, out) == (2, ""), arguments

@@ -35,6 +35,9 @@ def test_absent_columns(tmp_path):
         read_table_for(COLUMNS, tmp_path / "new.tsv")
     table = read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="unavailable")
     np.testing.assert_array_equal(COLUMNS.encode(table), [[1, *[np.nan] * 4]])
+    (tmp_path / "typo.tsv").write_text("age\twhrd\tsick\n1\ta\t2\n")
+    with pytest.raises(ValueError, match="is 'whrd' what the model calls 'ward'"):
+        read_table_for(COLUMNS, tmp_path / "typo.tsv")
     with pytest.raises(ValueError, match="missing_columns must be"):
         read_table_for(COLUMNS, tmp_path / "new.tsv", missing_columns="no")
 
