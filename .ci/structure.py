@@ -54,7 +54,13 @@ NAMES_OF_LIBRARIES = {"connection_made"}  # of asyncio, which calls it
 
 
 def python_files() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     return [ROOT / line for line in listed.split() if (ROOT / line).is_file()]
 
 

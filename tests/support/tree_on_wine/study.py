@@ -19,11 +19,14 @@ def plan(full, data_dir):
     return list(study_cells(Protocol.for_dataset(WINE.load(data_dir), random_splits(0.5, SPLITS[full])), [TREES]))
 
 
+def protocol(full):
+    return f"We repeat Table 1 of Nobody (2026) on {SPLITS[full]} random splits of wine."
+
+
 def conclude(cells, table, full):
     settings = setting_means(evaluated_cells(table))
-    protocol = f"We repeat Table 1 of Nobody (2026) on {SPLITS[full]} random splits of wine."
     tables, pictures = [settings_table(settings)], [depth_picture(settings)]
-    return Conclusion(protocol, claims(settings), tables, pictures, shown=("settings", "depth"))
+    return Conclusion(protocol(full), claims(settings), tables, pictures, shown=("settings", "depth"))
 
 
 STUDY = Study("tree-on-wine", "A tree on wine", bibtex(__file__), (0.1, 0.2), ("wine",), plan, conclude)
