@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
+from typer.main import get_command
 
 from agents import model_file
 from fsgym import Dataset
@@ -43,6 +46,14 @@ def mixed(tmp_path):
     path = tmp_path / "mixed.csv"
     path.write_text(MIXED)
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_tree_of_commands():
+    """Typer builds the tree of all commands at each call of ``fsgym.cli.main``, for 35 ms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.main.get_command", cache(get_command))
+        yield
 
 
 @pytest.fixture(name="two_threads")
