@@ -38,8 +38,7 @@ def legal_and_prices(
     if n_paid is None:
         n_paid = taken.sum(axis=1)
     tables = rules.tables._replace(budget=mdp.NO_BUDGET)
-    given = read_only(taken), read_only(spent), read_only(n_paid)
-    _place_and_price(tables, rules.tables.budget, state, *given, prices)
+    _place_and_price(tables, rules.tables.budget, state, read_only(taken), read_only(spent), n_paid, prices)
     return state.legal.astype(bool), prices
 
 
