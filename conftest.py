@@ -1,4 +1,4 @@
-"""Test setup: skipped tests that fail, the order of the tests, and the Hypothesis profile ``fuzz``.
+"""Test setup: one thread, skipped tests that fail, the order of the tests, and the Hypothesis profile ``fuzz``.
 
 If ``FSGYM_REQUIRE_DATA`` says that the data sets are available, a test that is skipped because one is missing fails.
 """
@@ -11,6 +11,10 @@ import pytest
 
 collect_ignore_glob = ["*conftest.py"]  # modules of one name, in which there are no examples
 os.environ.setdefault("MPLBACKEND", "agg")  # figures open no window
+# With more threads each, two test processes wait for each other's most of the time. Set before NumPy is imported, and
+# inherited by all processes that tests start. The fixture ``two_threads`` has more.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 
 FUZZ = 15  # factor on the examples of each test: pytest -m hypothesis --hypothesis-profile=fuzz
 hypothesis.settings.register_profile("fuzz", deadline=None, print_blob=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.arrays import read_only
 from fsgym.rules import Rules
 from fsgym.rules import kernels as mdp
 
@@ -32,7 +33,7 @@ def follow_order(
     open_features = available[:, revealing_acquisitions(rules)]
     values = np.where(open_features, np.float32(0.0), np.float32(np.nan))
     taken, spent = np.zeros((len(values), len(sequence)), bool), np.zeros((len(values), len(sequence) + 1))
-    _follow_order(rules.tables, rules.blank_state(), values, sequence, taken, spent)
+    _follow_order(rules.tables, rules.blank_state(), read_only(values), sequence, taken, spent)
     return taken, spent
 
 

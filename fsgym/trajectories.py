@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.arrays import read_only
 from fsgym.columns import Columns
 from fsgym.html import HtmlTable, html_block
 from fsgym.rules import Rules
@@ -166,7 +167,8 @@ def price_orders(
     spent, n_paid = np.zeros(len(order)), np.zeros(len(order), np.int64)
     admissible = np.ones(len(order), bool)
     state = rules.blank_state()
-    _price_orders(rules.tables, state, X, order, spent, n_paid, admissible)
+    given = read_only(X, np.float32), read_only(order, np.int32)
+    _price_orders(rules.tables, state, *given, spent, n_paid, admissible)
     return spent, n_paid, admissible
 
 
@@ -177,7 +179,7 @@ def price_steps(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) 
     """
     prices = np.zeros(order.shape)
     for last in range(1, order.shape[1] + 1):
-        prices[:, last - 1] = price_orders(rules, X, np.ascontiguousarray(order[:, :last]))[0]
+        prices[:, last - 1] = price_orders(rules, X, order[:, :last])[0]
     return np.diff(prices, axis=1, prepend=0.0)
 
 

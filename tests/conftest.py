@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from sklearn.datasets import load_breast_cancer, load_wine
+from typer.main import get_command
 
 from agents import model_file
 from fsgym import Dataset
 from support.model_files import agent_of
 from support.problems import DATA, MIXED, VARIANTS
+from support.threads import two_threads
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +48,19 @@ def mixed(tmp_path):
     return path
 
 
-@pytest.fixture(scope="module")
-def one_torch_thread():
-    """Networks as small as those of the tests train ten times slower where threads of Torch wait for each other."""
-    import torch
+@pytest.fixture(scope="session", autouse=True)
+def one_tree_of_commands():
+    """Typer builds the tree of all commands at each call of ``fsgym.cli.main``, for 35 ms."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("typer.main.get_command", cache(get_command))
+        yield
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+
+@pytest.fixture(name="two_threads")
+def two_threads_for_a_test():
+    """Linear algebra has two threads where the code sets no limit, as on a user's machine."""
+    with two_threads():
+        yield
 
 
 @pytest.fixture

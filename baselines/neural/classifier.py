@@ -181,7 +181,7 @@ def held_out_states(
     rules, rows = policy.rules, np.arange(data.n_samples)
     order = policy.trajectories(data.X, continue_after_stop=True).order[:, :longest]
     n_states = order.shape[1] + 1
-    prices = price_steps(rules, data.X, np.ascontiguousarray(order))
+    prices = price_steps(rules, data.X, order)
     spent = np.concatenate([np.zeros((len(rows), 1)), prices.cumsum(axis=1)], axis=1)
     acquisition, known = acquisition_of_features(rules), ~np.isnan(data.X)
     available = rules.acquisitions_of(known)

@@ -116,8 +116,8 @@ def ways_of(
     order = np.full((n, longest), -1, np.int32)
     for i, passed in enumerate(passages):
         order[i, : len(passed)] = [structure.boxes[k].question for k, _, _ in passed]
-    prices = price_steps(rules, np.ascontiguousarray(X), order)
-    paid = price_orders(rules, np.ascontiguousarray(X), np.ascontiguousarray(policy.asked, dtype=np.int32))[0]
+    prices = price_steps(rules, X, order)
+    paid = price_orders(rules, X, policy.asked.astype(np.int32))[0]
     counted: Counter[tuple[Any, ...]] = Counter()
     for i, passed in enumerate(passages):
         priced = tuple(Passage(*p, float(prices[i, k])) for k, p in enumerate(passed))

@@ -44,8 +44,7 @@ def _first_paid(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) 
         free = np.flatnonzero((first < 0) & (order[:, step] >= 0))
         if not len(free):
             break
-        prefixes = np.ascontiguousarray(order[free, : step + 1])
-        paid = price_orders(rules, np.ascontiguousarray(X[free]), prefixes)[0] > 0
+        paid = price_orders(rules, X[free], order[free, : step + 1])[0] > 0
         first[free[paid]] = order[free[paid], step]
     return first
 

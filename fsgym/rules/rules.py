@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fsgym.arrays import read_only
 from fsgym.checks import brief, check_choice, check_groups, check_number, check_prices
 from fsgym.columns import Columns
 from fsgym.dataset import Dataset
@@ -392,5 +393,6 @@ class Rules:
             counts = wanted.sum(axis=1)
             return wanted @ self.costs, counts <= self.tables.budget, wanted
         paid, admissible = np.zeros(len(wanted)), np.ones(len(wanted), bool)
-        price_sets_greedily(self.tables, self.blank_state(), np.asarray(X, np.float32), wanted, paid, admissible)
+        given = read_only(X, np.float32), read_only(wanted)
+        price_sets_greedily(self.tables, self.blank_state(), *given, paid, admissible)
         return paid, admissible, wanted

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from fsgym.arrays import read_only
 from fsgym.rules import kernels as mdp
 from fsgym.rules.rules import Rules
 
@@ -37,7 +38,7 @@ def legal_and_prices(
     if n_paid is None:
         n_paid = taken.sum(axis=1)
     tables = rules.tables._replace(budget=mdp.NO_BUDGET)
-    _place_and_price(tables, rules.tables.budget, state, taken, spent, n_paid, prices)
+    _place_and_price(tables, rules.tables.budget, state, read_only(taken), read_only(spent), n_paid, prices)
     return state.legal.astype(bool), prices
 
 

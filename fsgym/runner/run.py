@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from fsgym.runner.executors import check_backend, run_all
 from fsgym.runner.progress import progress_bar
@@ -18,6 +16,9 @@ from fsgym.runner.results import check_result
 from fsgym.runner.store import TIMING_COLUMNS, open_store
 from fsgym.runner.task import Task, TaskResult
 from fsgym.runner.worker import resolve
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +120,17 @@ def run_tasks(
                 interrupted = True
             finally:
                 incoming.close()
-        results, timings = results_store.results(keys), results_store.timings(keys)
-    return Run([results.get(k) for k in keys], [failed.get(k) for k in keys], timings, interrupted)
+        results, timings = results_store.results(keys), results_store.timings()
+    return Run(
+        [results.get(k) for k in keys], [failed.get(k) for k in keys], _timings_table(timings, keys), interrupted
+    )
+
+
+def _timings_table(rows: Mapping[str, tuple], keys: Sequence[str]) -> pd.DataFrame:
+    """One row per task that was run, in the order of the keys."""
+    import pandas as pd  # not above: worker processes import this module, and start in less time without pandas
+
+    return pd.DataFrame([rows[k] for k in dict.fromkeys(keys) if k in rows], columns=list(TIMING_COLUMNS))
 
 
 def _check_stored(store: Path, results: Mapping[str, Any], tasks: Mapping[str, Task]) -> None:
@@ -153,6 +163,5 @@ class MemoryStore:
     def results(self, keys: Sequence[str]) -> dict[str, dict[str, Any]]:
         return {key: json.loads(text) for key, text in self._texts.items()}
 
-    def timings(self, keys: Sequence[str]) -> pd.DataFrame:
-        rows = [self._timings[k] for k in dict.fromkeys(keys) if k in self._timings]
-        return pd.DataFrame(rows, columns=list(TIMING_COLUMNS))
+    def timings(self) -> dict[str, tuple]:
+        return self._timings

@@ -18,8 +18,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from fsgym.digests import canonical_json
 from fsgym.extras import EXTRAS
 from fsgym.notices import warn_caller
@@ -177,11 +175,10 @@ class Store:
                 raise sqlite3.DatabaseError("malformed")
             yield key, text
 
-    def timings(self, keys: Sequence[str]) -> pd.DataFrame:
-        """One row per task that was run, in the order of the keys."""
+    def timings(self) -> dict[str, tuple]:
+        """The ``TIMING_COLUMNS`` of every task that was run, by its key."""
         stored = self._connection.execute(f"SELECT {', '.join(TIMING_COLUMNS)} FROM measured.timings")
-        rows = {row[0]: row for row in stored}
-        return pd.DataFrame([rows[k] for k in dict.fromkeys(keys) if k in rows], columns=list(TIMING_COLUMNS))
+        return {row[0]: row for row in stored}
 
     def put(self, task: Task, result: TaskResult) -> None:
         """Store the result of a task; it is on the disk when this returns."""

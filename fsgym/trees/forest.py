@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from fsgym.arrays import read_only
+from fsgym.arrays import read_only, read_only_fields
 from fsgym.trees.binning import BinnedTable
 from fsgym.trees.tree import NODE_DTYPES, Tree
 
@@ -60,7 +60,7 @@ class Forest(NamedTuple):
         """Add trees ``first`` to ``last``, in their order, to ``scores`` (n_samples, n_outputs): tree t to output
         t modulo n_outputs. ``X`` is (n_samples, n_features), float64."""
         last = self.n_trees if last is None else last
-        _score_rows(read_only(X, np.float64), self, first, last, scores)
+        _score_rows(read_only(X, np.float64), read_only_fields(self), first, last, scores)
 
     def used(self, X: NDArray[np.float64]) -> NDArray[np.bool_]:
         """The columns used on the paths of each row, bool (n_samples, n_features)."""
@@ -71,7 +71,7 @@ class Forest(NamedTuple):
     def mark(self, used: NDArray[np.bool_], X: NDArray[np.float64], first: int = 0, last: int | None = None) -> None:
         """Set ``used`` (n_samples, n_features) for the columns on the paths through trees ``first`` to ``last``."""
         last = self.n_trees if last is None else last
-        _mark_used(read_only(X, np.float64), self, first, last, used)
+        _mark_used(read_only(X, np.float64), read_only_fields(self), first, last, used)
 
 
 def add_binned(tree: Tree, table: BinnedTable, scores: NDArray[np.float64]) -> None:

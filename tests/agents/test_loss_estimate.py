@@ -56,6 +56,7 @@ def test_figures_are_those_of_all_predictions(table, estimate):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("two_threads")
 def test_folds_in_processes_give_the_same_estimate(model, table, estimate):
     other = model.estimate_loss(*table, cv=3, n_jobs=2)
     assert other.figures() == estimate.figures()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -32,6 +34,12 @@ def quick(kind, **options):
     length |= {"hidden": (8,), "batch_size": 64, "max_acquisitions": 4} if kind in ("gdfs", "dime") else {}
     length |= {"learner": "lattice"} if kind == "adaptive" else {}  # the choice: tests/agents/test_adaptive.py
     return cls(**(method.preset if method else {}), **length, random_state=0).set_params(**options)
+
+
+@cache
+def fitted_on_base(kind):
+    dataset, _ = problem("base", True)
+    return quick(kind).fit(dataset.X, dataset.y)
 
 
 @pytest.fixture
@@ -85,7 +93,7 @@ def test_actions_and_trajectories_agree_step_by_step(kind, variant):
 @pytest.mark.parametrize("kind", AGENTS)
 def test_rows_and_rules_that_do_not_fit_a_policy_are_refused(kind):
     dataset, _ = problem("base", True)
-    policy = quick(kind).fit(dataset.X, dataset.y).policy_
+    policy = fitted_on_base(kind).policy_
     for X in (dataset.X[:, :5], dataset.X[0], dataset.X[None]):
         with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 6\)"):
             policy.trajectories(X)
@@ -115,9 +123,8 @@ def test_a_file_is_loaded_by_its_kind_and_refused_by_other_kinds(kind, tmp_path,
 
 @pytest.mark.parametrize("kind", AGENTS)
 def test_a_file_without_its_own_entries_rules_or_labels_is_refused(kind, tmp_path, registered):
-    dataset, _ = problem("base", False)
     path = tmp_path / "model"
-    quick(kind).fit(dataset.X, dataset.y).save(path)
+    fitted_on_base(kind).save(path)
     arrays, header = model_file.read(path, kind)
     for name in arrays:
         if name not in ("rules.unrelated_costs", "rules.prerequisites"):  # which are optional

@@ -33,7 +33,6 @@ AGENTS: dict[str, Any] = {
     ),
 }
 each_agent = pytest.mark.parametrize("name", AGENTS)
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
 
 
 def overlapping(n=160, seed=0):
@@ -137,6 +136,7 @@ def test_whole_weights_are_like_repeated_rows(name):
 
 
 @pytest.mark.parametrize("name", ["lattice", "rcpi"])
+@pytest.mark.usefixtures("two_threads")
 def test_the_number_of_threads_changes_no_weighted_result(name, tmp_path):
     X, y = overlapping()
     weight = np.random.default_rng(3).uniform(0, 2, 160)

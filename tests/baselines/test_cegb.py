@@ -273,6 +273,7 @@ def test_cegb_in_a_comparison():
     assert results["admissible"].iloc[0] < 1
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_threads_pickles_and_names(wine):
     X, y = load_wine(return_X_y=True, as_frame=True)
     words = np.array(["red", "white", "rose"])[y]

@@ -137,6 +137,7 @@ def test_equivalent_bags_discounts_and_phi_give_the_same_model(cancer):
 
 
 @pytest.mark.parametrize("setting", [{}, {"step": "newton"}, {"max_depth": 6, "max_bin": 16}])
+@pytest.mark.usefixtures("two_threads")
 def test_the_same_bits_for_any_number_of_threads(setting):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 23))

@@ -305,6 +305,7 @@ def test_among_equals_the_largest_lam1_and_then_the_lam2_nearest_one():
     assert best_weight_pair(means, weights, weights) == (weights[2], 1e-3)
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_the_search_does_not_depend_on_the_number_of_jobs():
     X, y = TABLES["text"]
     options = {"selector": "anova", "secondary": "random", "random_state": 0, "lam1s": [0.1, 1.0], "lam2s": [1.0]}

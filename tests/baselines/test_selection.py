@@ -68,6 +68,7 @@ def test_bad_settings_are_refused_in_a_sentence(method):
 # --- random forest ---
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_forest_is_two_forests_of_scikit_learn():
     X, y = TABLES["binary"]
     Z = MinMaxScaler((-1, 1)).fit_transform(X)

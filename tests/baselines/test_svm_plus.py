@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -390,11 +390,9 @@ def test_with_an_intercept_any_table_has_a_certified_solution(X, P, lam1, lam2, 
     assert model.objective_ <= lam2 * 8 * (1 + 1e-6)  # w = 0 and a slack of 1 for all
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_fit_restores_the_number_of_threads():
     before = [pool["num_threads"] for pool in threadpool_info()]
-    others = [Thread(target=lambda: fitted(X6, P6, Y6)) for _ in range(3)]
-    for thread in others:
-        thread.start()
-    for thread in others:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        assert len([*pool.map(lambda _: fitted(X6, P6, Y6), range(3))]) == 3
     assert [pool["num_threads"] for pool in threadpool_info()] == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -79,11 +80,16 @@ def settings_of(model: Any, name: str, X, y) -> list[dict[str, Any]]:
     return [{"lam": 0.05}] if METHODS[name].prices else model.sparsity_grid(X, y)[::3]
 
 
-@pytest.fixture
+@cache
 def wine():
     """Part of it, with names."""
     X, y = load_wine(return_X_y=True, as_frame=True)
     return X.iloc[::2, :6], y[::2]
+
+
+@cache
+def fitted_on_wine(name: str) -> Any:
+    return make_estimator(name).fit(*wine())
 
 
 @parametrize_with_checks(
@@ -131,9 +137,8 @@ def test_baselines_refuse_text(name):
 
 
 @pytest.mark.parametrize("name", or_slow([*METHODS]))
-def test_names_come_from_pandas_and_must_return(name, wine):
-    X, y = wine
-    model = make_estimator(name).fit(X, y)
+def test_names_come_from_pandas_and_must_return(name):
+    (X, y), model = wine(), fitted_on_wine(name)
     assert list(model.feature_names_in_) == list(X.columns)
     assert model.features_used(X).shape == X.shape
     with pytest.raises(ValueError, match=r"feature names|must have the column 'alcohol'"):
@@ -143,10 +148,11 @@ def test_names_come_from_pandas_and_must_return(name, wine):
 
 
 @pytest.mark.parametrize("name", or_slow([*METHODS]))
-def test_a_seed_fixes_everything(name, wine):
-    first, second = (make_estimator(name).fit(*wine) for _ in range(2))
-    np.testing.assert_array_equal(first.features_used(wine[0]), second.features_used(wine[0]))
-    np.testing.assert_array_equal(first.predict(wine[0]), second.predict(wine[0]))
+def test_a_seed_fixes_everything(name):
+    (X, y), first = wine(), fitted_on_wine(name)
+    second = make_estimator(name).fit(X, y)
+    np.testing.assert_array_equal(first.features_used(X), second.features_used(X))
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
 
 
 @pytest.mark.parametrize("name", PLAIN)

@@ -72,14 +72,12 @@ def boards():
     def won(board, who):
         return any(all(board[k] == who for k in line) for line in lines)
 
-    ends, open_ = set(), [(" ",) * 9]
-    while open_:
-        board = open_.pop()
-        if won(board, "x") or won(board, "o") or " " not in board:
-            ends.add(board)
-            continue
-        who = "x" if board.count("x") == board.count("o") else "o"
-        open_ += [(*board[:k], who, *board[k + 1 :]) for k in range(9) if board[k] == " "]
+    ends, reached = set(), {(" ",) * 9}  # the boards after so many moves, each once
+    for move in range(10):
+        over = {b for b in reached if won(b, "x") or won(b, "o") or move == 9}
+        ends |= over
+        open_squares = [(b, k) for b in reached - over for k in range(9) if b[k] == " "]
+        reached = {(*b[:k], "xo"[move % 2], *b[k + 1 :]) for b, k in open_squares}
     final = sorted(ends)
     X = np.array([[square == mark for square in board for mark in "xo "] for board in final], dtype=float)
     return X, np.array([won(board, "x") for board in final])

@@ -137,13 +137,12 @@ def hostile_commands(n: int, seed: int = 0) -> list[Drawn]:
             values = [_with_value(rng, option)]
             values += [[option.opts[0], number] for number in (DIGITS, "1000000000000") if option.name in COUNTS]
             drawn += [Drawn([name, *BASES[name][0], *BASES[name][1], *words], rng.choice(INPUTS)) for words in values]
-    drawn += [_draw(rng) for _ in range(n - len(drawn))]
+    drawn += [_draw(rng, commands) for _ in range(n - len(drawn))]
     rng.shuffle(drawn)
     return drawn
 
 
-def _draw(rng: random.Random) -> Drawn:
-    commands: dict[str, Any] = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+def _draw(rng: random.Random, commands: dict[str, Any]) -> Drawn:
     name = rng.choices(list(commands), [WEIGHTS.get(name, 1) for name in commands])[0]
     arguments, options = (list(part) for part in BASES[name])
     for _ in range(rng.choice((1, 1, 1, 1, 2, 3))):

@@ -21,8 +21,6 @@ from support.problems import VARIANTS as RULES
 from support.problems import make_data
 from support.rcpi_twin import problem
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 
 @pytest.mark.parametrize("missing", [False, True], ids=["full", "missing"])
 @pytest.mark.parametrize("name", RULES)

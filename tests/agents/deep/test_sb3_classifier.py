@@ -24,8 +24,6 @@ from fsgym.registration import VARIANTS as IDS
 from support.deep_training import SHORT_TRAININGS, one_informative_feature, short_classifier, short_training
 from support.rcpi_twin import VARIANTS, problem
 
-pytestmark = pytest.mark.usefixtures("one_torch_thread")
-
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_policy_agrees_with_the_network_of_stable_baselines(algorithm, tmp_path):

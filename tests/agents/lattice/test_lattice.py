@@ -106,6 +106,7 @@ def test_few_features_and_few_errors(cancer):
     assert model.history_[-1]["subsets"] >= model.history_[-1]["visited"] > 1
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_model_files_do_not_depend_on_the_number_of_threads(tmp_path):
     X, y = load_wine(return_X_y=True)
     X, y = X[::2, -6:], y[::2]

@@ -305,6 +305,7 @@ def test_damaged_back_up_moves_and_starts_are_refused(fitted, tmp_path):
         model_file.load(path, LatticePolicy)
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_back_up_moves_do_not_depend_on_the_number_of_threads(free_task, tmp_path):
     X, y, costs = free_task
     for n_jobs in (1, 2):

@@ -39,6 +39,7 @@ def fitted_bytes(model):
 
 
 @pytest.mark.parametrize("mixture", ["decision", "trajectory"])
+@pytest.mark.usefixtures("two_threads")
 def test_weights_depend_on_the_seed_and_not_on_the_number_of_threads(mixture):
     serial = weights_of(mixture=mixture)
     assert weights_of(2, mixture=mixture) == serial
@@ -71,6 +72,7 @@ def test_a_forked_worker_learns_the_same():
     assert worker.exitcode == 0
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_worker_processes_learn_the_same_and_threads_stay_threads_under_their_configuration():
     X, y = noisy_data()
     model = DatumWiseClassifier(n_iterations=3, random_state=0, n_jobs=2)
@@ -84,6 +86,7 @@ def blas_threads():
     return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_two_trainings_in_threads_share_one_limit_on_blas_threads():
     X, y = noisy_data()
     env = DatumWiseEnv(Dataset(X, y), Rules(5, 2))
@@ -186,6 +189,7 @@ def test_the_callback_gets_plain_numbers_and_can_stop_the_training():
     assert agent.learn(lambda row: row["iteration"] < 2).policy.weights.tobytes() == first  # trained from scratch
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_an_interrupted_training_leaves_the_best_policy_so_far():
     agent, before = small_agent(n_iterations=9, n_jobs=2), blas_threads()
 

@@ -341,6 +341,7 @@ def test_states_along_trajectories_have_their_exact_distribution(options, per_tr
         np.testing.assert_array_equal(np.sort(order), np.flatnonzero(states.taken[s]))
 
 
+@pytest.mark.usefixtures("two_threads")
 def test_states_along_trajectories_do_not_depend_on_threads_and_respect_weights():
     dataset, rules = problem("everything", True)
     mixture = Mixture.uniform(rules)

@@ -77,6 +77,7 @@ def test_a_row_can_be_computed_by_hand(wine):
 
 
 @pytest.mark.slow  # of the runner: test_one_or_two_processes_write_the_same_bytes
+@pytest.mark.usefixtures("two_threads")
 def test_the_table_does_not_depend_on_the_number_of_processes():
     from agents import DatumWiseClassifier
 

@@ -29,6 +29,7 @@ def test_a_factory_agrees_with_the_environment_on_the_same_splits():
 
 
 @pytest.mark.slow  # of methods by name, a faster test shows it
+@pytest.mark.usefixtures("two_threads")
 def test_a_factory_gives_the_same_results_for_any_number_of_processes(tmp_path):
     methods = {"mine": train, "lambda": lambda env: Thresholds(env)}
     one = fsgym.compare("breast_cancer", methods, splits=2, references=False)

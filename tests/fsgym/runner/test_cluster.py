@@ -16,8 +16,9 @@ import pytest
 import fsgym
 from fsgym import compare
 from fsgym.runner import Task, executors, run_tasks
+from support.threads import two_threads
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("two_threads")]
 DATA = fsgym.load_dataset("wine")
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([*(p for p in sys.path if p)])}
 
@@ -33,9 +34,8 @@ def bytes_of(folder):
 @pytest.fixture(scope="module")
 def cluster():
     distributed = importlib.import_module("distributed")  # in the extra `test`: never skipped
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", silence_logs=50
-    ) as cluster:
+    options = {"n_workers": 2, "threads_per_worker": 2, "processes": True, "dashboard_address": ":0"}
+    with two_threads(), distributed.LocalCluster(**options, silence_logs=50) as cluster:
         yield cluster
 
 

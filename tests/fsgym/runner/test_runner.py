@@ -19,6 +19,7 @@ import pytest
 import fsgym
 from fsgym.runner import Task, run_tasks
 
+pytestmark = pytest.mark.usefixtures("two_threads")  # which the runner limits to one
 HERE = Path(__file__).parent
 DATA = fsgym.load_dataset("wine")
 
