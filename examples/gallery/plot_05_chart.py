@@ -2,8 +2,8 @@
 A policy as a chart
 ===================
 
-What the model asks in which state, and where each answer leads. Cases come in at the left; a line of a box says for which
-values a case goes on to which box, or what the model answers, with the errors and what was paid by then.
+What the model asks in which state, and where each answer leads. Cases come in at the left; a line of a box says for
+which values a case goes on to which box, or what the model answers, with the errors and what was paid by then.
 """
 
 from pathlib import Path
