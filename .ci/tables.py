@@ -35,7 +35,7 @@ three seeds. The setting of CART was chosen by cross-validation on the training 
 for some test rows. An agent that a table lacks has not been run on that environment.
 
 `fsgym leaderboard ID --mine MODULE:FACTORY` adds a policy of your own, and says whether the difference is more than
-noise.
+noise; [From Gymnasium](start/from_gym.md#a-policy-of-your-own) says how.
 """
     ]
     for env_id in VARIANTS:

@@ -40,6 +40,8 @@ class Column(NamedTuple):
     offset : float
         Of a column of numbers: its feature is the number less the offset. 0, unless the numbers differ by so little
         that float32 would not keep them apart, as those of a time in seconds (see ``fsgym.scaling.float32_offsets``).
+    low, high, whole : float or None, float or None, bool
+        Of a column of numbers in the rows of a training: its range, and whether all numbers are whole.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Column(NamedTuple):
     offset: float = 0.0
     low: float | None = None
     high: float | None = None
+    whole: bool = False
 
     @property
     def indicated(self) -> range:
@@ -215,7 +218,7 @@ class Columns(Sequence[Column]):
 
     @cached_property
     def _encoding(self) -> list[Column]:
-        return [c._replace(unit="", odd_is_missing=False, low=None, high=None) for c in self._columns]
+        return [c._replace(unit="", odd_is_missing=False, low=None, high=None, whole=False) for c in self._columns]
 
     @property
     def is_plain(self) -> bool:
@@ -251,13 +254,14 @@ class Columns(Sequence[Column]):
 
     def with_ranges(self, X: NDArray[np.float32]) -> Columns:
         """These columns with the ranges of their features ``X`` (n_samples, n_features); none where all are missing."""
-        low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
         ranged = []
         for column, places in zip(self._columns, self.features, strict=True):
-            bounds: list[float | None] = [None, None]
-            if column.kind == "number" and low[places.start] == low[places.start]:
-                bounds = [column.shortest(v[places.start]) for v in (low, high)]
-            ranged.append(column._replace(low=bounds[0], high=bounds[1]))
+            low, high, whole, x = None, None, False, X[:, places.start]
+            x = x[~np.isnan(x)]
+            if column.kind == "number" and len(x):
+                low, high = column.shortest(x.min()), column.shortest(x.max())
+                whole = not ((x.astype(np.float64) + column.offset) % 1).any()
+            ranged.append(column._replace(low=low, high=high, whole=whole))
         return Columns(ranged)
 
     def with_offsets(self, offsets: NDArray[np.float64]) -> Columns:
@@ -371,8 +375,10 @@ def _column_from_json(value: Any) -> Column:
     texts = [value.get("name"), value.get("unit", ""), *(levels if isinstance(levels, list | tuple) else [None])]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("the name, the unit and the levels of a column must be text")
-    if value.get("kind", "number") not in get_args(Kind) or not isinstance(value.get("odd_is_missing", False), bool):
+    if value.get("kind", "number") not in get_args(Kind):
         raise ValueError(f"the kind of a column must be one of {', '.join(get_args(Kind))}")
+    if not all(isinstance(value.get(flag, False), bool) for flag in ("odd_is_missing", "whole")):
+        raise ValueError("whole and odd_is_missing of a column must be true or false")
     if len(set(levels)) != len(levels):
         raise ValueError("the levels of a column must be distinct")
     if levels and value.get("kind") not in ("category", "codes"):

@@ -197,5 +197,5 @@ def methods_table() -> str:
         cls = m.estimator.replace(":", ".") if isinstance(m.estimator, str) else m.estimator.__name__
         uses = m.uses + (f"; needs the extra `{m.extra}`" if m.extra else "")
         yes = [("yes" if v else "no") for v in (m.adaptive, m.prices)]
-        rows.append(f"| `{name}` | `{cls}` | {yes[0]} | {yes[1]} | {uses} | {m.reference} |")
+        rows.append(f"| [`{name}`](index.md#{name}) | `{cls}` | {yes[0]} | {yes[1]} | {uses} | {m.reference} |")
     return "\n".join(rows) + "\n"

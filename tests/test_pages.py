@@ -156,8 +156,8 @@ def test_the_readme_is_one_screen_and_counts_right():
 
 def test_the_tables_of_environments_and_methods_are_complete():
     environments, methods = ((DOCS / name / "index.md").read_text() for name in ("envs", "methods"))
-    assert all(f"| [{name}]({name}.md) |" in environments for name in VARIANTS)
-    assert all(f"| `{name}` |" in methods for name in METHODS)
+    assert all(f"| [{name}](index.md#{name}) |" in environments for name in VARIANTS)
+    assert all(f"| [`{name}`](index.md#{name}) |" in methods for name in METHODS)
     tables = runpy.run_path(str(ROOT / ".ci" / "tables.py"))
     assert tables["with_tables"](methods) == methods
 

@@ -50,7 +50,7 @@ def draw(path: Path, colours: tuple[str, str, str], steps: list, answer: str, tr
     import matplotlib.pyplot as plt
 
     ink, bar, empty = colours
-    figure, axes = plt.subplots(figsize=(7.2, 0.62 * len(steps) + 1.1), layout="constrained")
+    figure, axes = plt.subplots(figsize=(6.2, 0.5 * len(steps) + 0.9), layout="constrained")
     for i, (text, spent, share) in enumerate(steps):
         y = -i
         axes.barh(y, 1.0, height=0.42, color=empty)

@@ -40,9 +40,20 @@ def headings_of_docstrings(app: Any, what: str, name: str, thing: Any, options: 
     lines[:] = "\n".join(lines).split("\n")
 
 
-def links_out_of_docs(app: Any, docname: str, source: list[str]) -> None:
-    """Links from docs/*.md to files of the repository that the site shows on a page of its own."""
-    source[0] = source[0].replace("](../CONTRIBUTING.md)", "](extend/index.md)")
+def links_of_site(text: str) -> str:
+    """Links that lead somewhere in a clone, too, with the page that the site has instead.
+
+    >>> links_of_site("[a](../methods/index.md#lattice) [b](../../examples/gallery/plot_05_chart.py)")
+    '[a](../methods/lattice.md) [b](../gallery/plot_05_chart)'
+    """
+    text = text.replace("](../CONTRIBUTING.md)", "](extend/index.md)")
+    text = re.sub(r"\]\(((?:\.\./)*(?:methods/|envs/)?)index\.md#([\w-]+)\)", r"](\1\2.md)", text)
+    text = re.sub(r"\]\(\.\./((?:\.\./)*)examples/gallery\)", r"](\1gallery/index.rst)", text)
+    return re.sub(r"\]\(\.\./((?:\.\./)*)examples/gallery/(\w+)\.py\)", r"](\1gallery/\2)", text)
+
+
+def use_links_of_site(app: Any, docname: str, source: list[str]) -> None:
+    source[0] = links_of_site(source[0])
 
 
 def short_signature(app: Any, what: str, name: str, thing: Any, options: Any, signature: str | None, returns: Any):
@@ -68,5 +79,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("builder-inited", write_pages, priority=100)  # before the gallery
     app.connect("autodoc-process-docstring", headings_of_docstrings, priority=100)
     app.connect("autodoc-process-signature", short_signature)
-    app.connect("source-read", links_out_of_docs)
+    app.connect("source-read", use_links_of_site)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -39,7 +39,7 @@ def condition_text(limits: tuple[Limit, ...], columns: Columns, alone: str | Non
         if any(limit.low >= ANY_NUMBER for limit in of_column):
             text = "has no value"
         elif any(limit.missing for limit in of_column):
-            text += " or no value"
+            text += ", or no value" if text.endswith("or more") else " or no value"
         parts.append(text if column.name == alone else f"{column.name} {text}")
     return " and ".join(parts)
 
@@ -49,9 +49,33 @@ def _interval_text(limit: Limit, column: Column) -> str:
     unit = f" {column.unit}" if column.unit else ""
     if np.isinf(limit.low) and limit.high >= ANY_NUMBER:
         return "has a value"
+    if column.whole:
+        text = _whole_text(limit.low + column.offset, limit.high + column.offset, column, unit)
+        if text:
+            return text
     if np.isinf(limit.low):
         return f"≤ {high}{unit}"
     return f"> {low}{unit}" if limit.high >= ANY_NUMBER else f"> {low} and ≤ {high}{unit}"
+
+
+def _whole_text(above: float, most: float, column: Column, unit: str) -> str:
+    """Which whole numbers are more than ``above`` and at most ``most``, in words; "" if there are none.
+
+    >>> count = Column("count", low=0, high=9, whole=True)
+    >>> [_whole_text(a, b, count, "") for a, b in ((-np.inf, 2.5), (2.5, ANY_NUMBER), (2.5, 5), (2.5, 3), (2.2, 2.8))]
+    ['at most 2', '3 or more', '3 to 5', '= 3', '']
+    >>> _whole_text(-np.inf, 0.5, count, " ng")
+    '= 0 ng'
+    """
+    first = column.low if np.isinf(above) else np.floor(above) + 1
+    last = column.high if most >= ANY_NUMBER else np.floor(most)
+    if first is None or last is None or first > last:
+        return ""
+    if first == last:
+        return f"= {first:.12g}{unit}"
+    if np.isinf(above):
+        return f"at most {last:.12g}{unit}"
+    return f"{first:.12g}{unit} or more" if most >= ANY_NUMBER else f"{first:.12g} to {last:.12g}{unit}"
 
 
 def _levels_text(limits: list[Limit], column: Column) -> str:

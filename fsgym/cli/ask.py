@@ -28,7 +28,10 @@ def ask(
     ] = None,
     unavailable: Annotated[
         list[str] | None,
-        typer.Option(help="Acquisitions or columns that cannot be obtained for this case; separate several by commas."),
+        typer.Option(
+            metavar="NAMES",
+            help="Acquisitions or columns that cannot be obtained for this case; separate several by commas.",
+        ),
     ] = None,
     resume: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Continue the session of this file, which ask wrote.")

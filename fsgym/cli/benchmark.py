@@ -59,7 +59,7 @@ def benchmark(
 
     Rerun an interrupted command to resume it.
 
-    Example: fsgym benchmark cube --quick --methods mixture,cart --mine my_module.py:train
+    Example: fsgym benchmark cube --quick --mine my_module.py:train
     """
     if suite is not None:
         check_suite(suite, out, doc)

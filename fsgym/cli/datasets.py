@@ -14,7 +14,7 @@ from fsgym.cli import options
 from fsgym.cli.mistakes import existing_folder
 from fsgym.cli.terminal import console, say, show
 
-datasets_app = typer.Typer(invoke_without_command=True)
+datasets_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 @datasets_app.callback()
@@ -45,7 +45,7 @@ def list_available(context: typer.Context, data_dir: options.DataDirOption = Non
     console().print(table)
 
 
-@datasets_app.command()
+@datasets_app.command(short_help="Download the data sets of a study.")
 def fetch(
     context: typer.Context,
     names: Annotated[list[str], typer.Argument(metavar="STUDY...", help="Names of studies, or of data sets.")],

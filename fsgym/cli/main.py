@@ -46,6 +46,7 @@ app = typer.Typer(
     add_completion=True,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="Classification where every feature has a price: train, evaluate and compare methods.",
 )
 # Click's base class of all errors in arguments; Typer may bundle its own copy of Click.
@@ -62,7 +63,7 @@ def print_version(
         raise typer.Exit
 
 
-@app.command()
+@app.command(short_help="Compare methods on a data set.")
 @options.with_table_options
 @options.with_rule_options
 def compare(
@@ -70,7 +71,7 @@ def compare(
     data: options.DataSetsArgument,
     methods: Annotated[
         str,
-        typer.Option(help="Names of methods, separated by commas.", show_default=True, autocompletion=complete_methods),
+        typer.Option(metavar="NAMES", help="Methods, separated by commas.", autocompletion=complete_methods),
     ] = ",".join(DEFAULT_METHODS),
     mine: Annotated[
         list[str] | None,
@@ -84,8 +85,9 @@ def compare(
     panel: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAMES",
             help="A fixed set of acquisitions of your own, separated by commas, such as crp,ecg, compared as one "
-            "method. Repeat the option for several sets."
+            "method. Repeat the option for several sets.",
         ),
     ] = None,
     references: Annotated[
@@ -100,6 +102,7 @@ def compare(
     lam: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NUMBERS",
             help="Exchange rate (lambda): the value of one unit of --costs, in units of error cost. Price-aware "
             "methods are trained, and the loss is reported, at each value; separate several by commas. Default: 0, "
             ".001, .003, .01, .02, .03, .05, .1, .15, .2, .3, divided by the mean cost; or 0, .03, .1, .3, 1, 3, 10 if "
@@ -110,13 +113,14 @@ def compare(
     target_cost: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NUMBERS",
             help="Largest mean prices paid, in units of --costs, separated by commas: methods that can find the lambda "
-            "for a target, such as lattice, have these settings instead of values of lambda."
+            "for a target, such as lattice, have these settings instead of values of lambda.",
         ),
     ] = None,
     target_features: Annotated[
         list[str] | None,
-        typer.Option(help="Largest mean numbers of features used, separated by commas; as --target-cost."),
+        typer.Option(metavar="NUMBERS", help="Largest mean numbers of features used; as --target-cost."),
     ] = None,
     target: options.TargetOption = None,
     drop: options.DropOption = None,
@@ -144,7 +148,7 @@ def compare(
     With three data sets or more, a test of the methods' ranks over them follows. Rerun an interrupted command to resume
     it.
 
-    Example: fsgym compare patients.csv --target died --drop pid --methods lattice,cart -o results
+    Example: fsgym compare patients.csv --target died --methods panel,cart
     """
     prices, costs, features = (
         _parse_numbers(texts, f"--{name}")
@@ -184,7 +188,7 @@ def compare(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Rerun the experiments of a paper.")
 def reproduce(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Name of the study; without it, all studies are listed.")] = None,
@@ -236,18 +240,18 @@ def reproduce(
         raise typer.Exit(code)
 
 
-app.command()(cli_models.train)
-app.command()(cli_models.evaluate)
-app.command()(benchmark)
-app.command()(predict)
-app.command()(ask)
-app.command("serve")(serve_model)
-app.command()(explain)
-app.command()(chart)
-app.command("export")(export_page)
-app.command("describe")(describe_table)
-app.command("leaderboard")(show_leaderboard)
-app.add_typer(datasets_app, name="datasets")
+app.command(short_help="Train an agent, and write it to a model file.")(cli_models.train)
+app.command(short_help="Evaluate a model file on a data set.")(cli_models.evaluate)
+app.command(short_help="Place methods on a suite of the field.")(benchmark)
+app.command(short_help="Classify the rows of a file.")(predict)
+app.command(short_help="Ask about one case in the terminal.")(ask)
+app.command("serve", short_help="Ask about cases in the browser.")(serve_model)
+app.command(short_help="Explain the answer for one row of a file.")(explain)
+app.command(short_help="Draw what a model asks in which state.")(chart)
+app.command("export", short_help="Write an HTML page that asks about one case.")(export_page)
+app.command("describe", short_help="Describe the columns of a table.")(describe_table)
+app.command("leaderboard", short_help="Rank a policy of your own on an environment.")(show_leaderboard)
+app.add_typer(datasets_app, name="datasets", short_help="List the data sets by name, or fetch those of a study.")
 
 
 def _parse_numbers(texts: Sequence[str] | None, option: str) -> list[float] | None:

@@ -57,10 +57,8 @@ def train(
     agent: Annotated[
         str,
         typer.Option(
-            help=options.escape_brackets(
-                f"One of {', '.join(agent_names())}. maskable_ppo and dqn need the optional dependencies: "
-                "pip install 'fsgym[rl]'; gdfs and dime need 'fsgym[deep]'."
-            ),
+            help=f"One of {', '.join(agent_names())}. maskable_ppo and dqn need the optional dependencies: "
+            "pip install 'fsgym[rl]'; gdfs and dime need 'fsgym[deep]'.",
             autocompletion=complete_agent,
         ),
     ] = DEFAULT_AGENT,

@@ -36,7 +36,10 @@ DataSetsArgument = Annotated[
 TargetOption = Annotated[str | None, typer.Option(help="Column of a CSV file with the classes; default: target.")]
 DropOption = Annotated[
     list[str] | None,
-    typer.Option(help="Columns to leave out, such as identifiers; separate several by commas, or repeat the option."),
+    typer.Option(
+        metavar="COLUMNS",
+        help="Columns to leave out, such as identifiers; separate several by commas, or repeat the option.",
+    ),
 ]
 RowGroupsOption = Annotated[
     str | None,
@@ -69,11 +72,17 @@ ModelArgument = Annotated[
 ]
 CategoryOption = Annotated[
     list[str] | None,
-    typer.Option(help="Columns that are categories whatever they hold, such as codes; separate several by commas."),
+    typer.Option(
+        metavar="COLUMNS",
+        help="Columns that are categories whatever they hold, such as codes; separate several by commas.",
+    ),
 ]
 NumericOption = Annotated[
     list[str] | None,
-    typer.Option(help="Columns of numbers: cells that are no number become missing; separate several by commas."),
+    typer.Option(
+        metavar="COLUMNS",
+        help="Columns of numbers: cells that are no number become missing; separate several by commas.",
+    ),
 ]
 SeparatorOption = Annotated[
     str | None, typer.Option(metavar="CHARACTER", help="Separator of a CSV file, or tab; default: the one found.")
@@ -113,11 +122,6 @@ class Argument(NamedTuple):
     format: str = ""
 
 
-def escape_brackets(text: str) -> str:
-    """The text with its opening brackets escaped: Rich, which prints the help, reads them as markup."""
-    return text.replace("[", "\\[")
-
-
 FORMS: dict[Form, Argument] = {
     "number": Argument(float | None),
     "count": Argument(int | None),
@@ -151,9 +155,7 @@ FORMS: dict[Form, Argument] = {
 }
 GroupsOption = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help=escape_brackets(f"Features that are acquired together. {FORMS['groups'].format}")
-    ),
+    typer.Option(metavar="FILE", help=f"Features that are acquired together. {FORMS['groups'].format}"),
 ]
 
 
@@ -186,7 +188,7 @@ def with_rule_options(command: Command) -> Command:
 def _parameter(option: RuleOption) -> inspect.Parameter:
     form = FORMS[option.form]
     metavar = "|".join([form.metavar, *option.words] if form.metavar else option.words) or None
-    argument = typer.Option(metavar=metavar, help=escape_brackets(f"{option.help} {form.format}".rstrip()))
+    argument = typer.Option(metavar=metavar, help=f"{option.help} {form.format}".rstrip())
     return inspect.Parameter(
         option.name,
         inspect.Parameter.KEYWORD_ONLY,

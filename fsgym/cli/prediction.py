@@ -36,7 +36,9 @@ def predict(
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(help="Columns to copy to the output, such as identifiers; separate several by commas."),
+        typer.Option(
+            metavar="COLUMNS", help="Columns to copy to the output, such as identifiers; separate several by commas."
+        ),
     ] = None,
     missing_columns: options.MissingColumnsOption = "error",
     numeric: options.NumericOption = None,

@@ -31,8 +31,9 @@ def serve_model(
     name: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="NAMES",
             help="A further name under which the server is reached, such as that of a server in front of it which "
-            "speaks TLS; separate several by commas."
+            "speaks TLS; separate several by commas.",
         ),
     ] = None,
     most_cases: Annotated[

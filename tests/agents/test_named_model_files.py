@@ -119,6 +119,7 @@ DAMAGED_COLUMNS: list[Any] = [
     [{"name": "a", "kind": None}], [{"name": "a", "kind": ["number"]}], [{"name": "a", "kind": {}}],
     [{"name": "a", "unit": 3}], [{"name": "a", "unit": None}], [{"name": "a", "odd_is_missing": 1}],
     [{"name": "a", "odd_is_missing": None}], [{"name": "a", "surprise": 1}], [{"name": "a", "encode": "x"}],
+    [{"name": "a", "whole": 1}],
     [{"name": "a", "kind": "category", "levels": ["x", "x"]}], [{"name": "a", "levels": ["x", "y"]}],
     [{"name": "a", "kind": "bool", "levels": ["x"]}],
     [{"name": "a", "kind": "category", "levels": [f"level {i}" for i in range(300_000)]}],

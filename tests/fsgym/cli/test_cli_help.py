@@ -37,13 +37,22 @@ def test_every_help_has_an_example_that_is_understood(name, capsys, monkeypatch)
         assert command.make_context(name, words[2:]).params is not None
 
 
+@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS), ["datasets", "fetch"]], ids=" ".join)
+def test_nothing_is_cut_in_80_columns(arguments, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = call(capsys, *arguments, "--help")[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    usage = [line for line in lines if line.startswith("Usage:")]
+    assert not [line for line in lines if "…" in line or (line.endswith("...") and line not in usage)]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_text_of_the_help_is_read_as_markup(name, capsys, monkeypatch):
     shown = help_of(name, capsys, monkeypatch)
     command = ROOT.get_command(ROOT.make_context("fsgym", ["datasets"]), name)
     texts = [command.help, *(p.help for p in command.params if getattr(p, "help", None))]
     for text in texts:
-        for brackets in re.findall(r"\[[^\]]*\]", text.replace("\\[", "[")):
+        for brackets in re.findall(r"\[[^\]]*\]", text):
             assert brackets in shown
     names = [option for p in command.params for option in p.opts if option.startswith("--")]
     assert all(f"{option} " in shown for option in names)
