@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from fsgym.comparison.fitting import (
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.recording import record_of
-from fsgym.comparison.splits import OfficialSplit, Split, inner_split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
@@ -51,6 +51,15 @@ CELL_RESULT = record(
     row=record(**TEST_CHECKS, **VALIDATION_CHECKS), **ACQUISITION_CHECKS, examples=optional(list_of(record()))
 )
 CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned for a cell, or its error message
+
+
+class Where(NamedTuple):
+    """Where the fits of a comparison run, and whether their progress is shown."""
+
+    n_jobs: int | None
+    backend: str
+    scheduler: str | None
+    progress: bool
 
 
 @dataclass(frozen=True)
@@ -109,11 +118,7 @@ def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell
 def run_cells(
     protocol: Protocol,
     cells: list[Cell],
-    *,
-    n_jobs: int | None,
-    backend: str,
-    scheduler: str | None,
-    progress: bool,
+    where: Where,
     store: str | os.PathLike | None,
     name: str,
 ) -> tuple[list[Outcome], bool]:
@@ -127,22 +132,15 @@ def run_cells(
     try:
         for i, cell in enumerate(cells):
             if cell.method.fitted:
-                results[i] = _run_in_process(protocol, cell)
+                results[i] = _evaluate_trained(protocol, cell)
     except KeyboardInterrupt:
         return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], True
     groups, tasks = tasks_of(protocol, cells)
-    run = run_tasks(
-        tasks,
-        store,
-        n_jobs=n_jobs,
-        backend=backend,
-        scheduler=scheduler,
-        progress=progress,
-        name=name,
-    )
+    run = run_tasks(tasks, store, **where._asdict(), name=name)
     for group, result, error in zip(groups, run.results, run.errors):
         if result or error is not None:
-            results |= dict(zip(group, _results_by_cell(result, error, len(group))))
+            cell_results = [None] * len(group) if result is None else result["cells"]
+            results |= {i: (cell_result, error) for i, cell_result in zip(group, cell_results)}
     return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], run.interrupted
 
 
@@ -174,16 +172,23 @@ def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
     return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
 
 
-def _results_by_cell(result: dict | None, error: str | None, n_cells: int) -> list[CellResult]:
-    """The result of each cell of a task; an error is that of all its cells."""
-    return [(None, error)] * n_cells if result is None else [(cell, None) for cell in result["cells"]]
-
-
-def _run_in_process(protocol: Protocol, cell: Cell) -> CellResult:
+def _evaluate_trained(protocol: Protocol, cell: Cell) -> CellResult:
+    """The result for a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
+    policy, dataset, split = cell.candidate, protocol.dataset, protocol.splits[cell.split]
     try:
         with one_thread():
-            split = protocol.splits[cell.split]
-            return _evaluate_trained(cell.candidate, protocol.dataset, protocol.rules, split, cell.split == 0), None
+            origin, test = training_origin(policy), split.divide(dataset)[1]
+            (figures,) = _fit_and_validate(
+                lambda part: [policy],
+                dataset,
+                protocol.rules,
+                split,
+                cell.split == 0,
+                lambda part, train: as_in_training(part, origin),
+            )
+            seen = None if origin is None else test.origin.share_in(origin)
+            figures["row"] |= {"seen": seen, "warning": caution_of(policy, seen) or figures["row"].get("warning")}
+            return figures, None
     except Exception as error:
         return None, error_sentence(error)
 
@@ -217,7 +222,7 @@ def run_cell(
             return [fit_on(part, candidate, rules, seed)]
         return with_seed(candidate, seed).path(*training_arguments(candidate, part), lams)
 
-    shown = scaled_by if isinstance(candidate, PolicyFactory) else _as_given
+    shown = scaled_by if isinstance(candidate, PolicyFactory) else lambda part, train: part
     return {"cells": _fit_and_validate(fit, dataset, rules, split, explained, shown)}
 
 
@@ -235,28 +240,10 @@ def run_tested_cell(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train, test = split.divide(dataset)
-        ((model, result),) = _fit_and_evaluate(lambda part: [fit_on(part, candidate, rules, seed)], train, test, rules)
+        model = fit_on(train, candidate, rules, seed)
+        result = evaluate(model, test, rules)
     figures = _test_figures(result, train) | acquisition_figures(result) | curve_figures(result, model, train)
     return figures | {"warning": first_warning(caught)}
-
-
-def _as_given(part: Dataset, train: Dataset) -> Dataset:
-    return part
-
-
-def _evaluate_trained(
-    policy: Any, dataset: Dataset, rules: Rules, split: Split | OfficialSplit, explained: bool
-) -> dict[str, Any]:
-    """Figures of a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
-    origin, test = training_origin(policy), split.divide(dataset)[1]
-
-    def shown(part: Dataset, train: Dataset) -> Dataset:
-        return as_in_training(part, origin)
-
-    figures = _fit_and_validate(lambda part: [policy], dataset, rules, split, explained, shown)[0]
-    seen = None if origin is None else test.origin.share_in(origin)
-    figures["row"] |= {"seen": seen, "warning": caution_of(policy, seen) or figures["row"].get("warning")}
-    return figures
 
 
 def _fit_and_validate(
@@ -265,18 +252,21 @@ def _fit_and_validate(
     rules: Rules,
     split: Split | OfficialSplit,
     explained: bool,
-    shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
+    shown: Callable[[Dataset, Dataset], Dataset],
 ) -> list[dict[str, Any]]:
-    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits."""
+    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits.
+
+    ``shown(part, train)`` returns the rows to evaluate on as the policies that were fitted on ``train`` take them.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        train, test = split.divide(dataset)
-        part, validation = inner_split(train, split.seed)
-        validated = _fit_and_evaluate(fit, part, validation, rules, shown)
+        train, part, validation, test = split.parts(dataset)
+        held_out = shown(validation, part)
+        validated = [evaluate(model, held_out, rules) for model in fit(part)]
+        shown_test, models = shown(test, train), fit(train)
+        tested = [evaluate(model, shown_test, rules) for model in models]
         cells = []
-        for (_, before), (model, result) in zip(
-            validated, _fit_and_evaluate(fit, train, test, rules, shown), strict=True
-        ):
+        for before, model, result in zip(validated, models, tested, strict=True):
             row = {f"validation_{k}": v for k, v in before.figures().items()}
             refit = evaluate(model, shown(validation, train), rules)
             row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
@@ -293,21 +283,6 @@ def _fit_and_validate(
     for figures in cells:
         figures["row"]["warning"] = first_warning(caught)
     return cells
-
-
-def _fit_and_evaluate(
-    fit: Callable[[Dataset], Sequence[Any]],
-    train: Dataset,
-    test: Dataset,
-    rules: Rules,
-    shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
-) -> list[tuple[Any, Evaluation]]:
-    """The policies that ``fit`` returns for the rows ``train``, each with its evaluation on ``test``.
-
-    ``shown(part, train)`` returns the rows to evaluate on as the policies take them.
-    """
-    shown_test = shown(test, train)
-    return [(model, evaluate(model, shown_test, rules)) for model in fit(train)]
 
 
 def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:
@@ -338,12 +313,10 @@ def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str 
         "warning": cell.method.caution or None,
     }
     if result is None:
-        parts = protocol.parts(cell.split)
-        return Outcome(row | {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples})
-    usage = usage_as_json(result["usage"], protocol.rules.names)
+        train, test = protocol.splits[cell.split].divide(protocol.dataset)
+        return Outcome(row | {"n_train": train.n_samples, "n_test": test.n_samples})
+    row |= result["row"] | {"usage": usage_as_json(result["usage"], protocol.rules.names)}
     if cell.method.caution:
-        result["row"]["warning"] = f"{cell.method.name} {cell.method.caution}"
+        row["warning"] = f"{cell.method.name} {cell.method.caution}"
     examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
-    row |= result["row"] | {"usage": usage}
-    more = {name: result.get(name) for name in ("played", "chart")}
-    return Outcome(row, result["histogram"], result["usage"], examples, **more)
+    return Outcome(row, result["histogram"], result["usage"], examples, result.get("played"), result.get("chart"))

@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike
 
 from fsgym.checks import brief
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cell import REFIT_FIGURES, run_cells
+from fsgym.comparison.cell import REFIT_FIGURES, Where, run_cells
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.expected_time import announce_time
-from fsgym.comparison.planned import PlannedComparison, Where
+from fsgym.comparison.planned import Comparison, PlannedComparison
 from fsgym.comparison.protocol import make_protocol
 from fsgym.comparison.ranking import fixed_methods, rank_methods
-from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import WITHIN
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
@@ -233,9 +232,7 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
 def run_planned(planned: PlannedComparison, where: Where, command: str | None, label: str = "") -> pd.DataFrame:
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
-    outcomes, interrupted = run_cells(
-        protocol, planned.cells, store=planned.store, name=label or protocol.dataset.name, **where._asdict()
-    )
+    outcomes, interrupted = run_cells(protocol, planned.cells, where, planned.store, label or protocol.dataset.name)
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from fsgym.checks import listing
-from fsgym.comparison.cell import tasks_of
-from fsgym.comparison.planned import PlannedComparison, Where
+from fsgym.comparison.cell import Where, tasks_of
+from fsgym.comparison.planned import PlannedComparison
 from fsgym.dataset import Dataset
 from fsgym.runner.store import read_timings
 from fsgym.threads import n_threads

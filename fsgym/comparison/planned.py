@@ -1,24 +1,17 @@
-"""A comparison that is checked but not run, and where it will run."""
+"""A comparison before it is run, and after."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
-from fsgym.comparison.cell import Cell, cells_of
+import pandas as pd
+
+from fsgym.comparison.cell import Cell, Outcome, cells_of
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.protocol import Protocol
-
-
-class Where(NamedTuple):
-    """Where the fits of a comparison run, and whether their progress is shown."""
-
-    n_jobs: int | None
-    backend: str
-    scheduler: str | None
-    progress: bool
+from fsgym.comparison.ranking import Standing
 
 
 @dataclass(frozen=True)
@@ -40,3 +33,29 @@ class PlannedComparison:
     @property
     def store(self) -> Path | None:
         return None if self.folder is None else self.folder.absolute() / "results.sqlite"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that has been run, from which its report and figures are made.
+
+    Attributes
+    ----------
+    protocol : Protocol
+    methods : tuple of ComparedMethod
+    outcomes : list of Outcome, one per split, method and setting
+    results : DataFrame, what ``compare`` returns
+    command : str, the command or call that the report names
+    """
+
+    protocol: Protocol
+    methods: tuple[ComparedMethod, ...]
+    outcomes: list[Outcome]
+    results: pd.DataFrame
+    command: str
+
+    def chosen(self, standing: Standing) -> dict[int, Outcome]:
+        """The outcome of each split at the setting of a method that was chosen there."""
+        settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
+        own = (o for o in self.outcomes if o.row["method"] == standing.method)
+        return {o.row["split"]: o for o in own if settings.get(o.row["split"]) == o.row["setting"]}

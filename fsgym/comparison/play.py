@@ -1,4 +1,4 @@
-"""Cases that the reader of a report plays, at each lambda of the best agent, with the answer in words at each."""
+"""Single cases in a report: as cards, and those of the best agent that the reader plays, at each of its lambdas."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cards import card_of
 from fsgym.comparison.cell import Outcome
 from fsgym.comparison.examples import case_of, with_units
+from fsgym.comparison.planned import Comparison
 from fsgym.comparison.ranking import Ranking, Standing, rank_methods
-from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import settings_text
-from fsgym.sentences import price_text, probability_text
+from fsgym.sentences import belief_text, beliefs_in_words, price_text, probability_text, values_text
 
+OF_MOST_CASES = 0.5  # acquisitions per row, below which a setting's cases are not shown
 MOST_REPORT_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
 # What ``probability_text`` writes, from the lowest to the highest, with the length of the bar in per cent.
 BAR_LENGTHS = {
@@ -27,6 +27,49 @@ BAR_LENGTHS = {
     "above 99 %": 99.5,
     "100 %": 100.0,
 }
+
+
+def cards_of(comparison: Comparison, ranking: Ranking) -> list[dict[str, Any]]:
+    """Cards of each method with an order, in the order of the ranking: ``title``, ``flag``, ``setting`` and ``cards``.
+
+    They are test rows of the first split, at the setting that was chosen there on validation data. Methods whose
+    setting acquires nothing for most rows, and reference points, have none.
+    """
+    shown = []
+    for standing in ranking.standings:
+        outcome = comparison.chosen(standing).get(0)
+        if standing.reference or outcome is None or outcome.row["n_acquisitions"] < OF_MOST_CASES:
+            continue
+        if outcome.examples:
+            cards = [card_of(example, comparison, ranking) for example in outcome.examples]
+            setting = settings_text(outcome.row["params"])
+            shown.append({"title": standing.title, "flag": standing.flag, "setting": setting, "cards": cards})
+    return shown
+
+
+def card_of(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> dict[str, Any]:
+    """An example with its values, beliefs and costs as text."""
+    labels = [str(label) for label in comparison.protocol.dataset.classes]
+    beliefs = example["beliefs"]
+    changes = [""] * len(example["steps"]) if beliefs is None else beliefs_in_words(beliefs, labels)
+    steps = [
+        {
+            "text": values_text(step["name"], step["values"]),
+            "price": price_text(step["price"]) if ranking.has_prices else "",
+            "belief": change,
+        }
+        for step, change in zip(example["steps"], changes)
+    ]
+    prior = "" if beliefs is None else belief_text(beliefs[0], beliefs[0], labels)
+    return example | {"steps": steps, "prior": prior, "costs": _costs_in_words(example, ranking)}
+
+
+def _costs_in_words(example: dict[str, Any], ranking: Ranking) -> str:
+    """What a case cost: prices, errors, and their sum."""
+    total, error = example["cost"], example["error_cost"]
+    text = f"{'cost' if ranking.has_error_costs else 'loss'} {total:.6g}"
+    text += f": {total - error:.6g} for prices, {error:.6g} for the error" if error else ""
+    return text if ranking.lam == 1 or not ranking.has_prices else f"{text}; {example['paid']:.6g} paid"
 
 
 class PlayedSetting(NamedTuple):
@@ -170,13 +213,9 @@ def played_of(comparison: Comparison, ranking: Ranking | None) -> Played | None:
 def chart_of(comparison: Comparison, ranking: Ranking | None) -> tuple[Standing, str] | None:
     """The chart of the best method that has one, as SVG, at its chosen setting in the first split."""
     for standing in () if ranking is None else ranking.standings:
-        first = standing.chosen[standing.chosen["split"] == 0]
-        if first.empty:
-            continue
-        wanted = (0, standing.method, first["setting"].iloc[0])
-        for outcome in comparison.outcomes:
-            if (outcome.row["split"], outcome.row["method"], outcome.row["setting"]) == wanted and outcome.chart:
-                return standing, outcome.chart
+        outcome = comparison.chosen(standing).get(0)
+        if outcome is not None and outcome.chart:
+            return standing, outcome.chart
     return None
 
 
@@ -191,23 +230,21 @@ def _settings_in_order(
             settings.append(PlayedSetting(outcome, None, settings_text(outcome.row["params"]), [], ""))
             continue
         at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, titles, lam)
-        note = _note_on_setting(at_lam, standing.method, outcome)
+        note = "" if at_lam is None else _note_on_setting(comparison, at_lam, outcome)
         settings.append(PlayedSetting(outcome, lam, f"lambda {lam:.4g}", answer_in_words(at_lam), note))
     if all(s.lam is not None for s in settings):
         return sorted(settings, key=lambda s: -s.lam if s.lam is not None else 0.0)
     return sorted(settings, key=lambda s: s.outcome.row["spent"])
 
 
-def _note_on_setting(ranking: Ranking | None, method: str, outcome: Outcome) -> str:
+def _note_on_setting(comparison: Comparison, ranking: Ranking, outcome: Outcome) -> str:
     """Says so where validation data chose another setting of the method at this lambda than the one that is played."""
-    chosen = [] if ranking is None else [s.chosen for s in ranking.standings if s.method == method]
-    for rows in chosen:
-        first = rows[rows["split"] == 0]
-        if not first.empty and first["setting"].iloc[0] != outcome.row["setting"]:
-            other = settings_text(first["params"].iloc[0])
-            played = settings_text(outcome.row["params"])
-            return f"The setting played is {played}; for the answer at this lambda, validation data chose {other} here."
-    return ""
+    (standing,) = (s for s in ranking.standings if s.method == outcome.row["method"])
+    chosen = comparison.chosen(standing).get(0, outcome)
+    if chosen.row["setting"] == outcome.row["setting"]:
+        return ""
+    played, other = (settings_text(o.row["params"]) for o in (outcome, chosen))
+    return f"The setting played is {played}; for the answer at this lambda, validation data chose {other} here."
 
 
 def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any]:

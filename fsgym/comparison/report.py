@@ -22,11 +22,10 @@ from matplotlib.figure import Figure
 from fsgym.checks import listing
 from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cards import cards_of
 from fsgym.comparison.headline import headline_table
-from fsgym.comparison.play import MOST_REPORT_BYTES, chart_of, played_of
+from fsgym.comparison.planned import Comparison
+from fsgym.comparison.play import MOST_REPORT_BYTES, cards_of, chart_of, played_of
 from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, titles_with_flags
-from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 from fsgym.dataset import Dataset
@@ -124,18 +123,15 @@ def _pooled(comparison: Comparison) -> str:
 
 def used_at_chosen_settings(comparison: Comparison, ranking: Ranking) -> dict[str, dict[str, Any]]:
     """``histogram`` and ``usage`` of the methods that acquire anything, apart from reference points."""
-    outcomes = {(o.row["method"], o.row["split"], o.row["setting"]): o for o in comparison.outcomes}
-    chosen: dict[str, dict[str, Any]] = {}
-    for standing in ranking.standings:
-        if standing.reference or not standing.acquires:
-            continue
-        rows = zip(standing.chosen["split"], standing.chosen["setting"])
-        cells = [outcomes[standing.method, split, setting] for split, setting in rows]
-        chosen[standing.method] = {
-            "histogram": np.sum([o.histogram or [] for o in cells], axis=0),
-            "usage": np.mean([o.usage or [] for o in cells], axis=0),
+    shown = (s for s in ranking.standings if s.acquires and not s.reference)
+    cells = {s.method: comparison.chosen(s).values() for s in shown}
+    return {
+        name: {
+            "histogram": np.sum([o.histogram or [] for o in outcomes], axis=0),
+            "usage": np.mean([o.usage or [] for o in outcomes], axis=0),
         }
-    return chosen
+        for name, outcomes in cells.items()
+    }
 
 
 def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:

@@ -11,10 +11,11 @@ from typing import Any
 import pandas as pd
 
 from fsgym.checks import brief, did_you_mean, explain_unknown
+from fsgym.comparison.cell import Where
 from fsgym.comparison.compare import calling_script, compare, plan_comparison, run_planned
 from fsgym.comparison.datasets_result import DatasetsResult, folder_name, result_of
 from fsgym.comparison.expected_time import announce_time
-from fsgym.comparison.planned import PlannedComparison, Where
+from fsgym.comparison.planned import PlannedComparison
 from fsgym.dataset import Dataset
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.rules.options import OPTIONS
