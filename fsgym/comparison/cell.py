@@ -187,7 +187,7 @@ def _evaluate_trained(protocol: Protocol, cell: Cell) -> CellResult:
                 lambda part, train: as_in_training(part, origin),
             )
             seen = None if origin is None else test.origin.share_in(origin)
-            figures["row"] |= {"seen": seen, "warning": caution_of(policy, seen) or figures["row"].get("warning")}
+            figures["row"] |= {"seen": seen, "warning": caution_of(seen, policy) or figures["row"].get("warning")}
             return figures, None
     except Exception as error:
         return None, error_sentence(error)

@@ -222,14 +222,13 @@ def chart_of(comparison: Comparison, ranking: Ranking | None) -> tuple[Standing,
 def _settings_in_order(
     comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]
 ) -> list[PlayedSetting]:
-    titles = {s.method: s.title for s in ranking.standings}
     settings = []
     for outcome in outcomes:
         lam = json.loads(outcome.row["params"]).get("lam")
         if not isinstance(lam, int | float):
             settings.append(PlayedSetting(outcome, None, settings_text(outcome.row["params"]), [], ""))
             continue
-        at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, titles, lam)
+        at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, lam)
         note = "" if at_lam is None else _note_on_setting(comparison, at_lam, outcome)
         settings.append(PlayedSetting(outcome, lam, f"lambda {lam:.4g}", answer_in_words(at_lam), note))
     if all(s.lam is not None for s in settings):

@@ -185,7 +185,7 @@ def as_in_training(dataset: Dataset, origin: RowOrigin | None) -> Dataset:
     return dataset.scaled(Scaling((wanted.offset - own.offset) * own.scale, ratio))
 
 
-def caution_of(policy: Any, seen: float | None) -> str | None:
+def caution_of(seen: float | None, policy: Any = None) -> str | None:
     """What must be said of a policy of which this share of the test rows were training rows; None: unknown."""
     if seen is not None:
         return f"trained on {seen:.0%} of the test rows, which makes its figures optimistic" if seen > 0 else None

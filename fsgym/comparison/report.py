@@ -25,7 +25,7 @@ from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.headline import headline_table
 from fsgym.comparison.planned import Comparison
 from fsgym.comparison.play import MOST_REPORT_BYTES, cards_of, chart_of, played_of
-from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, titles_with_flags
+from fsgym.comparison.ranking import REFERENCES, Ranking, method_titles, rank_methods, titles_with_flags
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 from fsgym.dataset import Dataset
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 
 MOST_CLASSES_LISTED = 5
+TARGETS = {"target_cost", "target_features"}  # parameters
 PAGE_RESERVE = 1_000  # bytes for sentences on the chart and on cases that are left out
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
 
@@ -59,7 +60,7 @@ class Picture(NamedTuple):
 def write_report(comparison: Comparison, folder: Path) -> Path:
     """Write the figures and ``report.html`` into ``folder``; returns the path of the report."""
     summary = summarise(comparison.results)
-    ranking = rank_methods(comparison.results, _titles(comparison))
+    ranking = rank_methods(comparison.results)
     pictures = draw_pictures(comparison, summary, ranking)
     for picture in pictures:
         write_whole(folder / f"{picture.stem}.png", picture.png)
@@ -76,10 +77,6 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
         warnings.simplefilter("ignore")  # Matplotlib warns of characters that its font lacks, and draws boxes
         pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
         return pictures + _price_pictures(comparison, summary, ranking)
-
-
-def _titles(comparison: Comparison) -> dict[str, str]:
-    return {m.name: m.title for m in comparison.methods} | reference_titles(m.name for m in comparison.methods)
 
 
 def _error_bar_caption(comparison: Comparison) -> str:
@@ -147,10 +144,6 @@ def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) 
     return [Picture("lambda", heading, caption, png_of(ax))]
 
 
-def _has_target(params: dict[str, Any]) -> bool:
-    return "target_cost" in params or "target_features" in params
-
-
 def _error_unit(comparison: Comparison) -> str:
     """What the costs of errors count: misclassifications, if each error costs 1."""
     plain = (comparison.protocol.rules.error_costs == 1 - np.eye(comparison.protocol.dataset.n_classes)).all()
@@ -180,8 +173,8 @@ def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
     environment.filters |= {
         "mean": mean_text,
         "setting": settings_text,
-        "number": _number_text,
-        "joined": _joined_units,
+        "number": "{:.4g}".format,
+        "joined": lambda text: text.replace(" %", "\u00a0%"),  # no line ends between a number and its % sign
     }
     return environment
 
@@ -226,12 +219,13 @@ def _described(
     within = within[~within["method"].isin(REFERENCES)]
     if ranking is None or ranking.has_error_costs:
         within = within[:0]
+    few = within[comparison.protocol.counted] <= within["k"] + 0.05  # on the test part, as it is shown
     losses, rules = summary.losses.dropna(subset=["loss"]), comparison.protocol.rules
     return dict(
         command=comparison.command,
         protocol=comparison.protocol,
         dataset=comparison.protocol.dataset,
-        titles=_titles(comparison),
+        titles=method_titles(results),
         imputed=[m.title for m in comparison.methods if m.imputed],
         fitted=[m.title for m in comparison.methods if m.fitted],
         cautioned=[m for m in comparison.methods if m.caution],
@@ -239,11 +233,14 @@ def _described(
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),
-        targeting=[m.title for m in comparison.methods if any(_has_target(p) for p in m.params)],
+        targeting=[m.title for m in comparison.methods if any(TARGETS & p.keys() for p in m.params)],
         error_costs=comparison.protocol.error_costs_in_words,
         pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
-        within=_by_method(_mark_best(within, "k", _accuracy_within(within, comparison.protocol.counted)), "k"),
+        within={
+            str(name): {row["k"]: row for row in rows.to_dict("records")}
+            for name, rows in _mark_best(within, "k", -within["accuracy"].where(few)).groupby("method", sort=False)
+        },
         limits=sorted(within["k"].unique()),
         losses=_mark_best(losses, "lam", losses["loss"]).to_dict("records") if losses["lam"].nunique() > 1 else [],
         examples=[] if ranking is None else cards_of(comparison, ranking),
@@ -255,11 +252,6 @@ def _described(
         prerequisites=_prerequisites(rules),
         **provenance(),
     )
-
-
-def _accuracy_within(within: pd.DataFrame, counted: str) -> pd.Series:
-    """Minus the accuracy, NaN where more than k features are used on the test part, as it is shown."""
-    return -within["accuracy"].where(within[counted] <= within["k"] + 0.05)
 
 
 def _described_methods(comparison: Comparison) -> list[tuple[str, str]]:
@@ -290,19 +282,3 @@ def _mark_best(table: pd.DataFrame, key: str, criterion: pd.Series) -> pd.DataFr
     """The table with a column ``best``: smallest criterion for each ``key``, among rows that respect the rules."""
     allowed = criterion.where(table["admissible"] == 1.0).round(3)
     return table.assign(best=allowed == allowed.groupby(table[key]).transform("min"))
-
-
-def _by_method(table: pd.DataFrame, key: str) -> dict[str, dict[Any, dict]]:
-    nested: dict[str, dict[Any, dict]] = {}
-    for row in table.to_dict("records"):
-        nested.setdefault(str(row["method"]), {})[row[key]] = row
-    return nested
-
-
-def _joined_units(text: str) -> str:
-    """The text, in which no line ends between a number and its % sign."""
-    return text.replace(" %", "\u00a0%")
-
-
-def _number_text(value: float) -> str:
-    return f"{value:.4g}"
