@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from fsgym.methods import METHODS, REFERENCES
 
@@ -32,6 +33,7 @@ STYLE: dict[Any, Any] = {
 }  # fmt: skip
 ERROR_BARS: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "elinewidth": 0.8, "capsize": 2}  # in points
 TWO_COLUMNS = 20  # characters of a title with which a legend has two columns
+BREAKS_RULES = "breaks the rules on some rows"  # in legends
 MAX_BARS = 30  # features in one figure; more would be too small to read
 
 
@@ -100,15 +102,8 @@ def plot_curves(
         points = settings[settings["method"] == name].sort_values([x, y])
         if points.empty:
             continue
-        plot_error_bars(
-            ax,
-            points[x],
-            points[y],
-            xerr=points[f"{x}_std"],
-            yerr=points[f"{y}_std"],
-            label=titles[name],
-            style=style,
-        )
+        deviations = {"xerr": points[f"{x}_std"], "yerr": points[f"{y}_std"]}
+        plot_error_bars(ax, points[x], points[y], label=titles[name], style=style, **deviations)
     if chance is not None:
         ax.axhline(chance, color="#777777", linewidth=1, linestyle=":", label="largest class, no feature used")
     ax.set(xlabel=x_label, ylabel=f"{y.replace('_', ' ')} on the test part")
@@ -188,22 +183,31 @@ def used_counts(
 ) -> Axes:
     """Share of the test rows that are classified with each number of features (Fig. 4, right)."""
     ax = _axes(ax)
-    styles, width = method_styles(list(titles)), 0.8 / max(len(histograms), 1)
     shares = {name: np.asarray(h, float) / max(np.sum(h), 1) for name, h in histograms.items()}
     last = max((int(np.flatnonzero(s).max(initial=0)) for s in shares.values()), default=0)
-    for i, (name, share) in enumerate(shares.items()):
-        shown = share[: last + 1]
-        ax.bar(
-            np.arange(len(shown)) + (i - (len(shares) - 1) / 2) * width,
-            shown,
-            width,
-            label=titles[name],
-            color=styles[name]["color"],
-        )
+    _bars_side_by_side(ax.bar, {name: share[: last + 1] for name, share in shares.items()}, titles)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=f"number of {unit} used", ylabel="share of the test rows")
     ax.legend(loc="upper left", bbox_to_anchor=(0, -0.17), ncols=2, borderaxespad=0)
     return ax
+
+
+def _bars_side_by_side(
+    draw: Callable[..., Any], shares: Mapping[str, NDArray[np.float64]], titles: Mapping[str, str]
+) -> None:
+    """At each place a bar for each method, drawn by ``bar`` or ``barh`` of some axes."""
+    styles, width = method_styles(list(titles)), 0.8 / max(len(shares), 1)
+    for i, (name, share) in enumerate(shares.items()):
+        places = np.arange(len(share)) + (i - (len(shares) - 1) / 2) * width
+        draw(places, share, width, label=titles[name], color=styles[name]["color"])
+
+
+def mark_inadmissible(ax: Axes, settings: pd.DataFrame, x: str, y: str) -> None:
+    """Put a white dot on the settings that break the rules on some test row; its label is ``BREAKS_RULES``."""
+    broken = settings[settings["admissible"] < 1].dropna(subset=[x])
+    if len(broken):
+        dot: dict[str, Any] = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
+        ax.plot(broken[x], broken[y], "o", label=BREAKS_RULES, zorder=4, **dot)
 
 
 def height_of_rows(n_rows: int) -> float:
@@ -224,17 +228,8 @@ def used_features(
     if len(names) > MAX_BARS:
         chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
     ax = _axes(ax, 6.4, height_of_rows(len(chosen)))
-    styles, height = method_styles(list(titles)), 0.8 / max(len(usages), 1)
-    places = np.arange(len(chosen))
-    for i, (name, usage) in enumerate(zip(usages, table)):
-        ax.barh(
-            places + (i - (len(usages) - 1) / 2) * height,
-            usage[chosen],
-            height,
-            label=titles[name],
-            color=styles[name]["color"],
-        )
-    ax.set_yticks(places, [shorten_name(names[int(j)]) for j in chosen])
+    _bars_side_by_side(ax.barh, dict(zip(usages, table[:, chosen])), titles)
+    ax.set_yticks(range(len(chosen)), [shorten_name(names[int(j)]) for j in chosen])
     ax.set(xlim=(0, 1), xlabel="share of the test rows that use it", ylim=(len(chosen) - 0.4, -0.6))
     if len(chosen) < len(names):
         ax.set_ylabel(f"the {len(chosen)} most used of {len(names)} {unit}")

@@ -90,11 +90,7 @@ def plot_tradeoff(
             label=f"best at lambda {ranking.lam:.4g}",
         )
         _spread(ax, best.figures[chosen.x], settings[chosen.x].max())
-    broken = settings[settings["admissible"] < 1]
-    if len(broken):
-        dot = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
-        label = "breaks the rules on some rows"
-        ax.plot(broken[chosen.x], broken[chosen.y], "o", label=label, zorder=4, **dot)
+    figures.mark_inadmissible(ax, settings, chosen.x, chosen.y)
     ax.set_ylabel(chosen.y_label)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))
