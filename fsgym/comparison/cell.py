@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.examples import examples_of_rows, first_columns, with_units
+from fsgym.comparison.examples import examples_of_rows, first_columns, record_of, with_units
 from fsgym.comparison.fitting import (
     FIGURE_CHECKS,
     acquisition_figures,
@@ -25,7 +25,6 @@ from fsgym.comparison.fitting import (
 )
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
 from fsgym.comparison.protocol import Protocol, seed_of
-from fsgym.comparison.recording import record_of
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
@@ -89,7 +88,7 @@ class Outcome:
     histogram : list of int, the number of test rows predicted with 0, 1, ... acquisitions; None if the cell failed
     usage : list of float, the share of test rows for which each acquisition was made; None if the cell failed
     examples : list of dict, a few test rows with their acquisitions in order; None without an order
-    played, chart : what ``fsgym.comparison.recording`` records; None without it, and in folders written before it
+    played, chart : what ``record_of`` returns; None without an order, and in folders written before it
     """
 
     row: dict[str, Any]

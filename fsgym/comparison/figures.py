@@ -18,6 +18,8 @@ from fsgym.methods import METHODS, REFERENCES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from fsgym.comparison.rank_test import RankTest
+
 # First the palette of Okabe and Ito (2008), distinguishable with any colour vision, then darker and lighter hues. In
 # grey the markers distinguish the methods.
 COLOURS = (
@@ -236,6 +238,39 @@ def used_features(
     ax.grid(axis="y", visible=False)
     longest = max((len(title) for title in titles.values()), default=0)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if longest <= TWO_COLUMNS else 1)
+    return ax
+
+
+def plot_ranks(test: RankTest, titles: Mapping[str, str], ax: Axes | None = None) -> Axes:
+    """The mean ranks on one axis, from the best on the left, with a bar for each of ``test.cliques``.
+
+    The diagram of Demsar (2006, JMLR 7, figure 1), with a line of its own for each method.
+    """
+    names = [str(name) for name in test.mean_ranks.index]
+    ax = _axes(ax, 7.5, 1.3 + 0.32 * (len(names) + len(test.cliques)))
+    styles = method_styles(names)
+    for line, name in enumerate(names):
+        rank = test.mean_ranks[name]
+        ax.plot([rank], [line], linestyle="none", markersize=8, **styles[name])
+        text = f"{shorten_name(titles.get(name, name), 34)}  {rank:.2f}"
+        side, gap = ("right", -9) if rank > (1 + len(names)) / 2 else ("left", 9)
+        ax.annotate(text, (rank, line), (gap, 0), textcoords="offset points", va="center", ha=side)
+    for number, clique in enumerate(test.cliques):
+        ends = test.mean_ranks[[clique[0], clique[-1]]].to_numpy()
+        line = len(names) + 0.6 * number
+        ax.plot(ends + np.array([-0.03, 0.03]), [line, line], color="#333333", linewidth=4, solid_capstyle="butt")
+    lowest = len(names) + 0.6 * len(test.cliques)
+    if np.isfinite(test.difference):
+        ax.plot([1, 1 + test.difference], [lowest, lowest], color="#b4500a", linewidth=1.5, marker="|", markersize=8)
+        ax.annotate(
+            f"critical difference {test.difference:.2f}", (1, lowest), (0, -6), textcoords="offset points", va="top"
+        )
+    ax.set_xlim(0.8, len(names) + 0.2)
+    ax.set_ylim(lowest + 1.0, -0.7)
+    ax.set_xticks(range(1, len(names) + 1))
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel(f"mean rank over {len(test.losses)} data sets")
     return ax
 
 

@@ -1,4 +1,4 @@
-"""``report.html``, one self-contained file, and its figures as separate PNG files."""
+"""``report.html`` of one or of several data sets, one self-contained file, and its figures as separate PNG files."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from fsgym.comparison.answer import answer_in_words
 from fsgym.comparison.headline import headline_table
 from fsgym.comparison.planned import Comparison
 from fsgym.comparison.play import MOST_REPORT_BYTES, cards_of, chart_of, played_of
+from fsgym.comparison.rank_test import DatasetsResult, folder_name
 from fsgym.comparison.ranking import REFERENCES, Ranking, method_titles, rank_methods, titles_with_flags
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
@@ -66,6 +67,33 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
         write_whole(folder / f"{picture.stem}.png", picture.png)
     path = folder / "report.html"
     write_whole(path, render(comparison, summary, ranking, pictures))
+    return path
+
+
+def write_datasets_report(result: DatasetsResult, command: str, folder: Path) -> Path:
+    """Write ``report.html`` and ``ranks.png`` into ``folder``; returns the path of the report."""
+    picture = None
+    if result.rank_test is not None:
+        with matplotlib.rc_context(figures.STYLE):
+            ax = figures.plot_ranks(result.rank_test, result.titles)
+            caption = "A bar joins methods whose mean ranks differ by no more than noise; 1 is the best rank."
+            picture = Picture("ranks", "Mean ranks", caption, png_of(ax))
+        write_whole(folder / "ranks.png", picture.png)
+    test = result.rank_test
+    template = template_environment().get_template("several.html.j2")
+    html = template.render(
+        result=result,
+        test=test,
+        ranks=[] if test is None else test.to_frame().to_dict("records"),
+        picture=picture,
+        rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
+        best={name: row.min() for name, row in result.losses.iterrows()},
+        lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
+        command=command,
+        **provenance(),
+    )
+    path = folder / "report.html"
+    write_whole(path, html)
     return path
 
 

@@ -13,9 +13,9 @@ import pandas as pd
 from fsgym.checks import brief, did_you_mean, explain_unknown
 from fsgym.comparison.cell import Where
 from fsgym.comparison.compare import calling_script, compare, plan_comparison, run_planned
-from fsgym.comparison.datasets_result import DatasetsResult, folder_name, result_of
 from fsgym.comparison.expected_time import announce_time
 from fsgym.comparison.planned import PlannedComparison
+from fsgym.comparison.rank_test import DatasetsResult, folder_name, result_of
 from fsgym.dataset import Dataset
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.rules.options import OPTIONS
@@ -114,7 +114,7 @@ def compare_datasets(
     }
     result = result_of(results)
     if folder is not None:
-        from fsgym.comparison.several_report import write_datasets_report
+        from fsgym.comparison.report import write_datasets_report
 
         write_whole(folder / "losses.csv", result.losses.to_csv())
         if result.rank_test is not None:
