@@ -94,10 +94,10 @@ def curves(
     """
     succeeded = _succeeded_fits(results, x, y, methods)
     from fsgym.comparison import figures
-    from fsgym.comparison.summary import means_by_setting, with_lam
+    from fsgym.comparison.summary import means_over_splits, with_lam
 
     drawn = [name for name in dict.fromkeys((x, y, "admissible")) if name != "lam"]
-    settings = with_lam(means_by_setting(succeeded, drawn))
+    settings = with_lam(means_over_splits(succeeded, drawn))
     titles = {str(name): _method_title(str(name)) for name in settings["method"].unique()}
     price = float(succeeded["price"].iloc[0])
     with _axes_with_style(ax) as axes:

@@ -144,19 +144,16 @@ def run_cells(
 
 
 def tasks_of(protocol: Protocol, cells: list[Cell]) -> tuple[list[list[int]], list[Task]]:
-    """The tasks that fit the cells, and for each the numbers of its cells; none for policies that are fitted."""
-    groups = _group_by_task(cells)
-    return groups, [_make_task([cells[i] for i in group], protocol) for group in groups]
+    """The tasks that fit the cells, and for each the numbers of its cells; none for policies that are fitted.
 
-
-def _group_by_task(cells: list[Cell]) -> list[list[int]]:
-    """Numbers of the cells of each task: all prices of a method that has a ``path``, otherwise one cell."""
+    A task fits all prices of a method that has a ``path``, otherwise one cell.
+    """
     groups: dict[tuple, list[int]] = {}
     for i, cell in enumerate(cells):
         if not cell.method.fitted:
             shared = hasattr(cell.candidate, "path") and set(cell.params) == {"lam"}
             groups.setdefault((cell.split, cell.method.name, None if shared else cell.setting), []).append(i)
-    return list(groups.values())
+    return list(groups.values()), [_make_task([cells[i] for i in group], protocol) for group in groups.values()]
 
 
 def _make_task(cells: list[Cell], protocol: Protocol) -> Task:

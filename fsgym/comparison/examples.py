@@ -16,7 +16,7 @@ from fsgym.columns import Columns
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.rules import Rules
-from fsgym.trajectories import price_orders, revealed_values
+from fsgym.trajectories import price_orders, price_steps, revealed_values
 from fsgym.usage import usage_as_json
 
 N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
@@ -98,9 +98,8 @@ def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[s
 
 def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int) -> dict[str, Any]:
     """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs."""
-    # The price of a step is the difference between the price of the acquisitions up to it and of those before it.
-    prefixes = np.where(np.tri(len(order) + 1, len(order), -1, dtype=bool), order, -1).astype(np.int32)
-    paid = price_orders(rules, np.repeat(dataset.X[i : i + 1], len(prefixes), axis=0), prefixes)[0]
+    row = dataset.X[i : i + 1]
+    paid, prices = float(price_orders(rules, row, order[None])[0][0]), price_steps(rules, row, order[None])[0]
     error_cost = float(rules.error_costs[answer, dataset.y[i]])
     return {
         "steps": [
@@ -109,11 +108,11 @@ def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], an
                 "values": [(dataset.feature_names[f], _number_or_none(dataset.X[i, f])) for f in rules.groups[j]],
                 "price": float(price),
             }
-            for j, price in zip(order, np.diff(paid))
+            for j, price in zip(order, prices)
         ],
-        "paid": float(paid[-1]),
+        "paid": paid,
         "error_cost": error_cost,
-        "cost": rules.lam * float(paid[-1]) + error_cost,
+        "cost": rules.lam * paid + error_cost,
         "answer": str(dataset.classes[answer]),
         "true_class": str(dataset.classes[dataset.y[i]]),
         "correct": bool(answer == dataset.y[i]),

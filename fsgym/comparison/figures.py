@@ -100,18 +100,22 @@ def plot_curves(
     ax : Axes, optional
     """
     ax = _axes(ax)
-    for name, style in method_styles(list(titles)).items():
-        points = settings[settings["method"] == name].sort_values([x, y])
-        if points.empty:
-            continue
-        deviations = {"xerr": points[f"{x}_std"], "yerr": points[f"{y}_std"]}
-        plot_error_bars(ax, points[x], points[y], label=titles[name], style=style, **deviations)
+    _lines_of_methods(ax, settings, titles, x, y)
     if chance is not None:
         ax.axhline(chance, color="#777777", linewidth=1, linestyle=":", label="largest class, no feature used")
     ax.set(xlabel=x_label, ylabel=f"{y.replace('_', ' ')} on the test part")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(loc="best")
     return ax
+
+
+def _lines_of_methods(ax: Axes, settings: pd.DataFrame, titles: Mapping[str, str], x: str, y: str) -> None:
+    """One line per method that has settings, with error bars where there are standard deviations."""
+    for name, style in method_styles(list(titles)).items():
+        points = settings[settings["method"] == name].sort_values([x, y])
+        if not points.empty:
+            deviations = {"xerr": points.get(f"{x}_std"), "yerr": points[f"{y}_std"]}
+            plot_error_bars(ax, points[x], points[y], label=titles[name], style=style, **deviations)
 
 
 def panels(
@@ -151,16 +155,13 @@ def price_against_sparsity(
     y: str = "sparsity",
 ) -> Axes:
     """Sparsity (Fig. 5), or figure ``y``, of price-aware methods at each ``lam``, a column that is NaN for others."""
-    ax = _axes(ax)
-    for name, style in method_styles(list(titles)).items():
-        points = settings[(settings["method"] == name) & settings["lam"].notna()].sort_values("lam")
-        if not points.empty:
-            plot_error_bars(ax, points["lam"], points[y], yerr=points[f"{y}_std"], label=titles[name], style=style)
+    ax, settings = _axes(ax), settings.dropna(subset=["lam"])
+    _lines_of_methods(ax, settings, titles, "lam", y)
     positive = settings.loc[settings["lam"] > 0, "lam"]
     if len(positive):
         ax.set_xscale("symlog", linthresh=float(positive.min()))
         ax.set_xlim(left=-0.15 * float(positive.min()))
-        ticks = sorted(settings["lam"].dropna().unique())
+        ticks = sorted(settings["lam"].unique())
         separated = _separated_ticks(ticks)
         ax.set_xticks(separated, [f"{v:g}" for v in separated])
         ax.minorticks_off()

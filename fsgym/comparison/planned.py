@@ -39,13 +39,8 @@ class PlannedComparison:
 class Comparison:
     """A comparison that has been run, from which its report and figures are made.
 
-    Attributes
-    ----------
-    protocol : Protocol
-    methods : tuple of ComparedMethod
-    outcomes : list of Outcome, one per split, method and setting
-    results : DataFrame, what ``compare`` returns
-    command : str, the command or call that the report names
+    ``outcomes`` has one entry per split, method and setting; ``results`` is what ``compare`` returns; ``command`` is
+    the command or call that the report names.
     """
 
     protocol: Protocol

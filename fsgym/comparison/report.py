@@ -58,43 +58,41 @@ class Picture(NamedTuple):
         return "data:image/png;base64," + base64.b64encode(self.png).decode("ascii")
 
 
-def write_report(comparison: Comparison, folder: Path) -> Path:
-    """Write the figures and ``report.html`` into ``folder``; returns the path of the report."""
+def write_report(comparison: Comparison, folder: Path) -> None:
+    """Write the figures and ``report.html`` into ``folder``."""
     summary = summarise(comparison.results)
     ranking = rank_methods(comparison.results)
     pictures = draw_pictures(comparison, summary, ranking)
     for picture in pictures:
         write_whole(folder / f"{picture.stem}.png", picture.png)
-    path = folder / "report.html"
-    write_whole(path, render(comparison, summary, ranking, pictures))
-    return path
+    write_whole(folder / "report.html", render(comparison, summary, ranking, pictures))
 
 
-def write_datasets_report(result: DatasetsResult, command: str, folder: Path) -> Path:
-    """Write ``report.html`` and ``ranks.png`` into ``folder``; returns the path of the report."""
-    picture = None
-    if result.rank_test is not None:
+def write_datasets_report(result: DatasetsResult, command: str, folder: Path) -> None:
+    """Write ``report.html`` and ``ranks.png`` into ``folder``."""
+    picture, test = None, result.rank_test
+    if test is not None:
         with matplotlib.rc_context(figures.STYLE):
-            ax = figures.plot_ranks(result.rank_test, result.titles)
+            ax = figures.plot_ranks(test, result.titles)
             caption = "A bar joins methods whose mean ranks differ by no more than noise; 1 is the best rank."
             picture = Picture("ranks", "Mean ranks", caption, png_of(ax))
         write_whole(folder / "ranks.png", picture.png)
-    test = result.rank_test
-    template = template_environment().get_template("several.html.j2")
-    html = template.render(
-        result=result,
-        test=test,
-        ranks=[] if test is None else test.to_frame().to_dict("records"),
-        picture=picture,
-        rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
-        best={name: row.min() for name, row in result.losses.iterrows()},
-        lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
-        command=command,
-        **provenance(),
+    html = (
+        template_environment()
+        .get_template("several.html.j2")
+        .render(
+            result=result,
+            test=test,
+            ranks=[] if test is None else test.to_frame().to_dict("records"),
+            picture=picture,
+            rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
+            best={name: row.min() for name, row in result.losses.iterrows()},
+            lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
+            command=command,
+            **provenance(),
+        )
     )
-    path = folder / "report.html"
-    write_whole(path, html)
-    return path
+    write_whole(folder / "report.html", html)
 
 
 def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | None) -> list[Picture]:
@@ -127,36 +125,23 @@ def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Rankin
 def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     """How many and which acquisitions are made, by the methods that make any at their chosen settings."""
     protocol, titles = comparison.protocol, titles_with_flags(ranking)
-    chosen = used_at_chosen_settings(comparison, ranking)
-    if not chosen:
+    shown = [s for s in ranking.standings if s.acquires and not s.reference]
+    if not shown:
         return []
-    counts = figures.used_counts({n: c["histogram"] for n, c in chosen.items()}, titles, protocol.unit)
-    means = np.mean([c["usage"] for c in chosen.values()], axis=0)
+    outcomes = {s.method: comparison.chosen(s).values() for s in shown}
+    histograms = {name: np.sum([o.histogram or [] for o in found], axis=0) for name, found in outcomes.items()}
+    usages = {name: np.mean([o.usage or [] for o in found], axis=0) for name, found in outcomes.items()}
+    counts = figures.used_counts(histograms, titles, protocol.unit)
+    means = np.mean(list(usages.values()), axis=0)
     used = [j for j in np.argsort(-means, kind="stable") if means[j] > 0]
-    usages = {n: c["usage"][used] for n, c in chosen.items()}
-    shares = figures.used_features(usages, [protocol.rules.names[j] for j in used], titles, protocol.unit)
-    caption = f"Each method at its settings in the first table; {_pooled(comparison)}"
+    names = [protocol.rules.names[j] for j in used]
+    shares = figures.used_features({n: usage[used] for n, usage in usages.items()}, names, titles, protocol.unit)
+    pooled = "test rows of one split" if len(protocol.splits) == 1 else "test rows of all splits are pooled"
+    caption = f"Each method at its settings in the first table; {pooled}."
     return [
         Picture("usage", f"Which {protocol.unit} are used", caption, png_of(shares)),
         Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", png_of(counts)),
     ]
-
-
-def _pooled(comparison: Comparison) -> str:
-    return "test rows of one split." if len(comparison.protocol.splits) == 1 else "test rows of all splits are pooled."
-
-
-def used_at_chosen_settings(comparison: Comparison, ranking: Ranking) -> dict[str, dict[str, Any]]:
-    """``histogram`` and ``usage`` of the methods that acquire anything, apart from reference points."""
-    shown = (s for s in ranking.standings if s.acquires and not s.reference)
-    cells = {s.method: comparison.chosen(s).values() for s in shown}
-    return {
-        name: {
-            "histogram": np.sum([o.histogram or [] for o in outcomes], axis=0),
-            "usage": np.mean([o.usage or [] for o in outcomes], axis=0),
-        }
-        for name, outcomes in cells.items()
-    }
 
 
 def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
@@ -250,19 +235,17 @@ def _described(
     few = within[comparison.protocol.counted] <= within["k"] + 0.05  # on the test part, as it is shown
     losses, rules = summary.losses.dropna(subset=["loss"]), comparison.protocol.rules
     return dict(
-        command=comparison.command,
+        comparison=comparison,
         protocol=comparison.protocol,
         dataset=comparison.protocol.dataset,
         titles=method_titles(results),
         imputed=[m.title for m in comparison.methods if m.imputed],
         fitted=[m.title for m in comparison.methods if m.fitted],
-        cautioned=[m for m in comparison.methods if m.caution],
         answer=answer_in_words(ranking),
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),
         targeting=[m.title for m in comparison.methods if any(TARGETS & p.keys() for p in m.params)],
-        error_costs=comparison.protocol.error_costs_in_words,
         pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
         within={

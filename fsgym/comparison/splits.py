@@ -65,10 +65,7 @@ class OfficialSplit(NamedTuple):
 
     test: Dataset
 
-    @property
-    def seed(self) -> int:
-        """The seed by which the training part is divided once more."""
-        return 0
+    seed = 0  # by which the training part is divided once more
 
     def divide(self, dataset: Dataset) -> tuple[Dataset, Dataset]:
         """The training and the test part."""
