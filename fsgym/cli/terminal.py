@@ -85,7 +85,7 @@ def _headline(ranking: Ranking) -> Table:
     """One row per method at its chosen settings; reference points are dim and come last."""
     from rich.markup import escape
 
-    from fsgym.comparison.headline import headline_table
+    from fsgym.comparison.answer import headline_table
 
     table = headline_table(ranking, short=True)
     shown = _table(f"Methods at lambda {ranking.lam:.4g}", *(_two_lines(heading) for heading in table.headings))
@@ -111,7 +111,7 @@ def _two_lines(heading: str) -> str:
 
 def _remarks(ranking: Ranking) -> list[str]:
     """What a reader needs to understand the table, and where the rest is."""
-    from fsgym.comparison.headline import headline_table
+    from fsgym.comparison.answer import headline_table
 
     loss = "Cost per case" if ranking.has_error_costs else "Loss"
     remarks = [

@@ -242,13 +242,13 @@ def used_features(
     return ax
 
 
-def plot_ranks(test: RankTest, titles: Mapping[str, str], ax: Axes | None = None) -> Axes:
+def plot_ranks(test: RankTest, titles: Mapping[str, str]) -> Axes:
     """The mean ranks on one axis, from the best on the left, with a bar for each of ``test.cliques``.
 
     The diagram of Demsar (2006, JMLR 7, figure 1), with a line of its own for each method.
     """
     names = [str(name) for name in test.mean_ranks.index]
-    ax = _axes(ax, 7.5, 1.3 + 0.32 * (len(names) + len(test.cliques)))
+    ax = _axes(None, 7.5, 1.3 + 0.32 * (len(names) + len(test.cliques)))
     styles = method_styles(names)
     for line, name in enumerate(names):
         rank = test.mean_ranks[name]

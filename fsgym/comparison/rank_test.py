@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from fsgym.checks import brief, listing
-from fsgym.comparison.ranking import Ranking, rank_methods
+from fsgym.comparison.ranking import Standing, rank_methods
 from fsgym.html import HtmlTable, html_block
 
 FEWEST_DATASETS = 3
@@ -183,23 +183,25 @@ def folder_name(name: str) -> str:
 def result_of(results: Mapping[str, pd.DataFrame]) -> DatasetsResult:
     """The losses of what ``compare`` returned for each data set, with a test of their ranks if there can be one."""
     rankings = {name: rank_methods(rows) for name, rows in results.items()}
-    losses = pd.DataFrame.from_dict({name: _losses_of(r) for name, r in rankings.items()}, orient="index").astype(float)
-    losses = losses.rename_axis("dataset")
-    titles = {s.method: s.title for r in rankings.values() if r is not None for s in r.standings}
+    standings = {name: [] if r is None else list(r.standings) for name, r in rankings.items()}
+    titles = {s.method: s.title for found in standings.values() for s in found}
+    by_dataset = {name: _losses_of(found) for name, found in standings.items()}
+    losses = pd.DataFrame.from_dict(by_dataset, orient="index").astype(float).rename_axis("dataset")
     whole = losses.dropna(axis="columns")
     sentences = []
     for method in losses.columns.difference(whole.columns, sort=False):
         absent = listing(losses.index[losses[method].isna()])
         sentences.append(f"{titles[method]} is left out, as it cannot be ranked on {absent}.")
     n_datasets, n_methods = whole.shape
+    test = None
     if n_datasets < FEWEST_DATASETS:
         sentences.append(f"No rank test: it needs at least {FEWEST_DATASETS} data sets, got {n_datasets}.")
-        return DatasetsResult(dict(results), losses, None, sentences, titles)
-    if n_methods < 2:
+    elif n_methods < 2:
         sentences.append(f"No rank test: it needs at least 2 methods with a loss on every data set, got {n_methods}.")
-        return DatasetsResult(dict(results), losses, None, sentences, titles)
-    test = rank_test(whole)
-    return DatasetsResult(dict(results), losses, test, [*rank_test_in_words(test, titles), *sentences], titles)
+    else:
+        test = rank_test(whole)
+        sentences = rank_test_in_words(test, titles) + sentences
+    return DatasetsResult(dict(results), losses, test, sentences, titles)
 
 
 def rank_test_in_words(test: RankTest, titles: Mapping[str, str]) -> list[str]:
@@ -222,7 +224,6 @@ def rank_test_in_words(test: RankTest, titles: Mapping[str, str]) -> list[str]:
     return [first, f"By Nemenyi's test (critical difference {test.difference:.2f}), {'; '.join(parts)}."]
 
 
-def _losses_of(ranking: Ranking | None) -> dict[str, float]:
+def _losses_of(standings: list[Standing]) -> dict[str, float]:
     """The loss of each method but reference points; NaN of one that cannot be the best."""
-    standings = () if ranking is None else ranking.standings
     return {s.method: s.figures["loss"] if s.eligible else float("nan") for s in standings if not s.reference}

@@ -21,8 +21,7 @@ from matplotlib.figure import Figure
 
 from fsgym.checks import listing
 from fsgym.comparison import figures
-from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.headline import headline_table
+from fsgym.comparison.answer import answer_in_words, headline_table
 from fsgym.comparison.planned import Comparison
 from fsgym.comparison.play import MOST_REPORT_BYTES, cards_of, chart_of, played_of
 from fsgym.comparison.rank_test import DatasetsResult, folder_name

@@ -47,19 +47,11 @@ def tradeoff_axes(ranking: Ranking) -> TradeoffAxes:
     return TradeoffAxes(x, "accuracy", x_label, "accuracy", better)
 
 
-def plot_tradeoff(
-    ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str], ax: Axes | None = None
-) -> Axes | None:
+def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]) -> Axes | None:
     """One point per setting of each method; None if there is no point to draw.
 
     Reference points are grey horizontal lines with a label, and a circle marks the best method at its chosen settings.
-
-    Parameters
-    ----------
-    ranking : Ranking
-    settings : DataFrame, ``Summary.settings``
-    titles : mapping method -> title, in the order of the legend
-    ax : Axes, optional
+    ``settings`` are those of a ``Summary``; ``titles`` are in the order of the legend.
     """
     chosen = tradeoff_axes(ranking)
     references = [s for s in ranking.standings if s.reference and np.isfinite(s.figures[chosen.y])]
@@ -67,7 +59,7 @@ def plot_tradeoff(
     settings = settings[settings["method"].isin(list(shown))].dropna(subset=[chosen.x, chosen.y])
     if settings.empty and not references:
         return None
-    ax = figures.plot_curves(settings, shown, chosen.x, chosen.y, chosen.x_label, ax=ax)
+    ax = figures.plot_curves(settings, shown, chosen.x, chosen.y, chosen.x_label)
     for standing in references:
         ax.axhline(
             standing.figures[chosen.y],
@@ -81,12 +73,11 @@ def plot_tradeoff(
         ax.plot(
             [best.figures[chosen.x]],
             [best.figures[chosen.y]],
-            marker="o",
+            "o",
             markersize=15,
             markerfacecolor="none",
             markeredgecolor=figures.method_styles([*shown])[best.method]["color"],
             markeredgewidth=2.0,
-            linestyle="none",
             label=f"best at lambda {ranking.lam:.4g}",
         )
         _spread(ax, best.figures[chosen.x], settings[chosen.x].max())
