@@ -29,21 +29,15 @@ BOXES_DRAWN = 12  # of a chart in a report
 def first_columns(result: Evaluation) -> dict[str, str | None]:
     """Columns of the results, as JSON objects by name of the acquisition; None for methods without an order.
 
-    Returns
-    -------
-    dict
-        ``first``, the share of test rows whose first acquisition it was; ``first_paid``, likewise the first acquisition
-        that cost anything.
+    ``first`` has the share of test rows whose first acquisition it was, ``first_paid`` that of rows whose first
+    acquisition that cost anything it was.
     """
-    columns: dict[str, str | None] = {"first": None, "first_paid": None}
-    rules = result.rules
-    if result.trajectories is not None:
-        order = result.trajectories.order
-        firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset.X, order)}
-        for name, first in firsts.items():
-            counts = np.bincount(first[first >= 0], minlength=rules.n_acquisitions)
-            columns[name] = usage_as_json((counts / len(order)).tolist(), rules.names)
-    return columns
+    if result.trajectories is None:
+        return {"first": None, "first_paid": None}
+    rules, order = result.rules, result.trajectories.order
+    firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset.X, order)}
+    counts = {name: np.bincount(f[f >= 0], minlength=rules.n_acquisitions) for name, f in firsts.items()}
+    return {name: usage_as_json((n / len(order)).tolist(), rules.names) for name, n in counts.items()}
 
 
 def _first_paid(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -154,13 +148,7 @@ def _number_or_none(value: Any) -> float | None:
 
 
 def record_of(result: Evaluation, model: Any, test: Dataset) -> dict[str, Any]:
-    """What is stored of a model beside its figures, JSON values.
-
-    Returns
-    -------
-    dict
-        ``played``, what ``played_rows`` returns, and ``chart``, what ``chart_drawn`` returns.
-    """
+    """What is stored of a model beside its figures: what ``played_rows`` (``played``) and ``chart_drawn`` return."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a row's warning is that of its fits
         return {"played": played_rows(result, model), "chart": chart_drawn(with_names(model, result, test), test)}

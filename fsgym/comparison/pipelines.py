@@ -65,7 +65,10 @@ class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
         Raises ValueError where an answer changes with values that do not count as used: they are replaced by those of
         training rows.
         """
-        used = self._features_of(self._columns_used(X), X)
+        used = self._columns_used(X)
+        if used.shape[-1] != X.shape[1] and self.columns is not None:  # of columns of the table
+            used = used[..., Columns.from_json(self.columns).column_of]
+        used = np.broadcast_to(used, X.shape)
         others = self.values_[np.arange(1, len(X) + 1) % len(self.values_)]  # of another row, also on training rows
         changed = self.predict(np.where(used, X, others)) != self.predict(X)
         if changed.any():
@@ -99,12 +102,6 @@ class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
                 f"of shape {used.shape}"
             )
         return used
-
-    def _features_of(self, used: NDArray[np.bool_], X: NDArray) -> NDArray[np.bool_]:
-        """Columns of the table as features, for each row of ``X``."""
-        if used.shape[-1] != X.shape[1] and self.columns is not None:
-            used = used[..., Columns.from_json(self.columns).column_of]
-        return np.broadcast_to(used, X.shape)
 
 
 def as_method(

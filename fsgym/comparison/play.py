@@ -15,7 +15,9 @@ from fsgym.comparison.examples import case_of, with_units
 from fsgym.comparison.planned import Comparison
 from fsgym.comparison.ranking import Ranking, Standing, rank_methods
 from fsgym.comparison.summary import settings_text
+from fsgym.dataset import Dataset
 from fsgym.sentences import belief_text, beliefs_in_words, price_text, probability_text, values_text
+from fsgym.shown import in_script
 
 OF_MOST_CASES = 0.5  # acquisitions per row, below which a setting's cases are not shown
 MOST_REPORT_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
@@ -109,7 +111,7 @@ class Played:
     def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
         self.standing = standing
         self._comparison, self._ranking = comparison, ranking
-        self.settings = _settings_in_order(comparison, ranking, standing, outcomes)
+        self.settings = _settings_in_order(comparison, ranking, outcomes)
         distances = [np.inf if s.lam is None else abs(s.lam - ranking.lam) for s in self.settings]
         self.start = int(np.argmin(distances))
 
@@ -124,8 +126,9 @@ class Played:
         return min(len(s.played["rows"]) for s in self.settings)
 
     @cached_property
-    def n_test(self) -> int:
-        return self._comparison.protocol.parts(0).test.n_samples
+    def test(self) -> Dataset:
+        """The test rows of the first split."""
+        return self._comparison.protocol.parts(0).test
 
     @cached_property
     def cases(self) -> list[list[dict[str, Any]]]:
@@ -139,16 +142,15 @@ class Played:
         return next((case for case in cases if case["steps"]), cases[0])
 
     def _cases_of(self, setting: PlayedSetting) -> list[dict[str, Any]]:
-        protocol, played = self._comparison.protocol, setting.played
-        test, rules, ranking = protocol.parts(0).test, protocol.rules, self._ranking
+        protocol, rules, played = self._comparison.protocol, self._comparison.protocol.rules, setting.played
         lam = rules.lam if setting.lam is None else setting.lam
         cases = []
         columns = (played[name][: self.n_recorded] for name in ("rows", "order", "beliefs", "answers"))
         for i, order, beliefs, answer in zip(*columns, strict=True):
-            example = case_of(rules, test, i, np.array(order, np.int32), answer) | {"beliefs": beliefs}
+            example = case_of(rules, self.test, i, np.array(order, np.int32), answer) | {"beliefs": beliefs}
             example["cost"] = lam * example["paid"] + example["error_cost"]
             (example,) = with_units([example], protocol.dataset)
-            card = card_of(example, self._comparison, ranking._replace(lam=lam))
+            card = card_of(example, self._comparison, self._ranking._replace(lam=lam))
             spent = np.cumsum([step["price"] for step in example["steps"]])
             for step, asked, paid, j in zip(card["steps"], example["steps"], spent, order, strict=True):
                 step |= {"question": j, "asked_price": price_text(asked["price"]), "paid": f"paid so far {paid:.4g}"}
@@ -162,7 +164,8 @@ class Played:
         """
         n = self.n_recorded
         while True:
-            text = _script_json(self._compact(n))
+            compact = json.dumps(self._compact(n), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            text = in_script(compact)
             size = len(text.encode())
             if size <= room or n == 0:
                 return text, n
@@ -194,34 +197,29 @@ class Played:
         }
 
 
-def played_of(comparison: Comparison, ranking: Ranking | None) -> Played | None:
+def played_of(comparison: Comparison, ranking: Ranking) -> Played | None:
     """The recorded cases of the best method that asks case by case and was recorded; None if there is none.
 
     Results that were written before cases were recorded have none.
     """
-    for standing in () if ranking is None else ranking.standings:
-        if standing.reference or standing.fixed:
-            continue
-        recorded = [o for o in comparison.outcomes if o.row["split"] == 0 and o.row["method"] == standing.method]
-        recorded = [o for o in recorded if o.played]
-        if recorded:
-            assert ranking is not None
-            return Played(comparison, ranking, standing, recorded)
+    recorded = [o for o in comparison.outcomes if o.row["split"] == 0 and o.played]
+    for standing in ranking.standings:
+        own = [o for o in recorded if o.row["method"] == standing.method]
+        if own and not standing.reference and not standing.fixed:
+            return Played(comparison, ranking, standing, own)
     return None
 
 
-def chart_of(comparison: Comparison, ranking: Ranking | None) -> tuple[Standing, str] | None:
+def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[Standing, str] | None:
     """The chart of the best method that has one, as SVG, at its chosen setting in the first split."""
-    for standing in () if ranking is None else ranking.standings:
+    for standing in ranking.standings:
         outcome = comparison.chosen(standing).get(0)
         if outcome is not None and outcome.chart:
             return standing, outcome.chart
     return None
 
 
-def _settings_in_order(
-    comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]
-) -> list[PlayedSetting]:
+def _settings_in_order(comparison: Comparison, ranking: Ranking, outcomes: list[Outcome]) -> list[PlayedSetting]:
     settings = []
     for outcome in outcomes:
         lam = json.loads(outcome.row["params"]).get("lam")
@@ -258,9 +256,3 @@ def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any
     ranks = {text: rank for rank, text in enumerate(BAR_LENGTHS)}
     beliefs = [[ranks[probability_text(abs(share))] for share in belief] for belief in case["beliefs"]]
     return [int(case["correct"]), place(verdict), place(case["costs"]), place(case["prior"]), steps, beliefs]
-
-
-def _script_json(value: Any) -> str:
-    """The value as JSON that ends no ``script`` element and begins no comment in it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

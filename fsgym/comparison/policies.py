@@ -166,14 +166,10 @@ def as_in_training(dataset: Dataset, origin: RowOrigin | None) -> Dataset:
 
     Raises ValueError if the policy was trained on another number of features.
     """
-    if origin is None:
-        return dataset
-    own, wanted = dataset.origin.scaling, origin.scaling
-    if own is None and wanted is None:
-        return dataset
+    own, wanted = dataset.origin.scaling, None if origin is None else origin.scaling
+    if origin is None or (wanted is None and (own is None or dataset.origin.table != origin.table)):
+        return dataset  # also scaled values of a table that the policy may know as they are
     identity = Scaling(np.zeros(dataset.n_features), np.ones(dataset.n_features))
-    if own is not None and wanted is None and dataset.origin.table != origin.table:
-        return dataset  # scaled values of a table that the policy may know as they are
     own, wanted = own or identity, wanted or identity
     if len(wanted.offset) != dataset.n_features:
         raise ValueError(

@@ -155,13 +155,12 @@ def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
     fixed = {m.estimator for m in METHODS.values() if not m.adaptive}
     names = []
     for method in methods:
-        candidate = method.candidates[0]
-        same = uses_same_columns(candidate)
-        while not isinstance(candidate, type) and hasattr(candidate, "estimator"):  # wrapped for this comparison
-            candidate = candidate.estimator
-            same = same or uses_same_columns(candidate)
-        cls = type(candidate)
-        if same or cls in fixed or f"{cls.__module__.partition('.')[0]}:{cls.__name__}" in fixed:
+        layers = [method.candidates[0]]
+        while not isinstance(layers[-1], type) and hasattr(layers[-1], "estimator"):  # wrapped for this comparison
+            layers.append(layers[-1].estimator)
+        cls = type(layers[-1])
+        in_table = cls in fixed or f"{cls.__module__.partition('.')[0]}:{cls.__name__}" in fixed
+        if in_table or any(map(uses_same_columns, layers)):
             names.append(method.name)
     return names
 

@@ -207,7 +207,8 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
     Of the cases to play it has as many as fit into ``MOST_REPORT_BYTES``, and the chart if that fits.
     """
     template = template_environment().get_template("report.html.j2")
-    played, chart = played_of(comparison, ranking), chart_of(comparison, ranking)
+    played = None if ranking is None else played_of(comparison, ranking)
+    chart = None if ranking is None else chart_of(comparison, ranking)
     most = 0 if played is None else played.n_recorded
     parts = {"played": played, "played_data": "", "n_played": most, "chart": None, "chart_fits": True}
     described = _described(comparison, summary, ranking, pictures)
