@@ -23,11 +23,8 @@ MIXING_ROWS = ("IterativeImputer", "KNNImputer", "Normalizer", "TfidfTransformer
 class Trace(NamedTuple):
     """Where the outputs of a step come from.
 
-    Attributes
-    ----------
-    sources : bool (n_outputs, n_columns), the columns of the input on which each output depends
-    mixed : str, the first step whose outputs depend on several columns, "" if there is none; ``sources`` then has a
-        single row, for all outputs
+    ``sources``, bool (n_outputs, n_columns), has the columns of the input on which each output depends. ``mixed`` is
+    the first step whose outputs depend on several columns, if there is one; ``sources`` then has a single row.
     """
 
     sources: NDArray[np.bool_]

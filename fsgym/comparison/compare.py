@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 
 from fsgym.checks import brief
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cell import REFIT_FIGURES, Where, run_cells
+from fsgym.comparison.cell import REFIT_FIGURES
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.expected_time import announce_time
-from fsgym.comparison.planned import Comparison, PlannedComparison
+from fsgym.comparison.planned import Comparison, PlannedComparison, Where
 from fsgym.comparison.policies import caution_of
-from fsgym.comparison.protocol import make_protocol
+from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import fixed_methods, rank_methods
 from fsgym.comparison.summary import WITHIN
 from fsgym.dataset import Dataset
@@ -28,6 +28,7 @@ from fsgym.evaluation import Evaluation
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.metrics import headline_figures
 from fsgym.notices import warn_caller
+from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 from fsgym.runner.progress import shows_progress
@@ -202,8 +203,7 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
     """
     data = _with_row_groups(dataset, asked["row_groups"])
     own = {name: asked[name] for name in ("splits", "train_share", "seed", "lam", "options")}
-    targets = {name: asked[name] for name in ("target_cost", "target_features")}
-    protocol = make_protocol(data, **own, targets=targets)
+    protocol = make_protocol(data, **own, targets={name: asked[name] for name in TARGETS})
     limits = _check_within(asked["within"])
     aims = [int(v) if v.is_integer() else v for name, v in protocol.targets if name == "target_features"]
     limits = tuple(sorted({*limits, *aims})) if aims else limits
@@ -214,7 +214,7 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
 def run_planned(planned: PlannedComparison, where: Where, command: str | None, label: str = "") -> pd.DataFrame:
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
-    outcomes, interrupted = run_cells(protocol, planned.cells, where, planned.store, label or protocol.dataset.name)
+    outcomes, interrupted = planned.run(where, label or protocol.dataset.name)
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
@@ -223,7 +223,7 @@ def run_planned(planned: PlannedComparison, where: Where, command: str | None, l
         "counted": protocol.counted,
         "within": planned.limits,
         "reported": protocol.reported,
-        "error_costs": protocol.error_costs_in_words,
+        "error_costs": describe_error_costs(protocol.rules.error_costs, protocol.dataset.classes.tolist()),
         "titles": {m.name: m.title for m in compared},
         "fixed": fixed_methods(compared),
         "headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y),
@@ -254,15 +254,14 @@ def run_planned(planned: PlannedComparison, where: Where, command: str | None, l
 
 def _with_row_groups(dataset: str | os.PathLike | Dataset, row_groups: ArrayLike | str | None) -> Dataset:
     """The data set, loaded if it is given by its name, with the row groups."""
-    if not isinstance(row_groups, str):
-        data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-        return data if row_groups is None else data.replace(row_groups=row_groups)
-    if isinstance(dataset, Dataset):
+    named = isinstance(row_groups, str)
+    if named and isinstance(dataset, Dataset):
         raise TypeError(
             f"row_groups must be labels, one per row, if dataset is a Dataset, got the name {row_groups!r}; a name is "
             "that of a column of a table or file"
         )
-    return load_dataset(dataset, row_groups=row_groups)
+    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset, row_groups=row_groups if named else None)
+    return data if named or row_groups is None else data.replace(row_groups=row_groups)
 
 
 def _check_within(within: Any) -> tuple[float, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsgym.columns import Columns
+from fsgym.comparison.fitting import finite_or_none
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.rules import Rules
@@ -73,7 +74,12 @@ def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[d
         others = ranked[rows[ranked]]
         if len(others) and not rows[chosen].any():
             chosen.append(int(others[len(others) // 2]))
-    return [_example(result, dataset, model, i) for i in sorted(chosen, key=lambda i: lengths[i])]
+    examples = []
+    for i in sorted(chosen, key=lambda i: lengths[i]):
+        order = result.trajectories.order[i, : lengths[i]]
+        case = case_of(result.rules, dataset, i, order, int(result.answers[i]))
+        examples.append(case | {"beliefs": beliefs_of_row(model, result, order, i)})
+    return examples
 
 
 def _evenly_spaced(rows: list[int], n: int) -> list[int]:
@@ -81,25 +87,16 @@ def _evenly_spaced(rows: list[int], n: int) -> list[int]:
     return [rows[k] for k in dict.fromkeys(np.linspace(0, len(rows) - 1, n).astype(int).tolist())]
 
 
-def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[str, Any]:
-    """Test row ``i`` as ``case_of`` describes it, with what the model believed."""
-    assert result.trajectories is not None
-    order = result.trajectories.order[i]
-    order = order[order >= 0]
-    beliefs = beliefs_of_row(model, result, order, i)
-    return case_of(result.rules, dataset, i, order, int(result.answers[i])) | {"beliefs": beliefs}
-
-
 def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int) -> dict[str, Any]:
     """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs."""
-    row = dataset.X[i : i + 1]
+    row, names = dataset.X[i : i + 1], dataset.feature_names
     paid, prices = float(price_orders(rules, row, order[None])[0][0]), price_steps(rules, row, order[None])[0]
     error_cost = float(rules.error_costs[answer, dataset.y[i]])
     return {
         "steps": [
             {
                 "name": rules.names[j],
-                "values": [(dataset.feature_names[f], _number_or_none(dataset.X[i, f])) for f in rules.groups[j]],
+                "values": [*finite_or_none({names[f]: float(dataset.X[i, f]) for f in rules.groups[j]}).items()],
                 "price": float(price),
             }
             for j, price in zip(order, prices)
@@ -142,11 +139,6 @@ def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset)
     return revealed_values(row, features, dataset.columns)
 
 
-def _number_or_none(value: Any) -> float | None:
-    """The value as a float, or None for NaN, which JSON does not have."""
-    return None if np.isnan(value) else float(value)
-
-
 def record_of(result: Evaluation, model: Any, test: Dataset) -> dict[str, Any]:
     """What is stored of a model beside its figures: what ``played_rows`` (``played``) and ``chart_drawn`` return."""
     with warnings.catch_warnings():
@@ -155,14 +147,11 @@ def record_of(result: Evaluation, model: Any, test: Dataset) -> dict[str, Any]:
 
 
 def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:
-    """Trajectories of test rows drawn at random, the same rows for all models.
+    """Trajectories of test rows drawn at random, the same for all models; None without order or class probabilities.
 
-    Returns
-    -------
-    dict of JSON values, or None for a model without an order or without class probabilities
-        ``rows``, at most ``ROWS_PLAYED`` indices of test rows, fewer where there would be more than
-        ``MOST_PROBABILITIES``; and one list entry for each of them: ``order``, its acquisitions; ``beliefs``, the class
-        probabilities before the first and after each; ``answers``, class codes.
+    ``rows`` has at most ``ROWS_PLAYED`` indices of test rows, fewer where there would be more than
+    ``MOST_PROBABILITIES``; and for each of them ``order`` has its acquisitions, ``beliefs`` the class probabilities
+    before the first and after each, and ``answers`` its class code.
     """
     if result.trajectories is None:
         return None

@@ -90,14 +90,8 @@ def plot_curves(
 ) -> Axes:
     """Accuracy against sparsity: one point per setting, with error bars over the splits (Figs. 2 and 3).
 
-    Parameters
-    ----------
-    settings : DataFrame, ``Summary.settings``; error bars are plus and minus the standard deviations in it
-    titles : mapping method -> title, in the order of the legend
-    x, y : str, names of the figures on the axes
-    x_label : str
-    chance : float, optional, the share of the largest class, shown as a line
-    ax : Axes, optional
+    ``settings`` are those of a ``Summary``, whose standard deviations are the error bars; ``titles`` are in the order
+    of the legend. ``chance``, the share of the largest class, is shown as a line.
     """
     ax = _axes(ax)
     _lines_of_methods(ax, settings, titles, x, y)
@@ -123,14 +117,9 @@ def panels(
 ) -> Figure:
     """``plot_curves`` of one data set, with one panel per share of training data, as in the paper's appendix.
 
-    Parameters
-    ----------
-    settings : DataFrame, of one data set, with columns ``share`` and ``sparsity_within``. Vertical bars are standard
-        deviations over the splits, horizontal ones (``sparsity_within``) over the test rows of a split.
-    methods : names in the order of the legend
-    chances : mapping share -> accuracy of the largest class
-    title : str, the start of each panel's title
-    ax : sequence of axes, one per share, optional
+    ``settings`` has the columns ``share`` and ``sparsity_within``: vertical bars are standard deviations over the
+    splits, horizontal ones over the test rows of a split. ``chances`` has the accuracy of the largest class by share,
+    ``title`` begins that of each panel, and ``ax`` may be axes, one per share.
     """
     shares = list(chances)
     if ax is None:

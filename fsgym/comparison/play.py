@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cell import Outcome
 from fsgym.comparison.examples import case_of, with_units
-from fsgym.comparison.planned import Comparison
+from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.ranking import Ranking, Standing, rank_methods
 from fsgym.comparison.summary import settings_text
 from fsgym.dataset import Dataset
@@ -75,15 +74,10 @@ def _costs_in_words(example: dict[str, Any], ranking: Ranking) -> str:
 
 
 class PlayedSetting(NamedTuple):
-    """One place of the slider.
+    """One place of the slider: the ``outcome`` of the first split, and a ``label`` such as "lambda 0.01".
 
-    Attributes
-    ----------
-    outcome : Outcome, of the first split
-    lam : float, or None for a setting that is no lambda
-    label : str, such as "lambda 0.01"
-    answer : list of str, the sentences of ``answer_in_words`` at this lambda; empty without a lambda
-    note : str, which setting the sentences are about in the first split, if that is another one; "" otherwise
+    ``answer`` has the sentences of ``answer_in_words`` at this lambda. ``note`` says which setting they are about in
+    the first split, if that is another one. Both are empty for a setting that is no lambda, where ``lam`` is None.
     """
 
     outcome: Outcome
@@ -99,13 +93,10 @@ class PlayedSetting(NamedTuple):
 
 
 class Played:
-    """The recorded cases of the best agent.
+    """The recorded cases of the best agent, which has this ``standing``.
 
-    Attributes
-    ----------
-    standing : Standing, of the agent
-    settings : list of PlayedSetting, from the highest lambda to the lowest, that is from the cheapest to the dearest
-    start : int, the setting at the lambda of the report, or at the closest one
+    ``settings`` are in the order of their lambda, from the highest to the lowest, that is from the cheapest to the
+    dearest; ``start`` is the number of the one at the lambda of the report, or at the closest one.
     """
 
     def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
@@ -179,13 +170,8 @@ class Played:
             return places.setdefault(text, len(places))
 
         settings = [
-            {
-                "label": setting.label,
-                "answer": setting.answer,
-                "note": setting.note,
-                "cases": [_compact_case(case, place) for case in cases[:n]],
-            }
-            for setting, cases in zip(self.settings, self.cases, strict=True)
+            {"label": s.label, "answer": s.answer, "note": s.note, "cases": [_compact_case(c, place) for c in own[:n]]}
+            for s, own in zip(self.settings, self.cases, strict=True)
         ]
         return {
             "classes": [str(label) for label in protocol.dataset.classes],

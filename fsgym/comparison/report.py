@@ -24,6 +24,7 @@ from fsgym.comparison import figures
 from fsgym.comparison.answer import answer_in_words, headline_table
 from fsgym.comparison.planned import Comparison
 from fsgym.comparison.play import MOST_REPORT_BYTES, cards_of, chart_of, played_of
+from fsgym.comparison.protocol import TARGETS
 from fsgym.comparison.rank_test import DatasetsResult, folder_name
 from fsgym.comparison.ranking import REFERENCES, Ranking, method_titles, rank_methods, titles_with_flags
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 
 MOST_CLASSES_LISTED = 5
-TARGETS = {"target_cost", "target_features"}  # parameters
 PAGE_RESERVE = 1_000  # bytes for sentences on the chart and on cases that are left out
 REPORTED_PACKAGES = ("numpy", "scipy", "scikit-learn", "gymnasium", "numba", "pandas", "matplotlib")
 
@@ -105,10 +105,9 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
 
 
 def _error_bar_caption(comparison: Comparison) -> str:
-    splits = len(comparison.protocol.splits)
-    if splits == 1:
-        return "One split, so there are no error bars."
-    return f"Means over {splits} splits; bars: ± one standard deviation."
+    n = len(comparison.protocol.splits)
+    several = f"Means over {n} splits; bars: ± one standard deviation."
+    return several if n > 1 else "One split, so there are no error bars."
 
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
@@ -236,6 +235,7 @@ def _described(
     losses, rules = summary.losses.dropna(subset=["loss"]), comparison.protocol.rules
     return dict(
         comparison=comparison,
+        error_costs=results.attrs["error_costs"],
         protocol=comparison.protocol,
         dataset=comparison.protocol.dataset,
         titles=method_titles(results),
@@ -245,7 +245,7 @@ def _described(
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),
-        targeting=[m.title for m in comparison.methods if any(TARGETS & p.keys() for p in m.params)],
+        targeting=[m.title for m in comparison.methods if any(name in p for p in m.params for name in TARGETS)],
         pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
         within={

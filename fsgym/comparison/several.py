@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 
 from fsgym.checks import brief, did_you_mean, explain_unknown
-from fsgym.comparison.cell import Where
 from fsgym.comparison.compare import calling_script, compare, plan_comparison, run_planned
 from fsgym.comparison.expected_time import announce_time
-from fsgym.comparison.planned import PlannedComparison
+from fsgym.comparison.planned import PlannedComparison, Where
 from fsgym.comparison.rank_test import DatasetsResult, folder_name, result_of
 from fsgym.dataset import Dataset
 from fsgym.methods import DEFAULT_METHODS
@@ -104,8 +103,7 @@ def compare_datasets(
     if not planned:
         raise ValueError("datasets must have at least one data set, got none")
     if folder is not None:
-        folders = {name: writable_folder(folder / folder_name(name)) for name in planned}
-        planned = {name: replace(one, folder=folders[name]) for name, one in planned.items()}
+        planned = {name: replace(p, folder=writable_folder(folder / folder_name(name))) for name, p in planned.items()}
     announce_time(list(planned.values()), where)
     command = command or calling_script()
     results = {

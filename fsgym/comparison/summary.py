@@ -190,11 +190,10 @@ def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = Fal
     mean, std = row[name], row[f"{name}_std"]
     if pd.isna(mean):
         return "–"
+    text, spread = f"{mean:.{digits}f}", f"{std:.{digits}f}"
     if row.get("splits") == 1:
-        return f"{mean:.{digits}f}"
-    if short:
-        return f"{mean:.{digits}f}±{std:.{digits}f}".replace("±0.", "±.")
-    return f"{mean:.{digits}f} ± {std:.{digits}f}"
+        return text
+    return f"{text}±{spread}".replace("±0.", "±.") if short else f"{text} ± {spread}"
 
 
 def settings_text(params: str) -> str:

@@ -12,14 +12,13 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.answer import constant_answer
 from fsgym.comparison.ranking import REFERENCES, Ranking, Standing
+from fsgym.metrics import ALL_LABELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEGEND_LABEL = 34  # characters in a line, of which two columns fit
 WIDE_RANGE = 8.0  # largest x over that of the best method, from which the axis is logarithmic beyond the latter
-
-
 REFERENCE_LINES: dict[str, Any] = dict(zip(REFERENCES, ((0, (1, 2)), (0, (6, 3))), strict=True))  # dotted, dashed
 
 
@@ -41,10 +40,8 @@ def tradeoff_axes(ranking: Ranking) -> TradeoffAxes:
         x, x_label = ranking.counted, f"mean number of {ranking.unit} used per case"
     if ranking.has_error_costs:
         return TradeoffAxes(x, "error_cost", x_label, "mean cost of errors per case", "lower and further left")
-    better = "higher and further left"
-    if ranking.imbalanced:
-        return TradeoffAxes(x, "balanced_accuracy", x_label, "balanced accuracy", better)
-    return TradeoffAxes(x, "accuracy", x_label, "accuracy", better)
+    y = "balanced_accuracy" if ranking.imbalanced else "accuracy"
+    return TradeoffAxes(x, y, x_label, ALL_LABELS[y], "higher and further left")
 
 
 def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]) -> Axes | None:
