@@ -94,10 +94,10 @@ def curves(
     """
     succeeded = _succeeded_fits(results, x, y, methods)
     from fsgym.comparison import figures
-    from fsgym.comparison.summary import means_by_setting, with_lam
+    from fsgym.comparison.summary import means_over_splits, with_lam
 
     drawn = [name for name in dict.fromkeys((x, y, "admissible")) if name != "lam"]
-    settings = with_lam(means_by_setting(succeeded, drawn))
+    settings = with_lam(means_over_splits(succeeded, drawn))
     titles = {str(name): _method_title(str(name)) for name in settings["method"].unique()}
     price = float(succeeded["price"].iloc[0])
     with _axes_with_style(ax) as axes:
@@ -107,19 +107,12 @@ def curves(
             figures.plot_curves(settings, titles, x, y, _figure_label(x, price), ax=axes)
         part = "validation" if y.startswith(VALIDATION) else "test"
         axes.set_ylabel(f"{_figure_label(y, price)} on the {part} part")
-        _mark_inadmissible(axes, settings[settings["admissible"] < 1].dropna(subset=[x]), x, y)
-    return axes
-
-
-def _mark_inadmissible(axes: Axes, settings: pd.DataFrame, x: str, y: str) -> None:
-    """Put a white dot on the settings that break the rules on some test row, and say so in the legend."""
-    if not settings.empty:
-        dot: dict[str, Any] = {"marker": "o", "markersize": 3.5, "color": "white", "markeredgecolor": "black"}
-        label = "breaks the rules on some rows"
-        axes.plot(settings[x], settings[y], linestyle="none", markeredgewidth=0.6, zorder=4, label=label, **dot)
+        figures.mark_inadmissible(axes, settings, x, y)
         handles, labels = axes.get_legend_handles_labels()
-        last = sorted(range(len(labels)), key=lambda k: labels[k] == label)
-        axes.legend([handles[k] for k in last], [labels[k] for k in last], loc="best")
+        if figures.BREAKS_RULES in labels:
+            last = sorted(range(len(labels)), key=lambda k: labels[k] == figures.BREAKS_RULES)
+            axes.legend([handles[k] for k in last], [labels[k] for k in last], loc="best")
+    return axes
 
 
 def usage(evaluations: Evaluation | Mapping[str, Evaluation] | pd.DataFrame, *, ax: Axes | None = None) -> Axes:

@@ -66,9 +66,9 @@ def fits_with_usage(results: pd.DataFrame) -> pd.DataFrame:
 
 def lowest_validation_loss(succeeded: pd.DataFrame) -> pd.DataFrame:
     """One setting of each method, those preferred that respect the rules and those that use any feature."""
-    from fsgym.comparison.summary import means_by_setting
+    from fsgym.comparison.summary import means_over_splits
 
-    settings = means_by_setting(succeeded, ("validation_loss", "validation_admissible", "n_features"))
+    settings = means_over_splits(succeeded, ("validation_loss", "validation_admissible", "n_features"))
     settings["breaks_rules"] = settings["validation_admissible"] < 1
     settings["uses_nothing"] = settings["n_features"] == 0
     order = ["uses_nothing", "breaks_rules", "validation_loss"]

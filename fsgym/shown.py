@@ -36,6 +36,15 @@ def visible_json(text: str) -> str:
     return "".join(c if _is_harmless(c) else json.dumps(c)[1:-1] for c in text)
 
 
+def in_script(text: str) -> str:
+    r"""A JSON text that can stand in a ``script`` element: it ends none, and begins no comment in it.
+
+    >>> print(in_script('{"a": "</script>"}'))
+    {"a": "\u003c/script\u003e"}
+    """
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
 def shortened(text: str, longest: int) -> str:
     """The text, with its middle left out if it is longer than ``longest`` characters.
 

@@ -70,7 +70,7 @@ def show_comparison(results: pd.DataFrame) -> None:
     within = summarise(results).within
     within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
     if len(within) and not ranking.has_error_costs:
-        out.print(_within_table(within, names, ranking.counted), "")
+        out.print(_within_table(within, names, ranking), "")
     for sentence in _remarks(ranking):
         out.print(escape(sentence), style="dim")
 
@@ -85,7 +85,7 @@ def _headline(ranking: Ranking) -> Table:
     """One row per method at its chosen settings; reference points are dim and come last."""
     from rich.markup import escape
 
-    from fsgym.comparison.headline import headline_table
+    from fsgym.comparison.answer import headline_table
 
     table = headline_table(ranking, short=True)
     shown = _table(f"Methods at lambda {ranking.lam:.4g}", *(_two_lines(heading) for heading in table.headings))
@@ -111,7 +111,7 @@ def _two_lines(heading: str) -> str:
 
 def _remarks(ranking: Ranking) -> list[str]:
     """What a reader needs to understand the table, and where the rest is."""
-    from fsgym.comparison.headline import headline_table
+    from fsgym.comparison.answer import headline_table
 
     loss = "Cost per case" if ranking.has_error_costs else "Loss"
     remarks = [
@@ -127,10 +127,6 @@ def _remarks(ranking: Ranking) -> list[str]:
     return [*remarks, "All settings, and the losses at other lambdas, are in the report and in results.csv."]
 
 
-def _unit(counted: str) -> str:
-    return "features" if counted == "n_features" else "acquisitions"
-
-
 def _table(title: str, *columns: str) -> Table:
     """A table whose first column, without a heading, holds names."""
     from rich.table import Table
@@ -142,8 +138,8 @@ def _table(title: str, *columns: str) -> Table:
     return table
 
 
-def _within_table(within: pd.DataFrame, names: dict[str, str], counted: str) -> Table:
-    unit, limits = _unit(counted), list(dict.fromkeys(within["k"]))
+def _within_table(within: pd.DataFrame, names: dict[str, str], ranking: Ranking) -> Table:
+    unit, counted, limits = ranking.unit, ranking.counted, list(dict.fromkeys(within["k"]))
     title = f"Accuracy with at most k {unit} on average (in brackets: {unit} used)"
     table = _table(title, *(f"k = {k:g}" for k in limits))
     for method, rows in within.groupby("method", sort=False):

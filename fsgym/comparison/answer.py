@@ -1,13 +1,20 @@
-"""The answer of a comparison in words: the best method, its cost, how it compares, and what it acquires first."""
+"""The answer of a comparison, in words and as a table of its methods.
+
+The words say which method is best, what it costs, how it compares, and what it acquires first.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from fsgym.checks import listing
 from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise
+from fsgym.comparison.summary import mean_text
 from fsgym.methods import CONSTANT
+from fsgym.metrics import ALL_LABELS
 
 MOST_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
@@ -27,12 +34,8 @@ def answer_in_words(ranking: Ranking | None) -> list[str]:
         return [f"No method can be named as the best: {flags}."]
     if best.reference or not best.acquires:
         return [_reference_sentence(ranking, best), *_runner_up(ranking, best), *_flagged(ranking, best)]
-    return [
-        _best_sentence(ranking, best),
-        *_first_acquisition(best),
-        *_noise(ranking, best),
-        *_flagged(ranking, best),
-    ]
+    first = [_best_sentence(ranking, best), *_first_acquisition(best)]
+    return [*first, *_noise(ranking, best), *_flagged(ranking, best)]
 
 
 def cost_text(ranking: Ranking, value: float) -> str:
@@ -53,11 +56,11 @@ def interval_text(ranking: Ranking, standing: Standing, between: str = " to ") -
     return "" if math.isnan(low + high) else f"{cost_text(ranking, low)}{between}{cost_text(ranking, high)}"
 
 
-def share_text(share: float, of: str = "cases") -> str:
+def share_text(share: float) -> str:
     """A share of the cases: "all cases", "93 % of the cases"."""
     if share >= 0.995:
-        return f"all {of}"
-    return f"{100 * share:.0f} % of the {of}" if share >= 0.01 else f"less than 1 % of the {of}"
+        return "all cases"
+    return f"{100 * share:.0f} % of the cases" if share >= 0.01 else "less than 1 % of the cases"
 
 
 def constant_answer(ranking: Ranking) -> str:
@@ -107,9 +110,8 @@ def _reference_sentence(ranking: Ranking, best: Standing) -> str:
         share = f"{100 * best.figures['accuracy']:.1f} % correct"
         costs = f"has the lowest loss ({cost_text(ranking, best.figures['loss'])}, {share})"
     end = "no selection of features pays" if best.acquires else "acquiring does not pay"
-    if any(s.figures["loss"] < best.figures["loss"] for s in ranking.standings):  # one that cannot be the best
-        return _capitalised(f"{_at_lambda(ranking)}{what} {costs}.")
-    return _capitalised(f"{_at_lambda(ranking)}{what} {costs}: {end} at these prices.")
+    lowest = not any(s.figures["loss"] < best.figures["loss"] for s in ranking.standings)  # also those with a flag
+    return _capitalised(f"{_at_lambda(ranking)}{what} {costs}{f': {end} at these prices' if lowest else ''}.")
 
 
 def _runner_up(ranking: Ranking, best: Standing) -> list[str]:
@@ -117,10 +119,9 @@ def _runner_up(ranking: Ranking, best: Standing) -> list[str]:
     other = ranking.best_of(best.method, reference=False, acquires=True)
     if other is None:
         return []
-    verb = "costs" if ranking.has_error_costs else "has loss"
-    sentence = f"The best method that acquires anything, {other.title}, {verb} "
+    costs = f"{'costs' if ranking.has_error_costs else 'has loss'} {cost_text(ranking, other.figures['loss'])}"
     noise = ", which is within noise" if is_within_noise(best, other) else ""
-    return [f"{sentence}{cost_text(ranking, other.figures['loss'])}{noise}."]
+    return [f"The best method that acquires anything, {other.title}, {costs}{noise}."]
 
 
 def _at_lambda(ranking: Ranking) -> str:
@@ -224,16 +225,96 @@ def _flagged(ranking: Ranking, best: Standing) -> list[str]:
     """Methods with a lower loss that cannot be the best because of their training rows."""
     sentences = []
     for standing in ranking.standings:
-        lower = standing.figures["loss"] < best.figures["loss"]
-        if standing.flag and lower and "train" in standing.flag:
+        if "train" in standing.flag and standing.figures["loss"] < best.figures["loss"]:
+            unknown = standing.flag.endswith("unknown")
+            reason = "its training rows are unknown" if unknown else f"it was {standing.flag}"
             loss = cost_text(ranking, standing.figures["loss"])
-            sentences.append(f"{standing.title} is not ranked: its loss is {loss}, but {_as_clause(standing.flag)}.")
+            sentences.append(f"{standing.title} is not ranked: its loss is {loss}, but {reason}.")
     return sentences
-
-
-def _as_clause(flag: str) -> str:
-    return "its training rows are unknown" if flag.endswith("unknown") else f"it was {flag}"
 
 
 def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+class HeadlineRow(NamedTuple):
+    """A method in the table; ``note`` says what speaks against it, "" for nothing."""
+
+    standing: Standing
+    cells: list[str]
+    note: str
+
+
+class HeadlineTable(NamedTuple):
+    """Headings of the columns but the first, and one row per method."""
+
+    headings: list[str]
+    rows: list[HeadlineRow]
+
+
+def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
+    """The methods at the ranking's lambda; where ``short``, it fits into 80 columns."""
+    columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
+    if not short:
+        columns["from best"] = partial(_difference_from_best, ranking)
+    used = f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit
+    columns[used] = lambda s: mean_text(s.figures, ranking.counted, 1, short)
+    if ranking.has_prices and not ranking.has_error_costs:
+        columns["price paid"] = lambda s: mean_text(s.figures, "spent", 2, short)
+    cells = {s.method: [cell(s) for cell in columns.values()] for s in ranking.standings}
+    filled = [k for k in range(len(columns)) if any(row[k] != "–" for row in cells.values())]
+    return HeadlineTable(
+        [list(columns)[k] for k in filled],
+        [HeadlineRow(s, [cells[s.method][k] for k in filled], _note(s)) for s in ranking.standings],
+    )
+
+
+def _note(standing: Standing) -> str:
+    illegal = standing.figures.get("illegal", 0.0)
+    if illegal > 0:
+        ends = f"ends {100 * illegal:.3g} % of the cases with an illegal action"
+        return f"{standing.flag}; {ends}" if standing.flag else ends
+    if standing.flag or not standing.settings_left_out:
+        return standing.flag
+    many = "1 setting breaks" if standing.settings_left_out == 1 else f"{standing.settings_left_out} settings break"
+    return f"{many} the rules and cannot be chosen"
+
+
+def _difference_from_best(ranking: Ranking, standing: Standing) -> str:
+    """Whether a method differs from the best one by more than noise."""
+    best = ranking.best
+    if best is None or standing.method == best.method or not standing.eligible:
+        return "–"
+    return {None: "unknown", True: "noise", False: "higher"}[is_within_noise(best, standing)]
+
+
+def _cost_columns(ranking: Ranking) -> dict[str, Callable[[Standing], str]]:
+    columns: dict[str, Callable[[Standing], str]] = {
+        "cost per case": partial(_cost_cell, ranking, "loss"),
+        "95 % interval": lambda s: interval_text(ranking, s, "–") or "–",
+        "for prices": partial(_cost_cell, ranking, "acquisition_cost"),
+        "for errors": partial(_cost_cell, ranking, "error_cost"),
+    }
+    labels = next((list(s.shares["recall"]) for s in ranking.standings if s.shares["recall"]), [])
+    if len(labels) <= MOST_CLASSES:
+        columns |= {f"finds {label}": partial(_recall_cell, label) for label in labels}
+    return columns
+
+
+def _cost_cell(ranking: Ranking, name: str, standing: Standing) -> str:
+    value = standing.figures[name]
+    return "–" if math.isnan(value) else cost_text(ranking, value)
+
+
+def _recall_cell(label: str, standing: Standing) -> str:
+    share = standing.shares["recall"].get(label)
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def _accuracy_columns(ranking: Ranking, short: bool) -> dict[str, Callable[[Standing], str]]:
+    names = ["loss", "accuracy", *(("balanced_accuracy", "auc") if ranking.imbalanced else ())]
+    return {ALL_LABELS[name]: partial(_figure_cell, name, short) for name in names}
+
+
+def _figure_cell(name: str, short: bool, standing: Standing) -> str:
+    return mean_text(standing.figures, name, 3, short) if name in standing.figures else "–"

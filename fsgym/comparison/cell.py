@@ -1,18 +1,15 @@
-"""The cells of a comparison, one per split, method and setting: fitted, evaluated and reduced to plain numbers."""
+"""What the tasks of a comparison compute: settings of a method, fitted, evaluated and reduced to plain numbers."""
 
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.examples import examples_of_rows, first_columns, with_units
+from fsgym.comparison.examples import examples_of_rows, first_columns, record_of
 from fsgym.comparison.fitting import (
     FIGURE_CHECKS,
     acquisition_figures,
@@ -24,23 +21,17 @@ from fsgym.comparison.fitting import (
     with_seed,
 )
 from fsgym.comparison.policies import PolicyFactory, as_in_training, caution_of, scaled_by, training_origin
-from fsgym.comparison.protocol import Protocol, seed_of
-from fsgym.comparison.recording import record_of
-from fsgym.comparison.splits import OfficialSplit, Split, inner_split
+from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation, evaluate
 from fsgym.metrics import class_precisions, class_recalls
 from fsgym.rules import Rules
 from fsgym.runner.results import count, list_of, optional, record, returns, share
-from fsgym.runner.run import Task, run_tasks
 from fsgym.runner.worker import error_sentence
 from fsgym.threads import one_thread
-from fsgym.usage import usage_as_json
 
 # As tasks name them: they enter the keys of stored results.
 CELL_FUNCTION, TESTED_CELL_FUNCTION = (f"fsgym.comparison.cell:{name}" for name in ("run_cell", "run_tested_cell"))
-
-MOST_FITS = 100_000  # fits of a comparison; in one second each, they take a day
 
 REFIT_FIGURES = ("n_features", "n_acquisitions", "spent")  # need no labels
 
@@ -53,137 +44,18 @@ CELL_RESULT = record(
 CellResult = tuple[dict[str, Any] | None, str | None]  # what ``run_cell`` returned for a cell, or its error message
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A split, a method and one of its settings; splits and settings are counted from 0."""
-
-    split: int
-    method: ComparedMethod
-    setting: int
-
-    @property
-    def candidate(self) -> Any:
-        return self.method.candidates[self.setting]
-
-    @property
-    def params(self) -> dict[str, Any]:
-        return self.method.params[self.setting]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A cell's row in the table of results, and what the report needs besides.
-
-    Attributes
-    ----------
-    row : dict
-    histogram : list of int, the number of test rows predicted with 0, 1, ... acquisitions; None if the cell failed
-    usage : list of float, the share of test rows for which each acquisition was made; None if the cell failed
-    examples : list of dict, a few test rows with their acquisitions in order; None without an order
-    played, chart : what ``fsgym.comparison.recording`` records; None without it, and in folders written before it
-    """
-
-    row: dict[str, Any]
-    histogram: list[int] | None = None
-    usage: list[float] | None = None
-    examples: list[dict[str, Any]] | None = None
-    played: dict[str, list] | None = None
-    chart: str | None = None
-
-
-def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell]:
-    """All cells, split by split, so that an interrupted run has complete splits; ValueError for more than can end."""
-    n_cells = len(protocol.splits) * sum(len(m.candidates) for m in methods)
-    if n_cells > MOST_FITS:
-        raise ValueError(
-            f"a comparison must have at most {MOST_FITS} fits, got {n_cells}; use fewer splits, methods or settings"
-        )
-    return [
-        Cell(split, method, setting)
-        for split in range(len(protocol.splits))
-        for method in methods
-        for setting in range(len(method.candidates))
-    ]
-
-
-def run_cells(
-    protocol: Protocol,
-    cells: list[Cell],
-    *,
-    n_jobs: int | None,
-    backend: str,
-    scheduler: str | None,
-    progress: bool,
-    store: str | os.PathLike | None,
-    name: str,
-) -> tuple[list[Outcome], bool]:
-    """Outcomes of the cells in their order, and whether Ctrl-C came before the last one; ``name`` is the label of the
-    progress bar.
-
-    Policies that are already fitted are evaluated in this process and not stored: they may hold objects that can
-    neither be pickled nor identified by their content.
-    """
-    results: dict[int, CellResult] = {}
-    try:
-        for i, cell in enumerate(cells):
-            if cell.method.fitted:
-                results[i] = _run_in_process(protocol, cell)
-    except KeyboardInterrupt:
-        return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], True
-    groups, tasks = tasks_of(protocol, cells)
-    run = run_tasks(
-        tasks,
-        store,
-        n_jobs=n_jobs,
-        backend=backend,
-        scheduler=scheduler,
-        progress=progress,
-        name=name,
-    )
-    for group, result, error in zip(groups, run.results, run.errors):
-        if result or error is not None:
-            results |= dict(zip(group, _results_by_cell(result, error, len(group))))
-    return [_outcome_of(protocol, cells[i], *results[i]) for i in sorted(results)], run.interrupted
-
-
-def tasks_of(protocol: Protocol, cells: list[Cell]) -> tuple[list[list[int]], list[Task]]:
-    """The tasks that fit the cells, and for each the numbers of its cells; none for policies that are fitted."""
-    groups = _group_by_task(cells)
-    return groups, [_make_task([cells[i] for i in group], protocol) for group in groups]
-
-
-def _group_by_task(cells: list[Cell]) -> list[list[int]]:
-    """Numbers of the cells of each task: all prices of a method that has a ``path``, otherwise one cell."""
-    groups: dict[tuple, list[int]] = {}
-    for i, cell in enumerate(cells):
-        if not cell.method.fitted:
-            shared = hasattr(cell.candidate, "path") and set(cell.params) == {"lam"}
-            groups.setdefault((cell.split, cell.method.name, None if shared else cell.setting), []).append(i)
-    return list(groups.values())
-
-
-def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
-    first = cells[0]
-    arguments = {
-        "candidate": first.candidate,
-        "lams": [cell.params["lam"] for cell in cells] if len(cells) > 1 else None,
-        "seed": seed_of(protocol.seed, first.split, first.method.name),
-        "split": protocol.splits[first.split],
-        "explained": first.split == 0,
-    }
-    return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
-
-
-def _results_by_cell(result: dict | None, error: str | None, n_cells: int) -> list[CellResult]:
-    """The result of each cell of a task; an error is that of all its cells."""
-    return [(None, error)] * n_cells if result is None else [(cell, None) for cell in result["cells"]]
-
-
-def _run_in_process(protocol: Protocol, cell: Cell) -> CellResult:
+def evaluate_trained(
+    policy: Any, dataset: Dataset, rules: Rules, split: Split | OfficialSplit, explained: bool
+) -> CellResult:
+    """The result for a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
     try:
         with one_thread():
-            split = protocol.splits[cell.split]
-            return _evaluate_trained(cell.candidate, protocol.dataset, protocol.rules, split, cell.split == 0), None
+            origin, test = training_origin(policy), split.divide(dataset)[1]
+            fit, shown = lambda part: [policy], lambda part, train: as_in_training(part, origin)
+            (figures,) = _fit_and_validate(fit, dataset, rules, split, explained, shown)
+            seen = None if origin is None else test.origin.share_in(origin)
+            figures["row"] |= {"seen": seen, "warning": caution_of(seen, policy) or figures["row"].get("warning")}
+            return figures, None
     except Exception as error:
         return None, error_sentence(error)
 
@@ -217,7 +89,7 @@ def run_cell(
             return [fit_on(part, candidate, rules, seed)]
         return with_seed(candidate, seed).path(*training_arguments(candidate, part), lams)
 
-    shown = scaled_by if isinstance(candidate, PolicyFactory) else _as_given
+    shown = scaled_by if isinstance(candidate, PolicyFactory) else lambda part, train: part
     return {"cells": _fit_and_validate(fit, dataset, rules, split, explained, shown)}
 
 
@@ -227,36 +99,16 @@ def run_tested_cell(
 ) -> dict[str, Any]:
     """Fit a setting on the training part and evaluate it on the test part; nothing is held out for validation.
 
-    Returns
-    -------
-    dict of JSON values: ``Evaluation.FIGURES``, n_train, n_test, ``histogram`` and ``usage`` as in ``Outcome``, the
-    first ``warning``, and what ``curve_figures`` returns
+    Returns JSON values: ``Evaluation.FIGURES``, n_train, n_test, ``histogram`` and ``usage`` as in ``Outcome``, the
+    first ``warning``, and what ``curve_figures`` returns.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train, test = split.divide(dataset)
-        ((model, result),) = _fit_and_evaluate(lambda part: [fit_on(part, candidate, rules, seed)], train, test, rules)
+        model = fit_on(train, candidate, rules, seed)
+        result = evaluate(model, test, rules)
     figures = _test_figures(result, train) | acquisition_figures(result) | curve_figures(result, model, train)
     return figures | {"warning": first_warning(caught)}
-
-
-def _as_given(part: Dataset, train: Dataset) -> Dataset:
-    return part
-
-
-def _evaluate_trained(
-    policy: Any, dataset: Dataset, rules: Rules, split: Split | OfficialSplit, explained: bool
-) -> dict[str, Any]:
-    """Figures of a policy that was trained before, on values as in its training; ``seen`` as in ``compare``."""
-    origin, test = training_origin(policy), split.divide(dataset)[1]
-
-    def shown(part: Dataset, train: Dataset) -> Dataset:
-        return as_in_training(part, origin)
-
-    figures = _fit_and_validate(lambda part: [policy], dataset, rules, split, explained, shown)[0]
-    seen = None if origin is None else test.origin.share_in(origin)
-    figures["row"] |= {"seen": seen, "warning": caution_of(policy, seen) or figures["row"].get("warning")}
-    return figures
 
 
 def _fit_and_validate(
@@ -265,18 +117,21 @@ def _fit_and_validate(
     rules: Rules,
     split: Split | OfficialSplit,
     explained: bool,
-    shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
+    shown: Callable[[Dataset, Dataset], Dataset],
 ) -> list[dict[str, Any]]:
-    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits."""
+    """Figures of the policies that ``fit`` returns for a part of the data, each with the first warning of all fits.
+
+    ``shown(part, train)`` returns the rows to evaluate on as the policies that were fitted on ``train`` take them.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        train, test = split.divide(dataset)
-        part, validation = inner_split(train, split.seed)
-        validated = _fit_and_evaluate(fit, part, validation, rules, shown)
+        train, part, validation, test = split.parts(dataset)
+        held_out = shown(validation, part)
+        validated = [evaluate(model, held_out, rules) for model in fit(part)]
+        shown_test, models = shown(test, train), fit(train)
+        tested = [evaluate(model, shown_test, rules) for model in models]
         cells = []
-        for (_, before), (model, result) in zip(
-            validated, _fit_and_evaluate(fit, train, test, rules, shown), strict=True
-        ):
+        for before, model, result in zip(validated, models, tested, strict=True):
             row = {f"validation_{k}": v for k, v in before.figures().items()}
             refit = evaluate(model, shown(validation, train), rules)
             row |= {f"refit_{name}": getattr(refit, name) for name in REFIT_FIGURES}
@@ -295,21 +150,6 @@ def _fit_and_validate(
     return cells
 
 
-def _fit_and_evaluate(
-    fit: Callable[[Dataset], Sequence[Any]],
-    train: Dataset,
-    test: Dataset,
-    rules: Rules,
-    shown: Callable[[Dataset, Dataset], Dataset] = _as_given,
-) -> list[tuple[Any, Evaluation]]:
-    """The policies that ``fit`` returns for the rows ``train``, each with its evaluation on ``test``.
-
-    ``shown(part, train)`` returns the rows to evaluate on as the policies take them.
-    """
-    shown_test = shown(test, train)
-    return [(model, evaluate(model, shown_test, rules)) for model in fit(train)]
-
-
 def _test_figures(result: Evaluation, train: Dataset) -> dict[str, Any]:
     return finite_or_none(result.figures()) | {"n_train": train.n_samples, "n_test": result.dataset.n_samples}
 
@@ -324,26 +164,3 @@ def _by_class_as_json(result: Evaluation) -> str:
         for label, (rows, recall, precision) in zip(result.dataset.classes, figures, strict=True)
     }
     return json.dumps(by_class, ensure_ascii=False)
-
-
-def _outcome_of(protocol: Protocol, cell: Cell, result: dict | None, error: str | None) -> Outcome:
-    row: dict[str, Any] = {
-        "dataset": protocol.dataset.name,
-        "split": cell.split,
-        "method": cell.method.name,
-        "setting": cell.setting,
-        "params": json.dumps(cell.params),
-        "price": protocol.rules.lam,
-        "error": error,
-        "warning": cell.method.caution or None,
-    }
-    if result is None:
-        parts = protocol.parts(cell.split)
-        return Outcome(row | {"n_train": parts.train.n_samples, "n_test": parts.test.n_samples})
-    usage = usage_as_json(result["usage"], protocol.rules.names)
-    if cell.method.caution:
-        result["row"]["warning"] = f"{cell.method.name} {cell.method.caution}"
-    examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
-    row |= result["row"] | {"usage": usage}
-    more = {name: result.get(name) for name in ("played", "chart")}
-    return Outcome(row, result["histogram"], result["usage"], examples, **more)

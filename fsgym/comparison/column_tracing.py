@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -22,11 +23,8 @@ MIXING_ROWS = ("IterativeImputer", "KNNImputer", "Normalizer", "TfidfTransformer
 class Trace(NamedTuple):
     """Where the outputs of a step come from.
 
-    Attributes
-    ----------
-    sources : bool (n_outputs, n_columns), the columns of the input on which each output depends
-    mixed : str, the first step whose outputs depend on several columns, "" if there is none; ``sources`` then has a
-        single row, for all outputs
+    ``sources``, bool (n_outputs, n_columns), has the columns of the input on which each output depends. ``mixed`` is
+    the first step whose outputs depend on several columns, if there is one; ``sources`` then has a single row.
     """
 
     sources: NDArray[np.bool_]
@@ -41,7 +39,7 @@ def columns_used(estimator: Any, X: Any) -> NDArray[np.bool_]:
 
     All that reach its last step, or those of them that this step uses by its own ``features_used`` or ``get_support``.
     """
-    *steps, last = _steps_in_order(getattr(estimator, "best_estimator_", estimator))
+    *steps, last = steps_in_order(getattr(estimator, "best_estimator_", estimator))
     n_samples, n_columns = np.shape(X)
     trace = reduce(_through, steps, Trace(np.eye(n_columns, dtype=bool)))
     if trace.mixed or not selects(last):
@@ -57,11 +55,8 @@ def untraceable(estimator: Any) -> tuple[str, str] | None:
 
     A selector says which of its inputs it selects; behind a step that mixes columns, these are no columns of the data.
     """
-    try:
-        _mixing_before(_searched(estimator), "")
-    except _Untraceable as found:
-        return found.args
-    return None
+    found = _walked(_searched(estimator), (), _mixing_after, lambda branches: max(branches, key=len, default=()))
+    return found if len(found) == 2 else None
 
 
 def selects(step: Any) -> bool:
@@ -80,11 +75,10 @@ def keeps_columns(step: Any) -> bool:
 
 def accepts_missing_values(estimator: Any) -> bool:
     """Whether no step is given missing values that it does not accept, by its tags and by the imputers before it."""
-    return _missing_after(_searched(estimator), True) is not None
-
-
-class _Untraceable(Exception):
-    """The class of the mixing step and that of the selector."""
+    missing = _walked(
+        _searched(estimator), True, _missing_after, lambda branches: None if None in branches else any(branches)
+    )
+    return missing is not None
 
 
 def _searched(estimator: Any) -> Any:
@@ -93,11 +87,11 @@ def _searched(estimator: Any) -> Any:
     return estimator.estimator if is_search else estimator
 
 
-def _steps_in_order(estimator: Any) -> list[Any]:
+def steps_in_order(estimator: Any) -> list[Any]:
     """The steps of a pipeline, and in their places those of pipelines in it; of another estimator, itself."""
     if not isinstance(estimator, Pipeline):
         return [estimator]
-    return [inner for _, step in estimator.steps for inner in _steps_in_order(step)]
+    return [inner for _, step in estimator.steps for inner in steps_in_order(step)]
 
 
 def _is_passed(step: Any) -> bool:
@@ -149,44 +143,31 @@ def _positions_of(columns: Any, names: Any, n_columns: int) -> NDArray[np.int64]
     return np.atleast_1d(np.asarray(order.loc[columns] if by_name else order.to_numpy()[columns], dtype=np.int64))
 
 
-def _mixing_before(step: Any, mixed: str) -> str:
-    """The first step that mixes columns, "" if none does so; raises ``_Untraceable`` for a selector behind it."""
-    if isinstance(step, str | None):
-        return mixed
+def _walked(step: Any, state: Any, after: Callable[[Any, Any], Any], joined: Callable[[list[Any]], Any]) -> Any:
+    """The state behind an unfitted estimator: ``after(step, state)`` from step to step, ``joined`` side by side."""
     if isinstance(step, Pipeline):
-        return reduce(lambda before, inner: _mixing_before(inner[1], before), step.steps, mixed)
-    if isinstance(step, ColumnTransformer | FeatureUnion):
-        found = [_mixing_before(entry[1], mixed) for entry in _side_by_side(step)]
-        return next(filter(None, found), mixed)
-    if selects(step):
-        if mixed:
-            raise _Untraceable(mixed, type(step).__name__)
-        return mixed
-    return mixed if mixed or keeps_columns(step) else type(step).__name__
-
-
-def _side_by_side(step: Any) -> list[tuple]:
+        return reduce(lambda before, inner: _walked(inner[1], before, after, joined), step.steps, state)
     if isinstance(step, FeatureUnion):
-        return list(step.transformer_list)
-    return [*step.transformers, ("remainder", step.remainder)]
+        return joined([_walked(inner, state, after, joined) for _, inner in step.transformer_list])
+    if isinstance(step, ColumnTransformer):
+        branches = [*(entry[1] for entry in step.transformers), step.remainder]
+        return joined([_walked(inner, state, after, joined) for inner in branches])
+    return after(step, state)
 
 
-def _missing_after(step: Any, missing: bool) -> bool | None:
-    """Whether values can be missing after a step; None if the step does not accept those that are."""
-    if not missing or (_is_passed(step)):
+def _mixing_after(step: Any, found: tuple[str, ...]) -> tuple[str, ...]:
+    """The first step that mixes columns, and the first selector behind it, as far as there are any."""
+    if len(found) == 2 or isinstance(step, str | None):
+        return found
+    if selects(step):
+        return (*found, type(step).__name__) if found else found
+    return found if found or keeps_columns(step) else (type(step).__name__,)
+
+
+def _missing_after(step: Any, missing: bool | None) -> bool | None:
+    """Whether values can be missing after a step; None if a step does not accept those that are."""
+    if not missing or _is_passed(step):
         return missing
-    if isinstance(step, str):  # "drop"
-        return False
-    if isinstance(step, Pipeline):
-        for _, inner in step.steps:
-            after = _missing_after(inner, missing)
-            if after is None:
-                return None
-            missing = after
-        return missing
-    if isinstance(step, ColumnTransformer | FeatureUnion):
-        found = [_missing_after(entry[1], True) for entry in _side_by_side(step)]
-        return None if None in found else any(found)
-    if type(step).__name__.endswith("Imputer"):
+    if isinstance(step, str) or type(step).__name__.endswith("Imputer"):  # "drop"
         return False
     return True if accepts_missing(step) else None

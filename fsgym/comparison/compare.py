@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike
 
 from fsgym.checks import brief
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cell import REFIT_FIGURES, run_cells
+from fsgym.comparison.cell import REFIT_FIGURES
 from fsgym.comparison.compared import compared_methods
 from fsgym.comparison.expected_time import announce_time
-from fsgym.comparison.planned import PlannedComparison, Where
-from fsgym.comparison.protocol import make_protocol
+from fsgym.comparison.planned import Comparison, PlannedComparison, Where
+from fsgym.comparison.policies import caution_of
+from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import fixed_methods, rank_methods
-from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import WITHIN
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
@@ -28,6 +28,7 @@ from fsgym.evaluation import Evaluation
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.metrics import headline_figures
 from fsgym.notices import warn_caller
+from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 from fsgym.runner.executors import check_backend
 from fsgym.runner.progress import shows_progress
@@ -38,24 +39,11 @@ FIGURE_COLUMNS = (
     *(f"validation_{f}" for f in Evaluation.FIGURES),
     *(f"refit_{f}" for f in REFIT_FIGURES),
 )
-JSON_COLUMNS = ("usage", "first", "first_paid", "by_class")
+JSON_COLUMNS = ("usage", "by_class", "first", "first_paid")
 RESULT_COLUMNS = (
-    "dataset",
-    "split",
-    "method",
-    "setting",
-    "params",
+    *("dataset", "split", "method", "setting", "params"),
     *FIGURE_COLUMNS,
-    "price",
-    "usage",
-    "by_class",
-    "first",
-    "first_paid",
-    "n_train",
-    "n_test",
-    "seen",
-    "error",
-    "warning",
+    *("price", *JSON_COLUMNS, "n_train", "n_test", "seen", "error", "warning"),
 )
 
 
@@ -214,15 +202,8 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
     Raises ValueError, TypeError, OSError or ImportError if one of them is invalid.
     """
     data = _with_row_groups(dataset, asked["row_groups"])
-    protocol = make_protocol(
-        data,
-        splits=asked["splits"],
-        train_share=asked["train_share"],
-        seed=asked["seed"],
-        lam=asked["lam"],
-        options=asked["options"],
-        targets={name: asked[name] for name in ("target_cost", "target_features")},
-    )
+    own = {name: asked[name] for name in ("splits", "train_share", "seed", "lam", "options")}
+    protocol = make_protocol(data, **own, targets={name: asked[name] for name in TARGETS})
     limits = _check_within(asked["within"])
     aims = [int(v) if v.is_integer() else v for name, v in protocol.targets if name == "target_features"]
     limits = tuple(sorted({*limits, *aims})) if aims else limits
@@ -233,19 +214,21 @@ def plan_comparison(dataset: Any, asked: Mapping[str, Any], out: str | os.PathLi
 def run_planned(planned: PlannedComparison, where: Where, command: str | None, label: str = "") -> pd.DataFrame:
     """Run a comparison and write its files; returns what ``compare`` returns. ``label`` is that of the progress bar."""
     protocol, compared, folder = planned.protocol, planned.methods, planned.folder
-    outcomes, interrupted = run_cells(
-        protocol, planned.cells, store=planned.store, name=label or protocol.dataset.name, **where._asdict()
-    )
+    outcomes, interrupted = planned.run(where, label or protocol.dataset.name)
     results = pd.DataFrame([o.row for o in outcomes]).reindex(columns=list(RESULT_COLUMNS))
     texts = results[list(JSON_COLUMNS)].astype(object)
     results[list(JSON_COLUMNS)] = texts.where(texts.notna(), float("nan"))
     results = results.astype(dict.fromkeys(FIGURE_COLUMNS, float))  # columns without any value, too
-    results.attrs = {"counted": protocol.counted, "within": planned.limits, "reported": protocol.reported}
-    results.attrs |= {"error_costs": protocol.error_costs_in_words, "titles": {m.name: m.title for m in compared}}
-    results.attrs |= {"fixed": fixed_methods(compared)}
-    results.attrs |= {"headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y)}
-    ranking = rank_methods(results)
-    results.attrs["answer"] = " ".join(answer_in_words(ranking))
+    results.attrs = {
+        "counted": protocol.counted,
+        "within": planned.limits,
+        "reported": protocol.reported,
+        "error_costs": describe_error_costs(protocol.rules.error_costs, protocol.dataset.classes.tolist()),
+        "titles": {m.name: m.title for m in compared},
+        "fixed": fixed_methods(compared),
+        "headline": headline_figures(protocol.rules.error_costs, protocol.dataset.y),
+    }
+    results.attrs["answer"] = " ".join(answer_in_words(rank_methods(results)))
     if folder is not None:
         write_whole(folder / "results.csv", results.to_csv(index=False))
     if interrupted:
@@ -261,34 +244,24 @@ def run_planned(planned: PlannedComparison, where: Where, command: str | None, l
     if failed:
         first = results.loc[results["error"].notna(), ["method", "error"]].iloc[0]
         warn_caller(f"{failed} of {len(results)} fits failed, the first of {first['method']!r}: {first['error']}")
-    for name, caution in cautions_of(results).items():
-        warn_caller(f"{name}: {caution}")
-    return results
-
-
-def cautions_of(results: pd.DataFrame) -> dict[str, str]:
-    """What must be said of each method of which test rows were, or may have been, training rows."""
-    cautions = {}
     for name, rows in results[results["error"].isna()].groupby("method", sort=False):
         seen = rows["seen"].astype(float)
-        if (seen > 0).any():
-            cautions[str(name)] = f"trained on {seen.mean():.0%} of the test rows, which makes its figures optimistic"
-        elif seen.isna().any():
-            cautions[str(name)] = str(rows["warning"].iloc[0])
-    return cautions
+        caution = str(rows["warning"].iloc[0]) if seen.isna().any() else caution_of(seen.mean())
+        if caution:
+            warn_caller(f"{name}: {caution}")
+    return results
 
 
 def _with_row_groups(dataset: str | os.PathLike | Dataset, row_groups: ArrayLike | str | None) -> Dataset:
     """The data set, loaded if it is given by its name, with the row groups."""
-    if not isinstance(row_groups, str):
-        data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset)
-        return data if row_groups is None else data.replace(row_groups=row_groups)
-    if isinstance(dataset, Dataset):
+    named = isinstance(row_groups, str)
+    if named and isinstance(dataset, Dataset):
         raise TypeError(
             f"row_groups must be labels, one per row, if dataset is a Dataset, got the name {row_groups!r}; a name is "
             "that of a column of a table or file"
         )
-    return load_dataset(dataset, row_groups=row_groups)
+    data = dataset if isinstance(dataset, Dataset) else load_dataset(dataset, row_groups=row_groups if named else None)
+    return data if named or row_groups is None else data.replace(row_groups=row_groups)
 
 
 def _check_within(within: Any) -> tuple[float, ...]:

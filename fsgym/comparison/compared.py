@@ -141,23 +141,17 @@ def sparsity_settings(key: str, options: Mapping[str, Any], train: Dataset, seed
 
 def _panel(name: str, listed: Sequence[Any], protocol: Protocol) -> ComparedMethod:
     """A fixed set of acquisitions, given by their names."""
-    names = protocol.rules.names
+    names, needs = protocol.rules.names, protocol.rules.prerequisites
     for acquisition in listed:
         if acquisition not in names:
             raise ValueError(explain_unknown("acquisition", str(acquisition), names))
         if list(listed).count(acquisition) > 1:
             raise ValueError(f"a panel must name each acquisition once, got {acquisition!r} twice in {name!r}")
-        for needed in _needed_for(names.index(acquisition), protocol):
+        for needed in () if needs is None else np.array(names)[needs[names.index(acquisition)]].tolist():
             if needed not in listed:
                 raise ValueError(f"{acquisition!r} in the panel {name!r} needs {needed!r} first; add it to the panel")
     candidates = candidates_at(PANEL, protocol.rules.options(), [{"panel": [names.index(a) for a in listed]}])
     return _compared_method(name, name, candidates, [{"panel": ", ".join(map(str, listed))}], protocol)
-
-
-def _needed_for(acquisition: int, protocol: Protocol) -> list[str]:
-    """Names of the prerequisites of an acquisition."""
-    needs = protocol.rules.prerequisites
-    return [] if needs is None else [protocol.rules.names[i] for i in np.flatnonzero(needs[acquisition])]
 
 
 def _named_panels(panels: Any) -> dict[str, Sequence[str]]:
@@ -199,7 +193,10 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
         if not (callable(given) or hasattr(given, "predict") or hasattr(given, "trajectories")):
             raise TypeError(f"method {name!r} must be an estimator, a policy or a callable, got {type(given).__name__}")
         if hasattr(given, "predict") and hasattr(given, "fit") and not hasattr(given, "features_used"):
-            raise TypeError(_lacks_features_used(name, given))
+            raise TypeError(
+                f"method {name!r} ({type(given).__name__}) must have features_used(X) -> bool (n_samples, n_features), "
+                "which says which features it uses for each row"
+            )
         if is_factory(given):
             return ComparedMethod(name, name, (PolicyFactory(given),), ({},))
         training_origin(given)  # raises for a policy whose observations cannot be rebuilt
@@ -222,13 +219,6 @@ def _is_fitted(candidate: Any) -> bool:
     except (NotFittedError, TypeError):
         return False
     return True
-
-
-def _lacks_features_used(name: str, method: Any) -> str:
-    return (
-        f"method {name!r} ({type(method).__name__}) must have features_used(X) -> bool (n_samples, n_features), "
-        "which says which features it uses for each row"
-    )
 
 
 def _is_estimator(value: Any) -> bool:
@@ -256,33 +246,24 @@ def _compared_method(
     name: str, title: str, candidates: list[Any], params: list[dict], protocol: Protocol
 ) -> ComparedMethod:
     """A method whose candidates are wrapped so that all of them accept missing values and answer by expected cost."""
-    imputed = bool(np.isnan(protocol.dataset.X).any()) and not all(accepts_missing(c) for c in candidates)
-    if imputed:
-        candidates = [c if accepts_missing(c) else ImputedMean(c) for c in candidates]
-    caution, error_costs = "", protocol.rules.options().get("error_costs")
-    if error_costs is not None:
-        caution = _error_cost_caution(candidates)
-        classes = protocol.dataset.classes.tolist()
-        candidates = [
-            ExpectedCostClassifier(c, error_costs, classes)
-            if has_scores(c) and not knows_error_costs(_without_imputation(c))
-            else c
-            for c in candidates
-        ]
-    return ComparedMethod(name, title, tuple(candidates), tuple(params), imputed=imputed, caution=caution)
-
-
-def _error_cost_caution(candidates: Sequence[Any]) -> str:
-    """What must be said of candidates that do not answer by the costs of errors; "" if all do."""
+    error_costs, classes = protocol.rules.options().get("error_costs"), protocol.dataset.classes.tolist()
+    missing, caution, wrapped = bool(np.isnan(protocol.dataset.X).any()), "", []
     for candidate in candidates:
-        inner = _without_imputation(candidate)
-        if knows_error_costs(inner):
-            if inner.get_params(deep=False)["error_costs"] is None:
-                return "ignores the costs of errors; pass them to its parameter error_costs"
-        elif not has_scores(inner):
-            return "ignores the costs of errors, as it has neither predict_proba nor decision_function"
-    return ""
+        method = ImputedMean(candidate) if missing and not accepts_missing(candidate) else candidate
+        if error_costs is not None:
+            caution = caution or _error_cost_caution(candidate)
+            if has_scores(candidate) and not knows_error_costs(candidate):
+                method = ExpectedCostClassifier(method, error_costs, classes)
+        wrapped.append(method)
+    imputed = missing and not all(accepts_missing(c) for c in candidates)
+    return ComparedMethod(name, title, tuple(wrapped), tuple(params), imputed=imputed, caution=caution)
 
 
-def _without_imputation(candidate: Any) -> Any:
-    return candidate.estimator if isinstance(candidate, ImputedMean) else candidate
+def _error_cost_caution(candidate: Any) -> str:
+    """What must be said of a method that does not answer by the costs of errors; "" if it does."""
+    if knows_error_costs(candidate):
+        known = candidate.get_params(deep=False)["error_costs"] is not None
+        return "" if known else "ignores the costs of errors; pass them to its parameter error_costs"
+    if has_scores(candidate):
+        return ""
+    return "ignores the costs of errors, as it has neither predict_proba nor decision_function"

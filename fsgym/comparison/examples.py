@@ -1,40 +1,44 @@
-"""What a report shows of single test rows: their acquisitions, what was believed after each, and what they cost."""
+"""What a report shows of a fitted model beside its figures: single test rows, cases to play, and its chart.
+
+Of a row it shows the acquisitions, what was believed after each, and what they cost.
+"""
 
 from __future__ import annotations
 
+import copy
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fsgym.columns import Columns
+from fsgym.comparison.fitting import finite_or_none
 from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.rules import Rules
-from fsgym.trajectories import price_orders, revealed_values
+from fsgym.trajectories import price_orders, price_steps, revealed_values
 from fsgym.usage import usage_as_json
 
 N_EXAMPLES = 6  # test rows that the report shows of each method, apart from those of classes and errors
 FEW_CLASSES = 3  # of each of which a correctly classified row is shown
+ROWS_PLAYED = 50  # test rows of each setting
+MOST_PROBABILITIES = 50_000  # of one setting in a file of results, about half a megabyte
+BOXES_DRAWN = 12  # of a chart in a report
 
 
 def first_columns(result: Evaluation) -> dict[str, str | None]:
     """Columns of the results, as JSON objects by name of the acquisition; None for methods without an order.
 
-    Returns
-    -------
-    dict
-        ``first``, the share of test rows whose first acquisition it was; ``first_paid``, likewise the first acquisition
-        that cost anything.
+    ``first`` has the share of test rows whose first acquisition it was, ``first_paid`` that of rows whose first
+    acquisition that cost anything it was.
     """
-    columns: dict[str, str | None] = {"first": None, "first_paid": None}
-    rules = result.rules
-    if result.trajectories is not None:
-        order = result.trajectories.order
-        firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset.X, order)}
-        for name, first in firsts.items():
-            counts = np.bincount(first[first >= 0], minlength=rules.n_acquisitions)
-            columns[name] = usage_as_json((counts / len(order)).tolist(), rules.names)
-    return columns
+    if result.trajectories is None:
+        return {"first": None, "first_paid": None}
+    rules, order = result.rules, result.trajectories.order
+    firsts = {"first": order[:, :1], "first_paid": _first_paid(rules, result.dataset.X, order)}
+    counts = {name: np.bincount(f[f >= 0], minlength=rules.n_acquisitions) for name, f in firsts.items()}
+    return {name: usage_as_json((n / len(order)).tolist(), rules.names) for name, n in counts.items()}
 
 
 def _first_paid(rules: Rules, X: NDArray[np.float32], order: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -69,7 +73,12 @@ def examples_of_rows(result: Evaluation, dataset: Dataset, model: Any) -> list[d
         others = ranked[rows[ranked]]
         if len(others) and not rows[chosen].any():
             chosen.append(int(others[len(others) // 2]))
-    return [_example(result, dataset, model, i) for i in sorted(chosen, key=lambda i: lengths[i])]
+    examples = []
+    for i in sorted(chosen, key=lambda i: lengths[i]):
+        order = result.trajectories.order[i, : lengths[i]]
+        case = case_of(result.rules, dataset, i, order, int(result.answers[i]))
+        examples.append(case | {"beliefs": beliefs_of_row(model, result, order, i)})
+    return examples
 
 
 def _evenly_spaced(rows: list[int], n: int) -> list[int]:
@@ -77,33 +86,23 @@ def _evenly_spaced(rows: list[int], n: int) -> list[int]:
     return [rows[k] for k in dict.fromkeys(np.linspace(0, len(rows) - 1, n).astype(int).tolist())]
 
 
-def _example(result: Evaluation, dataset: Dataset, model: Any, i: int) -> dict[str, Any]:
-    """Test row ``i`` as ``case_of`` describes it, with what the model believed."""
-    assert result.trajectories is not None
-    order = result.trajectories.order[i]
-    order = order[order >= 0]
-    beliefs = beliefs_of_row(model, result, order, i)
-    return case_of(result.rules, dataset, i, order, int(result.answers[i])) | {"beliefs": beliefs}
-
-
 def case_of(rules: Rules, dataset: Dataset, i: int, order: NDArray[np.int32], answer: int) -> dict[str, Any]:
     """Row ``i``: its acquisitions in their order, with values and prices; its answer, a class code, and its costs."""
-    # The price of a step is the difference between the price of the acquisitions up to it and of those before it.
-    prefixes = np.where(np.tri(len(order) + 1, len(order), -1, dtype=bool), order, -1).astype(np.int32)
-    paid = price_orders(rules, np.repeat(dataset.X[i : i + 1], len(prefixes), axis=0), prefixes)[0]
+    row, names = dataset.X[i : i + 1], dataset.feature_names
+    paid, prices = float(price_orders(rules, row, order[None])[0][0]), price_steps(rules, row, order[None])[0]
     error_cost = float(rules.error_costs[answer, dataset.y[i]])
     return {
         "steps": [
             {
                 "name": rules.names[j],
-                "values": [(dataset.feature_names[f], _number_or_none(dataset.X[i, f])) for f in rules.groups[j]],
+                "values": [*finite_or_none({names[f]: float(dataset.X[i, f]) for f in rules.groups[j]}).items()],
                 "price": float(price),
             }
-            for j, price in zip(order, np.diff(paid))
+            for j, price in zip(order, prices)
         ],
-        "paid": float(paid[-1]),
+        "paid": paid,
         "error_cost": error_cost,
-        "cost": rules.lam * float(paid[-1]) + error_cost,
+        "cost": rules.lam * paid + error_cost,
         "answer": str(dataset.classes[answer]),
         "true_class": str(dataset.classes[dataset.y[i]]),
         "correct": bool(answer == dataset.y[i]),
@@ -139,6 +138,68 @@ def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset)
     return revealed_values(row, features, dataset.columns)
 
 
-def _number_or_none(value: Any) -> float | None:
-    """The value as a float, or None for NaN, which JSON does not have."""
-    return None if np.isnan(value) else float(value)
+def record_of(result: Evaluation, model: Any, test: Dataset) -> dict[str, Any]:
+    """What is stored of a model beside its figures: what ``played_rows`` (``played``) and ``chart_drawn`` return."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a row's warning is that of its fits
+        return {"played": played_rows(result, model), "chart": chart_drawn(with_names(model, result, test), test)}
+
+
+def played_rows(result: Evaluation, model: Any) -> dict[str, list] | None:
+    """Trajectories of test rows drawn at random, the same for all models; None without order or class probabilities.
+
+    ``rows`` has at most ``ROWS_PLAYED`` indices of test rows, fewer where there would be more than
+    ``MOST_PROBABILITIES``; and for each of them ``order`` has its acquisitions, ``beliefs`` the class probabilities
+    before the first and after each, and ``answers`` its class code.
+    """
+    if result.trajectories is None:
+        return None
+    played: dict[str, list] = {"rows": [], "order": [], "beliefs": [], "answers": []}
+    n_probabilities = 0
+    for i in np.random.default_rng(0).permutation(result.dataset.n_samples)[:ROWS_PLAYED].tolist():
+        order = result.trajectories.order[i]
+        order = order[order >= 0]
+        n_probabilities += (len(order) + 1) * result.dataset.n_classes
+        if n_probabilities > MOST_PROBABILITIES:
+            break
+        beliefs = beliefs_of_row(model, result, order, i)
+        if beliefs is None or np.shape(beliefs)[1] != result.dataset.n_classes or not np.isfinite(beliefs).all():
+            return None
+        played["rows"].append(i)
+        played["order"].append(order.tolist())
+        played["beliefs"].append(beliefs)
+        played["answers"].append(int(result.answers[i]))
+    return played if played["rows"] else None
+
+
+def chart_drawn(model: Any, test: Dataset) -> str | None:
+    """The chart of a policy as SVG, with shares and figures of the test rows; None for a model without a chart.
+
+    ``chart(X, y, max_boxes=...)`` returns an object with ``to_svg()``; an agent takes the labels from its data set.
+    """
+    chart = getattr(model, "chart", None)
+    if not callable(chart):
+        return None
+    labelled = callable(getattr(model, "labelled_dataset", None))  # takes columns by name
+    rows = (test,) if labelled else (test.to_array(), test.classes[test.y])
+    try:
+        drawn: Any = chart(*rows, max_boxes=BOXES_DRAWN)
+    except ValueError:  # a model that was loaded from a file without a chart
+        return None
+    return str(drawn.to_svg()) if callable(getattr(drawn, "to_svg", None)) else None
+
+
+def with_names(model: Any, result: Evaluation, test: Dataset) -> Any:
+    """A shallow copy of an agent with the columns of the data: a comparison fits it on arrays, without names.
+
+    Any other model is returned as it is.
+    """
+    columns, rules = getattr(model, "columns_", None), getattr(model, "rules_", None)
+    if not isinstance(columns, Columns) or not isinstance(rules, Rules):
+        return model
+    if columns.n_features != test.n_features or rules.groups != result.rules.groups:
+        return model
+    named = copy.copy(model)
+    named.columns_ = test.columns.with_offsets(columns.offsets)
+    named.rules_ = Rules(rules.n_features, rules.n_classes, names=result.rules.names, **rules.options())
+    return named

@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from fsgym.checks import listing
-from fsgym.comparison.cell import tasks_of
 from fsgym.comparison.planned import PlannedComparison, Where
 from fsgym.dataset import Dataset
 from fsgym.runner.store import read_timings
@@ -53,26 +52,20 @@ def announce_time(planned: Sequence[PlannedComparison], where: Where) -> None:
 
 def expected_time(planned: PlannedComparison) -> ExpectedTime:
     """The expected time of the tasks that are not in the comparison's folder."""
-    protocol, cells = planned.protocol, planned.cells
     finished, timings = (set(), {}) if planned.store is None else read_timings(planned.store)
-    groups, tasks = tasks_of(protocol, cells)
-    train = protocol.parts(0).train
+    train = planned.protocol.parts(0).train
     measured: dict[str, list[float]] = {}
     left: dict[str, list[int]] = {}
-    for group, task in zip(groups, tasks, strict=True):
-        method = cells[group[0]].method.name
+    for cells, task in planned.tasks:
+        method = cells[0].method.name
         if task.key in timings:
-            measured.setdefault(method, []).append(timings[task.key] / len(group))
+            measured.setdefault(method, []).append(timings[task.key] / len(cells))
         if task.key not in finished:
-            left.setdefault(method, []).append(len(group))
-    seconds, unknown = 0.0, []
-    for method, settings in left.items():
-        each = float(np.mean(measured[method])) if method in measured else seconds_of(method, train)
-        if each is None:
-            unknown.append(method)
-        else:
-            seconds += each * sum(settings)
-    return ExpectedTime(seconds, sum(map(len, left.values())), tuple(unknown))
+            left.setdefault(method, []).append(len(cells))
+    each = {name: float(np.mean(measured[name])) if name in measured else seconds_of(name, train) for name in left}
+    seconds = sum((s * sum(left[name]) for name, s in each.items() if s is not None), 0.0)
+    unknown = tuple(name for name, s in each.items() if s is None)
+    return ExpectedTime(seconds, sum(map(len, left.values())), unknown)
 
 
 def seconds_of(method: str, train: Dataset) -> float | None:

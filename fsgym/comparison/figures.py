@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +11,14 @@ import pandas as pd
 from matplotlib.colors import hsv_to_rgb, to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from fsgym.methods import METHODS, REFERENCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from fsgym.comparison.rank_test import RankTest
 
 # First the palette of Okabe and Ito (2008), distinguishable with any colour vision, then darker and lighter hues. In
 # grey the markers distinguish the methods.
@@ -32,6 +35,7 @@ STYLE: dict[Any, Any] = {
 }  # fmt: skip
 ERROR_BARS: dict[str, Any] = {"linewidth": 1.6, "markersize": 5.5, "elinewidth": 0.8, "capsize": 2}  # in points
 TWO_COLUMNS = 20  # characters of a title with which a legend has two columns
+BREAKS_RULES = "breaks the rules on some rows"  # in legends
 MAX_BARS = 30  # features in one figure; more would be too small to read
 
 
@@ -86,29 +90,11 @@ def plot_curves(
 ) -> Axes:
     """Accuracy against sparsity: one point per setting, with error bars over the splits (Figs. 2 and 3).
 
-    Parameters
-    ----------
-    settings : DataFrame, ``Summary.settings``; error bars are plus and minus the standard deviations in it
-    titles : mapping method -> title, in the order of the legend
-    x, y : str, names of the figures on the axes
-    x_label : str
-    chance : float, optional, the share of the largest class, shown as a line
-    ax : Axes, optional
+    ``settings`` are those of a ``Summary``, whose standard deviations are the error bars; ``titles`` are in the order
+    of the legend. ``chance``, the share of the largest class, is shown as a line.
     """
     ax = _axes(ax)
-    for name, style in method_styles(list(titles)).items():
-        points = settings[settings["method"] == name].sort_values([x, y])
-        if points.empty:
-            continue
-        plot_error_bars(
-            ax,
-            points[x],
-            points[y],
-            xerr=points[f"{x}_std"],
-            yerr=points[f"{y}_std"],
-            label=titles[name],
-            style=style,
-        )
+    _lines_of_methods(ax, settings, titles, x, y)
     if chance is not None:
         ax.axhline(chance, color="#777777", linewidth=1, linestyle=":", label="largest class, no feature used")
     ax.set(xlabel=x_label, ylabel=f"{y.replace('_', ' ')} on the test part")
@@ -117,19 +103,23 @@ def plot_curves(
     return ax
 
 
+def _lines_of_methods(ax: Axes, settings: pd.DataFrame, titles: Mapping[str, str], x: str, y: str) -> None:
+    """One line per method that has settings, with error bars where there are standard deviations."""
+    for name, style in method_styles(list(titles)).items():
+        points = settings[settings["method"] == name].sort_values([x, y])
+        if not points.empty:
+            deviations = {"xerr": points.get(f"{x}_std"), "yerr": points[f"{y}_std"]}
+            plot_error_bars(ax, points[x], points[y], label=titles[name], style=style, **deviations)
+
+
 def panels(
     settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[float, float], title: str, ax: Any = None
 ) -> Figure:
     """``plot_curves`` of one data set, with one panel per share of training data, as in the paper's appendix.
 
-    Parameters
-    ----------
-    settings : DataFrame, of one data set, with columns ``share`` and ``sparsity_within``. Vertical bars are standard
-        deviations over the splits, horizontal ones (``sparsity_within``) over the test rows of a split.
-    methods : names in the order of the legend
-    chances : mapping share -> accuracy of the largest class
-    title : str, the start of each panel's title
-    ax : sequence of axes, one per share, optional
+    ``settings`` has the columns ``share`` and ``sparsity_within``: vertical bars are standard deviations over the
+    splits, horizontal ones over the test rows of a split. ``chances`` has the accuracy of the largest class by share,
+    ``title`` begins that of each panel, and ``ax`` may be axes, one per share.
     """
     shares = list(chances)
     if ax is None:
@@ -154,16 +144,13 @@ def price_against_sparsity(
     y: str = "sparsity",
 ) -> Axes:
     """Sparsity (Fig. 5), or figure ``y``, of price-aware methods at each ``lam``, a column that is NaN for others."""
-    ax = _axes(ax)
-    for name, style in method_styles(list(titles)).items():
-        points = settings[(settings["method"] == name) & settings["lam"].notna()].sort_values("lam")
-        if not points.empty:
-            plot_error_bars(ax, points["lam"], points[y], yerr=points[f"{y}_std"], label=titles[name], style=style)
+    ax, settings = _axes(ax), settings.dropna(subset=["lam"])
+    _lines_of_methods(ax, settings, titles, "lam", y)
     positive = settings.loc[settings["lam"] > 0, "lam"]
     if len(positive):
         ax.set_xscale("symlog", linthresh=float(positive.min()))
         ax.set_xlim(left=-0.15 * float(positive.min()))
-        ticks = sorted(settings["lam"].dropna().unique())
+        ticks = sorted(settings["lam"].unique())
         separated = _separated_ticks(ticks)
         ax.set_xticks(separated, [f"{v:g}" for v in separated])
         ax.minorticks_off()
@@ -188,22 +175,31 @@ def used_counts(
 ) -> Axes:
     """Share of the test rows that are classified with each number of features (Fig. 4, right)."""
     ax = _axes(ax)
-    styles, width = method_styles(list(titles)), 0.8 / max(len(histograms), 1)
     shares = {name: np.asarray(h, float) / max(np.sum(h), 1) for name, h in histograms.items()}
     last = max((int(np.flatnonzero(s).max(initial=0)) for s in shares.values()), default=0)
-    for i, (name, share) in enumerate(shares.items()):
-        shown = share[: last + 1]
-        ax.bar(
-            np.arange(len(shown)) + (i - (len(shares) - 1) / 2) * width,
-            shown,
-            width,
-            label=titles[name],
-            color=styles[name]["color"],
-        )
+    _bars_side_by_side(ax.bar, {name: share[: last + 1] for name, share in shares.items()}, titles)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel=f"number of {unit} used", ylabel="share of the test rows")
     ax.legend(loc="upper left", bbox_to_anchor=(0, -0.17), ncols=2, borderaxespad=0)
     return ax
+
+
+def _bars_side_by_side(
+    draw: Callable[..., Any], shares: Mapping[str, NDArray[np.float64]], titles: Mapping[str, str]
+) -> None:
+    """At each place a bar for each method, drawn by ``bar`` or ``barh`` of some axes."""
+    styles, width = method_styles(list(titles)), 0.8 / max(len(shares), 1)
+    for i, (name, share) in enumerate(shares.items()):
+        places = np.arange(len(share)) + (i - (len(shares) - 1) / 2) * width
+        draw(places, share, width, label=titles[name], color=styles[name]["color"])
+
+
+def mark_inadmissible(ax: Axes, settings: pd.DataFrame, x: str, y: str) -> None:
+    """Put a white dot on the settings that break the rules on some test row; its label is ``BREAKS_RULES``."""
+    broken = settings[settings["admissible"] < 1].dropna(subset=[x])
+    if len(broken):
+        dot: dict[str, Any] = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
+        ax.plot(broken[x], broken[y], "o", label=BREAKS_RULES, zorder=4, **dot)
 
 
 def height_of_rows(n_rows: int) -> float:
@@ -224,23 +220,47 @@ def used_features(
     if len(names) > MAX_BARS:
         chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MAX_BARS])
     ax = _axes(ax, 6.4, height_of_rows(len(chosen)))
-    styles, height = method_styles(list(titles)), 0.8 / max(len(usages), 1)
-    places = np.arange(len(chosen))
-    for i, (name, usage) in enumerate(zip(usages, table)):
-        ax.barh(
-            places + (i - (len(usages) - 1) / 2) * height,
-            usage[chosen],
-            height,
-            label=titles[name],
-            color=styles[name]["color"],
-        )
-    ax.set_yticks(places, [shorten_name(names[int(j)]) for j in chosen])
+    _bars_side_by_side(ax.barh, dict(zip(usages, table[:, chosen])), titles)
+    ax.set_yticks(range(len(chosen)), [shorten_name(names[int(j)]) for j in chosen])
     ax.set(xlim=(0, 1), xlabel="share of the test rows that use it", ylim=(len(chosen) - 0.4, -0.6))
     if len(chosen) < len(names):
         ax.set_ylabel(f"the {len(chosen)} most used of {len(names)} {unit}")
     ax.grid(axis="y", visible=False)
     longest = max((len(title) for title in titles.values()), default=0)
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2 if longest <= TWO_COLUMNS else 1)
+    return ax
+
+
+def plot_ranks(test: RankTest, titles: Mapping[str, str]) -> Axes:
+    """The mean ranks on one axis, from the best on the left, with a bar for each of ``test.cliques``.
+
+    The diagram of Demsar (2006, JMLR 7, figure 1), with a line of its own for each method.
+    """
+    names = [str(name) for name in test.mean_ranks.index]
+    ax = _axes(None, 7.5, 1.3 + 0.32 * (len(names) + len(test.cliques)))
+    styles = method_styles(names)
+    for line, name in enumerate(names):
+        rank = test.mean_ranks[name]
+        ax.plot([rank], [line], linestyle="none", markersize=8, **styles[name])
+        text = f"{shorten_name(titles.get(name, name), 34)}  {rank:.2f}"
+        side, gap = ("right", -9) if rank > (1 + len(names)) / 2 else ("left", 9)
+        ax.annotate(text, (rank, line), (gap, 0), textcoords="offset points", va="center", ha=side)
+    for number, clique in enumerate(test.cliques):
+        ends = test.mean_ranks[[clique[0], clique[-1]]].to_numpy()
+        line = len(names) + 0.6 * number
+        ax.plot(ends + np.array([-0.03, 0.03]), [line, line], color="#333333", linewidth=4, solid_capstyle="butt")
+    lowest = len(names) + 0.6 * len(test.cliques)
+    if np.isfinite(test.difference):
+        ax.plot([1, 1 + test.difference], [lowest, lowest], color="#b4500a", linewidth=1.5, marker="|", markersize=8)
+        ax.annotate(
+            f"critical difference {test.difference:.2f}", (1, lowest), (0, -6), textcoords="offset points", va="top"
+        )
+    ax.set_xlim(0.8, len(names) + 0.2)
+    ax.set_ylim(lowest + 1.0, -0.7)
+    ax.set_xticks(range(1, len(names) + 1))
+    ax.set_yticks([])
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel(f"mean rank over {len(test.losses)} data sets")
     return ax
 
 

@@ -18,8 +18,6 @@ from fsgym.rules.labels import is_frame
 from fsgym.runner.results import number, optional, share
 
 NAMED_OPTIONS = ("groups", "costs", "unrelated_costs", "related", "prerequisites")  # may name columns
-
-
 SHARE_FIGURES = ("accuracy", "sparsity", "admissible", "illegal")  # of the figures of an evaluation, those from 0 to 1
 FIGURE_CHECKS = {name: optional(share if name in SHARE_FIGURES else number) for name in Evaluation.FIGURES}
 

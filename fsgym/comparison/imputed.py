@@ -32,7 +32,25 @@ def estimator_has(method: str) -> Callable[[Any], bool]:
     return lambda imputed: hasattr(imputed.estimator, method)
 
 
-class ImputedMean(ClassifierMixin, BaseEstimator):
+class WrappedPredictions:
+    """Predictions of a fitted ``estimator_``, on inputs in the form that ``_shown`` returns."""
+
+    estimator_: Any
+    _shown: Callable[[Any], Any]
+
+    def predict(self, X: NDArray) -> NDArray:
+        return self.estimator_.predict(self._shown(X))
+
+    @available_if(estimator_has("predict_proba"))
+    def predict_proba(self, X: NDArray) -> NDArray:
+        return self.estimator_.predict_proba(self._shown(X))
+
+    @available_if(estimator_has("decision_function"))
+    def decision_function(self, X: NDArray) -> NDArray:
+        return self.estimator_.decision_function(self._shown(X))
+
+
+class ImputedMean(WrappedPredictions, ClassifierMixin, BaseEstimator):
     """A classifier for which each missing value is replaced by its column's mean over the training part.
 
     Parameters
@@ -53,16 +71,8 @@ class ImputedMean(ClassifierMixin, BaseEstimator):
         self.classes_ = self.estimator_.classes_
         return self
 
-    def predict(self, X: NDArray) -> NDArray:
-        return self.estimator_.predict(self.imputer_.transform(X))
-
-    @available_if(estimator_has("predict_proba"))
-    def predict_proba(self, X: NDArray) -> NDArray:
-        return self.estimator_.predict_proba(self.imputer_.transform(X))
-
-    @available_if(estimator_has("decision_function"))
-    def decision_function(self, X: NDArray) -> NDArray:
-        return self.estimator_.decision_function(self.imputer_.transform(X))
-
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
-        return self.estimator_.features_used(self.imputer_.transform(X))
+        return self.estimator_.features_used(self._shown(X))
+
+    def _shown(self, X: NDArray) -> NDArray:
+        return self.imputer_.transform(X)

@@ -10,18 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metaestimators import available_if
 
 from fsgym.checks import brief, explain_unknown
 from fsgym.columns import Columns
-from fsgym.comparison.column_tracing import accepts_missing_values, columns_used, untraceable
-from fsgym.comparison.imputed import estimator_has
+from fsgym.comparison.column_tracing import accepts_missing_values, columns_used, steps_in_order, untraceable
+from fsgym.comparison.imputed import WrappedPredictions
 from fsgym.dataset import Dataset
 
 MOST_CHECKED_ROWS = 1000  # training rows whose values take the place of those that do not count as used
 
 
-class EstimatorMethod(ClassifierMixin, BaseEstimator):
+class EstimatorMethod(WrappedPredictions, ClassifierMixin, BaseEstimator):
     """A scikit-learn classifier or pipeline with ``features_used``; see ``as_method``.
 
     Parameters
@@ -40,10 +39,7 @@ class EstimatorMethod(ClassifierMixin, BaseEstimator):
     @property
     def class_weight(self) -> Any:
         """The class weights of the last step, with which its scores are no probabilities of the data."""
-        last = self.estimator
-        while isinstance(last, Pipeline):
-            last = last.steps[-1][1]
-        return getattr(last, "class_weight", None)
+        return getattr(steps_in_order(self.estimator)[-1], "class_weight", None)
 
     @property
     def takes_table(self) -> bool:
@@ -63,24 +59,16 @@ class EstimatorMethod(ClassifierMixin, BaseEstimator):
         self.values_ = np.array(X[:MOST_CHECKED_ROWS])
         return self
 
-    def predict(self, X: NDArray) -> NDArray:
-        return self.estimator_.predict(self._shown(X))
-
-    @available_if(estimator_has("predict_proba"))
-    def predict_proba(self, X: NDArray) -> NDArray:
-        return self.estimator_.predict_proba(self._shown(X))
-
-    @available_if(estimator_has("decision_function"))
-    def decision_function(self, X: NDArray) -> NDArray:
-        return self.estimator_.decision_function(self._shown(X))
-
     def features_used(self, X: NDArray) -> NDArray[np.bool_]:
         """The features that the answer for each row depends on, bool (n_samples, n_features).
 
         Raises ValueError where an answer changes with values that do not count as used: they are replaced by those of
         training rows.
         """
-        used = self._features_of(self._columns_used(X), X)
+        used = self._columns_used(X)
+        if used.shape[-1] != X.shape[1] and self.columns is not None:  # of columns of the table
+            used = used[..., Columns.from_json(self.columns).column_of]
+        used = np.broadcast_to(used, X.shape)
         others = self.values_[np.arange(1, len(X) + 1) % len(self.values_)]  # of another row, also on training rows
         changed = self.predict(np.where(used, X, others)) != self.predict(X)
         if changed.any():
@@ -103,7 +91,7 @@ class EstimatorMethod(ClassifierMixin, BaseEstimator):
         if self.used is None:
             return columns_used(self.estimator_, self._shown(X))
         n_columns = self._shown(X).shape[1]
-        if isinstance(self.used, str) and self.used == "all":
+        if _is_all(self.used):
             return np.ones(n_columns, dtype=bool)
         if not callable(self.used):
             return _mask_of(self.used, n_columns, self.columns)
@@ -114,12 +102,6 @@ class EstimatorMethod(ClassifierMixin, BaseEstimator):
                 f"of shape {used.shape}"
             )
         return used
-
-    def _features_of(self, used: NDArray[np.bool_], X: NDArray) -> NDArray[np.bool_]:
-        """Columns of the table as features, for each row of ``X``."""
-        if used.shape[-1] != X.shape[1] and self.columns is not None:
-            used = used[..., Columns.from_json(self.columns).column_of]
-        return np.broadcast_to(used, X.shape)
 
 
 def as_method(
@@ -212,11 +194,7 @@ def settings_of(candidate: Any) -> dict[str, Any]:
     if not isinstance(candidate, EstimatorMethod):
         return {"class": type(candidate).__name__, **candidate.get_params(deep=False)}
     inner, nested = candidate.estimator, candidate.estimator.get_params()
-    wholes = {name.partition("__")[0] for name in nested if "__" in name} | {
-        "steps",
-        "transformers",
-        "transformer_list",
-    }
+    wholes = {"steps", "transformers", "transformer_list"} | {n.partition("__")[0] for n in nested if "__" in n}
     return {
         "class": type(inner).__name__,
         "used": candidate.used,
@@ -229,10 +207,7 @@ def uses_same_columns(candidate: Any) -> bool:
     """Whether an estimator of the user uses the same columns for every row."""
     if not isinstance(candidate, EstimatorMethod) or callable(candidate.used):
         return False
-    last = candidate.estimator
-    while isinstance(last, Pipeline):
-        last = last.steps[-1][1]
-    return candidate.used is not None or not hasattr(last, "features_used")
+    return candidate.used is not None or not hasattr(steps_in_order(candidate.estimator)[-1], "features_used")
 
 
 def _is_all(used: Any) -> bool:

@@ -1,15 +1,25 @@
-"""A comparison that is checked but not run, and where it will run."""
+"""A comparison before it is run, with its cells, one per split, method and setting; and what has come of it."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fsgym.comparison.cell import Cell, cells_of
+import pandas as pd
+
+from fsgym.comparison.cell import CELL_FUNCTION, CellResult, evaluate_trained
 from fsgym.comparison.compared import ComparedMethod
-from fsgym.comparison.protocol import Protocol
+from fsgym.comparison.examples import with_units
+from fsgym.comparison.protocol import Protocol, seed_of
+from fsgym.comparison.ranking import Standing
+from fsgym.runner.run import Task, run_tasks
+from fsgym.usage import usage_as_json
+
+MOST_FITS = 100_000  # fits of a comparison; in one second each, they take a day
 
 
 class Where(NamedTuple):
@@ -19,6 +29,63 @@ class Where(NamedTuple):
     backend: str
     scheduler: str | None
     progress: bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A split, a method and one of its settings; splits and settings are counted from 0."""
+
+    split: int
+    method: ComparedMethod
+    setting: int
+
+    @property
+    def key(self) -> tuple[int, str, int]:
+        return self.split, self.method.name, self.setting
+
+    @property
+    def candidate(self) -> Any:
+        return self.method.candidates[self.setting]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return self.method.params[self.setting]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A cell's row in the table of results, and what the report needs besides.
+
+    Attributes
+    ----------
+    row : dict
+    histogram : list of int, the number of test rows predicted with 0, 1, ... acquisitions; None if the cell failed
+    usage : list of float, the share of test rows for which each acquisition was made; None if the cell failed
+    examples : list of dict, a few test rows with their acquisitions in order; None without an order
+    played, chart : what ``record_of`` returns; None without an order, and in folders written before it
+    """
+
+    row: dict[str, Any]
+    histogram: list[int] | None = None
+    usage: list[float] | None = None
+    examples: list[dict[str, Any]] | None = None
+    played: dict[str, list] | None = None
+    chart: str | None = None
+
+
+def cells_of(protocol: Protocol, methods: Sequence[ComparedMethod]) -> list[Cell]:
+    """All cells, split by split, so that an interrupted run has complete splits; ValueError for more than can end."""
+    n_cells = len(protocol.splits) * sum(len(m.candidates) for m in methods)
+    if n_cells > MOST_FITS:
+        raise ValueError(
+            f"a comparison must have at most {MOST_FITS} fits, got {n_cells}; use fewer splits, methods or settings"
+        )
+    return [
+        Cell(split, method, setting)
+        for split in range(len(protocol.splits))
+        for method in methods
+        for setting in range(len(method.candidates))
+    ]
 
 
 @dataclass(frozen=True)
@@ -40,3 +107,95 @@ class PlannedComparison:
     @property
     def store(self) -> Path | None:
         return None if self.folder is None else self.folder.absolute() / "results.sqlite"
+
+    @cached_property
+    def tasks(self) -> list[tuple[list[Cell], Task]]:
+        """The tasks that fit the cells, each with its cells; none for policies that are fitted.
+
+        A task fits all prices of a method that has a ``path``, otherwise one cell.
+        """
+        groups: dict[tuple, list[Cell]] = {}
+        for cell in self.cells:
+            if not cell.method.fitted:
+                shared = hasattr(cell.candidate, "path") and set(cell.params) == {"lam"}
+                groups.setdefault((cell.split, cell.method.name, None if shared else cell.setting), []).append(cell)
+        return [(cells, _make_task(cells, self.protocol)) for cells in groups.values()]
+
+    def run(self, where: Where, label: str) -> tuple[list[Outcome], bool]:
+        """Outcomes of the cells in their order, and whether Ctrl-C came before the last one.
+
+        ``label`` is that of the progress bar. Policies that are already fitted are evaluated in this process and not
+        stored: they may hold objects that can neither be pickled nor identified by their content.
+        """
+        protocol, interrupted = self.protocol, False
+        results: dict[tuple, CellResult] = {}
+        try:
+            for cell in self.cells:
+                if cell.method.fitted:
+                    data = protocol.dataset, protocol.rules, protocol.splits[cell.split]
+                    results[cell.key] = evaluate_trained(cell.candidate, *data, explained=cell.split == 0)
+        except KeyboardInterrupt:
+            interrupted = True
+        if not interrupted:
+            run = run_tasks([task for _, task in self.tasks], self.store, **where._asdict(), name=label)
+            interrupted = run.interrupted
+            for (cells, _), result, error in zip(self.tasks, run.results, run.errors):
+                if result or error is not None:
+                    found = [None] * len(cells) if result is None else result["cells"]
+                    results |= {cell.key: (own, error) for cell, own in zip(cells, found)}
+        ended = [cell for cell in self.cells if cell.key in results]
+        return [_outcome_of(protocol, cell, *results[cell.key]) for cell in ended], interrupted
+
+
+def _make_task(cells: list[Cell], protocol: Protocol) -> Task:
+    first = cells[0]
+    arguments = {
+        "candidate": first.candidate,
+        "lams": [cell.params["lam"] for cell in cells] if len(cells) > 1 else None,
+        "seed": seed_of(protocol.seed, first.split, first.method.name),
+        "split": protocol.splits[first.split],
+        "explained": first.split == 0,
+    }
+    return Task(CELL_FUNCTION, arguments, {"dataset": protocol.dataset, "rules": protocol.rules})
+
+
+def _outcome_of(protocol: Protocol, cell: Cell, result: dict[str, Any] | None, error: str | None) -> Outcome:
+    row: dict[str, Any] = {
+        "dataset": protocol.dataset.name,
+        "split": cell.split,
+        "method": cell.method.name,
+        "setting": cell.setting,
+        "params": json.dumps(cell.params),
+        "price": protocol.rules.lam,
+        "error": error,
+        "warning": cell.method.caution or None,
+    }
+    if result is None:
+        train, test = protocol.splits[cell.split].divide(protocol.dataset)
+        return Outcome(row | {"n_train": train.n_samples, "n_test": test.n_samples})
+    row |= result["row"] | {"usage": usage_as_json(result["usage"], protocol.rules.names)}
+    if cell.method.caution:
+        row["warning"] = f"{cell.method.name} {cell.method.caution}"
+    examples = None if result["examples"] is None else with_units(result["examples"], protocol.dataset)
+    return Outcome(row, result["histogram"], result["usage"], examples, result.get("played"), result.get("chart"))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that has been run, from which its report and figures are made.
+
+    ``outcomes`` has one entry per split, method and setting; ``results`` is what ``compare`` returns; ``command`` is
+    the command or call that the report names.
+    """
+
+    protocol: Protocol
+    methods: tuple[ComparedMethod, ...]
+    outcomes: list[Outcome]
+    results: pd.DataFrame
+    command: str
+
+    def chosen(self, standing: Standing) -> dict[int, Outcome]:
+        """The outcome of each split at the setting of a method that was chosen there."""
+        settings = dict(zip(standing.chosen["split"], standing.chosen["setting"], strict=True))
+        own = (o for o in self.outcomes if o.row["method"] == standing.method)
+        return {o.row["split"]: o for o in own if settings.get(o.row["split"]) == o.row["setting"]}

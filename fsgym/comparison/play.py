@@ -1,4 +1,4 @@
-"""Cases that the reader of a report plays, at each lambda of the best agent, with the answer in words at each."""
+"""Single cases in a report: as cards, and those of the best agent that the reader plays, at each of its lambdas."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cards import card_of
-from fsgym.comparison.cell import Outcome
 from fsgym.comparison.examples import case_of, with_units
+from fsgym.comparison.planned import Comparison, Outcome
 from fsgym.comparison.ranking import Ranking, Standing, rank_methods
-from fsgym.comparison.result import Comparison
 from fsgym.comparison.summary import settings_text
-from fsgym.sentences import price_text, probability_text
+from fsgym.dataset import Dataset
+from fsgym.sentences import belief_text, beliefs_in_words, price_text, probability_text, values_text
+from fsgym.shown import in_script
 
+OF_MOST_CASES = 0.5  # acquisitions per row, below which a setting's cases are not shown
 MOST_REPORT_BYTES = 3_000_000  # of a report; cases are left out, and then the chart, where it would be larger
 # What ``probability_text`` writes, from the lowest to the highest, with the length of the bar in per cent.
 BAR_LENGTHS = {
@@ -29,16 +30,54 @@ BAR_LENGTHS = {
 }
 
 
-class PlayedSetting(NamedTuple):
-    """One place of the slider.
+def cards_of(comparison: Comparison, ranking: Ranking) -> list[dict[str, Any]]:
+    """Cards of each method with an order, in the order of the ranking: ``title``, ``flag``, ``setting`` and ``cards``.
 
-    Attributes
-    ----------
-    outcome : Outcome, of the first split
-    lam : float, or None for a setting that is no lambda
-    label : str, such as "lambda 0.01"
-    answer : list of str, the sentences of ``answer_in_words`` at this lambda; empty without a lambda
-    note : str, which setting the sentences are about in the first split, if that is another one; "" otherwise
+    They are test rows of the first split, at the setting that was chosen there on validation data. Methods whose
+    setting acquires nothing for most rows, and reference points, have none.
+    """
+    shown = []
+    for standing in ranking.standings:
+        outcome = comparison.chosen(standing).get(0)
+        if standing.reference or outcome is None or outcome.row["n_acquisitions"] < OF_MOST_CASES:
+            continue
+        if outcome.examples:
+            cards = [card_of(example, comparison, ranking) for example in outcome.examples]
+            setting = settings_text(outcome.row["params"])
+            shown.append({"title": standing.title, "flag": standing.flag, "setting": setting, "cards": cards})
+    return shown
+
+
+def card_of(example: dict[str, Any], comparison: Comparison, ranking: Ranking) -> dict[str, Any]:
+    """An example with its values, beliefs and costs as text."""
+    labels = [str(label) for label in comparison.protocol.dataset.classes]
+    beliefs = example["beliefs"]
+    changes = [""] * len(example["steps"]) if beliefs is None else beliefs_in_words(beliefs, labels)
+    steps = [
+        {
+            "text": values_text(step["name"], step["values"]),
+            "price": price_text(step["price"]) if ranking.has_prices else "",
+            "belief": change,
+        }
+        for step, change in zip(example["steps"], changes)
+    ]
+    prior = "" if beliefs is None else belief_text(beliefs[0], beliefs[0], labels)
+    return example | {"steps": steps, "prior": prior, "costs": _costs_in_words(example, ranking)}
+
+
+def _costs_in_words(example: dict[str, Any], ranking: Ranking) -> str:
+    """What a case cost: prices, errors, and their sum."""
+    total, error = example["cost"], example["error_cost"]
+    text = f"{'cost' if ranking.has_error_costs else 'loss'} {total:.6g}"
+    text += f": {total - error:.6g} for prices, {error:.6g} for the error" if error else ""
+    return text if ranking.lam == 1 or not ranking.has_prices else f"{text}; {example['paid']:.6g} paid"
+
+
+class PlayedSetting(NamedTuple):
+    """One place of the slider: the ``outcome`` of the first split, and a ``label`` such as "lambda 0.01".
+
+    ``answer`` has the sentences of ``answer_in_words`` at this lambda. ``note`` says which setting they are about in
+    the first split, if that is another one. Both are empty for a setting that is no lambda, where ``lam`` is None.
     """
 
     outcome: Outcome
@@ -54,19 +93,16 @@ class PlayedSetting(NamedTuple):
 
 
 class Played:
-    """The recorded cases of the best agent.
+    """The recorded cases of the best agent, which has this ``standing``.
 
-    Attributes
-    ----------
-    standing : Standing, of the agent
-    settings : list of PlayedSetting, from the highest lambda to the lowest, that is from the cheapest to the dearest
-    start : int, the setting at the lambda of the report, or at the closest one
+    ``settings`` are in the order of their lambda, from the highest to the lowest, that is from the cheapest to the
+    dearest; ``start`` is the number of the one at the lambda of the report, or at the closest one.
     """
 
     def __init__(self, comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]) -> None:
         self.standing = standing
         self._comparison, self._ranking = comparison, ranking
-        self.settings = _settings_in_order(comparison, ranking, standing, outcomes)
+        self.settings = _settings_in_order(comparison, ranking, outcomes)
         distances = [np.inf if s.lam is None else abs(s.lam - ranking.lam) for s in self.settings]
         self.start = int(np.argmin(distances))
 
@@ -81,8 +117,9 @@ class Played:
         return min(len(s.played["rows"]) for s in self.settings)
 
     @cached_property
-    def n_test(self) -> int:
-        return self._comparison.protocol.parts(0).test.n_samples
+    def test(self) -> Dataset:
+        """The test rows of the first split."""
+        return self._comparison.protocol.parts(0).test
 
     @cached_property
     def cases(self) -> list[list[dict[str, Any]]]:
@@ -96,16 +133,15 @@ class Played:
         return next((case for case in cases if case["steps"]), cases[0])
 
     def _cases_of(self, setting: PlayedSetting) -> list[dict[str, Any]]:
-        protocol, played = self._comparison.protocol, setting.played
-        test, rules, ranking = protocol.parts(0).test, protocol.rules, self._ranking
+        protocol, rules, played = self._comparison.protocol, self._comparison.protocol.rules, setting.played
         lam = rules.lam if setting.lam is None else setting.lam
         cases = []
         columns = (played[name][: self.n_recorded] for name in ("rows", "order", "beliefs", "answers"))
         for i, order, beliefs, answer in zip(*columns, strict=True):
-            example = case_of(rules, test, i, np.array(order, np.int32), answer) | {"beliefs": beliefs}
+            example = case_of(rules, self.test, i, np.array(order, np.int32), answer) | {"beliefs": beliefs}
             example["cost"] = lam * example["paid"] + example["error_cost"]
             (example,) = with_units([example], protocol.dataset)
-            card = card_of(example, self._comparison, ranking._replace(lam=lam))
+            card = card_of(example, self._comparison, self._ranking._replace(lam=lam))
             spent = np.cumsum([step["price"] for step in example["steps"]])
             for step, asked, paid, j in zip(card["steps"], example["steps"], spent, order, strict=True):
                 step |= {"question": j, "asked_price": price_text(asked["price"]), "paid": f"paid so far {paid:.4g}"}
@@ -119,7 +155,8 @@ class Played:
         """
         n = self.n_recorded
         while True:
-            text = _script_json(self._compact(n))
+            compact = json.dumps(self._compact(n), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            text = in_script(compact)
             size = len(text.encode())
             if size <= room or n == 0:
                 return text, n
@@ -133,13 +170,8 @@ class Played:
             return places.setdefault(text, len(places))
 
         settings = [
-            {
-                "label": setting.label,
-                "answer": setting.answer,
-                "note": setting.note,
-                "cases": [_compact_case(case, place) for case in cases[:n]],
-            }
-            for setting, cases in zip(self.settings, self.cases, strict=True)
+            {"label": s.label, "answer": s.answer, "note": s.note, "cases": [_compact_case(c, place) for c in own[:n]]}
+            for s, own in zip(self.settings, self.cases, strict=True)
         ]
         return {
             "classes": [str(label) for label in protocol.dataset.classes],
@@ -151,63 +183,51 @@ class Played:
         }
 
 
-def played_of(comparison: Comparison, ranking: Ranking | None) -> Played | None:
+def played_of(comparison: Comparison, ranking: Ranking) -> Played | None:
     """The recorded cases of the best method that asks case by case and was recorded; None if there is none.
 
     Results that were written before cases were recorded have none.
     """
-    for standing in () if ranking is None else ranking.standings:
-        if standing.reference or standing.fixed:
-            continue
-        recorded = [o for o in comparison.outcomes if o.row["split"] == 0 and o.row["method"] == standing.method]
-        recorded = [o for o in recorded if o.played]
-        if recorded:
-            assert ranking is not None
-            return Played(comparison, ranking, standing, recorded)
+    recorded = [o for o in comparison.outcomes if o.row["split"] == 0 and o.played]
+    for standing in ranking.standings:
+        own = [o for o in recorded if o.row["method"] == standing.method]
+        if own and not standing.reference and not standing.fixed:
+            return Played(comparison, ranking, standing, own)
     return None
 
 
-def chart_of(comparison: Comparison, ranking: Ranking | None) -> tuple[Standing, str] | None:
+def chart_of(comparison: Comparison, ranking: Ranking) -> tuple[Standing, str] | None:
     """The chart of the best method that has one, as SVG, at its chosen setting in the first split."""
-    for standing in () if ranking is None else ranking.standings:
-        first = standing.chosen[standing.chosen["split"] == 0]
-        if first.empty:
-            continue
-        wanted = (0, standing.method, first["setting"].iloc[0])
-        for outcome in comparison.outcomes:
-            if (outcome.row["split"], outcome.row["method"], outcome.row["setting"]) == wanted and outcome.chart:
-                return standing, outcome.chart
+    for standing in ranking.standings:
+        outcome = comparison.chosen(standing).get(0)
+        if outcome is not None and outcome.chart:
+            return standing, outcome.chart
     return None
 
 
-def _settings_in_order(
-    comparison: Comparison, ranking: Ranking, standing: Standing, outcomes: list[Outcome]
-) -> list[PlayedSetting]:
-    titles = {s.method: s.title for s in ranking.standings}
+def _settings_in_order(comparison: Comparison, ranking: Ranking, outcomes: list[Outcome]) -> list[PlayedSetting]:
     settings = []
     for outcome in outcomes:
         lam = json.loads(outcome.row["params"]).get("lam")
         if not isinstance(lam, int | float):
             settings.append(PlayedSetting(outcome, None, settings_text(outcome.row["params"]), [], ""))
             continue
-        at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, titles, lam)
-        note = _note_on_setting(at_lam, standing.method, outcome)
+        at_lam = ranking if lam == ranking.lam else rank_methods(comparison.results, lam)
+        note = "" if at_lam is None else _note_on_setting(comparison, at_lam, outcome)
         settings.append(PlayedSetting(outcome, lam, f"lambda {lam:.4g}", answer_in_words(at_lam), note))
     if all(s.lam is not None for s in settings):
         return sorted(settings, key=lambda s: -s.lam if s.lam is not None else 0.0)
     return sorted(settings, key=lambda s: s.outcome.row["spent"])
 
 
-def _note_on_setting(ranking: Ranking | None, method: str, outcome: Outcome) -> str:
+def _note_on_setting(comparison: Comparison, ranking: Ranking, outcome: Outcome) -> str:
     """Says so where validation data chose another setting of the method at this lambda than the one that is played."""
-    chosen = [] if ranking is None else [s.chosen for s in ranking.standings if s.method == method]
-    for rows in chosen:
-        first = rows[rows["split"] == 0]
-        if not first.empty and first["setting"].iloc[0] != outcome.row["setting"]:
-            other = settings_text(first["params"].iloc[0])
-            played = settings_text(outcome.row["params"])
-            return f"The setting played is {played}; for the answer at this lambda, validation data chose {other} here."
-    return ""
+    (standing,) = (s for s in ranking.standings if s.method == outcome.row["method"])
+    chosen = comparison.chosen(standing).get(0, outcome)
+    if chosen.row["setting"] == outcome.row["setting"]:
+        return ""
+    played, other = (settings_text(o.row["params"]) for o in (outcome, chosen))
+    return f"The setting played is {played}; for the answer at this lambda, validation data chose {other} here."
 
 
 def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any]:
@@ -222,9 +242,3 @@ def _compact_case(case: dict[str, Any], place: Callable[[str], int]) -> list[Any
     ranks = {text: rank for rank, text in enumerate(BAR_LENGTHS)}
     beliefs = [[ranks[probability_text(abs(share))] for share in belief] for belief in case["beliefs"]]
     return [int(case["correct"]), place(verdict), place(case["costs"]), place(case["prior"]), steps, beliefs]
-
-
-def _script_json(value: Any) -> str:
-    """The value as JSON that ends no ``script`` element and begins no comment in it."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

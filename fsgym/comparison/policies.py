@@ -166,14 +166,10 @@ def as_in_training(dataset: Dataset, origin: RowOrigin | None) -> Dataset:
 
     Raises ValueError if the policy was trained on another number of features.
     """
-    if origin is None:
-        return dataset
-    own, wanted = dataset.origin.scaling, origin.scaling
-    if own is None and wanted is None:
-        return dataset
+    own, wanted = dataset.origin.scaling, None if origin is None else origin.scaling
+    if origin is None or (wanted is None and (own is None or dataset.origin.table != origin.table)):
+        return dataset  # also scaled values of a table that the policy may know as they are
     identity = Scaling(np.zeros(dataset.n_features), np.ones(dataset.n_features))
-    if own is not None and wanted is None and dataset.origin.table != origin.table:
-        return dataset  # scaled values of a table that the policy may know as they are
     own, wanted = own or identity, wanted or identity
     if len(wanted.offset) != dataset.n_features:
         raise ValueError(
@@ -185,7 +181,7 @@ def as_in_training(dataset: Dataset, origin: RowOrigin | None) -> Dataset:
     return dataset.scaled(Scaling((wanted.offset - own.offset) * own.scale, ratio))
 
 
-def caution_of(policy: Any, seen: float | None) -> str | None:
+def caution_of(seen: float | None, policy: Any = None) -> str | None:
     """What must be said of a policy of which this share of the test rows were training rows; None: unknown."""
     if seen is not None:
         return f"trained on {seen:.0%} of the test rows, which makes its figures optimistic" if seen > 0 else None

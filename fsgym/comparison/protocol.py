@@ -16,7 +16,6 @@ from fsgym.comparison.splits import OfficialSplit, Split, SplitParts, random_spl
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym.rules.availability import without_unobtainable
-from fsgym.rules.labels import describe_error_costs
 from fsgym.rules.options import RuleOptions, RuleOptionsButLam
 from fsgym.usage import acquires_features
 
@@ -25,6 +24,7 @@ from fsgym.usage import acquires_features
 PAPER_PRICES = (0.0, 0.001, 0.003, 0.01, 0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.3)
 PAPER_REPORTED = (0.01, 0.05, 0.1)  # those of them at which the loss is reported
 UNIT_PRICES = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # where costs and errors have one unit: around 1, on a log scale
+TARGETS = ("target_cost", "target_features")  # parameters of methods that find lambda for a target
 MAX_NUMBERS = 1000  # values of lambda, or targets
 
 
@@ -64,11 +64,6 @@ class Protocol:
     @property
     def unit(self) -> str:
         return "features" if self.counted == "n_features" else "acquisitions"
-
-    @property
-    def error_costs_in_words(self) -> str:
-        """Such as "a missed acs costs 1000"; "" if each wrong answer costs 1."""
-        return describe_error_costs(self.rules.error_costs, self.dataset.classes.tolist())
 
 
 def seed_of(*words: int | str | tuple[Any, ...]) -> int:
@@ -130,7 +125,8 @@ def prices_of(lam: Any, rules: Rules, has_error_costs: bool) -> tuple[tuple[floa
     if has_error_costs:
         return UNIT_PRICES, (1.0,)
     mean = float(rules.costs.mean()) or 1.0
-    return tuple(_three_digits(v / mean) for v in PAPER_PRICES), tuple(_three_digits(v / mean) for v in PAPER_REPORTED)
+    sweep, reported = (tuple(float(f"{v / mean:.3g}") for v in prices) for prices in (PAPER_PRICES, PAPER_REPORTED))
+    return sweep, reported
 
 
 def _numbers(given: Any, what: str) -> tuple[float, ...]:
@@ -149,7 +145,3 @@ def _numbers(given: Any, what: str) -> tuple[float, ...]:
     if not np.isfinite(values).all() or values[0] < 0:
         raise ValueError(f"{what} must be finite and not negative, got {brief(given)}")
     return tuple(values)
-
-
-def _three_digits(value: float) -> float:
-    return float(f"{value:.3g}")

@@ -15,6 +15,7 @@ from fsgym.comparison.pipelines import uses_same_columns
 from fsgym.comparison.summary import best_per_split, mean_figures, validation_loss
 from fsgym.methods import METHODS, REFERENCES
 
+REFERENCE_TITLES = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
 FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
 OPTIONAL_FIGURES = ("illegal", "auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
 SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
@@ -101,35 +102,27 @@ class Ranking(NamedTuple):
 
     def standing_of(self, method: str) -> Standing | None:
         """The standing of a method that has figures, or None."""
-        found = [s for s in self.standings if s.method == method and s.figures["loss"] == s.figures["loss"]]
-        return found[0] if found else None
+        return next((s for s in self.standings if s.method == method and not np.isnan(s.figures["loss"])), None)
 
 
-def rank_methods(
-    results: pd.DataFrame, titles: Mapping[str, str] | None = None, lam: float | None = None
-) -> Ranking | None:
+def rank_methods(results: pd.DataFrame, lam: float | None = None) -> Ranking | None:
     """Rank what ``compare`` returned, or its ``results.csv`` read again; None if all fits failed.
 
-    Parameters
-    ----------
-    results : DataFrame
-    titles : mapping method -> title, optional
-    lam : float, optional, by default the lambda of the column ``price``, the first that is reported
+    ``lam`` is by default the lambda of the column ``price``, the first that is reported.
     """
     succeeded = results[results["error"].isna()]
     if succeeded.empty:
         return None
     lam = float(succeeded["price"].iloc[0]) if lam is None else lam
     counted = results.attrs.get("counted", "n_features")
-    names = [str(name) for name in results["method"].unique()]
-    titles = titles_of(names) | dict(titles or results.attrs.get("titles", {})) | reference_titles(names)
+    titles = method_titles(results)
     fixed = results.attrs.get("fixed")
     if fixed is None:
-        fixed = [name for name in names if name in METHODS and not METHODS[name].adaptive]
-    standings = []
-    for name in names:
-        rows = results[results["method"] == name]
-        standings.append(_standing(rows, name, titles[name], lam, counted, name in fixed))
+        fixed = [name for name in titles if name in METHODS and not METHODS[name].adaptive]
+    standings = [
+        _standing(results[results["method"] == name], name, title, lam, counted, name in fixed)
+        for name, title in titles.items()
+    ]
     return Ranking(
         lam,
         tuple(sorted(standings, key=_order)),
@@ -141,15 +134,11 @@ def rank_methods(
     )
 
 
-def titles_of(names: Iterable[str]) -> dict[str, str]:
-    """The title of each method in ``METHODS``; others have their name."""
-    return {name: METHODS[name].title if name in METHODS else name for name in names}
-
-
-def reference_titles(names: Iterable[str]) -> dict[str, str]:
-    """Titles of the reference points among the methods."""
-    titles = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
-    return {name: titles[name] for name in names if name in titles}
+def method_titles(results: pd.DataFrame) -> dict[str, str]:
+    """The title of each method of the results: that of the comparison, that in ``METHODS``, or its name."""
+    table = {name: method.title for name, method in METHODS.items()}
+    titles = table | results.attrs.get("titles", {}) | REFERENCE_TITLES
+    return {str(name): titles.get(str(name), str(name)) for name in results["method"].unique()}
 
 
 def titles_with_flags(ranking: Ranking) -> dict[str, str]:
@@ -166,13 +155,12 @@ def fixed_methods(methods: Iterable[ComparedMethod]) -> list[str]:
     fixed = {m.estimator for m in METHODS.values() if not m.adaptive}
     names = []
     for method in methods:
-        candidate = method.candidates[0]
-        same = uses_same_columns(candidate)
-        while not isinstance(candidate, type) and hasattr(candidate, "estimator"):  # wrapped for this comparison
-            candidate = candidate.estimator
-            same = same or uses_same_columns(candidate)
-        cls = type(candidate)
-        if same or cls in fixed or f"{cls.__module__.partition('.')[0]}:{cls.__name__}" in fixed:
+        layers = [method.candidates[0]]
+        while not isinstance(layers[-1], type) and hasattr(layers[-1], "estimator"):  # wrapped for this comparison
+            layers.append(layers[-1].estimator)
+        cls = type(layers[-1])
+        in_table = cls in fixed or f"{cls.__module__.partition('.')[0]}:{cls.__name__}" in fixed
+        if in_table or any(map(uses_same_columns, layers)):
             names.append(method.name)
     return names
 
@@ -196,8 +184,8 @@ def _standing(rows: pd.DataFrame, name: str, title: str, lam: float, counted: st
     figures = mean_figures(chosen, n_splits, "acquisition_cost", "loss", *(c for c in OPTIONAL_FIGURES if c in chosen))
     broken = succeeded[succeeded["validation_admissible"] < 1.0]["setting"].nunique()
     flag = _reason_against(figures, chosen, int(broken))
-    shares = {column: _mean_shares(chosen, column) for column in SHARES}
-    shares |= {"recall": _mean_recalls(chosen), "wrong": _mean_wrong(chosen)}
+    shares, by_class = {c: _mean_shares(_objects_of(chosen, c)) for c in SHARES}, _objects_of(chosen, "by_class")
+    shares |= {"recall": _mean_recalls(by_class), "wrong": _mean_wrong(by_class)}
     return Standing(name, title, figures, shares, name in REFERENCES, fixed, flag, int(broken), chosen)
 
 
@@ -224,40 +212,34 @@ def _percentage(share: float) -> str:
     return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
-def _mean_shares(chosen: pd.DataFrame, column: str) -> dict[str, float]:
-    """Means over the splits of a column of JSON objects, from the largest to the smallest; absent keys count as 0."""
-    if column not in chosen or chosen[column].isna().any() or chosen.empty:
-        return {}
-    splits = [json.loads(text) for text in chosen[column]]
+def _objects_of(chosen: pd.DataFrame, column: str) -> list[dict[str, Any]]:
+    """The JSON objects of a column, one per split; none if it is absent or one of them is missing."""
+    known = column in chosen and chosen[column].notna().all()
+    return [json.loads(text) for text in chosen[column]] if known else []
+
+
+def _mean_shares(splits: list[dict[str, Any]]) -> dict[str, float]:
+    """Means over the splits, from the largest to the smallest; absent keys count as 0."""
     names = dict.fromkeys(name for split in splits for name in split)
     means = {name: float(np.mean([split.get(name) or 0.0 for split in splits])) for name in names}
     return dict(sorted(means.items(), key=lambda item: -item[1]))
 
 
-def _mean_recalls(chosen: pd.DataFrame) -> dict[str, float]:
+def _mean_recalls(splits: list[dict[str, Any]]) -> dict[str, float]:
     """Mean recall of each class over the splits in which it has test rows; of no other class."""
-    if "by_class" not in chosen or chosen["by_class"].isna().any():
-        return {}
-    splits = [json.loads(text) for text in chosen["by_class"]]
     recalls = {label: [split[label]["recall"] for split in splits if label in split] for label in (splits or [{}])[0]}
     known = {label: [v for v in values if v is not None] for label, values in recalls.items()}
     return {label: float(np.mean(values)) for label, values in known.items() if values}
 
 
-def _mean_wrong(chosen: pd.DataFrame) -> dict[str, float]:
+def _mean_wrong(splits: list[dict[str, Any]]) -> dict[str, float]:
     """Share of all cases that are of each class and answered wrongly, the mean over the splits."""
-    if "by_class" not in chosen or chosen["by_class"].isna().any() or chosen.empty:
-        return {}
-    splits = [json.loads(text) for text in chosen["by_class"]]
-    totals = [sum(figures["rows"] for figures in split.values()) for split in splits]
-    return {
-        label: float(
-            np.mean(
-                [split[label]["rows"] * (1 - (split[label]["recall"] or 0.0)) / n for split, n in zip(splits, totals)]
-            )
-        )
-        for label in splits[0]
-    }
+    wrong: dict[str, list[float]] = {}
+    for split in splits:
+        n = sum(figures["rows"] for figures in split.values())
+        for label, figures in split.items():
+            wrong.setdefault(label, []).append(figures["rows"] * (1 - (figures["recall"] or 0.0)) / n)
+    return {label: float(np.mean(shares)) for label, shares in wrong.items()}
 
 
 def is_within_noise(best: Standing, other: Standing) -> bool | None:

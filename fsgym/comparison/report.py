@@ -1,4 +1,4 @@
-"""``report.html``, one self-contained file, and its figures as separate PNG files."""
+"""``report.html`` of one or of several data sets, one self-contained file, and its figures as separate PNG files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from matplotlib.figure import Figure
 
 from fsgym.checks import listing
 from fsgym.comparison import figures
-from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.cards import cards_of
-from fsgym.comparison.headline import headline_table
-from fsgym.comparison.play import MOST_REPORT_BYTES, chart_of, played_of
-from fsgym.comparison.ranking import REFERENCES, Ranking, rank_methods, reference_titles, titles_with_flags
-from fsgym.comparison.result import Comparison
+from fsgym.comparison.answer import answer_in_words, headline_table
+from fsgym.comparison.planned import Comparison
+from fsgym.comparison.play import MOST_REPORT_BYTES, cards_of, chart_of, played_of
+from fsgym.comparison.protocol import TARGETS
+from fsgym.comparison.rank_test import DatasetsResult, folder_name
+from fsgym.comparison.ranking import REFERENCES, Ranking, method_titles, rank_methods, titles_with_flags
 from fsgym.comparison.summary import Summary, mean_text, settings_text, summarise, with_lam
 from fsgym.comparison.tradeoff import plot_tradeoff, tradeoff_axes
 from fsgym.dataset import Dataset
@@ -57,16 +57,41 @@ class Picture(NamedTuple):
         return "data:image/png;base64," + base64.b64encode(self.png).decode("ascii")
 
 
-def write_report(comparison: Comparison, folder: Path) -> Path:
-    """Write the figures and ``report.html`` into ``folder``; returns the path of the report."""
+def write_report(comparison: Comparison, folder: Path) -> None:
+    """Write the figures and ``report.html`` into ``folder``."""
     summary = summarise(comparison.results)
-    ranking = rank_methods(comparison.results, _titles(comparison))
+    ranking = rank_methods(comparison.results)
     pictures = draw_pictures(comparison, summary, ranking)
     for picture in pictures:
         write_whole(folder / f"{picture.stem}.png", picture.png)
-    path = folder / "report.html"
-    write_whole(path, render(comparison, summary, ranking, pictures))
-    return path
+    write_whole(folder / "report.html", render(comparison, summary, ranking, pictures))
+
+
+def write_datasets_report(result: DatasetsResult, command: str, folder: Path) -> None:
+    """Write ``report.html`` and ``ranks.png`` into ``folder``."""
+    picture, test = None, result.rank_test
+    if test is not None:
+        with matplotlib.rc_context(figures.STYLE):
+            ax = figures.plot_ranks(test, result.titles)
+            caption = "A bar joins methods whose mean ranks differ by no more than noise; 1 is the best rank."
+            picture = Picture("ranks", "Mean ranks", caption, png_of(ax))
+        write_whole(folder / "ranks.png", picture.png)
+    html = (
+        template_environment()
+        .get_template("several.html.j2")
+        .render(
+            result=result,
+            test=test,
+            ranks=[] if test is None else test.to_frame().to_dict("records"),
+            picture=picture,
+            rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
+            best={name: row.min() for name, row in result.losses.iterrows()},
+            lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
+            command=command,
+            **provenance(),
+        )
+    )
+    write_whole(folder / "report.html", html)
 
 
 def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | None) -> list[Picture]:
@@ -79,15 +104,10 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
         return pictures + _price_pictures(comparison, summary, ranking)
 
 
-def _titles(comparison: Comparison) -> dict[str, str]:
-    return {m.name: m.title for m in comparison.methods} | reference_titles(m.name for m in comparison.methods)
-
-
 def _error_bar_caption(comparison: Comparison) -> str:
-    splits = len(comparison.protocol.splits)
-    if splits == 1:
-        return "One split, so there are no error bars."
-    return f"Means over {splits} splits; bars: ± one standard deviation."
+    n = len(comparison.protocol.splits)
+    several = f"Means over {n} splits; bars: ± one standard deviation."
+    return several if n > 1 else "One split, so there are no error bars."
 
 
 def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
@@ -103,39 +123,23 @@ def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Rankin
 def _usage_pictures(comparison: Comparison, ranking: Ranking) -> list[Picture]:
     """How many and which acquisitions are made, by the methods that make any at their chosen settings."""
     protocol, titles = comparison.protocol, titles_with_flags(ranking)
-    chosen = used_at_chosen_settings(comparison, ranking)
-    if not chosen:
+    shown = [s for s in ranking.standings if s.acquires and not s.reference]
+    if not shown:
         return []
-    counts = figures.used_counts({n: c["histogram"] for n, c in chosen.items()}, titles, protocol.unit)
-    means = np.mean([c["usage"] for c in chosen.values()], axis=0)
+    outcomes = {s.method: comparison.chosen(s).values() for s in shown}
+    histograms = {name: np.sum([o.histogram or [] for o in found], axis=0) for name, found in outcomes.items()}
+    usages = {name: np.mean([o.usage or [] for o in found], axis=0) for name, found in outcomes.items()}
+    counts = figures.used_counts(histograms, titles, protocol.unit)
+    means = np.mean(list(usages.values()), axis=0)
     used = [j for j in np.argsort(-means, kind="stable") if means[j] > 0]
-    usages = {n: c["usage"][used] for n, c in chosen.items()}
-    shares = figures.used_features(usages, [protocol.rules.names[j] for j in used], titles, protocol.unit)
-    caption = f"Each method at its settings in the first table; {_pooled(comparison)}"
+    names = [protocol.rules.names[j] for j in used]
+    shares = figures.used_features({n: usage[used] for n, usage in usages.items()}, names, titles, protocol.unit)
+    pooled = "test rows of one split" if len(protocol.splits) == 1 else "test rows of all splits are pooled"
+    caption = f"Each method at its settings in the first table; {pooled}."
     return [
         Picture("usage", f"Which {protocol.unit} are used", caption, png_of(shares)),
         Picture("histogram", f"How many {protocol.unit} are used", "Same settings.", png_of(counts)),
     ]
-
-
-def _pooled(comparison: Comparison) -> str:
-    return "test rows of one split." if len(comparison.protocol.splits) == 1 else "test rows of all splits are pooled."
-
-
-def used_at_chosen_settings(comparison: Comparison, ranking: Ranking) -> dict[str, dict[str, Any]]:
-    """``histogram`` and ``usage`` of the methods that acquire anything, apart from reference points."""
-    outcomes = {(o.row["method"], o.row["split"], o.row["setting"]): o for o in comparison.outcomes}
-    chosen: dict[str, dict[str, Any]] = {}
-    for standing in ranking.standings:
-        if standing.reference or not standing.acquires:
-            continue
-        rows = zip(standing.chosen["split"], standing.chosen["setting"])
-        cells = [outcomes[standing.method, split, setting] for split, setting in rows]
-        chosen[standing.method] = {
-            "histogram": np.sum([o.histogram or [] for o in cells], axis=0),
-            "usage": np.mean([o.usage or [] for o in cells], axis=0),
-        }
-    return chosen
 
 
 def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) -> list[Picture]:
@@ -149,10 +153,6 @@ def _price_pictures(comparison: Comparison, summary: Summary, ranking: Ranking) 
     heading = f"Number of {comparison.protocol.unit} used at each lambda"
     caption = f"Methods that take prices into account in training. {_error_bar_caption(comparison)}"
     return [Picture("lambda", heading, caption, png_of(ax))]
-
-
-def _has_target(params: dict[str, Any]) -> bool:
-    return "target_cost" in params or "target_features" in params
 
 
 def _error_unit(comparison: Comparison) -> str:
@@ -184,8 +184,8 @@ def template_environment(*folders: str | os.PathLike) -> jinja2.Environment:
     environment.filters |= {
         "mean": mean_text,
         "setting": settings_text,
-        "number": _number_text,
-        "joined": _joined_units,
+        "number": "{:.4g}".format,
+        "joined": lambda text: text.replace(" %", "\u00a0%"),  # no line ends between a number and its % sign
     }
     return environment
 
@@ -206,7 +206,8 @@ def render(comparison: Comparison, summary: Summary, ranking: Ranking | None, pi
     Of the cases to play it has as many as fit into ``MOST_REPORT_BYTES``, and the chart if that fits.
     """
     template = template_environment().get_template("report.html.j2")
-    played, chart = played_of(comparison, ranking), chart_of(comparison, ranking)
+    played = None if ranking is None else played_of(comparison, ranking)
+    chart = None if ranking is None else chart_of(comparison, ranking)
     most = 0 if played is None else played.n_recorded
     parts = {"played": played, "played_data": "", "n_played": most, "chart": None, "chart_fits": True}
     described = _described(comparison, summary, ranking, pictures)
@@ -230,24 +231,27 @@ def _described(
     within = within[~within["method"].isin(REFERENCES)]
     if ranking is None or ranking.has_error_costs:
         within = within[:0]
+    few = within[comparison.protocol.counted] <= within["k"] + 0.05  # on the test part, as it is shown
     losses, rules = summary.losses.dropna(subset=["loss"]), comparison.protocol.rules
     return dict(
-        command=comparison.command,
+        comparison=comparison,
+        error_costs=results.attrs["error_costs"],
         protocol=comparison.protocol,
         dataset=comparison.protocol.dataset,
-        titles=_titles(comparison),
+        titles=method_titles(results),
         imputed=[m.title for m in comparison.methods if m.imputed],
         fitted=[m.title for m in comparison.methods if m.fitted],
-        cautioned=[m for m in comparison.methods if m.caution],
         answer=answer_in_words(ranking),
         ranking=ranking,
         table=None if ranking is None else headline_table(ranking),
         error_unit=_error_unit(comparison),
-        targeting=[m.title for m in comparison.methods if any(_has_target(p) for p in m.params)],
-        error_costs=comparison.protocol.error_costs_in_words,
+        targeting=[m.title for m in comparison.methods if any(name in p for p in m.params for name in TARGETS)],
         pictures={picture.stem: picture for picture in pictures},
         settings=summary.settings.to_dict("records"),
-        within=_by_method(_mark_best(within, "k", _accuracy_within(within, comparison.protocol.counted)), "k"),
+        within={
+            str(name): {row["k"]: row for row in rows.to_dict("records")}
+            for name, rows in _mark_best(within, "k", -within["accuracy"].where(few)).groupby("method", sort=False)
+        },
         limits=sorted(within["k"].unique()),
         losses=_mark_best(losses, "lam", losses["loss"]).to_dict("records") if losses["lam"].nunique() > 1 else [],
         examples=[] if ranking is None else cards_of(comparison, ranking),
@@ -259,11 +263,6 @@ def _described(
         prerequisites=_prerequisites(rules),
         **provenance(),
     )
-
-
-def _accuracy_within(within: pd.DataFrame, counted: str) -> pd.Series:
-    """Minus the accuracy, NaN where more than k features are used on the test part, as it is shown."""
-    return -within["accuracy"].where(within[counted] <= within["k"] + 0.05)
 
 
 def _described_methods(comparison: Comparison) -> list[tuple[str, str]]:
@@ -294,19 +293,3 @@ def _mark_best(table: pd.DataFrame, key: str, criterion: pd.Series) -> pd.DataFr
     """The table with a column ``best``: smallest criterion for each ``key``, among rows that respect the rules."""
     allowed = criterion.where(table["admissible"] == 1.0).round(3)
     return table.assign(best=allowed == allowed.groupby(table[key]).transform("min"))
-
-
-def _by_method(table: pd.DataFrame, key: str) -> dict[str, dict[Any, dict]]:
-    nested: dict[str, dict[Any, dict]] = {}
-    for row in table.to_dict("records"):
-        nested.setdefault(str(row["method"]), {})[row[key]] = row
-    return nested
-
-
-def _joined_units(text: str) -> str:
-    """The text, in which no line ends between a number and its % sign."""
-    return text.replace(" %", "\u00a0%")
-
-
-def _number_text(value: float) -> str:
-    return f"{value:.4g}"

@@ -12,9 +12,9 @@ import pandas as pd
 
 from fsgym.checks import brief, did_you_mean, explain_unknown
 from fsgym.comparison.compare import calling_script, compare, plan_comparison, run_planned
-from fsgym.comparison.datasets_result import DatasetsResult, folder_name, result_of
 from fsgym.comparison.expected_time import announce_time
 from fsgym.comparison.planned import PlannedComparison, Where
+from fsgym.comparison.rank_test import DatasetsResult, folder_name, result_of
 from fsgym.dataset import Dataset
 from fsgym.methods import DEFAULT_METHODS
 from fsgym.rules.options import OPTIONS
@@ -103,8 +103,7 @@ def compare_datasets(
     if not planned:
         raise ValueError("datasets must have at least one data set, got none")
     if folder is not None:
-        folders = {name: writable_folder(folder / folder_name(name)) for name in planned}
-        planned = {name: replace(one, folder=folders[name]) for name, one in planned.items()}
+        planned = {name: replace(p, folder=writable_folder(folder / folder_name(name))) for name, p in planned.items()}
     announce_time(list(planned.values()), where)
     command = command or calling_script()
     results = {
@@ -113,7 +112,7 @@ def compare_datasets(
     }
     result = result_of(results)
     if folder is not None:
-        from fsgym.comparison.several_report import write_datasets_report
+        from fsgym.comparison.report import write_datasets_report
 
         write_whole(folder / "losses.csv", result.losses.to_csv())
         if result.rank_test is not None:

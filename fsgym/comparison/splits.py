@@ -21,6 +21,12 @@ class SplitParts(NamedTuple):
     test: Dataset
 
 
+def _parts(self: Split | OfficialSplit, dataset: Dataset) -> SplitParts:
+    """The training part, its two parts, and the test part."""
+    train, test = self.divide(dataset)
+    return SplitParts(train, *inner_split(train, self.seed), test)
+
+
 class Split(NamedTuple):
     """A stratified division into a training and a test part: at random, or with one of several folds as test part.
 
@@ -55,9 +61,7 @@ class Split(NamedTuple):
         train, test = list(folds.split(dataset.X, dataset.y, dataset.row_groups))[self.fold]
         return dataset.rows(train), dataset.rows(test)
 
-    def parts(self, dataset: Dataset) -> SplitParts:
-        """The training part, its two parts, and the test part."""
-        return _parts(self, dataset)
+    parts = _parts
 
 
 class OfficialSplit(NamedTuple):
@@ -65,23 +69,13 @@ class OfficialSplit(NamedTuple):
 
     test: Dataset
 
-    @property
-    def seed(self) -> int:
-        """The seed by which the training part is divided once more."""
-        return 0
+    seed = 0  # by which the training part is divided once more
 
     def divide(self, dataset: Dataset) -> tuple[Dataset, Dataset]:
         """The training and the test part."""
         return dataset, self.test
 
-    def parts(self, dataset: Dataset) -> SplitParts:
-        """The training part, its two parts, and the test part."""
-        return _parts(self, dataset)
-
-
-def _parts(split: Split | OfficialSplit, dataset: Dataset) -> SplitParts:
-    train, test = split.divide(dataset)
-    return SplitParts(train, *inner_split(train, split.seed), test)
+    parts = _parts
 
 
 def random_splits(share: float, number: int, seed: int = 0) -> tuple[Split, ...]:

@@ -122,7 +122,7 @@ def summarise(
             chosen = best_per_split(allowed, validation_loss(allowed, price), counted)
             chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
             losses.append({"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")})
-    return Summary(means_by_setting(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
+    return Summary(means_over_splits(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
 
 
 def with_lam(settings: pd.DataFrame) -> pd.DataFrame:
@@ -157,12 +157,9 @@ def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, f
     return {**means.to_dict(), **stds.add_suffix("_std").to_dict(), "splits": n_splits}
 
 
-def means_by_setting(succeeded: pd.DataFrame, figures: Sequence[str] = REPORTED_FIGURES) -> pd.DataFrame:
-    """Means and standard deviations of the figures over the splits, one row per method and setting."""
-    return means_over_splits(succeeded, ["method", "setting"], figures)
-
-
-def means_over_splits(succeeded: pd.DataFrame, keys: Sequence[str], figures: Sequence[str]) -> pd.DataFrame:
+def means_over_splits(
+    succeeded: pd.DataFrame, figures: Sequence[str] = REPORTED_FIGURES, keys: Sequence[str] = ("method", "setting")
+) -> pd.DataFrame:
     """``means_with_stds`` with the ``params`` of the setting and the number of ``splits``; the keys are columns."""
     grouped = succeeded.groupby(list(keys), sort=False)
     table = means_with_stds(succeeded, keys, figures)
@@ -193,11 +190,10 @@ def mean_text(row: dict[str, Any], name: str, digits: int = 3, short: bool = Fal
     mean, std = row[name], row[f"{name}_std"]
     if pd.isna(mean):
         return "–"
+    text, spread = f"{mean:.{digits}f}", f"{std:.{digits}f}"
     if row.get("splits") == 1:
-        return f"{mean:.{digits}f}"
-    if short:
-        return f"{mean:.{digits}f}±{std:.{digits}f}".replace("±0.", "±.")
-    return f"{mean:.{digits}f} ± {std:.{digits}f}"
+        return text
+    return f"{text}±{spread}".replace("±0.", "±.") if short else f"{text} ± {spread}"
 
 
 def settings_text(params: str) -> str:

@@ -12,14 +12,13 @@ import pandas as pd
 from fsgym.comparison import figures
 from fsgym.comparison.answer import constant_answer
 from fsgym.comparison.ranking import REFERENCES, Ranking, Standing
+from fsgym.metrics import ALL_LABELS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEGEND_LABEL = 34  # characters in a line, of which two columns fit
 WIDE_RANGE = 8.0  # largest x over that of the best method, from which the axis is logarithmic beyond the latter
-
-
 REFERENCE_LINES: dict[str, Any] = dict(zip(REFERENCES, ((0, (1, 2)), (0, (6, 3))), strict=True))  # dotted, dashed
 
 
@@ -41,25 +40,15 @@ def tradeoff_axes(ranking: Ranking) -> TradeoffAxes:
         x, x_label = ranking.counted, f"mean number of {ranking.unit} used per case"
     if ranking.has_error_costs:
         return TradeoffAxes(x, "error_cost", x_label, "mean cost of errors per case", "lower and further left")
-    better = "higher and further left"
-    if ranking.imbalanced:
-        return TradeoffAxes(x, "balanced_accuracy", x_label, "balanced accuracy", better)
-    return TradeoffAxes(x, "accuracy", x_label, "accuracy", better)
+    y = "balanced_accuracy" if ranking.imbalanced else "accuracy"
+    return TradeoffAxes(x, y, x_label, ALL_LABELS[y], "higher and further left")
 
 
-def plot_tradeoff(
-    ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str], ax: Axes | None = None
-) -> Axes | None:
+def plot_tradeoff(ranking: Ranking, settings: pd.DataFrame, titles: Mapping[str, str]) -> Axes | None:
     """One point per setting of each method; None if there is no point to draw.
 
     Reference points are grey horizontal lines with a label, and a circle marks the best method at its chosen settings.
-
-    Parameters
-    ----------
-    ranking : Ranking
-    settings : DataFrame, ``Summary.settings``
-    titles : mapping method -> title, in the order of the legend
-    ax : Axes, optional
+    ``settings`` are those of a ``Summary``; ``titles`` are in the order of the legend.
     """
     chosen = tradeoff_axes(ranking)
     references = [s for s in ranking.standings if s.reference and np.isfinite(s.figures[chosen.y])]
@@ -67,7 +56,7 @@ def plot_tradeoff(
     settings = settings[settings["method"].isin(list(shown))].dropna(subset=[chosen.x, chosen.y])
     if settings.empty and not references:
         return None
-    ax = figures.plot_curves(settings, shown, chosen.x, chosen.y, chosen.x_label, ax=ax)
+    ax = figures.plot_curves(settings, shown, chosen.x, chosen.y, chosen.x_label)
     for standing in references:
         ax.axhline(
             standing.figures[chosen.y],
@@ -81,20 +70,15 @@ def plot_tradeoff(
         ax.plot(
             [best.figures[chosen.x]],
             [best.figures[chosen.y]],
-            marker="o",
+            "o",
             markersize=15,
             markerfacecolor="none",
             markeredgecolor=figures.method_styles([*shown])[best.method]["color"],
             markeredgewidth=2.0,
-            linestyle="none",
             label=f"best at lambda {ranking.lam:.4g}",
         )
         _spread(ax, best.figures[chosen.x], settings[chosen.x].max())
-    broken = settings[settings["admissible"] < 1]
-    if len(broken):
-        dot = {"markersize": 3.5, "color": "white", "markeredgecolor": "black", "markeredgewidth": 0.6}
-        label = "breaks the rules on some rows"
-        ax.plot(broken[chosen.x], broken[chosen.y], "o", label=label, zorder=4, **dot)
+    figures.mark_inadmissible(ax, settings, chosen.x, chosen.y)
     ax.set_ylabel(chosen.y_label)
     handles, labels = ax.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda k: (list(shown.values()) + labels).index(labels[k]))

@@ -13,7 +13,7 @@ import jinja2
 
 from fsgym.checks import listing
 from fsgym.digests import canonical_json
-from fsgym.shown import visible
+from fsgym.shown import in_script, visible
 
 HERE = Path(__file__).parent
 SHARED_STYLE = HERE.parent / "pages" / "style.css"
@@ -51,22 +51,12 @@ def page_html(policy: dict[str, Any], title: str, chart: str = "") -> str:
         title=visible(title),
         classes=listing(policy["classes"]),
         digest=policy["digest"],
-        policy=json_in_html(policy),
+        policy=in_script(canonical_json(policy)),
         style=style,
         script=script,
         chart=chart,
         security_policy="; ".join(f"{name} {allowed}" for name, allowed in rules.items()),
     )
-
-
-def json_in_html(value: Any) -> str:
-    r"""JSON that can stand in a script element: ASCII without the characters that end it.
-
-    >>> json_in_html({"a": "</script>"})
-    '{"a":"\\u003c/script\\u003e"}'
-    """
-    text = canonical_json(value)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _hashes(texts: list[str]) -> str:

@@ -38,7 +38,7 @@ def setting_means(
     """
     keys, cells = [*CURVE_KEYS, "setting"], evaluated_cells(table)
     within = cells.groupby(keys, sort=False)["sparsity_within"].mean()
-    return means_over_splits(cells, keys, figures).join(within, on=keys)
+    return means_over_splits(cells, figures, keys).join(within, on=keys)
 
 
 def _per_split(table: pd.DataFrame, figure: Callable[[pd.DataFrame], float]) -> pd.DataFrame:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fsgym.comparison.cell import TESTED_CELL_FUNCTION, cells_of
+from fsgym.comparison.cell import TESTED_CELL_FUNCTION
 from fsgym.comparison.compared import ComparedMethod, candidates_at, sparsity_settings
+from fsgym.comparison.planned import cells_of
 from fsgym.comparison.protocol import Protocol, seed_of
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset

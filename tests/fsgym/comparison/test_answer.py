@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fsgym.cli.terminal import show_comparison
-from fsgym.comparison.answer import answer_in_words
-from fsgym.comparison.headline import headline_table
+from fsgym.comparison.answer import answer_in_words, headline_table
 from fsgym.comparison.ranking import is_within_noise, rank_methods
 from support.comparisons import recalls, results_of, row_of
 

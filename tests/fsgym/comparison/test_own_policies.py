@@ -7,7 +7,7 @@ from sklearn.frozen import FrozenEstimator
 
 import fsgym
 from agents import RCPI, LatticeClassifier
-from fsgym.comparison.headline import headline_table
+from fsgym.comparison.answer import headline_table
 from fsgym.comparison.policies import as_in_training, is_factory, training_origin
 from fsgym.comparison.ranking import rank_methods
 from support.thresholds import Thresholds, train

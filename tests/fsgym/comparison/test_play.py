@@ -15,11 +15,11 @@ import fsgym
 from agents import LatticeClassifier
 from fsgym import Dataset, Rules, evaluate
 from fsgym.columns import Column, Columns
-from fsgym.comparison import recording, report
+from fsgym.comparison import examples, report
 from fsgym.comparison.answer import answer_in_words
+from fsgym.comparison.examples import ROWS_PLAYED, played_rows
 from fsgym.comparison.play import BAR_LENGTHS
 from fsgym.comparison.ranking import rank_methods
-from fsgym.comparison.recording import ROWS_PLAYED, played_rows
 from fsgym.digests import canonical_json
 from fsgym.runner import store
 from fsgym.sentences import beliefs_in_words, probability_text, values_text
@@ -192,7 +192,7 @@ def test_a_chart_has_the_names_and_units_of_the_data():
     data = Dataset(X, (X[:, 0] > 0).astype(int), columns=columns)
     model = NamedLattice(lam=0.3, costs=[2.0, 1.0], random_state=0).fit(data.to_array(), data.y)
     result = evaluate(model, data, rules=Rules.for_dataset(data, lam=0.1, costs=[2.0, 1.0]))
-    record = recording.record_of(result, model, data)
+    record = examples.record_of(result, model, data)
     assert "<text>crp mg/l; age; crp; age; 0.3, [2.0, 1.0]</text>" in record["chart"]
     assert model.rules_.names == model.columns_.names == ("x0", "x1")
 
@@ -287,11 +287,11 @@ def test_cases_and_then_the_chart_are_left_out_of_a_file_that_would_be_too_large
 def test_a_file_of_results_has_few_probabilities(clinic, monkeypatch):
     _, model, result = clinic
     every = played_rows(result, model)
-    monkeypatch.setattr(recording, "MOST_PROBABILITIES", 100)
+    monkeypatch.setattr(examples, "MOST_PROBABILITIES", 100)
     few = played_rows(result, model)
     n = len(few["rows"])
     assert 0 < n < ROWS_PLAYED
     assert few == {name: values[:n] for name, values in every.items()}
     assert sum(len(row) for beliefs in few["beliefs"] for row in beliefs) <= 100
-    monkeypatch.setattr(recording, "MOST_PROBABILITIES", 1)
+    monkeypatch.setattr(examples, "MOST_PROBABILITIES", 1)
     assert played_rows(result, model) is None

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fsgym.comparison.figures import plot_ranks
 from fsgym.comparison.rank_test import critical_difference, rank_test
-from fsgym.comparison.several_report import plot_ranks
 
 # Demsar (JMLR 7, 2006), table 6: AUC of C4.5 with and without tuning, on 14 data sets. Voting has the ranks 4, 1, 2, 3
 # by digits that are not printed, which stand here.

@@ -7,9 +7,9 @@ import pytest
 import fsgym
 from fsgym.comparison import cell as cells
 from fsgym.comparison import compare_datasets
-from fsgym.comparison.datasets_result import result_of
 from fsgym.comparison.expected_time import announce_time, duration_text, expected_time, seconds_of
 from fsgym.comparison.planned import Where
+from fsgym.comparison.rank_test import result_of
 from fsgym.runner.progress import progress_bar, shows_progress
 from support.comparisons import results_of, row_of
 
