@@ -50,6 +50,7 @@ def coding_cause(selector: str, first: str, second: str) -> CauseText:
         return (
             f"data: TechTC-300 is not available, and the paper does not say how words become numbers; at K = "
             f"{SELECTION_SIZES[0]} the difference is {listed}"
+            + ("" if not listed or any(p.better for p in pairs.values()) else ", so that it is not the coding alone")
         )
 
     return cause
