@@ -12,6 +12,7 @@ from fsgym_studies.common import statistics
 from fsgym_studies.common.statistics import Mean, mean_of
 
 CURVE_KEYS = ["dataset", "share", "method"]  # with a split they determine a curve
+SPLIT_KEYS = ["dataset", "share", "split"]  # with a method they determine a curve
 
 
 def evaluated_cells(table: pd.DataFrame) -> pd.DataFrame:
@@ -76,9 +77,22 @@ def by_dataset(values: pd.DataFrame) -> pd.DataFrame:
     return values.pivot_table("value", "dataset", "method", aggfunc="mean", sort=False)
 
 
+def paired_means(values: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Means over the splits that all of these methods have: a row per data set, a column per method."""
+    wide = values.pivot_table("value", SPLIT_KEYS, "method", sort=False).reindex(columns=list(methods))
+    return wide.dropna().groupby("dataset", sort=False).mean()
+
+
+def in_shared_splits(table: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """The cells in splits that each of these methods has, of those that the table has at all."""
+    known = [m for m in methods if (table["method"] == m).any()]
+    has = [table["method"].eq(m).groupby([table[k] for k in SPLIT_KEYS]).transform("any") for m in known]
+    return table[np.logical_and.reduce(has)] if has else table
+
+
 def differences(values: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     """``first`` minus ``second`` in the same splits, by data set: columns mean, low, high (bootstrap)."""
-    wide = values.pivot_table("value", ["dataset", "share", "split"], "method", sort=False)
+    wide = values.pivot_table("value", SPLIT_KEYS, "method", sort=False)
     if not {first, second} <= set(wide.columns):
         return pd.DataFrame(columns=["mean", "low", "high"])
     paired = (wide[first] - wide[second]).dropna()
@@ -87,11 +101,14 @@ def differences(values: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
 
 
 def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str], tie: float = 0.001) -> pd.DataFrame:
-    """Wins, ties and losses of ``first`` against each other method over the data sets, and Wilcoxon's p."""
-    means = by_dataset(values)
+    """Wins, ties and losses of ``first`` against each other method over the data sets, and Wilcoxon's p.
+
+    Two methods are compared in the splits that both have.
+    """
     rows = []
     for other in others:
-        if first in means and other in means:
+        means = paired_means(values, [first, other])
+        if len(means):
             result = statistics.wins(means[first], means[other], tie)
             rows.append({"against": other, **result._asdict()})
     return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses", "p"])

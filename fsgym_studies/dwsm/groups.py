@@ -157,10 +157,11 @@ def sonar_cause(figures: Mapping[str, Any]) -> str:
 
 def number_cause(figures: Mapping[str, Any]) -> str:
     """How the claim on all binary sets hangs on the number of groups."""
-    best, most = figures["binary sets"], RANDOM_GROUPS[-1]
+    best = figures["binary sets"].dropna()  # the sets with more features than groups
+    parts = (f"in {n} groups {lower_text(best[n] - best[0])}" for n in RANDOM_GROUPS)
     return (
-        "protocol: the paper does not print in how many groups; in "
-        f"{most} groups the best accuracy is {lower_text(best[most] - best[0])}"
+        "protocol: the paper does not print in how many groups; on the sets that are run in both numbers of groups the "
+        f"best accuracy is {'; '.join(parts)}"
     )
 
 
@@ -169,8 +170,9 @@ def texts_cause(figures: Mapping[str, Any]) -> str:
     groups, accuracy, _ = figures["texts"]
     listed = ", ".join(f"{g:.1f} groups {a:.3f}" for g, a in zip(groups, accuracy))
     return (
-        "data: Gisette is not available, and words of pcmac in random groups carry less: with ascending prices "
-        f"{listed}, where always answering the larger class is correct on {figures['texts, larger class']:.3f}"
+        "data: Gisette is not available. Pcmac in its place differs in its features and in the iterations and states "
+        f"of RCPI, which are not separated; with ascending prices {listed}, where always answering the larger class is "
+        f"correct on {figures['texts, larger class']:.3f}"
     )
 
 

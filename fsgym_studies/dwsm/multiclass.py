@@ -92,8 +92,8 @@ def linear_answers_cause(measure: str, datasets: Sequence[str]) -> CauseText:
         lead = figures[measure]
         listed = ", ".join(f"{lead[d]:+.3f} on {d}" for d in datasets)
         return (
-            "ours: linear regressions on indicators of the classes hide classes whose score is never the largest; with "
-            f"answers by logistic regression DWSM − L1-SVM is {listed}"
+            "ours: with answers by logistic regression in place of linear regressions on indicators of the classes, "
+            f"and nothing else changed, DWSM − L1-SVM is {listed}"
         )
 
     return cause

@@ -13,7 +13,15 @@ from fsgym.comparison.splits import random_splits
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import CauseText, Claim
-from fsgym_studies.common.curves import areas, by_dataset, differences, heights, mean_accuracy_at, wins_over_datasets
+from fsgym_studies.common.curves import (
+    areas,
+    by_dataset,
+    differences,
+    heights,
+    mean_accuracy_at,
+    paired_means,
+    wins_over_datasets,
+)
 from fsgym_studies.common.plan import (
     CART,
     DWSM,
@@ -140,10 +148,11 @@ def lead_over(
 ) -> pd.Series:
     """By how much a method is above the best other one on each data set; NaN where a method is missing.
 
-    Methods are compared by the area under the curve, or by accuracy if a sparsity is given.
+    Methods are compared by the area under the curve, or by accuracy if a sparsity is given, in the splits that all of
+    them have.
     """
-    means = by_dataset(areas(table) if sparsity is None else heights(table, sparsity))
-    means = means.reindex(index=datasets, columns=[method, *others])
+    values = areas(table) if sparsity is None else heights(table, sparsity)
+    means = paired_means(values, [method, *others]).reindex(datasets)
     return means[method] - means[[*others]].max(axis=1, skipna=False)
 
 
@@ -174,8 +183,8 @@ def area_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
     return Table(
         "areas",
         "Area under the accuracy–sparsity curve",
-        "The area is the mean accuracy over all sparsities from 0 to 1. Means over splits and shares of training data; "
-        "differences are taken in the same split and have 95 % bootstrap intervals.",
+        "The area is the mean accuracy over all sparsities from 0 to 1. Means over the splits of each method and "
+        "shares of training data; differences are taken in the splits that both have, with 95 % bootstrap intervals.",
         frame,
     )
 
@@ -188,7 +197,7 @@ def height_table(table: pd.DataFrame, methods: Sequence[str]) -> Table:
     return Table(
         "accuracy_at",
         "Accuracy at equal sparsity",
-        "Means over splits and shares of training data.",
+        "Means over the splits of each method and shares of training data.",
         frame[columns].sort_values(["data set", "sparsity"], kind="stable"),
     )
 
@@ -212,7 +221,8 @@ def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]
     )
     pictures = []
     for dataset, rows in settings.groupby("dataset", sort=False):
-        chances = table[table["dataset"] == dataset].groupby("share")["chance"].mean().to_dict()
+        plotted = table[(table["dataset"] == dataset) & table["method"].isin(PLOTTED_METHODS)]
+        chances = plotted.groupby("share")["chance"].mean().to_dict()
         stem, heading = file_stem("curves", str(dataset)), f"{dataset}: accuracy against sparsity"
         title = figures.shorten_name(str(dataset))
         pictures.append(picture_of(stem, heading, caption, figures.panels, rows, PLOTTED_METHODS, chances, title))

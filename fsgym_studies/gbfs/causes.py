@@ -83,6 +83,7 @@ def grouping_cause(figures: Mapping[str, Any]) -> str:
     return (
         "data: the paper does not print which digits form its two classes, and our rows are other ones; error of "
         f"{GBFS} − {HSIC}: {listed}"
+        + (", so that it is not the grouping alone" if all(pair.mean < 0 for pair in pairs.values()) else "")
     )
 
 

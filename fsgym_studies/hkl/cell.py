@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsgym.comparison.fitting import chance_accuracy
 from fsgym.comparison.splits import OfficialSplit, Split
 from fsgym.dataset import Dataset
-from fsgym.runner.results import count, record, returns, share, text
+from fsgym.runner.results import count, list_of, record, returns, share, text
 from fsgym_studies.hkl.subsets import EVALUATORS, SEARCHES, SubsetSelector
 
-NESTED_CALL = "fsgym_studies.hkl.cell:nested"
+NESTED_CALL, EACH_SETTING_CALL = "fsgym_studies.hkl.cell:nested", "fsgym_studies.hkl.cell:at_each_setting"
 HKL, KERNEL_L2_SVM, LINEAR_L1_SVM = "HKL disjunctions", "L2-SVM", "L1-SVM"
 CHI2, INFORMATION = "chi2", "information"
 SUBSETS = tuple(f"{evaluator}, {search}" for evaluator in EVALUATORS for search in SEARCHES)
@@ -59,7 +60,8 @@ def nested(
         ``literals``, options of ``Booleanizer``; ``names``, names to report for literals whose own name has a code.
     search : mapping
         For the disjunctions: ``grid``, settings to choose from; ``max_active``, the largest number of active ones;
-        ``max_literals``, of a disjunction, optional.
+        ``max_literals``, of a disjunction, optional. For the zero-norm SVM: ``shares``, by default
+        ``ZERO_NORM_SHARES``.
     split : Split or OfficialSplit
     seed : int, of the inner folds
 
@@ -75,14 +77,9 @@ def nested(
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 
-    from baselines import Booleanizer
-
-    train, test = split.divide(dataset)
-    booleanizer = Booleanizer(**features["literals"]).fit(train.X)
+    train, test, booleanizer, A, B, varied = boolean_parts(dataset, split, features["literals"])
     names = features["names"]
     literal_names = [names.get(str(n), str(n)) for n in booleanizer.get_feature_names_out(list(dataset.feature_names))]
-    A, B = booleanizer.transform(train.X), booleanizer.transform(test.X)
-    varied = np.flatnonzero(np.ptp(A, axis=0) > 0)
     n_literals, selection = len(varied), method.partition(" + ")[0]
     if selection in SUBSETS:  # has no settings
         varied = varied[SubsetSelector(*selection.split(", ")).fit(A[:, varied], train.y).get_support()]
@@ -109,6 +106,50 @@ def nested(
     }
 
 
+@returns(record(accuracies=list_of(share), sizes=list_of(count), settings=list_of(text)))
+def at_each_setting(
+    dataset: Dataset,
+    *,
+    method: str,
+    features: Mapping[str, Any],
+    search: Mapping[str, Any],
+    split: Split | OfficialSplit,
+    seed: int,
+) -> dict[str, Any]:
+    """Evaluate an approach at each setting of its grid, without choosing one; the arguments are those of ``nested``.
+
+    Returns
+    -------
+    dict, with an entry per setting in each list: accuracies, on the test part; sizes, as n_kept of ``nested``; settings
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import ParameterGrid
+
+    train, test, _, A, B, varied = boolean_parts(dataset, split, features["literals"])
+    estimator, settings = estimator_and_grid(method, len(varied), search, seed)
+    result: dict[str, list[Any]] = {"accuracies": [], "sizes": [], "settings": []}
+    for setting in ParameterGrid(settings):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = estimator.set_params(**setting).fit(A[:, varied], train.y)
+        result["accuracies"].append(float(np.mean(model.predict(B[:, varied]) == test.y)))
+        result["sizes"].append(used_literals(model, method, [str(l) for l in varied])[1]["n_kept"])
+        result["settings"].append(json.dumps(setting))
+    return result
+
+
+def boolean_parts(
+    dataset: Dataset, split: Split | OfficialSplit, literals: Mapping[str, Any]
+) -> tuple[Dataset, Dataset, Any, NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """The training and test part, the Booleanizer, the 0/1 columns of both parts, and those that vary in training."""
+    from baselines import Booleanizer
+
+    train, test = split.divide(dataset)
+    booleanizer = Booleanizer(**literals).fit(train.X)
+    A, B = booleanizer.transform(train.X), booleanizer.transform(test.X)
+    return train, test, booleanizer, A, B, np.flatnonzero(np.ptp(A, axis=0) > 0)
+
+
 def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int) -> tuple[Any, dict[str, list[Any]]]:
     """Return an estimator for ``n`` Boolean features and the grid of its settings, the simplest first."""
     from sklearn.feature_selection import SelectKBest, chi2
@@ -123,7 +164,7 @@ def estimator_and_grid(method: str, n: int, search: Mapping[str, Any], seed: int
         limits = {"max_active": search["max_active"], "max_literals": search.get("max_literals")}
         return DisjunctionClassifier(**limits), {k: list(v) for k, v in search["grid"].items()}
     if method == ZERO_NORM:
-        sizes = sorted({max(1, round(share * n)) for share in ZERO_NORM_SHARES})
+        sizes = sorted({max(1, round(share * n)) for share in search.get("shares", ZERO_NORM_SHARES)})
         return ZeroNormSVMClassifier(C=ZERO_NORM_C), {"n_selected": sizes}
     score, _, machine = method.rpartition(" + ")
     svm: Any = (

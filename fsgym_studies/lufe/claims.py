@@ -46,10 +46,13 @@ def coding_cause(selector: str, first: str, second: str) -> CauseText:
     def cause(figures: Mapping[str, Any]) -> str:
         codings = figures["codings"]
         pairs = {c: compare_classifiers(own, selector, first, second, SELECTION_SIZES[0]) for c, own in codings.items()}
-        listed = ", ".join(f"{pair.with_error(2)} with {c}" for c, pair in pairs.items() if pair.better is not None)
+        known = {c: pair for c, pair in pairs.items() if pair.better is not None}
+        listed = ", ".join(f"{pair.with_error(2)} with {c}" for c, pair in known.items())
+        at_none = len(known) > 1 and not any(pair.better for pair in known.values())
         return (
             f"data: TechTC-300 is not available, and the paper does not say how words become numbers; at K = "
             f"{SELECTION_SIZES[0]} the difference is {listed}"
+            + (", so that it is not the coding alone" if at_none else "")
         )
 
     return cause

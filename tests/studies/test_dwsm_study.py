@@ -41,6 +41,44 @@ def test_the_binary_study_has_the_protocol_of_the_paper(monkeypatch):
     assert (quick["split"].nunique(), quick["share"].nunique()) == (3, 2)
 
 
+def test_other_readings_have_fewer_splits_in_the_full_binary_study(monkeypatch):
+    monkeypatch.setattr(Source, "load", stand_in)
+    monkeypatch.setattr(dwsm_binary, "NINE_SETS", dwsm.BINARY_SETS[:1])
+    monkeypatch.setattr(dwsm_binary, "READING_SPLITS", 2)
+    monkeypatch.setattr(dwsm, "N_SPLITS", {False: 2, True: 3})
+    full, quick = (pd.DataFrame([p.labels for p in dwsm_binary.plan(f, None)]) for f in (True, False))
+    readings = {dwsm.LOGISTIC, dwsm.AS_PRINTED}
+    splits = full.groupby("method")["split"].nunique()
+    assert splits.to_dict() == {method: 2 if method in readings else 3 for method in dwsm_binary.ALL_METHODS}
+    assert set(quick.groupby("method")["split"].nunique()) == {2}
+    assert "first 2 splits of each share" in dwsm_binary.protocol(True)
+    assert "first 2 splits" not in dwsm_binary.protocol(False)
+
+
+def test_methods_with_fewer_splits_are_compared_in_these():
+    """In the third split, which two readings lack, all others have an accuracy of 0."""
+    table = binary({"splice": -0.05})
+    third = table[(table["split"] == 0) & ~table["method"].isin((dwsm.LOGISTIC, dwsm.AS_PRINTED))]
+    unlike = third.assign(split=2, accuracy=0.0, chance=0.0)
+    for column, value in (("wrong", [9] * 11), ("history", [0.5, 0.1] * 5)):
+        unlike[column] = [value] * len(unlike)
+    more = pd.concat([table, unlike], ignore_index=True)
+    few, many = (dwsm_binary.l1_figures(t) for t in (table, more))
+    for reading in (
+        "RCPI literally as printed",
+        "answers by logistic regression",
+        "logistic answers without intercepts",
+    ):
+        for before, after in zip(few[reading], many[reading]):
+            pd.testing.assert_series_equal(before, after)
+    assert (many["lead over L1"][0] < few["lead over L1"][0])[["australian", "sonar"]].all()
+    for method in (DWSM, dwsm.AS_PRINTED):
+        np.testing.assert_array_equal(few["late changes"][method], many["late changes"][method])
+    pd.testing.assert_frame_equal(*map(dwsm_binary.usage_by_setting, (table, more)))
+    wins = [dwsm.wins_table(t, DWSM, [dwsm.LOGISTIC]).frame for t in (table, more)]
+    pd.testing.assert_frame_equal(*wins)
+
+
 def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     monkeypatch.setattr(Source, "load", stand_in)
     monkeypatch.setattr(dwsm, "N_SPLITS", {False: 1, True: 2})

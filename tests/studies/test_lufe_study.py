@@ -266,6 +266,14 @@ def test_lufe_claims_that_are_not_reproduced():
     assert "There is no improvement to explain" in worse[0]
 
 
+@pytest.mark.parametrize(("selection", "alone"), [(-0.02, True), (0.02, False)])
+def test_a_cause_excludes_the_coding_where_no_coding_gives_the_claim(selection, alone):
+    worse, other = (lufe_tables.mean_accuracies(lufe_table(selection=s)) for s in (-0.02, selection))
+    cause = lufe_claims.coding_cause("RFE", lufe_claims.SELECTION, lufe_claims.ALL_FEATURES)
+    text = cause({"codings": {"log counts": worse, "tf-idf": other}})
+    assert text.endswith("so that it is not the coding alone") is alone
+
+
 def test_pairs_of_classifiers():
     first, second = pd.Series([0.8, 0.7, 0.9, 0.6]), pd.Series([0.78, 0.7, 0.91, np.nan])
     difference = paired_difference(first, second, tie=0.0005, scale=100)

@@ -1,0 +1,108 @@
+"""Further cells of the study of disjunctions: both approaches of Table 4 at each of their settings, on more splits.
+
+One thing at a time differs between the comparisons of ``SettingsCompared``: how the setting is chosen, the number of
+splits, and the number of Boolean features that the zero-norm SVM keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from fsgym.comparison.protocol import seed_of
+from fsgym.comparison.splits import Split
+from fsgym.dataset import Dataset
+from fsgym.runner import Task
+from fsgym_studies.common.curves import cells_with
+from fsgym_studies.common.difference import Difference, paired_difference
+from fsgym_studies.common.plan import cell_labels, share_of, study_task
+from fsgym_studies.common.study import Table
+from fsgym_studies.hkl.cell import EACH_SETTING_CALL, HKL, ZERO_NORM, ZERO_NORM_SHARES
+
+MORE_SPLITS = {False: 16, True: 30}
+SMALL_SHARES = (0.0078125, 0.00390625)  # about the share of rules; the smallest of Table 4 is twice the first
+
+
+class SettingsCompared(NamedTuple):
+    """The disjunctions compared with the zero-norm SVM, each at the setting that is best on the test parts, in points.
+
+    Attributes
+    ----------
+    few, many : Difference, on the splits of Table 4 alone, and on all
+    same_size : Difference, on all splits, with a zero-norm SVM that keeps about as many features as there are rules
+    n_few, n_many : int, the number of splits
+    rules, selected, most : float, mean numbers of rules, of features at ``same_size`` and of features at ``many``
+    """
+
+    few: Difference
+    many: Difference
+    same_size: Difference
+    n_few: int
+    n_many: int
+    rules: float
+    selected: float
+    most: float
+
+
+def at_each(method: str) -> str:
+    """The name that tables give to an approach at each of its settings."""
+    return f"{method}, each setting"
+
+
+def each_setting_cells(
+    data: Dataset, splits: Sequence[Split], features: Mapping[str, Any], search: Mapping[str, Any]
+) -> list[Task]:
+    """One cell for each approach of Table 4 and split."""
+    cells = []
+    searches = {HKL: search, ZERO_NORM: {**search, "shares": [*SMALL_SHARES, *ZERO_NORM_SHARES]}}
+    for number, split in enumerate(splits):
+        for method, own in searches.items():
+            arguments = {"method": method, "features": features, "search": own, "seed": seed_of((data.name, number))}
+            row = cell_labels(data.name, share_of(split, data), number, at_each(method), "")
+            cells.append(study_task(EACH_SETTING_CALL, arguments, row, data, split))
+    return cells
+
+
+def by_setting(further: pd.DataFrame, dataset: str, method: str, column: str) -> pd.DataFrame:
+    """A column of lists of an approach on a data set as numbers, a row per split and a column per setting."""
+    own = further[(further["dataset"] == dataset) & (further["method"] == at_each(method))].sort_values("split")
+    return pd.DataFrame(own[column].tolist(), own["split"].to_numpy())
+
+
+def settings_compared(further: pd.DataFrame, dataset: str, n_few: int) -> SettingsCompared | None:
+    """Both approaches on the first ``n_few`` splits and on all; None where one was not run."""
+    if not set(map(at_each, (HKL, ZERO_NORM))) <= set(further.loc[further["dataset"] == dataset, "method"]):
+        return None
+    own, other = (100.0 * by_setting(further, dataset, m, "accuracies") for m in (HKL, ZERO_NORM))
+    rules, sizes = (by_setting(further, dataset, m, "sizes").mean() for m in (HKL, ZERO_NORM))
+    best, best_other = own.mean().idxmax(), other.mean().idxmax()
+    near = (sizes - rules[best]).abs().idxmin()
+    return SettingsCompared(
+        paired_difference(_at_best(own.loc[: n_few - 1]), _at_best(other.loc[: n_few - 1])),
+        paired_difference(own[best], other[best_other]),
+        paired_difference(own[best], other[near]),
+        n_few,
+        len(own),
+        *(float(n) for n in (rules[best], sizes[near], sizes[best_other])),
+    )
+
+
+def _at_best(accuracies: pd.DataFrame) -> pd.Series:
+    return accuracies[accuracies.mean().idxmax()]
+
+
+def each_setting_table(table: pd.DataFrame) -> Table:
+    """Accuracy and number of rules or features at each setting (Table 4 without a choice of settings)."""
+    further, rows = cells_with(table, "accuracies"), []
+    for dataset in further["dataset"].unique():
+        for method in (HKL, ZERO_NORM):
+            own = further[(further["dataset"] == dataset) & (further["method"] == at_each(method))]
+            if len(own):
+                accuracies, sizes = (by_setting(further, dataset, method, c).mean() for c in ("accuracies", "sizes"))
+                settings = own["settings"].iloc[0]
+                rows += [(dataset, method, s, 100.0 * a, k) for s, a, k in zip(settings, accuracies, sizes)]
+    columns = ["data set", "method", "setting", "accuracy", "rules or Boolean features"]
+    caption = "Means over the splits, without a choice among the settings. The number of splits is in the protocol."
+    return Table("each_setting", "Table 4 at each setting", caption, pd.DataFrame(rows, columns=columns))
