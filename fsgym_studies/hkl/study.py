@@ -17,7 +17,7 @@ from fsgym_studies.common.curves import evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_labels, study_task
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.hkl.cell import APPROACHES, FEW_ROWS, HKL, NESTED_CALL, SEARCH_REPEATS, TABLE1_APPROACHES
+from fsgym_studies.hkl.cell import APPROACHES, FEW_ROWS, NESTED_CALL, SEARCH_REPEATS, TABLE1_APPROACHES
 from fsgym_studies.hkl.claims import ZERO_NORM_DATASETS, claims, notes
 from fsgym_studies.hkl.printed import NEWSGROUPS
 from fsgym_studies.hkl.tables import approaches_table, rules_table, selection_size_table, wilcoxon_table
@@ -34,7 +34,6 @@ TEXT_GRID = {"C": (1.0, 3.0, 10.0, 30.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)
 HKL_FOLD_REPEATS = 10  # of the full study
 HKL_FOLDS = 4
 RANDOM_SPLITS = {False: 4, True: 30}  # of the microarrays; 30 as in the paper of the zero-norm SVM
-HKL_REFERENCE = bibtex(__file__)
 
 
 @dataclass(frozen=True)
@@ -98,18 +97,13 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
         if entry.training_rows is not None:  # thousands of literals, and not in Table 1
             methods = (*methods[:3], *methods[len(TABLE1_APPROACHES) :])
         official = None if test is None else [OfficialSplit(test)]
+        features = {"literals": literals, "names": names}
+        search = {"grid": entry.grid or HKL_GRID[full], "max_active": entry.max_active}
+        search["max_literals"] = entry.max_literals
         for number, split in enumerate(official or entry.splits(full, data.n_samples)):
+            seed = seed_of((entry.source.title, number))
             for method in methods:
-                arguments = {
-                    "method": method,
-                    "features": {"literals": literals, "names": names},
-                    "search": {
-                        "grid": entry.grid or HKL_GRID[full],
-                        "max_active": entry.max_active,
-                        "max_literals": entry.max_literals,
-                    },
-                    "seed": seed_of((entry.source.title, number)),
-                }
+                arguments = {"method": method, "features": features, "search": search, "seed": seed}
                 row = cell_labels(entry.source.title, share, number, method, "")
                 cells.append(study_task(NESTED_CALL, arguments, row, data, split))
     return cells
@@ -159,12 +153,8 @@ def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataFolder) ->
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     finished = evaluated_cells(table)
-    tables = [
-        approaches_table(finished),
-        wilcoxon_table(finished),
-        selection_size_table(finished),
-        rules_table(finished, HKL),
-    ]
+    kinds = (approaches_table, wilcoxon_table, selection_size_table, rules_table)
+    tables = [kind(finished) for kind in kinds]
     return Conclusion(protocol(full), claims(finished), tables, notes=notes(finished))
 
 
@@ -196,7 +186,7 @@ def protocol(full: bool) -> str:
 STUDY = Study(
     "hkl",
     "HKL: disjunctions by hierarchical kernel learning (Tables 1 to 5)",
-    HKL_REFERENCE,
+    bibtex(__file__),
     (3.8, 90.0),
     tuple(entry.source.name for entry in STUDY_DATASETS),
     plan,
