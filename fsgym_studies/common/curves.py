@@ -43,11 +43,9 @@ def setting_means(
 
 
 def _per_split(table: pd.DataFrame, figure: Callable[[pd.DataFrame], float]) -> pd.DataFrame:
-    rows = [
-        dict(zip([*CURVE_KEYS, "split"], key)) | {"value": figure(cells)}
-        for key, cells in evaluated_cells(table).groupby([*CURVE_KEYS, "split"], sort=False)
-    ]
-    return pd.DataFrame(rows, columns=[*CURVE_KEYS, "split", "value"])
+    keys = [*CURVE_KEYS, "split"]
+    rows = [(*key, figure(cells)) for key, cells in evaluated_cells(table).groupby(keys, sort=False)]
+    return pd.DataFrame(rows, columns=[*keys, "value"])
 
 
 def areas(table: pd.DataFrame) -> pd.DataFrame:
@@ -100,8 +98,8 @@ def differences(values: pd.DataFrame, first: str, second: str) -> pd.DataFrame:
     return pd.DataFrame({n: {"mean": m.mean, "low": m.low, "high": m.high} for n, m in means.items()}).T
 
 
-def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str], tie: float = 0.001) -> pd.DataFrame:
-    """Wins, ties and losses of ``first`` against each other method over the data sets, and Wilcoxon's p.
+def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str]) -> pd.DataFrame:
+    """Wins, ties (to within .001) and losses of ``first`` against each other method over the data sets, and p.
 
     Two methods are compared in the splits that both have.
     """
@@ -109,8 +107,7 @@ def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str], 
     for other in others:
         means = paired_means(values, [first, other])
         if len(means):
-            result = statistics.wins(means[first], means[other], tie)
-            rows.append({"against": other, **result._asdict()})
+            rows.append((other, *statistics.wins(means[first], means[other], tie=0.001)))
     return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses", "p"])
 
 

@@ -146,14 +146,7 @@ def study_task(
 
 def cell_labels(dataset: str, share: float, split: int, method: str, params: str, setting: int = 0) -> dict[str, Any]:
     """The columns by which tables name a cell; ``params`` is JSON or ""."""
-    return {
-        "dataset": dataset,
-        "share": share,
-        "split": split,
-        "method": method,
-        "setting": setting,
-        "params": params,
-    }
+    return {"dataset": dataset, "share": share, "split": split, "method": method, "setting": setting, "params": params}
 
 
 def price_settings(values: Sequence[float], **fixed: Any) -> tuple[dict[str, Any], ...]:

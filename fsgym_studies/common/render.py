@@ -186,15 +186,7 @@ def write_study(
         work=work,
         curves="sparsity" in table,
         failures=failures(table),
-        tables=[
-            {
-                "heading": t.heading,
-                "caption": t.caption,
-                "columns": list(t.frame.columns),
-                "rows": t.frame.to_numpy(object).tolist(),
-            }
-            for t in shown
-        ],
+        tables=shown,
         **provenance(),
     )
     report = folder / "report.html"

@@ -19,6 +19,7 @@ from fsgym_studies.common.statistics import accuracy_at
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm.shared import (
+    BASELINES,
     BINARY_SETS,
     BUDGET_MODEL,
     DWSM_PAPER,
@@ -48,8 +49,7 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
         methods = (
             MethodSettings(BUDGET_MODEL, "rcpi", budgets, preset=READING),
             DWSM_SETTINGS,
-            MethodSettings(L1_SVM, "l1_svm"),
-            MethodSettings(LARS, "lars"),
+            *(baseline for baseline in BASELINES if baseline.title in WITHOUT_BUDGET),
             *(arm for arm in INTERCEPT_ARMS if arm.title in WITHOUT_INTERCEPT),
         )
         cells += cells_over_shares(data, methods, full)
@@ -66,20 +66,15 @@ def protocol(full: bool) -> str:
 
 
 def leads_cause(figures: Mapping[str, Any]) -> str:
-    """The largest lead near sparsity .8, with and without intercepts of the L1 methods."""
-    near = figures["near .8"]
-    return f"protocol: the paper does not print how its L1 methods were run; {largest_lead(near, WITHOUT_INTERCEPT)}"
-
-
-def largest_lead(near: pd.DataFrame, others: list[str]) -> str:
-    """Where DWSM with a budget has the largest lead over both other methods, as text."""
-    known = near.dropna(subset=others)
+    """The largest lead near sparsity .8 over the L1 methods without intercepts."""
+    known = figures["near .8"].dropna(subset=WITHOUT_INTERCEPT)
+    text = "protocol: the paper does not print how its L1 methods were run; "
     if known.empty:
-        return "these forms were not run"
-    lead = known[BUDGET_MODEL] - known[others].max(axis=1)
+        return text + "these forms were not run"
+    lead = known[BUDGET_MODEL] - known[WITHOUT_INTERCEPT].max(axis=1)
     r = known.loc[lead.idxmax()]
-    accuracies = " / ".join(f"{r[name]:.2f}" for name in (BUDGET_MODEL, *others))
-    return f"without intercepts the largest lead is {lead.max():+.2f}, on {r['dataset']} ({accuracies})"
+    accuracies = " / ".join(f"{r[name]:.2f}" for name in (BUDGET_MODEL, *WITHOUT_INTERCEPT))
+    return f"{text}without intercepts the largest lead is {lead.max():+.2f}, on {r['dataset']} ({accuracies})"
 
 
 def high_sparsity_cause(figures: Mapping[str, Any]) -> str:

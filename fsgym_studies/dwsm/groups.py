@@ -32,17 +32,7 @@ from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import accuracy_at
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.common.tables import settings_table
-from fsgym_studies.dwsm.shared import (
-    AS_PRINTED,
-    BINARY_SETS,
-    BINARY_TITLES,
-    DWSM_PAPER,
-    DWSM_REFERENCE,
-    DWSM_SETTINGS,
-    READING,
-    READING_TEXT,
-    curve_pictures,
-)
+from fsgym_studies.dwsm import shared
 
 ADULT, SONAR, PCMAC = "Adult", "sonar", "pcmac"
 ADULT_TRAIN, ADULT_TEST = Source("a9a", ADULT, split="train"), Source("a9a", ADULT, split="test")
@@ -64,7 +54,7 @@ PCMAC_LASSO = MethodSettings(LARS, "lars", tuple({"alpha": 0.0, "max_features": 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
     parts = {ADULT_TRAIN.name: adult_cells, PCMAC_SET.name: pcmac_cells}
     cells = [cell for name, part in parts.items() if name not in skip for cell in part(full, data_dir)]
-    loaded = (source.load(data_dir) for source in without(BINARY_SETS, skip))
+    loaded = (source.load(data_dir) for source in without(shared.BINARY_SETS, skip))
     return [*cells, *(cell for data in loaded for cell in binary_cells(data, BINARY_SPLITS[full]))]
 
 
@@ -72,8 +62,8 @@ def adult_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     """Adult in its groups, with the official parts."""
     train, test = subsample(ADULT_TRAIN.load(data_dir), ADULT_TRAIN_ROWS[full]), ADULT_TEST.load(data_dir)
     methods = (
-        MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES), preset=READING),
-        MethodSettings(AS_PRINTED, "rcpi_printed", price_settings(PRINTED_PRICES)),
+        MethodSettings(DWSM, "rcpi", price_settings(ADULT_PRICES), preset=shared.READING),
+        MethodSettings(shared.AS_PRINTED, "rcpi_printed", price_settings(PRINTED_PRICES)),
         ADULT_LASSO,
     )
     return study_cells(Protocol.for_dataset(train, [OfficialSplit(test)]), methods)
@@ -81,16 +71,16 @@ def adult_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
 
 def binary_cells(data: Dataset, n_splits: int) -> Iterator[Task]:
     """A binary set without groups, and in random ones, of which there are fewer than features."""
-    yield from study_cells(Protocol.for_dataset(data, random_splits(0.5, n_splits)), [DWSM_SETTINGS])
+    yield from study_cells(Protocol.for_dataset(data, random_splits(0.5, n_splits)), [shared.DWSM_SETTINGS])
     for n_groups in RANDOM_GROUPS:
         if n_groups < data.n_features:
-            yield from cells_in_groups(data, n_groups, [DWSM_SETTINGS], n_splits)
+            yield from cells_in_groups(data, n_groups, [shared.DWSM_SETTINGS], n_splits)
 
 
 def pcmac_cells(full: bool, data_dir: DataFolder) -> Iterator[Task]:
     """Pcmac in random groups."""
     settings = price_settings(PCMAC_PRICES[full], **PCMAC_RCPI_PARAMS[full])
-    rcpi = MethodSettings(DWSM, "rcpi", settings, preset=READING)
+    rcpi = MethodSettings(DWSM, "rcpi", settings, preset=shared.READING)
     return cells_in_groups(PCMAC_SET.load(data_dir), 10, (rcpi, PCMAC_LASSO), PCMAC_SPLITS[full])
 
 
@@ -121,14 +111,14 @@ def protocol(full: bool) -> str:
         else "only 5 iterations of 2 states per row, because regressions on about 3,300 columns are slow"
     )
     return (
-        f"We repeat Table 7 of {DWSM_PAPER}. Adult as 123 binary columns in its {ADULT_GROUPS} groups, with its "
+        f"We repeat Table 7 of {shared.DWSM_PAPER}. Adult as 123 binary columns in its {ADULT_GROUPS} groups, with its "
         f"official training/test split and {rows} training rows; the eight binary sets of section 6.1 in "
         f"{' and '.join(map(str, RANDOM_GROUPS))} random groups (of those with more features), {BINARY_SPLITS[full]} "
         "splits with half of the rows for training. Gisette is replaced by pcmac "
         f"(1,943 texts, 3,289 word counts) in 10 random groups, {PCMAC_SPLITS[full]} "
         f"split{'s' if PCMAC_SPLITS[full] > 1 else ''} with half of the rows for training. On pcmac RCPI has "
-        f"{iterations}. {READING_TEXT}. {LARS}, which computes the LASSO, ignores the groups; a group counts as "
-        f"acquired if any of its features is used. {AS_PRINTED}, on Adult: as in dwsm-binary."
+        f"{iterations}. {shared.READING_TEXT}. {LARS}, which computes the LASSO, ignores the groups; a group counts as "
+        f"acquired if any of its features is used. {shared.AS_PRINTED}, on Adult: as in dwsm-binary."
     )
 
 
@@ -136,7 +126,7 @@ def adult_cause(figures: Mapping[str, Any]) -> str:
     """Groups and accuracies of both readings of RCPI at each price."""
     parts = [
         f"{name} {', '.join(f'{r.n_acquisitions:.2f} groups {r.accuracy:.3f} at {r.lam:g}' for r in rows.itertuples())}"
-        for name, rows in ((DWSM, figures["Adult"]), (AS_PRINTED, figures["Adult as printed"]))
+        for name, rows in ((DWSM, figures["Adult"]), (shared.AS_PRINTED, figures["Adult as printed"]))
     ]
     free = figures["Adult"].loc[figures["Adult"]["n_acquisitions"] < 0.05, "lam"]
     return (
@@ -282,8 +272,10 @@ def best_in_groups(table: pd.DataFrame) -> pd.DataFrame:
     """The best mean accuracy over prices, a row per binary set, columns the number of groups (0: no groups)."""
     rows = table[table["method"] == DWSM]
     means = rows.groupby(["dataset", "setting"])["accuracy"].mean().groupby("dataset").max()
-    names = {0: list(BINARY_TITLES)} | {n: [in_groups(title, n) for title in BINARY_TITLES] for n in RANDOM_GROUPS}
-    return pd.DataFrame({n: means.reindex(own).to_numpy() for n, own in names.items()}, index=BINARY_TITLES)
+    names = {0: list(shared.BINARY_TITLES)} | {
+        n: [in_groups(title, n) for title in shared.BINARY_TITLES] for n in RANDOM_GROUPS
+    }
+    return pd.DataFrame({n: means.reindex(own).to_numpy() for n, own in names.items()}, index=shared.BINARY_TITLES)
 
 
 def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
@@ -293,7 +285,7 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
     figures: dict[str, Any] = {"Adult": adult, "sonar": tuple(map(float, best.loc[SONAR])), "binary sets": best}
     if len(at_hundredth):
         figures["Adult at lambda .01"] = at_hundredth[["n_acquisitions", "accuracy"]].mean()
-    figures["Adult as printed"] = with_lam(rows_of(table, ADULT, AS_PRINTED))
+    figures["Adult as printed"] = with_lam(rows_of(table, ADULT, shared.AS_PRINTED))
     in_three = rows_of(table, in_groups(SONAR, RANDOM_GROUPS[0]), DWSM).groupby("split")["accuracy"].max()
     figures["draws of groups"] = (in_three.min(), in_three.max())
     figures["LASSO on Adult"] = most_accurate(rows_of(table, ADULT, LARS))
@@ -340,16 +332,16 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
         "Gisette is not available, so its claims are assessed on pcmac instead. This shows only whether the results "
         "behave in a similar way; the numbers are not comparable.",
     )
-    pictures = curve_pictures(settings, table)
+    pictures = shared.curve_pictures(settings, table)
     return Conclusion(protocol(full), claims(table, settings), tables, pictures, notes)
 
 
 STUDY = Study(
     "dwsm-groups",
     "DWSM: features in groups (section 6.3.3, Table 7)",
-    DWSM_REFERENCE,
+    shared.DWSM_REFERENCE,
     (7.0, 180.0),
-    (ADULT_TRAIN.name, PCMAC_SET.name, *(s.name for s in BINARY_SETS)),
+    (ADULT_TRAIN.name, PCMAC_SET.name, *(s.name for s in shared.BINARY_SETS)),
     plan,
     conclude,
 )

@@ -7,43 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from fsgym.comparison.protocol import Protocol
-from fsgym.comparison.splits import random_splits
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, CauseText, Claim, assess
 from fsgym_studies.common.curves import by_dataset, evaluated_cells, heights, setting_means
-from fsgym_studies.common.plan import (
-    CART,
-    DWSM,
-    L1_SVM,
-    DataFolder,
-    MethodSettings,
-    Source,
-    price_settings,
-    study_cells,
-    without,
-)
+from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, without
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
-from fsgym_studies.dwsm.shared import (
-    AS_PRINTED,
-    DWSM_PAPER,
-    DWSM_REFERENCE,
-    LOGISTIC,
-    READING,
-    READING_TEXT,
-    TRAIN_SHARES,
-    above_text,
-    accuracy_by_share,
-    area_table,
-    cells_of_sources,
-    curve_pictures,
-    height_table,
-    lead_over,
-    reaches_printed,
-    splits_text,
-    wins_table,
-)
+from fsgym_studies.dwsm import shared
 
 MULTICLASS_TITLES = ("segment", "vehicle", "vowel", "wine")
 MULTICLASS_SETS = tuple(Source(name, name) for name in MULTICLASS_TITLES)
@@ -52,9 +22,7 @@ WINE_SPLITS = 10  # of wine in the quick study, for all shares of the paper: it 
 FIGURE_6_SETS = ["wine", "vowel"]
 MULTICLASS_PRICES = (0.0, 0.01, 0.05, 0.1)
 MULTICLASS_SETTINGS = (
-    MethodSettings(DWSM, "rcpi", price_settings(MULTICLASS_PRICES), preset=READING),
-    MethodSettings(LOGISTIC, "rcpi", price_settings(MULTICLASS_PRICES)),
-    MethodSettings(AS_PRINTED, "rcpi_printed", price_settings(MULTICLASS_PRICES)),
+    *shared.readings(MULTICLASS_PRICES),
     MethodSettings(L1_SVM, "l1_svm"),
     MethodSettings(CART, "cart"),
 )
@@ -62,26 +30,23 @@ MULTICLASS_METHODS = (DWSM, L1_SVM, CART)
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    sources = without(MULTICLASS_SETS, skip)
-    if full:
-        return cells_of_sources(sources, MULTICLASS_SETTINGS, full, data_dir)
-    cells = cells_of_sources([s for s in sources if s != WINE], MULTICLASS_SETTINGS, full, data_dir)
-    for data in (source.load(data_dir) for source in sources if source == WINE):
-        for share in TRAIN_SHARES[True]:
-            protocol = Protocol.for_dataset(data, random_splits(share, WINE_SPLITS))
-            cells += study_cells(protocol, MULTICLASS_SETTINGS)
+    cells = []
+    for source in without(MULTICLASS_SETS, skip):
+        n_splits = WINE_SPLITS if source == WINE and not full else None
+        every_share = full or source == WINE
+        cells += shared.cells_over_shares(source.load(data_dir), MULTICLASS_SETTINGS, every_share, n_splits)
     return cells
 
 
 def protocol(full: bool) -> str:
-    shares = ", ".join(f"{share:.0%}" for share in TRAIN_SHARES[True])
+    shares = ", ".join(f"{share:.0%}" for share in shared.TRAIN_SHARES[True])
     wine = "" if full else f", and on wine {WINE_SPLITS} for {shares}"
     prices = ", ".join(f"{p:g}" for p in MULTICLASS_PRICES)
     return (
-        f"We repeat section 6.2 of {DWSM_PAPER}. Segment, vehicle, vowel (990 rows; the paper prints 1,000) and wine; "
-        f"{splits_text(full)}{wine}. {DWSM} at prices lambda = {prices}; one-vs-rest "
+        f"We repeat section 6.2 of {shared.DWSM_PAPER}. Segment, vehicle, vowel (990 rows; the paper prints 1,000) and "
+        f"wine; {shared.splits_text(full)}{wine}. {DWSM} at prices lambda = {prices}; one-vs-rest "
         f"{L1_SVM}, where a feature counts as used if any of the classifiers uses it; {CART}, which this section of "
-        f"the paper does not have. {READING_TEXT}. {LOGISTIC} and {AS_PRINTED} as in dwsm-binary."
+        f"the paper does not have. {shared.READING_TEXT}. {shared.LOGISTIC} and {shared.AS_PRINTED} as in dwsm-binary."
     )
 
 
@@ -103,13 +68,15 @@ def wine_cause(figures: Mapping[str, Any]) -> str:
     """Accuracies of the other readings of RCPI."""
     table = figures["table"]
     parts = []
-    for reading in (LOGISTIC, AS_PRINTED):
-        by_share = accuracy_by_share(table, "wine", 0.8, reading)
+    for reading in (shared.LOGISTIC, shared.AS_PRINTED):
+        by_share = shared.accuracy_by_share(table, "wine", 0.8, reading)
         parts.append(f"{reading} {max(m.mean for m in by_share.values()):.3f}" if by_share else f"{reading} –")
     return f"ours: other readings of RCPI, at their best share of training data: {', '.join(parts)}"
 
 
-WINE_CLAIM = reaches_printed("Wine: DWSM's accuracy at sparsity .8", "wine", 0.8, 0.9, tolerance=0.02, cause=wine_cause)
+WINE_CLAIM = shared.reaches_printed(
+    "Wine: DWSM's accuracy at sparsity .8", "wine", 0.8, 0.9, tolerance=0.02, cause=wine_cause
+)
 CLAIMS = (  # left out where a method is missing
     Claim(
         "Wine: at sparsity .8 L1-SVM has fallen sharply, and DWSM has not (L1-SVM at least .05 below DWSM, mean over "
@@ -145,21 +112,21 @@ CLAIMS = (  # left out where a method is missing
         "4 of 4",
         "lead by area",
         lambda lead: (lead > 0).all() if lead.notna().all() else None,
-        above_text,
+        shared.above_text,
         linear_answers_cause("logistic by area", MULTICLASS_TITLES),
     ),
 )
 
 
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
-    lead = {level: lead_over(table, FIGURE_6_SETS, (L1_SVM,), level).dropna() for level in (0.0, 0.5, 0.7)}
+    lead = {level: shared.lead_over(table, FIGURE_6_SETS, (L1_SVM,), level).dropna() for level in (0.0, 0.5, 0.7)}
     figures: dict[str, Any] = {f"leads on {d}": (lead[0.5][d], lead[0.7][d]) for d in lead[0.5].index}
     if len(lead[0.0]):
         figures["leads at the lowest sparsity"] = lead[0.0]
     logistic = {"at half": 0.5, "at the lowest sparsity": 0.0, "by area": None}
     for name, level in logistic.items():
-        figures[f"logistic {name}"] = lead_over(table, MULTICLASS_TITLES, (L1_SVM,), level, LOGISTIC)
-    by_area = lead_over(table, MULTICLASS_TITLES, (L1_SVM,))
+        figures[f"logistic {name}"] = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,), level, shared.LOGISTIC)
+    by_area = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,))
     if by_area.notna().any():
         on_wine = by_dataset(heights(table[table["dataset"] == "wine"], 0.8)).reindex(columns=[DWSM, L1_SVM])
         figures |= {"lead by area": by_area, "wine": on_wine.reindex(["wine"]).iloc[0]}
@@ -170,18 +137,18 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
     table = evaluated_cells(table)
     settings = setting_means(table)
     tables = [
-        area_table(table, MULTICLASS_METHODS),
-        wins_table(table, DWSM, MULTICLASS_METHODS[1:]),
-        height_table(table, MULTICLASS_METHODS),
+        shared.area_table(table, MULTICLASS_METHODS),
+        shared.wins_table(table, DWSM, MULTICLASS_METHODS[1:]),
+        shared.height_table(table, MULTICLASS_METHODS),
         settings_table(settings),
     ]
-    return Conclusion(protocol(full), claims(table), tables, curve_pictures(settings, table))
+    return Conclusion(protocol(full), claims(table), tables, shared.curve_pictures(settings, table))
 
 
 STUDY = Study(
     "dwsm-multiclass",
     "DWSM: sparse multiclass classification (section 6.2)",
-    DWSM_REFERENCE,
+    shared.DWSM_REFERENCE,
     (1.0, 24.0),
     MULTICLASS_TITLES,
     plan,

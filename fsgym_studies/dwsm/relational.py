@@ -166,7 +166,7 @@ def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[AssessedClaim]:
     if priced.empty:
         return assess(CLAIMS, {})
     usage = usage_by_digit(priced.iloc[0], classes)
-    figures = {"blocks": usage.sum(axis=1, skipna=False), "most frequent": most_frequent(usage.loc["1"])}
+    figures = {"blocks": usage.sum(axis=1, skipna=False), "most frequent": usage.loc["1"].nlargest(2)}
     return assess(CLAIMS, {**figures, "by price": blocks[DWSM], "as printed": blocks[AS_PRINTED]})
 
 
@@ -185,11 +185,6 @@ def usage_by_digit(row: pd.Series, classes: Sequence[str]) -> pd.DataFrame:
     return pd.DataFrame([unknown if u is None else u for u in row["class_usage"]], classes, dtype=float)
 
 
-def most_frequent(usage: pd.Series) -> pd.Series:
-    """The two blocks that are acquired most often."""
-    return usage.sort_values(ascending=False, kind="stable")[:2]
-
-
 def results_table(table: pd.DataFrame) -> Table:
     """Accuracy, number of blocks and mean price of each cell."""
     frame = table[["dataset", "method", "accuracy", "n_acquisitions", "sparsity", "spent"]]
@@ -206,7 +201,7 @@ def digit_table(table: pd.DataFrame, classes: Sequence[str]) -> Table:
             "digit": digit,
             "images": images,
             "blocks": usage.sum(skipna=False),
-            "most often": "; ".join(f"{block_name(b)} ({share:.2f})" for b, share in most_frequent(usage).items()),
+            "most often": "; ".join(f"{block_name(b)} ({share:.2f})" for b, share in usage.nlargest(2).items()),
         }
         for _, row in table.iterrows()
         for (digit, usage), images in zip(usage_by_digit(row, classes).iterrows(), row["class_right"])

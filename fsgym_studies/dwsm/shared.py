@@ -62,11 +62,19 @@ DWSM_PRICES = (0.0, 0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.3)  # lambda: those of 
 # others Bernoulli(1/2). The other readings are shown beside it.
 READING = {"answers": "linear"}
 LOGISTIC, AS_PRINTED = "DWSM, logistic answers", "DWSM, as printed"
-DWSM_SETTINGS = MethodSettings(DWSM, "rcpi", price_settings(DWSM_PRICES), preset=READING)
-OTHER_READINGS = (
-    MethodSettings(LOGISTIC, "rcpi", price_settings(DWSM_PRICES)),
-    MethodSettings(AS_PRINTED, "rcpi_printed", price_settings(DWSM_PRICES)),
-)
+
+
+def readings(prices: Sequence[float]) -> tuple[MethodSettings, ...]:
+    """RCPI at these prices in our reading of section 3.4, with other answers, and literally as printed."""
+    settings = price_settings(prices)
+    return (
+        MethodSettings(DWSM, "rcpi", settings, preset=READING),
+        MethodSettings(LOGISTIC, "rcpi", settings),
+        MethodSettings(AS_PRINTED, "rcpi_printed", settings),
+    )
+
+
+DWSM_SETTINGS, *OTHER_READINGS = readings(DWSM_PRICES)
 READING_TEXT = (
     "RCPI learns by linear regressions, on states of which three quarters are on trajectories of the previous policies "
     "and the rest uniform (section 3.4 names both); a policy is drawn from the mixture at each decision, and the "
@@ -90,10 +98,12 @@ HALF_LAST_DIGIT = 0.005  # of an accuracy; the paper prints two decimals
 SPARSITY_LEVELS = (0.5, 0.7, 0.8, 0.9)  # at which sections 6.1 to 6.3 state accuracies
 
 
-def cells_over_shares(data: Dataset, methods: Sequence[MethodSettings], full: bool) -> Iterator[Task]:
+def cells_over_shares(
+    data: Dataset, methods: Sequence[MethodSettings], full: bool, n_splits: int | None = None
+) -> Iterator[Task]:
     """All settings of the methods on random splits of a data set, at each share of training data."""
     for share in TRAIN_SHARES[full]:
-        protocol = Protocol.for_dataset(data, random_splits(share, N_SPLITS[full]))
+        protocol = Protocol.for_dataset(data, random_splits(share, n_splits or N_SPLITS[full]))
         yield from study_cells(protocol, methods)
 
 

@@ -11,18 +11,13 @@ import pandas as pd
 from fsgym_studies.common.claims import DASH
 from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.difference import Difference
-from fsgym_studies.gbfs.further import GROUPINGS, KDD_LEAF_ROWS, LEAF_ROWS, STUMPS
 from fsgym_studies.gbfs.tables import (
-    COLON,
     CURVE_DATASETS,
-    GBFS,
-    HSIC,
-    KDD,
-    L1LR,
-    RFFS,
+    GROUPINGS,
+    KDD_LEAF_ROWS,
+    LEAF_ROWS,
     RFFS_BOUND,
-    SPAM,
-    USPS,
+    STUMPS,
     best_setting,
     compare_errors,
     counts_of,
@@ -49,26 +44,26 @@ def counts_by_word(comparisons: Mapping[str, Difference]) -> str:
 
 def leaves_cause(figures: Mapping[str, Any]) -> str:
     """The forest with larger leaves compared with L1 logistic regression."""
-    words = counts_by_word(comparisons_by_dataset(figures["table"], RFFS_BOUND, L1LR, CURVE_DATASETS))
+    words = counts_by_word(comparisons_by_dataset(figures["table"], RFFS_BOUND, "L1LR", CURVE_DATASETS))
     return (
         f"protocol: the paper bounds the leaves of its forests, ours are fully grown; with leaves of up to {LEAF_ROWS} "
-        f"rows ({KDD_LEAF_ROWS} on {KDD}), {RFFS} compared with {L1LR} is {words}"
+        f"rows ({KDD_LEAF_ROWS} on kddcup99), RFFS compared with L1LR is {words}"
     )
 
 
 def kdd_cause(figures: Mapping[str, Any]) -> str:
     """The error of the forest with larger leaves at few features of kddcup99."""
-    pair = compare_errors(figures["table"], KDD, GBFS, RFFS_BOUND, counts_of(KDD, high=8))
+    pair = compare_errors(figures["table"], "kddcup99", "GBFS", RFFS_BOUND, counts_of("kddcup99", high=8))
     return (
-        f"protocol: on {KDD} the paper bounds the leaves of its forests, ours are fully grown; with leaves of up to "
-        f"{KDD_LEAF_ROWS} rows the error of {RFFS} is {pair.second:.4f}, that of {GBFS} {pair.first:.4f}"
+        f"protocol: on kddcup99 the paper bounds the leaves of its forests, ours are fully grown; with leaves of up to "
+        f"{KDD_LEAF_ROWS} rows the error of RFFS is {pair.second:.4f}, that of GBFS {pair.first:.4f}"
     )
 
 
 def spam_cause(figures: Mapping[str, Any]) -> str:
     """The difference on spambase with its standard error."""
-    pair = figures[SPAM]
-    splits = curve_points(figures["table"]).query("dataset == @SPAM and method == @GBFS")["split"].nunique()
+    pair = figures["spambase"]
+    splits = curve_points(figures["table"]).query("dataset == 'spambase' and method == 'GBFS'")["split"].nunique()
     text = f"protocol: the difference is {pair.with_error(3)} over {splits} splits"
     if pair.mean >= 0:
         return text
@@ -78,11 +73,11 @@ def spam_cause(figures: Mapping[str, Any]) -> str:
 
 def grouping_cause(figures: Mapping[str, Any]) -> str:
     """GBFS compared with HSIC Lasso for other classes of digits."""
-    pairs = {d: compare_errors(figures["table"], d, GBFS, HSIC, counts_of(d)) for d in (USPS, *GROUPINGS)}
+    pairs = {d: compare_errors(figures["table"], d, "GBFS", "HSIC Lasso", counts_of(d)) for d in ("uspst", *GROUPINGS)}
     listed = ", ".join(f"{pair.with_error(3)} on {d}" for d, pair in pairs.items() if pair.word != DASH)
     return (
         "data: the paper does not print which digits form its two classes, and our rows are other ones; error of "
-        f"{GBFS} − {HSIC}: {listed}"
+        f"GBFS − HSIC Lasso: {listed}"
         + (", so that it is not the grouping alone" if all(pair.mean < 0 for pair in pairs.values()) else "")
     )
 
@@ -90,19 +85,19 @@ def grouping_cause(figures: Mapping[str, Any]) -> str:
 def most_features_cause(figures: Mapping[str, Any]) -> str:
     """At how many features the errors are read, and what they are without HSIC Lasso."""
     errors, count = figures["most features"], figures["most features at"]
-    others = errors.drop(HSIC)
+    others = errors.drop("HSIC Lasso")
     return (
-        f"ours: the errors are read at {count} features, since on our rows the path of {HSIC} ends before the next "
-        f"number; without {HSIC} the methods are within {others.max() - others.min():.3f} of each other there, and "
-        f"{L1LR} is {'below' if others[L1LR] < others.drop(L1LR).median() else 'not below'} the median of the others"
+        f"ours: the errors are read at {count} features, since on our rows the path of HSIC Lasso ends before the next "
+        f"number; without HSIC Lasso the methods are within {others.max() - others.min():.3f} of each other there, and "
+        f"L1LR is {'below' if others['L1LR'] < others.drop('L1LR').median() else 'not below'} the median of the others"
     )
 
 
 def colon_cause(figures: Mapping[str, Any]) -> str:
     """The precision of errors on colon, and the error of smaller trees."""
-    cells = curve_points(figures["table"]).query("dataset == @COLON and method == @GBFS").drop_duplicates("split")
+    cells = curve_points(figures["table"]).query("dataset == 'colon' and method == 'GBFS'").drop_duplicates("split")
     tested, stumps = int(cells["n_test"].sum()), best_setting(figures["table"], STUMPS)
-    smaller = "" if stumps is None else f"; with trees of one split, {GBFS} with bags has {stumps.error:.3f}"
+    smaller = "" if stumps is None else f"; with trees of one split, GBFS with bags has {stumps.error:.3f}"
     return (
         "data: the paper's bags of genes are not public, and ours are clusters of the training rows. An error of .2 on "
         f"our {tested} test rows has a standard error of {np.sqrt(0.2 * 0.8 / max(tested, 1)):.3f}{smaller}"
@@ -112,17 +107,17 @@ def colon_cause(figures: Mapping[str, Any]) -> str:
 def scattered_cause(figures: Mapping[str, Any]) -> str:
     """From how many bags come the first selections of several features."""
     cells = cells_with(figures["table"], "bags")
-    cells = cells[cells["dataset"] == COLON]
+    cells = cells[cells["dataset"] == "colon"]
     parts = []
-    for method in (RFFS, L1LR, HSIC):
+    for method in ("RFFS", "L1LR", "HSIC Lasso"):
         firsts = [
             next((b for n, b in zip(row["n_features"], row["bags"]) if n >= MANY_FEATURES), np.nan)
             for row in cells[cells["method"] == method].to_dict("records")
         ]
         parts.append(f"{method} {np.nanmean(firsts):.1f}" if np.isfinite(firsts).any() else f"{method} {DASH}")
-    features = best_setting(figures["table"], HSIC)
+    features = best_setting(figures["table"], "HSIC Lasso")
     few = "few" if features is None else f"{features.features:.1f}"
     return (
-        f"protocol: the paper does not say at which setting; the best one of {HSIC} has {few} features. At the first "
-        f"setting with at least {MANY_FEATURES} features the bags are {', '.join(parts)}"
+        f"protocol: the paper does not say at which setting; the best one of HSIC Lasso has {few} features. At the "
+        f"first setting with at least {MANY_FEATURES} features the bags are {', '.join(parts)}"
     )

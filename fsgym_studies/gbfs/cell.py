@@ -81,11 +81,9 @@ def error_curve(
     if "neighbour_price" in options:
         result["regions"] = [n_regions(c, train.n_features) for c in selections]
     if svm_splits:
-        known: dict[tuple[int, ...], float] = {(): result["chance"]}
-        for c in map(tuple, (np.sort(c) for c in selections)):
-            if c not in known:
-                known[c] = svm_error(train, test, np.array(c), svm_splits, seed)
-        result["svm_error"] = [known[tuple(np.sort(c))] for c in selections]
+        sets = [tuple(np.sort(c)) for c in selections]
+        errors = {c: svm_error(train, test, np.array(c), svm_splits, seed) for c in set(sets) if c}
+        result["svm_error"] = [errors[c] if c else result["chance"] for c in sets]
     return result
 
 

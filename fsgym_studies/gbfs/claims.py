@@ -2,71 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 
 from fsgym_studies.common.claims import DASH, AssessedClaim, CauseText, Claim, assess
-from fsgym_studies.common.difference import Difference
-from fsgym_studies.gbfs.causes import (
-    colon_cause,
-    comparisons_by_dataset,
-    counts_by_word,
-    grouping_cause,
-    kdd_cause,
-    leaves_cause,
-    most_features_cause,
-    scattered_cause,
-    spam_cause,
-)
-from fsgym_studies.gbfs.tables import (
-    BAG_METHODS,
-    COLON,
-    CURVE_DATASETS,
-    CURVE_METHODS,
-    GBFS,
-    GBFS_BAGS,
-    GBFS_BAGS_TITLE,
-    GROUP_LASSO,
-    HSIC,
-    KDD,
-    L1LR,
-    REPORTED_COUNTS,
-    RFFS,
-    SMALL_AND_MEDIUM,
-    SPAM,
-    USPS,
-    best_setting,
-    compare_errors,
-    counts_of,
-    datasets_with_curves,
-    errors_at,
-    quality_points,
-    synthetic_results,
-)
+from fsgym_studies.gbfs import causes, tables
 
 TWO_ERRORS_CRITERION = "by more than two standard errors, mean over 1 to 100 features"
-SAME_SVM = f"{USPS}, with the same kind of SVM trained on the features that each method selects"
+SAME_SVM = "uspst, with the same kind of SVM trained on the features that each method selects"
 EXAMPLE = "Synthetic example with three features"
-Comparisons = Mapping[str, Difference]
 
 
 def compared_claim(
-    text: str,
-    first: str,
-    second: str,
-    datasets: Sequence[str],
-    met: Callable[[str], bool],
-    cause: str | CauseText = "",
+    text: str, first: str, second: str, datasets: Sequence[str], met: Callable[[str], bool], cause: str | CauseText = ""
 ) -> Claim:
     """Claim on the word of a comparison, such as better, that it holds on all data sets."""
     return Claim(
         text,
         "all",
-        lambda figures: comparisons_by_dataset(figures["table"], first, second, datasets),
+        lambda figures: causes.comparisons_by_dataset(figures["table"], first, second, datasets),
         lambda pairs: all(met(v.word) for v in pairs.values()) if len(pairs) == len(datasets) else None,
-        counts_by_word,
+        causes.counts_by_word,
         cause,
     )
 
@@ -78,52 +36,51 @@ CURVE_CLAIMS = (
             f"{first} clearly outperforms {second} on all data sets ({TWO_ERRORS_CRITERION})",
             first,
             second,
-            CURVE_DATASETS,
+            tables.CURVE_DATASETS,
             lambda word: word == "better",
-            leaves_cause if first == RFFS else "",
+            causes.leaves_cause if first == "RFFS" else "",
         )
-        for first, second in ((GBFS, L1LR), (RFFS, L1LR))
+        for first, second in (("GBFS", "L1LR"), ("RFFS", "L1LR"))
     ),
     compared_claim(
-        f"{GBFS} outperforms or matches {RFFS} on all small and medium data sets (worse on none "
-        f"{TWO_ERRORS_CRITERION})",
-        GBFS,
-        RFFS,
-        SMALL_AND_MEDIUM,
+        f"GBFS outperforms or matches RFFS on all small and medium data sets (worse on none {TWO_ERRORS_CRITERION})",
+        "GBFS",
+        "RFFS",
+        tables.SMALL_AND_MEDIUM,
         lambda word: word != "worse",
     ),
     Claim(
-        f"{KDD}: {GBFS} has a lower error than {RFFS} and {L1LR} when few features are selected (mean over 1 to "
+        "kddcup99: GBFS has a lower error than RFFS and L1LR when few features are selected (mean over 1 to "
         "8 features)",
         "lower",
-        KDD,
+        "kddcup99",
         lambda forest, linear: forest.first < forest.second and linear.first < linear.second,
-        f"{GBFS} {{0.first:.4f}}, {RFFS} {{0.second:.4f}}, {L1LR} {{1.second:.4f}}",
-        kdd_cause,
+        "GBFS {0.first:.4f}, RFFS {0.second:.4f}, L1LR {1.second:.4f}",
+        causes.kdd_cause,
     ),
     # Section 5.3:
     Claim(
-        f"{SPAM}: {GBFS} clearly outperforms {HSIC} ({TWO_ERRORS_CRITERION})",
+        f"spambase: GBFS clearly outperforms HSIC Lasso ({TWO_ERRORS_CRITERION})",
         "clearly",
-        SPAM,
+        "spambase",
         lambda pair: pair.word == "better",
-        f"{GBFS} {{0.first:.3f}}, {HSIC} {{0.second:.3f}} ({{0.word}})",
-        spam_cause,
+        "GBFS {0.first:.3f}, HSIC Lasso {0.second:.3f} ({0.word})",
+        causes.spam_cause,
     ),
     Claim(
-        f"{USPS}: {GBFS} is slightly worse than {HSIC} (by at most .03, mean over 1 to 100 features)",
+        "uspst: GBFS is slightly worse than HSIC Lasso (by at most .03, mean over 1 to 100 features)",
         "slightly",
-        USPS,
+        "uspst",
         lambda pair: 0 < pair.first - pair.second <= 0.03,
-        f"{GBFS} {{0.first:.3f}}, {HSIC} {{0.second:.3f}} ({{0.word}})",
-        grouping_cause,
+        "GBFS {0.first:.3f}, HSIC Lasso {0.second:.3f} ({0.word})",
+        causes.grouping_cause,
     ),
     # Fig. 5:
     Claim(
-        f"{SAME_SVM}: {GBFS} has the lowest error with few features (mean over 1 to 20 features)",
+        f"{SAME_SVM}: GBFS has the lowest error with few features (mean over 1 to 20 features)",
         "lowest",
         "few features",
-        lambda errors: errors.idxmin() == GBFS,
+        lambda errors: errors.idxmin() == "GBFS",
     ),
     Claim(
         f"{SAME_SVM}: as more features are selected, all methods converge (at 100 features, or where the "
@@ -131,21 +88,20 @@ CURVE_CLAIMS = (
         "similar",
         "most features",
         lambda errors: errors.max() - errors.min() <= 0.03,
-        cause=most_features_cause,
+        cause=causes.most_features_cause,
     ),
     Claim(
-        f"{SAME_SVM}: {L1LR} slightly outperforms most nonlinear methods when given enough features (at 100 "
+        f"{SAME_SVM}: L1LR slightly outperforms most nonlinear methods when given enough features (at 100 "
         "features, or where the path of HSIC Lasso ends, a lower error than at least three of the four)",
         "slightly",
         "most features",
-        lambda errors: (errors[L1LR] < errors.drop(L1LR)).sum() >= 3,
-        cause=most_features_cause,
+        lambda errors: (errors["L1LR"] < errors.drop("L1LR")).sum() >= 3,
+        cause=causes.most_features_cause,
     ),
 )
 BAG_CLAIMS = (  # section 5.2, colon; our bags are clusters, the paper's are not public
     Claim(
-        f"{COLON}: {GBFS_BAGS_TITLE} selects features of one bag only (at its best setting; at most 1.5 bags per "
-        "split)",
+        "colon: GBFS with bags selects features of one bag only (at its best setting; at most 1.5 bags per split)",
         "one bag",
         "best on colon",
         lambda own: own.bags <= 1.5,
@@ -153,53 +109,53 @@ BAG_CLAIMS = (  # section 5.2, colon; our bags are clusters, the paper's are not
         "bags {0.fewest_bags:.1f} bags, where the error is {0.error_at_fewest:.3f}",
     ),
     Claim(
-        f"{COLON}: {GBFS_BAGS_TITLE} and {RFFS} have lower errors than {L1LR}, {HSIC} and {GROUP_LASSO} (each at "
+        "colon: GBFS with bags and RFFS have lower errors than L1LR, HSIC Lasso and group LASSO (each at "
         "its best setting; the error of each of the first two is at most .01 above the lowest error of the other "
         "three)",
         "lowest",
         "errors on colon",
-        lambda errors: errors[[GBFS_BAGS_TITLE, RFFS]].max() <= errors[[L1LR, HSIC, GROUP_LASSO]].min() + 0.01,
-        cause=colon_cause,
+        lambda errors: (
+            errors[["GBFS with bags", "RFFS"]].max() <= errors[["L1LR", "HSIC Lasso", "group LASSO"]].min() + 0.01
+        ),
+        cause=causes.colon_cause,
     ),
     Claim(
-        f"{COLON}: {GROUP_LASSO} has a much higher error than {GBFS_BAGS_TITLE} (by at least .05)",
+        "colon: group LASSO has a much higher error than GBFS with bags (by at least .05)",
         "much higher",
         lambda figures: (
-            figures["errors on colon"][[GROUP_LASSO, GBFS_BAGS_TITLE]] if "errors on colon" in figures else None
+            figures["errors on colon"][["group LASSO", "GBFS with bags"]] if "errors on colon" in figures else None
         ),
-        lambda errors: errors[GROUP_LASSO] >= errors[GBFS_BAGS_TITLE] + 0.05,
-        cause=colon_cause,
+        lambda errors: errors["group LASSO"] >= errors["GBFS with bags"] + 0.05,
+        cause=causes.colon_cause,
     ),
     Claim(
-        f"{COLON}: {RFFS}, {L1LR} and {HSIC} select features scattered over bags (at least 3 bags per split)",
+        "colon: RFFS, L1LR and HSIC Lasso select features scattered over bags (at least 3 bags per split)",
         "scattered",
         "bags on colon",
         lambda bags: min(bags.values()) >= 3.0,
         lambda bags: ", ".join(f"{m} {b:.1f}" for m, b in bags.items()),
-        scattered_cause,
+        causes.scattered_cause,
     ),
 )
 SYNTHETIC_CLAIMS = (  # Fig. 1; the points are ours, the paper does not print its own
-    Claim(
-        f"{EXAMPLE}: {L1LR} selects x1 only, neither x2 nor the redundant x3 (in most draws)",
-        "x1",
-        "only x1",
-        lambda draws: draws.mean() > 0.5,
-        lambda draws: f"only x1 in {draws.sum()} of {len(draws)}",
+    *(
+        Claim(
+            f"{EXAMPLE}: {text} (in most draws)",
+            paper,
+            selected,
+            lambda draws: draws.mean() > 0.5,
+            lambda draws: f"{draws.name} in {draws.sum()} of {len(draws)}",
+        )
+        for text, paper, selected in (
+            ("L1LR selects x1 only, neither x2 nor the redundant x3", "x1", "only x1"),
+            ("GBFS selects x1 and x2 and leaves x3 out", "x1, x2", "x1 and x2"),
+        )
     ),
     Claim(
-        f"{EXAMPLE}: {GBFS} selects x1 and x2 and leaves x3 out (in most draws)",
-        "x1, x2",
-        "x1 and x2",
-        lambda draws: draws.mean() > 0.5,
-        lambda draws: f"x1 and x2 in {draws.sum()} of {len(draws)}",
-    ),
-    Claim(
-        f"{EXAMPLE}: {GBFS} separates the classes, {L1LR} does not (error of {GBFS} at most .10, and lower by at "
-        "least .10)",
+        f"{EXAMPLE}: GBFS separates the classes, L1LR does not (error of GBFS at most .10, and lower by at least .10)",
         "error 0 against a high error",
         "synthetic errors",
-        lambda errors: errors[GBFS] <= 0.1 and errors[L1LR] - errors[GBFS] >= 0.1,
+        lambda errors: errors["GBFS"] <= 0.1 and errors["L1LR"] - errors["GBFS"] >= 0.1,
     ),
 )
 
@@ -211,21 +167,23 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
 
 def pair_figures(table: pd.DataFrame) -> dict[str, Any]:
     """GBFS compared on kddcup99 with two methods at few features, and on spambase and uspst with HSIC Lasso."""
-    few = counts_of(KDD, high=8)
-    on_kdd = tuple(compare_errors(table, KDD, GBFS, other, few) for other in (RFFS, L1LR))
-    pairs = {d: compare_errors(table, d, GBFS, HSIC, counts_of(d)) for d in (SPAM, USPS)}
+    few = tables.counts_of("kddcup99", high=8)
+    on_kdd = tuple(tables.compare_errors(table, "kddcup99", "GBFS", other, few) for other in ("RFFS", "L1LR"))
+    pairs = {
+        d: tables.compare_errors(table, d, "GBFS", "HSIC Lasso", tables.counts_of(d)) for d in ("spambase", "uspst")
+    }
     known = {d: pair for d, pair in pairs.items() if pair.word != DASH}
-    return known | ({KDD: on_kdd} if all(pair.word != DASH for pair in on_kdd) else {})
+    return known | ({"kddcup99": on_kdd} if all(pair.word != DASH for pair in on_kdd) else {})
 
 
 def quality_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Errors of the same kind of SVM on each selection, by method; none where a method is missing."""
-    few = counts_of(USPS, high=20)
-    errors = errors_at(quality_points(table), counts_of(USPS), "svm_error")
+    few = tables.counts_of("uspst", high=20)
+    errors = tables.errors_at(tables.quality_points(table), tables.counts_of("uspst"), "svm_error")
     means = errors.groupby("method").mean() if len(errors) else pd.DataFrame()
-    if not set(CURVE_METHODS) <= set(means.index):
+    if not set(tables.CURVE_METHODS) <= set(means.index):
         return {}
-    means = means.reindex(CURVE_METHODS)
+    means = means.reindex(tables.CURVE_METHODS)
     of_all = means.columns[means.notna().all()]
     return {
         "few features": means[[k for k in few if k in of_all]].mean(axis=1),
@@ -236,49 +194,49 @@ def quality_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def bag_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Results on colon of each method at its best setting; none where a method is missing."""
-    best = {m: b for m in BAG_METHODS if (b := best_setting(table, m)) is not None}
-    if len(best) < len(BAG_METHODS):
+    best = {
+        title: b
+        for method, title in tables.BAG_METHODS.items()
+        if (b := tables.best_setting(table, method)) is not None
+    }
+    if len(best) < len(tables.BAG_METHODS):
         return {}
     return {
-        "best on colon": best[GBFS_BAGS],
-        "errors on colon": pd.Series({GBFS_BAGS_TITLE if m == GBFS_BAGS else m: b.error for m, b in best.items()}),
-        "bags on colon": {m: best[m].bags for m in (RFFS, L1LR, HSIC)},
+        "best on colon": best["GBFS with bags"],
+        "errors on colon": pd.Series({m: b.error for m, b in best.items()}),
+        "bags on colon": {m: best[m].bags for m in ("RFFS", "L1LR", "HSIC Lasso")},
     }
 
 
 def synthetic_figures(table: pd.DataFrame) -> dict[str, Any]:
     """In which draws each method selects the features that determine the class, and mean errors."""
-    cells = synthetic_results(table)
+    cells = tables.synthetic_results(table)
     if cells.empty:
         return {}
     return {
-        "only x1": cells["l1_selected"].map(lambda columns: columns == [1]),
-        "x1 and x2": cells["gbfs_selected"].map(lambda columns: columns == [1, 2]),
-        "synthetic errors": {GBFS: cells["gbfs_error"].mean(), L1LR: cells["l1_error"].mean()},
+        "only x1": cells["l1_selected"].map(lambda columns: columns == [1]).rename("only x1"),
+        "x1 and x2": cells["gbfs_selected"].map(lambda columns: columns == [1, 2]).rename("x1 and x2"),
+        "synthetic errors": {"GBFS": cells["gbfs_error"].mean(), "L1LR": cells["l1_error"].mean()},
     }
 
 
-def notes(table: pd.DataFrame) -> list[str]:
-    """Where GBFS is better and where it is worse, and what is not run."""
+def notes(comparisons: pd.DataFrame) -> list[str]:
+    """Where GBFS is better and worse by the rows of ``comparison_table``, and what is not run."""
     return [
-        *comparison_notes(table),
+        *(comparison_note(comparisons, other) for other in ("RFFS", "L1LR") if len(comparisons)),
         "We did not run SMK-CAN-187, which is not available. Of pairs of digits we ran those in the tables.",
         "Training times are in the last table of the report and in times.csv. They differ from run to run.",
     ]
 
 
-def comparison_notes(table: pd.DataFrame) -> list[str]:
-    """One note for each method that GBFS is compared with."""
-    sentences = []
-    for other in (RFFS, L1LR):
-        parts = []
-        for dataset in datasets_with_curves(table):
-            counts = [k for k in REPORTED_COUNTS if k <= max(counts_of(dataset))]
-            words = {k: compare_errors(table, dataset, GBFS, other, [k]).word for k in counts}
-            parts.append(f"{dataset} " + ", ".join(f"{k}: {word}" for k, word in words.items()))
-        if parts:
-            sentences.append(
-                f"{GBFS} compared with {other} by number of features (better or worse by more than two standard "
-                f"errors, otherwise similar): {'; '.join(parts)}."
-            )
-    return sentences
+def comparison_note(comparisons: pd.DataFrame, other: str) -> str:
+    """Where GBFS is better than another method and where it is worse, by number of features."""
+    single = comparisons[comparisons["features"] != "mean"]
+    parts = [
+        f"{dataset} " + ", ".join(f"{k}: {word}" for k, word in zip(rows["features"], rows[f"against {other}"]))
+        for dataset, rows in single.groupby("data set", sort=False)
+    ]
+    return (
+        f"GBFS compared with {other} by number of features (better or worse by more than two standard errors, "
+        f"otherwise similar): {'; '.join(parts)}."
+    )

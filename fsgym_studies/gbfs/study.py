@@ -10,60 +10,22 @@ import numpy as np
 import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
-from fsgym.comparison.splits import OfficialSplit, random_splits
+from fsgym.comparison.splits import OfficialSplit, Split, random_splits
 from fsgym.dataset import Dataset
 from fsgym.runner import Task
-from fsgym_studies.common.plan import DataFolder, Source, binary, cell_labels, study_task, subsample, without
+from fsgym_studies.common.plan import DataFolder, Source, binary, cell_labels, share_of, study_task, subsample, without
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.gbfs.cell import STAGES_CALL, SYNTHETIC_CALL
-from fsgym_studies.gbfs.cells import curve_cells
+from fsgym_studies.gbfs import tables
+from fsgym_studies.gbfs.cell import ERROR_CURVE_CALL, STAGES_CALL, SYNTHETIC_CALL
 from fsgym_studies.gbfs.claims import claims, notes
-from fsgym_studies.gbfs.further import (
-    GROUPINGS,
-    KDD_LEAF_ROWS,
-    LEAF_ROWS,
-    STUMPS,
-    larger_leaves,
-    neighbour_cells,
-    neighbours_table,
-)
-from fsgym_studies.gbfs.tables import (
-    COLON,
-    FEATURE_COUNTS,
-    FURTHER_PAIRS,
-    GBFS,
-    GBFS_BAGS,
-    GBFS_BAGS_TITLE,
-    GROUP_LASSO,
-    HSIC,
-    KDD,
-    L1LR,
-    MRMR,
-    RFFS,
-    RFFS_BOUND,
-    SPAM,
-    SYNTHETIC_SET,
-    USPS,
-    all_settings_table,
-    colon_table,
-    comparison_table,
-    curve_picture,
-    error_table,
-    quality_picture,
-    quality_table,
-    stages_picture,
-    synthetic_picture,
-    synthetic_table,
-)
 
-GBFS_REFERENCE = bibtex(__file__)
-KDD_SET, COLON_SET = Source("kddcup99_10percent", KDD, one_hot=True), Source("colon", COLON)
+KDD_SET, COLON_SET = Source("kddcup99_10percent", "kddcup99", one_hot=True), Source("colon", "colon")
 
 # Values for False are those of the quick study, for True those of the full one.
 MU_HALVED = tuple(0.5**k for k in range(1, 11))  # shares of mu_max
 MU_QUARTERED = tuple(0.25**k for k in range(1, 11))  # for kddcup99, where one feature separates most rows
-SMALL_SET_SPLITS = {False: {SPAM: 3, USPS: 3, "pcmac": 2}, True: {SPAM: 10, USPS: 10, "pcmac": 10}}
+SMALL_SET_SPLITS = {False: {"spambase": 3, "uspst": 3, "pcmac": 2}, True: {"spambase": 10, "uspst": 10, "pcmac": 10}}
 COLON_SPLITS = {False: 8, True: 100}
 SYNTHETIC_DRAWS = {False: 10, True: 100}
 TRAINING_ROWS = {False: {"mnist": 4000, "adult": 8000, "kdd": 20_000}, True: {}}  # of sets not named: all
@@ -72,6 +34,7 @@ SPAM_SVM_COUNTS = (1, 2, 5, 10, 20, 40)  # numbers of features of the quick stud
 SVM_SPLITS = {False: 2, True: 5}  # inner splits that choose the C of an SVM
 N_BAGS = 9  # clusters of genes on colon, as in section 5.2
 FOREST_TREES = {False: 100, True: 500}
+NEIGHBOUR_PRICES = (1.0, 0.5, 0.1)  # of a pixel beside a selected one, as a share of the price of others
 
 
 def boosting(full: bool) -> dict[str, Any]:
@@ -82,17 +45,17 @@ def boosting(full: bool) -> dict[str, Any]:
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
-    gbfs, trees = boosting(full), {"params": {"n_estimators": FOREST_TREES[full]}, "counts": FEATURE_COUNTS}
+    gbfs, trees = boosting(full), {"params": {"n_estimators": FOREST_TREES[full]}, "counts": tables.FEATURE_COUNTS}
     linear = {"params": {}, "decades": 2, "n_settings": 18}
-    kernel = {"params": {}, "counts": FEATURE_COUNTS, "inner": SVM_SPLITS[full]}
-    basic = {GBFS: ("gbfs", gbfs), RFFS: ("forest", trees), L1LR: ("l1_logistic", linear)}
-    basic[RFFS_BOUND] = ("forest", larger_leaves(trees, LEAF_ROWS))
-    svms = {HSIC: ("hsic_lasso", kernel), MRMR: ("mrmr", kernel)}
+    kernel = {"params": {}, "counts": tables.FEATURE_COUNTS, "inner": SVM_SPLITS[full]}
+    basic = {"GBFS": ("gbfs", gbfs), "RFFS": ("forest", trees), "L1LR": ("l1_logistic", linear)}
+    basic[tables.RFFS_BOUND] = larger_leaves(trees, tables.LEAF_ROWS)
+    svms = {"HSIC Lasso": ("hsic_lasso", kernel), "mRMR": ("mrmr", kernel)}
     fewer = {n: (m, {**o, "counts": SPAM_SVM_COUNTS}) for n, (m, o) in svms.items()}
     on_spam = basic | (svms if full else fewer)
     small_sets = {
-        Source("spambase", SPAM): (("spam",), on_spam, 0),
-        Source("usps", USPS, split="test"): (range(1, 10, 2), basic | svms, SVM_SPLITS[full]),
+        Source("spambase", "spambase"): (("spam",), on_spam, 0),
+        Source("usps", "uspst", split="test"): (range(1, 10, 2), basic | svms, SVM_SPLITS[full]),
         Source("pcmac", "pcmac"): ((2,), basic, 0),
     }
     cells = []
@@ -101,24 +64,55 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
         splits = random_splits(0.8, SMALL_SET_SPLITS[full][source.title])
         cells += curve_cells(binary(source.load(data_dir), positive), methods, splits, svm_splits)
     for train, test in official_parts(full, data_dir, skip):
-        cells += curve_cells(train, basic, [OfficialSplit(test)], 0)
+        cells += curve_cells(train, basic, [OfficialSplit(test)])
     if KDD_SET.name not in skip:
         train, test = kdd_parts(full, data_dir)
         split = OfficialSplit(test)
-        finer = basic | {GBFS: ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
-        finer[RFFS_BOUND] = ("forest", larger_leaves(trees, KDD_LEAF_ROWS))
-        cells += [*curve_cells(train, finer, [split], 0), *stages_cells(train, split, gbfs)]
+        finer = basic | {"GBFS": ("gbfs", {**gbfs, "mu_rel": MU_QUARTERED})}
+        finer[tables.RFFS_BOUND] = larger_leaves(trees, tables.KDD_LEAF_ROWS)
+        cells += [*curve_cells(train, finer, [split]), *stages_cells(train, split, gbfs)]
     if COLON_SET.name not in skip:
         cells += colon_cells(full, data_dir, basic, kernel)
     if "usps" not in skip:
-        digits, both = Source("usps", USPS, split="test").load(data_dir), {m: (basic | svms)[m] for m in (GBFS, HSIC)}
-        for title, positive in GROUPINGS.items():
+        digits = Source("usps", "uspst", split="test").load(data_dir)
+        both = {"GBFS": basic["GBFS"], "HSIC Lasso": svms["HSIC Lasso"]}
+        for title, positive in tables.GROUPINGS.items():
             grouped = binary(digits.replace(name=title), positive)
-            cells += curve_cells(grouped, both, random_splits(0.8, SMALL_SET_SPLITS[full][USPS]), 0)
+            cells += curve_cells(grouped, both, random_splits(0.8, SMALL_SET_SPLITS[full]["uspst"]))
     if "mnist" not in skip:
         train, test = digit_parts((3, 8), data_dir)
         cells += neighbour_cells(subsample(train, TRAINING_ROWS[full].get("mnist")), test, gbfs)
     return [*cells, *synthetic_cells(full)]
+
+
+def curve_cells(
+    data: Dataset, methods: Mapping[str, tuple[str, Any]], splits: Sequence[Split | OfficialSplit], svm_splits: int = 0
+) -> list[Task]:
+    """One cell for each method and split; methods whose own classifier is the SVM need no second one."""
+    cells = []
+    for number, split in enumerate(splits):
+        for title, (method, options) in methods.items():
+            arguments = {
+                "method": method,
+                "options": options,
+                "svm_splits": 0 if "inner" in options else svm_splits,
+                "seed": seed_of((data.name, number, method)),
+            }
+            row = cell_labels(data.name, share_of(split, data), number, title, json.dumps(options))
+            cells.append(study_task(ERROR_CURVE_CALL, arguments, row, data, split))
+    return cells
+
+
+def larger_leaves(trees: Mapping[str, Any], rows: int) -> tuple[str, dict[str, Any]]:
+    """The method of a forest in which nodes of up to ``rows`` training rows are leaves, and its options."""
+    return "forest", {**trees, "params": {**trees["params"], "min_samples_split": rows + 1}}
+
+
+def neighbour_cells(train: Dataset, test: Dataset, gbfs: Mapping[str, Any]) -> list[Task]:
+    """Cells of images in which a pixel costs less beside a selected one, as the paper proposes for images."""
+    options = {price: {**gbfs, "neighbour_price": price, "depths": (3,)} for price in NEIGHBOUR_PRICES}
+    methods = {f"{tables.NEIGHBOURS}{price:g}": ("gbfs", own) for price, own in options.items()}
+    return curve_cells(train, methods, [OfficialSplit(test)])
 
 
 def official_parts(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> Iterator[tuple[Dataset, Dataset]]:
@@ -131,7 +125,7 @@ def official_parts(full: bool, data_dir: DataFolder, skip: Collection[str] = ())
     if "mnist" not in skip:
         train, test = digit_parts((3, 8), data_dir)
         yield subsample(train, rows.get("mnist")), test
-        for pair in FURTHER_PAIRS if full else ():
+        for pair in tables.FURTHER_PAIRS if full else ():
             yield digit_parts(pair, data_dir)
     if "a9a" not in skip:
         train, test = (binary(Source("a9a", "adult", split=s).load(data_dir), (1,)) for s in ("train", "test"))
@@ -157,7 +151,7 @@ def stages_cells(train: Dataset, split: OfficialSplit, gbfs: Mapping[str, Any]) 
     """The cell of Fig. 4: errors over the iterations at three mu."""
     params = {**gbfs["params"], "early_stopping": None, "max_depth": 3}
     arguments = {"mu_rel": (0.5**7, 0.5**11, 0.5**15), "params": params, "seed": seed_of(("stages",))}
-    row = cell_labels(KDD, 0.0, 0, "GBFS, stages", json.dumps(arguments))
+    row = cell_labels("kddcup99", 0.0, 0, "GBFS, stages", json.dumps(arguments))
     return [study_task(STAGES_CALL, arguments, row, train, split)]
 
 
@@ -167,16 +161,16 @@ def colon_cells(full: bool, data_dir: DataFolder, basic: Mapping, kernel: Mappin
     gbfs = {"params": {**params, "validation_fraction": None}, "mu_rel": MU_HALVED, "depths": (3,)}
     groups = {"params": {}, "decades": 2, "n_settings": 12, "aware": True}
     methods = {
-        GBFS_BAGS: ("gbfs", {**gbfs, "aware": True}),
-        GROUP_LASSO: ("group_lasso", groups),
-        GBFS: ("gbfs", gbfs),
-        RFFS: basic[RFFS],
-        L1LR: basic[L1LR],
-        HSIC: ("hsic_lasso", kernel),
-        STUMPS: ("gbfs", {**gbfs, "depths": (1,), "aware": True}),
+        "GBFS, bags": ("gbfs", {**gbfs, "aware": True}),
+        "group LASSO": ("group_lasso", groups),
+        "GBFS": ("gbfs", gbfs),
+        "RFFS": basic["RFFS"],
+        "L1LR": basic["L1LR"],
+        "HSIC Lasso": ("hsic_lasso", kernel),
+        tables.STUMPS: ("gbfs", {**gbfs, "depths": (1,), "aware": True}),
     }
     methods = {title: (method, {**options, "bags": N_BAGS}) for title, (method, options) in methods.items()}
-    return curve_cells(binary(data, (2,)), methods, random_splits(0.8, COLON_SPLITS[full]), 0)
+    return curve_cells(binary(data, (2,)), methods, random_splits(0.8, COLON_SPLITS[full]))
 
 
 def synthetic_cells(full: bool) -> list[Task]:
@@ -184,7 +178,8 @@ def synthetic_cells(full: bool) -> list[Task]:
     params = {"n_iter": 150, "learning_rate": 0.1, "min_samples_leaf": 5, "validation_fraction": None}
     arguments = {"n": 600, "params": params, "mu_rel": MU_HALVED[:7]}
     rows = [
-        cell_labels(SYNTHETIC_SET, 0.9, k, "L1LR and GBFS", json.dumps(arguments)) for k in range(SYNTHETIC_DRAWS[full])
+        cell_labels("three features", 0.9, k, "L1LR and GBFS", json.dumps(arguments))
+        for k in range(SYNTHETIC_DRAWS[full])
     ]
     return [study_task(SYNTHETIC_CALL, arguments | {"seed": k}, row) for k, row in enumerate(rows)]
 
@@ -199,26 +194,27 @@ def protocol(full: bool) -> str:
             f"{KDD_TEST_ROWS[full]:,} test rows of kddcup99,"
         )
     )
-    pairs = "; ".join(f"{a} against {b}" for a, b in ((3, 8), *(FURTHER_PAIRS if full else ())))
+    pairs = "; ".join(f"{a} against {b}" for a, b in ((3, 8), *(tables.FURTHER_PAIRS if full else ())))
     splits = " or ".join(map(str, sorted(set(SMALL_SET_SPLITS[full].values()))))
     rate = "0.1, at most 2,000 iterations and 2, 3 or 4" if full else "0.4, at most 250 iterations and 3"
     return (
-        f"We repeat sections 5.1 to 5.4 of Xu et al. (2014), Gradient boosted feature selection ({GBFS}): test error "
+        f"We repeat sections 5.1 to 5.4 of Xu et al. (2014), Gradient boosted feature selection (GBFS): test error "
         "against the number of selected features. spambase, pcmac and uspst (the 2,007 test digits of usps, even "
         "against odd) in random splits with 80 % of the rows for training; isolet (1,560 of its rows for training and "
         f"1,559 for testing, the letters A to M against N to Z), mnist ({pairs}) and adult (a9a) with their "
         "official training/test split; kddcup99, the 10 % file with one-hot categories, 80 % for training, since its "
         f"test part is not available. We use {used} and {splits} splits of the small sets (spambase, uspst and pcmac). "
-        f"{GBFS} with the penalty mu of a new feature from mu_max / 2 to mu_max / 1024 (on kddcup99 mu_max / 4 to "
+        f"GBFS with the penalty mu of a new feature from mu_max / 2 to mu_max / 1024 (on kddcup99 mu_max / 4 to "
         f"mu_max / 2^20; at mu_max no feature is selected), learning rate {rate} levels of splits; the number of "
-        f"iterations is chosen on a fifth of the training rows, then the model is fitted to all of them. {RFFS} "
+        f"iterations is chosen on a fifth of the training rows, then the model is fitted to all of them. RFFS "
         f"(random forest feature selection) with {FOREST_TREES[full]} fully grown trees, trained again on the features "
-        f"that rank first; {RFFS_BOUND}: the same with leaves of up to {LEAF_ROWS} rows ({KDD_LEAF_ROWS} on kddcup99), "
-        f"since the paper bounds its leaves by numbers that our copy lacks. {L1LR} (L1-regularised logistic "
-        f"regression) at 18 penalties. {HSIC} (in blocks of 20 rows) "
-        f"and {MRMR} with an RBF-SVM. Colon in {COLON_SPLITS[full]} splits, its genes in {N_BAGS} groups (bags) by "
-        f"k-means on the training rows. Two methods are given these groups: {GROUP_LASSO}, and a variant of GBFS "
-        f"called {GBFS_BAGS_TITLE}, also with trees of one split. On uspst, {GBFS} and {HSIC} are also run with the "
+        f"that rank first; {tables.RFFS_BOUND}: the same with leaves of up to {tables.LEAF_ROWS} rows "
+        f"({tables.KDD_LEAF_ROWS} on kddcup99), "
+        f"since the paper bounds its leaves by numbers that our copy lacks. L1LR (L1-regularised logistic "
+        f"regression) at 18 penalties. HSIC Lasso (in blocks of 20 rows) "
+        f"and mRMR with an RBF-SVM. Colon in {COLON_SPLITS[full]} splits, its genes in {N_BAGS} groups (bags) by "
+        f"k-means on the training rows. Two methods are given these groups: group LASSO, and a variant of GBFS "
+        f"called GBFS with bags, also with trees of one split. On uspst, GBFS and HSIC Lasso are also run with the "
         "digits in two classes in two other ways, and on mnist GBFS with prices of pixels that are lower beside "
         "selected ones. The synthetic example "
         f"has three features and is drawn {SYNTHETIC_DRAWS[full]} times: x1 and x2 determine the class, and x3 is a "
@@ -228,24 +224,25 @@ def protocol(full: bool) -> str:
 
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-    tables = [
-        comparison_table(table),
-        error_table(table),
-        quality_table(table),
-        colon_table(table),
-        synthetic_table(table),
-        neighbours_table(table),
-        all_settings_table(table),
+    comparisons = tables.comparison_table(table)
+    others = [
+        tables.error_table(table),
+        tables.quality_table(table),
+        tables.colon_table(table),
+        tables.synthetic_table(table),
+        tables.neighbours_table(table),
+        tables.all_settings_table(table),
     ]
-    pictures = [synthetic_picture(table), curve_picture(table), quality_picture(table), stages_picture(table)]
-    filled = [t for t in tables if len(t.frame)]
-    return Conclusion(protocol(full), claims(table), filled, [p for p in pictures if p is not None], notes(table))
+    kinds = (tables.synthetic_picture, tables.curve_picture, tables.quality_picture, tables.stages_picture)
+    pictures = [picture for kind in kinds if (picture := kind(table)) is not None]
+    filled = [t for t in (comparisons, *others) if len(t.frame)]
+    return Conclusion(protocol(full), claims(table), filled, pictures, notes(comparisons.frame))
 
 
 STUDY = Study(
     "gbfs",
     "GBFS: error against number of features (sections 5.1 to 5.4)",
-    GBFS_REFERENCE,
+    bibtex(__file__),
     (6.5, 270.0),
     ("spambase", "usps", "pcmac", "isolet_1560", "isolet5", "mnist", "a9a", "kddcup99_10percent", "colon"),
     plan,

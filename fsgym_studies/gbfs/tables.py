@@ -23,14 +23,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Names as in the paper: RFFS selects features by the importances of a random forest, L1LR is L1 logistic regression.
-GBFS, RFFS, L1LR, MRMR, HSIC = "GBFS", "RFFS", "L1LR", "mRMR", "HSIC Lasso"
+CURVE_METHODS = ("GBFS", "RFFS", "L1LR", "HSIC Lasso", "mRMR")
 RFFS_BOUND = "RFFS, larger leaves"  # with the bound on leaves of section 5.3
-GBFS_BAGS, GROUP_LASSO = "GBFS, bags", "group LASSO"
-GBFS_BAGS_TITLE = "GBFS with bags"  # of GBFS_BAGS in claims and tables
-CURVE_METHODS = (GBFS, RFFS, L1LR, HSIC, MRMR)
-BAG_METHODS = (GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC)  # on colon
-SPAM, USPS, KDD, COLON, SYNTHETIC_SET = "spambase", "uspst", "kddcup99", "colon", "three features"
-CURVE_DATASETS = (SPAM, USPS, "isolet", "mnist3vs8", "adult", "pcmac", KDD)
+LEAF_ROWS, KDD_LEAF_ROWS = 20, 500  # nodes of up to so many rows are not split; our copy of the paper lacks its numbers
+BAG_METHODS = {  # on colon: their names in the cells, and in claims and tables
+    "GBFS, bags": "GBFS with bags",
+    **{name: name for name in ("group LASSO", "GBFS", "RFFS", "L1LR", "HSIC Lasso")},
+}
+STUMPS = "GBFS with bags, trees of one split"  # on colon
+# Other ways to put the digits of uspst into two classes, and those of the second class:
+GROUPINGS = {"uspst, 5 to 9": range(5, 10), "uspst, loops": (0, 6, 8, 9)}
+NEIGHBOURS = "GBFS, neighbours at "  # a share of the price of a pixel beside a selected one
+CURVE_DATASETS = ("spambase", "uspst", "isolet", "mnist3vs8", "adult", "pcmac", "kddcup99")
 SMALL_AND_MEDIUM = CURVE_DATASETS[:-1]
 FURTHER_PAIRS = ((1, 7), (2, 6), (4, 9), (5, 8))  # of digits, drawn once, in the full study as in the appendix
 FURTHER_DATASETS = tuple(f"mnist{a}vs{b}" for a, b in FURTHER_PAIRS)  # not counted by the claims
@@ -56,6 +60,7 @@ def errors_at(rows: pd.DataFrame, counts: Sequence[int], value: str = "test_erro
     Without features the error is that of the largest class; beyond the setting with most features the curve is flat.
     That of HSIC Lasso ends there (NaN), where its path does.
     """
+    keys = ["dataset", "method", "split"]
     errors = {
         key: 1.0
         - accuracy_at(
@@ -64,33 +69,30 @@ def errors_at(rows: pd.DataFrame, counts: Sequence[int], value: str = "test_erro
             1.0 - cells[value].astype(float),
             1.0 - float(cells["chance"].iloc[0]),
         )
-        for key, cells in rows.groupby(["dataset", "method", "split"], sort=False)
+        for key, cells in rows.groupby(keys, sort=False)
     }
-    index = pd.MultiIndex.from_tuples(list(errors), names=["dataset", "method", "split"])
+    index = pd.MultiIndex.from_tuples(list(errors), names=keys)
     frame = pd.DataFrame(list(errors.values()), index=index, columns=list(counts)).sort_index()
-    ends = rows[rows["method"] == HSIC].groupby(["dataset", "method", "split"])["n_features"].max().astype(float)
+    ends = rows[rows["method"] == "HSIC Lasso"].groupby(keys)["n_features"].max().astype(float)
     limits = ends.reindex(frame.index, fill_value=np.inf).to_numpy()
     return frame.where(np.asarray(counts) <= limits[:, None])
 
 
-def counts_of(dataset: str, low: int = 1, high: int = 100) -> list[int]:
+def counts_of(dataset: str, high: int = 100) -> list[int]:
     """Numbers of features at which methods are compared: up to 100 as in the paper, on spambase up to its 57."""
-    most = min(high, SPAM_COLUMNS) if dataset == SPAM else high
-    return [k for k in FEATURE_COUNTS if low <= k <= most]
+    most = min(high, SPAM_COLUMNS) if dataset == "spambase" else high
+    return [k for k in FEATURE_COUNTS if k <= most]
 
 
-def compare_errors(
-    table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int], value: str = "test_error"
-) -> Difference:
+def compare_errors(table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int]) -> Difference:
     """Compare the errors of two methods, averaged over numbers of features, in the splits that both have.
 
     The average is over the numbers of features up to which both have curves.
     The standard error is that of a difference of two independent shares of all test rows. It is conservative,
     since both methods are tested on the same rows.
     """
-    rows = curve_points(table, value)
-    rows = rows[(rows["dataset"] == dataset) & rows["method"].isin([first, second])]
-    errors = errors_at(rows, counts, value)
+    rows = curve_points(table[(table["dataset"] == dataset) & table["method"].isin([first, second])])
+    errors = errors_at(rows, counts)
     wide = errors.loc[:, errors.notna().all()].mean(axis=1).unstack("method") if len(rows) else pd.DataFrame()
     if not {first, second} <= set(wide.columns):
         return Difference(np.nan, np.nan, np.nan)
@@ -104,7 +106,8 @@ def compare_errors(
 
 def datasets_with_curves(table: pd.DataFrame) -> list[str]:
     """Data sets of Figs. 3 and 4, and further pairs of digits, that have results."""
-    return [d for d in (*CURVE_DATASETS, *FURTHER_DATASETS) if (curve_points(table)["dataset"] == d).any()]
+    present = set(curve_points(table)["dataset"])
+    return [d for d in (*CURVE_DATASETS, *FURTHER_DATASETS) if d in present]
 
 
 def comparison_table(table: pd.DataFrame) -> Table:
@@ -113,25 +116,18 @@ def comparison_table(table: pd.DataFrame) -> Table:
     for dataset in datasets_with_curves(table):
         single = [(str(k), [k]) for k in REPORTED_COUNTS if k <= max(counts_of(dataset))]
         for name, counts in (*single, ("mean", counts_of(dataset))):
-            forest, linear = (compare_errors(table, dataset, GBFS, other, counts) for other in (RFFS, L1LR))
-            rows.append(
-                {
-                    "data set": dataset,
-                    "features": name,
-                    GBFS: format_number(forest.first, 4),
-                    RFFS: format_number(forest.second, 4),
-                    L1LR: format_number(linear.second, 4),
-                    f"against {RFFS}": forest.word,
-                    f"against {L1LR}": linear.word,
-                }
-            )
+            forest, linear = (compare_errors(table, dataset, "GBFS", other, counts) for other in ("RFFS", "L1LR"))
+            errors = (format_number(error, 4) for error in (forest.first, forest.second, linear.second))
+            rows.append((dataset, name, *errors, forest.word, linear.word))
+    columns = ["data set", "features", "GBFS", "RFFS", "L1LR", "against RFFS", "against L1LR"]
     caption = (
         "Test errors at equal numbers of features, means over splits. Row mean: the average over "
         f"{', '.join(map(str, FEATURE_COUNTS))} features (on spambase up to 50). Better: the error of GBFS is lower by "
         "more than two standard errors of a difference of two shares of as many test rows; worse: it is higher by more "
         "than that; similar: neither."
     )
-    return Table("versus", "Where GBFS is better and where it is worse", caption, pd.DataFrame(rows))
+    frame = pd.DataFrame(rows, columns=columns)
+    return Table("versus", "Where GBFS is better and where it is worse", caption, frame)
 
 
 def error_table(table: pd.DataFrame) -> Table:
@@ -152,10 +148,9 @@ def all_settings_table(table: pd.DataFrame) -> Table:
     rows = curve_points(table)
     rows["setting"] = rows.groupby(["dataset", "method", "split"], sort=False).cumcount() + 1
     rows = rows.astype({"n_features": float, "test_error": float})
-    keys = ["dataset", "method", "setting"]
-    means = rows.groupby(keys, sort=False)[["n_features", "test_error"]].mean()
-    frame = means.assign(splits=rows.groupby(keys, sort=False)["split"].nunique()).reset_index()
-    names = {"dataset": "data set", "n_features": "features", "test_error": "test error"}
+    figures_of = {"n_features": "mean", "test_error": "mean", "split": "nunique"}
+    frame = rows.groupby(["dataset", "method", "setting"], sort=False).agg(figures_of).reset_index()
+    names = {"dataset": "data set", "n_features": "features", "test_error": "test error", "split": "splits"}
     caption = "Number of selected features and test error of each setting, means over splits."
     return Table("settings", "All settings", caption, frame.rename(columns=names))
 
@@ -173,9 +168,9 @@ def quality_table(table: pd.DataFrame) -> Table:
 
 def quality_points(table: pd.DataFrame) -> pd.DataFrame:
     """Errors of the SVM trained on every selection; for mRMR and HSIC Lasso, whose own classifier it is, theirs."""
-    of_svm, own = curve_points(table, "svm_error"), curve_points(table)
-    own = own[(own["dataset"] == USPS) & own["method"].isin([HSIC, MRMR])].rename(columns={"test_error": "svm_error"})
-    of_svm = of_svm[of_svm["dataset"] == USPS]
+    table = table[table["dataset"] == "uspst"]
+    of_svm, own = curve_points(table, "svm_error"), curve_points(table[table["method"].isin(["HSIC Lasso", "mRMR"])])
+    own = own.rename(columns={"test_error": "svm_error"})
     return pd.concat([of_svm, own], ignore_index=True) if len(of_svm) and len(own) else of_svm
 
 
@@ -202,7 +197,7 @@ def best_setting(table: pd.DataFrame, method: str) -> BestSetting | None:
     The setting is chosen on the test rows, which favours all methods alike. Settings without features are left out.
     """
     cells = cells_with(table, "bags")
-    rows = cells[(cells["dataset"] == COLON) & (cells["method"] == method)]
+    rows = cells[(cells["dataset"] == "colon") & (cells["method"] == method)]
     if rows.empty:
         return None
     shortest = min(len(v) for v in rows["bags"])
@@ -218,20 +213,18 @@ def best_setting(table: pd.DataFrame, method: str) -> BestSetting | None:
 
 def colon_table(table: pd.DataFrame) -> Table:
     """Errors and bags on colon."""
-    rows = []
-    for method in BAG_METHODS:
-        best = best_setting(table, method)
-        if best is not None:
-            rows.append(
-                {
-                    "method": GBFS_BAGS_TITLE if method == GBFS_BAGS else method,
-                    "lowest error": format_number(best.error),
-                    "features": format_number(best.features, 1),
-                    "bags": format_number(best.bags, 1),
-                    "fewest bags": format_number(best.fewest_bags, 1),
-                    "error with fewest bags": format_number(best.error_at_fewest),
-                }
-            )
+    rows = [
+        {
+            "method": title,
+            "lowest error": f"{best.error:.3f}",
+            "features": f"{best.features:.1f}",
+            "bags": f"{best.bags:.1f}",
+            "fewest bags": f"{best.fewest_bags:.1f}",
+            "error with fewest bags": f"{best.error_at_fewest:.3f}",
+        }
+        for method, title in BAG_METHODS.items()
+        if (best := best_setting(table, method)) is not None
+    ]
     caption = (
         "Each method at the setting with the lowest mean error over the splits. This setting is chosen on the test "
         "rows, which favours all methods alike. The last two columns are for the setting whose features come from the "
@@ -242,31 +235,42 @@ def colon_table(table: pd.DataFrame) -> Table:
 
 def synthetic_results(table: pd.DataFrame) -> pd.DataFrame:
     """Cells of the synthetic example that have results."""
-    return cells_with(table[table["dataset"] == SYNTHETIC_SET], "gbfs_selected")
+    return cells_with(table[table["dataset"] == "three features"], "gbfs_selected")
 
 
 def synthetic_table(table: pd.DataFrame) -> Table:
     """How often each set of the three features is selected."""
-    cells = synthetic_results(table)
-    rows = []
-    for name, title in (("l1", L1LR), ("gbfs", GBFS)):
-        if len(cells):
-            sets = cells[f"{name}_selected"].map(lambda v: " ".join(f"x{j}" for j in v) or "none").value_counts()
-            rows.append(
-                {
-                    "method": title,
-                    "test error": format_number(mean_of(cells[f"{name}_error"]).mean),
-                    "selected": "; ".join(f"{s} in {n} of {len(cells)}" for s, n in sorted(sets.items())),
-                }
-            )
-    return Table(
-        "synthetic", "Three features, one of them redundant", "Means and counts over the draws.", pd.DataFrame(rows)
+    cells, rows = synthetic_results(table), []
+    for name, title in (("l1", "L1LR"), ("gbfs", "GBFS")) if len(cells) else ():
+        sets = cells[f"{name}_selected"].map(lambda v: " ".join(f"x{j}" for j in v) or "none").value_counts()
+        listed = "; ".join(f"{s} in {n} of {len(cells)}" for s, n in sorted(sets.items()))
+        rows.append((title, format_number(mean_of(cells[f"{name}_error"]).mean), listed))
+    frame = pd.DataFrame(rows, columns=["method", "test error", "selected"])
+    return Table("synthetic", "Three features, one of them redundant", "Means and counts over the draws.", frame)
+
+
+def neighbours_table(table: pd.DataFrame) -> Table:
+    """Pixels, their contiguous regions and errors at each price of a neighbour."""
+    rows = [
+        (cell["dataset"], cell["method"].removeprefix(NEIGHBOURS), k, *values)
+        for cell in cells_with(table, "regions").to_dict("records")
+        for k, values in enumerate(zip(cell["n_features"], cell["regions"], cell["test_error"]), 1)
+    ]
+    columns = ["data set", "price of a neighbour", "setting", "pixels", "regions", "test error"]
+    caption = (
+        "Pixels are selected by GBFS, and one that shares an edge with a selected pixel costs this share of the price "
+        "of others. Regions: groups of selected pixels that are connected by edges. One split; the settings are those "
+        "of mu."
     )
+    return Table("neighbours", "Pixels beside selected ones cost less", caption, pd.DataFrame(rows, columns=columns))
 
 
-def _feature_count_axis(ax: Axes, most: int = 100) -> None:
-    """Set a logarithmic axis of numbers of features, from 1 to ``most``."""
-    ticks = [k for k in (1, 2, 5, 10, 20, 50, 100) if k <= most]
+def _plot_methods(ax: Axes, errors: pd.DataFrame, markersize: int = 5) -> None:
+    """Plot the errors of each method, a row of ``errors``, over a logarithmic axis of numbers of features."""
+    for method, style in figures.method_styles(CURVE_METHODS).items():
+        if method in errors.index:
+            ax.plot(errors.columns, errors.loc[method], label=method, **LINE | {"markersize": markersize} | style)
+    ticks = [k for k in (1, 2, 5, 10, 20, 50, 100) if k <= errors.columns.max()]
     ax.set_xscale("log")
     ax.set_xticks(ticks, [str(k) for k in ticks])
     ax.minorticks_off()
@@ -284,11 +288,7 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
         axes = figure.subplots(2, 4).ravel()
         for dataset, ax in zip(sets, axes):
             counts = counts_of(dataset)
-            for method, line_style in figures.method_styles(CURVE_METHODS).items():
-                if (dataset, method) in errors.index.droplevel("split"):
-                    own = errors.loc[(dataset, method)][counts]
-                    ax.plot(counts, own.mean(), label=method, **{**LINE, "markersize": 4}, **line_style)
-            _feature_count_axis(ax, max(counts))
+            _plot_methods(ax, errors.loc[dataset].groupby("method").mean()[counts], markersize=4)
             ax.set_title(dataset)
         for ax in axes[len(sets) :]:
             ax.axis("off")
@@ -314,10 +314,7 @@ def quality_picture(table: pd.DataFrame) -> Picture | None:
 
     def draw(figure: Figure) -> None:
         ax = figure.add_subplot()
-        for method, line_style in figures.method_styles(CURVE_METHODS).items():
-            if method in errors.index:
-                ax.plot(list(FEATURE_COUNTS), errors.loc[method], label=method, **LINE, **line_style)
-        _feature_count_axis(ax)
+        _plot_methods(ax, errors)
         ax.set(xlabel="selected features", ylabel="test error of the SVM")
         ax.legend(loc="best")
 
@@ -342,7 +339,7 @@ def stages_picture(table: pd.DataFrame) -> Picture | None:
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.yaxis.set_minor_formatter(lambda value, _: "")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set(xlabel="features selected so far", ylabel="test error", title=f"{KDD}, over the iterations")
+        ax.set(xlabel="features selected so far", ylabel="test error", title="kddcup99, over the iterations")
         ax.legend(loc="best")
 
     caption = "A vertical drop: more trees on the same features."
@@ -360,7 +357,7 @@ def synthetic_picture(table: pd.DataFrame) -> Picture | None:
     points = np.array(cell["points"])
 
     def draw(figure: Figure) -> None:
-        for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), (L1LR, GBFS)):
+        for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), ("L1LR", "GBFS")):
             decided = np.array(cell[f"{name}_decisions"]).reshape(len(PICTURE_GRID), len(PICTURE_GRID))
             ax.pcolormesh(
                 PICTURE_GRID,

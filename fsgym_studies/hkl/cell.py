@@ -87,8 +87,7 @@ def nested(
     estimator, settings = estimator_and_grid(method, len(varied), search, seed)
     repeats = SEARCH_REPEATS if train.n_samples < FEW_ROWS else 1
     folds = RepeatedStratifiedKFold(n_splits=SEARCH_FOLDS, n_repeats=repeats, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         chosen = GridSearchCV(estimator, settings, cv=folds).fit(A, train.y)
     used, figures = used_literals(chosen.best_estimator_, method, [literal_names[l] for l in varied])
     columns = {booleanizer.literals_[varied[k]].column for k in used}

@@ -17,7 +17,7 @@ from fsgym_studies.common.curves import cells_with, evaluated_cells
 from fsgym_studies.common.plan import DataFolder, Source, cell_labels, study_task
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.hkl.cell import APPROACHES, FEW_ROWS, HKL, NESTED_CALL, SEARCH_REPEATS, TABLE1_APPROACHES
+from fsgym_studies.hkl.cell import APPROACHES, FEW_ROWS, NESTED_CALL, SEARCH_REPEATS, TABLE1_APPROACHES
 from fsgym_studies.hkl.claims import ZERO_NORM_DATASETS, claims, notes
 from fsgym_studies.hkl.further import MORE_SPLITS, each_setting_cells, each_setting_table
 from fsgym_studies.hkl.printed import NEWSGROUPS
@@ -35,7 +35,6 @@ TEXT_GRID = {"C": (1.0, 3.0, 10.0, 30.0, 100.0), "beta": (4.0, 2.0), "p": (2.0,)
 HKL_FOLD_REPEATS = 10  # of the full study
 HKL_FOLDS = 4
 RANDOM_SPLITS = {False: 4, True: 30}  # of the microarrays; 30 as in the paper of the zero-norm SVM
-HKL_REFERENCE = bibtex(__file__)
 
 
 @dataclass(frozen=True)
@@ -94,25 +93,18 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
     for entry in (e for e in STUDY_DATASETS if e.source.name not in skip):
         data, test = load_parts(entry, data_dir)
         literals, names = literal_options(entry, data, data_dir)
-        features = {"literals": literals, "names": names}
-        search = {
-            "grid": entry.grid or HKL_GRID[full],
-            "max_active": entry.max_active,
-            "max_literals": entry.max_literals,
-        }
         share = 1.0 - 1.0 / HKL_FOLDS if entry.training_rows is None else entry.training_rows / data.n_samples
         methods = APPROACHES if entry.source.title in ZERO_NORM_DATASETS else TABLE1_APPROACHES
         if entry.training_rows is not None:  # thousands of literals, and not in Table 1
             methods = (*methods[:3], *methods[len(TABLE1_APPROACHES) :])
         official = None if test is None else [OfficialSplit(test)]
+        features = {"literals": literals, "names": names}
+        search = {"grid": entry.grid or HKL_GRID[full], "max_active": entry.max_active}
+        search["max_literals"] = entry.max_literals
         for number, split in enumerate(official or entry.splits(full, data.n_samples)):
+            seed = seed_of((entry.source.title, number))
             for method in methods:
-                arguments = {
-                    "method": method,
-                    "features": features,
-                    "search": search,
-                    "seed": seed_of((entry.source.title, number)),
-                }
+                arguments = {"method": method, "features": features, "search": search, "seed": seed}
                 row = cell_labels(entry.source.title, share, number, method, "")
                 cells.append(study_task(NESTED_CALL, arguments, row, data, split))
         if entry.training_rows is not None:
@@ -164,13 +156,8 @@ def literal_options(entry: StudyDataset, data: Dataset, data_dir: DataFolder) ->
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     finished = evaluated_cells(table)
-    tables = [
-        approaches_table(finished),
-        wilcoxon_table(finished),
-        selection_size_table(finished),
-        rules_table(finished, HKL),
-        each_setting_table(table),
-    ]
+    kinds = (approaches_table, wilcoxon_table, selection_size_table, rules_table)
+    tables = [*(kind(finished) for kind in kinds), each_setting_table(table)]
     return Conclusion(protocol(full), claims(finished, cells_with(table, "accuracies")), tables, notes=notes(finished))
 
 
@@ -203,7 +190,7 @@ def protocol(full: bool) -> str:
 STUDY = Study(
     "hkl",
     "HKL: disjunctions by hierarchical kernel learning (Tables 1 to 5)",
-    HKL_REFERENCE,
+    bibtex(__file__),
     (10.0, 95.0),
     tuple(entry.source.name for entry in STUDY_DATASETS),
     plan,

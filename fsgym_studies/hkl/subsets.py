@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 FeatureSubset = list[int]
 MAX_STALE = 5  # expansions in a row that do not improve the best subset, after which best-first search ends; Weka's
 IMPROVEMENT = 1e-5  # smallest increase of a merit that counts; Weka's
-
-
-class Evaluator(Protocol):
-    """The merit of a subset of columns; the larger, the better."""
-
-    def merits(self, subset: FeatureSubset, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Merits of ``subset`` with each of the candidates added, float64 (n_candidates,)."""
-        ...
 
 
 def symmetrical_uncertainty(X: NDArray[np.float64], codes: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -67,6 +59,7 @@ class Correlation:
         return self.with_feature[j]
 
     def merits(self, subset: FeatureSubset, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Merits of ``subset`` with each of the candidates added, float64 (n_candidates,); the larger, the better."""
         pairs = sum(float(self._with(i)[subset[:k]].sum()) for k, i in enumerate(subset))
         pairs = pairs + sum((self._with(i)[candidates] for i in subset), np.zeros(len(candidates)))
         relevance = self.with_class[subset].sum() + self.with_class[candidates]
@@ -81,6 +74,7 @@ class Consistency:
         self.classes = np.equal.outer(y, np.unique(y)).astype(np.float64)  # (n_samples, n_classes)
 
     def merits(self, subset: FeatureSubset, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+        """As those of ``Correlation``."""
         pattern = np.unique(self.X[:, subset], axis=0, return_inverse=True)[1].ravel()
         order = np.argsort(pattern, kind="stable")
         starts = np.flatnonzero(np.diff(pattern[order], prepend=-1))
@@ -90,6 +84,9 @@ class Consistency:
         ones = [np.add.reduceat(added * rows[:, None], starts, axis=0) for rows in self.classes[order].T]
         largest = np.max(ones, axis=0) + np.max([all_ - one for all_, one in zip(sizes, ones)], axis=0)
         return largest.sum(axis=0) / len(self.X)
+
+
+Evaluator = Correlation | Consistency
 
 
 def greedy_search(evaluator: Evaluator, n: int) -> FeatureSubset:

@@ -146,20 +146,13 @@ def selection_size_table(table: pd.DataFrame) -> Table:
     )
 
 
-def rules_table(table: pd.DataFrame, method: str) -> Table:
-    """The rules with the largest weights on the first part of each data set."""
-    rows = []
-    if "rules" in table:
-        own = table[(table["method"] == method) & (table["split"] == 0)]
-        rows = [
-            {
-                "data set": r["dataset"],
-                "setting": r["params"],
-                "rules": "; ".join([*r["rules"], f"{r['bias']} always"]),
-                "of": r["n_kept"],
-            }
-            for r in own.to_dict("records")
-        ]
+def rules_table(table: pd.DataFrame) -> Table:
+    """The rules of the disjunctions with the largest weights on the first part of each data set."""
+    own = table[(table["method"] == HKL) & (table["split"] == 0)] if "rules" in table else table.iloc[:0]
+    rows = [
+        (r["dataset"], r["params"], "; ".join([*r["rules"], f"{r['bias']} always"]), r["n_kept"])
+        for r in own.to_dict("records")
+    ]
     return Table(
         "rules",
         "Rules",

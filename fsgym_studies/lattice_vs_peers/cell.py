@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,6 @@ from fsgym.rules import Rules
 from fsgym.runner.results import count, list_of, number, record, returns
 
 PRICED_CELL, TIMED_CELL = (f"fsgym_studies.lattice_vs_peers.cell:{name}" for name in ("at_prices", "single_fits"))
-LATTICE_METHOD, RCPI_METHOD, PPO_METHOD = "lattice", "rcpi", "maskable_ppo"
-CART_METHOD, CEGB_METHOD, STATIC_METHOD, FOREST_METHOD = "cart", "cegb", "static", "forest"
 PRICED_FIGURES = ("loss", "accuracy", "n_features")  # figures of ``Evaluation`` that a cell has for each price
 INNER_FOLDS = ((1000, 5), (np.inf, 3))  # largest number of training rows, number of inner folds
 # Settings among which the peers choose by inner folds:
@@ -68,7 +65,7 @@ def at_prices(dataset: Dataset, *, method: str, prices: Sequence[float], split: 
         choice of settings; n_train and n_test.
     """
     train, test = split.divide(dataset)
-    with ignore_warnings():
+    with warnings.catch_warnings(action="ignore"):  # such as those of solvers that stop early
         start = time.process_time()
         models = FIT_AT_PRICES[method](train.X, train.classes[train.y], prices, seed)
         seconds = time.process_time() - start
@@ -89,7 +86,7 @@ def single_fits(dataset: Dataset, *, prices: Sequence[float], split: Split, seed
     """
     train, _ = split.divide(dataset)
     X, y = train.X, train.classes[train.y]
-    cls, seconds = load_class(find_method(LATTICE_METHOD)), []
+    cls, seconds = load_class(find_method("lattice")), []
     cls(prices[-1], random_state=seed).fit(X[:100], y[:100])
     for price in prices:
         start = time.process_time()
@@ -98,17 +95,9 @@ def single_fits(dataset: Dataset, *, prices: Sequence[float], split: Split, seed
     return {"fit_seconds": seconds, "n_train": train.n_samples}
 
 
-@contextmanager
-def ignore_warnings() -> Iterator[None]:
-    """Suppress warnings, such as those of solvers that stop early; such models are evaluated like all others."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 def fit_lattice(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
     """The lattice agent with its default settings; its path over the prices shares work between them."""
-    return load_class(find_method(LATTICE_METHOD))(random_state=seed).path(X, y, prices)
+    return load_class(find_method("lattice"))(random_state=seed).path(X, y, prices)
 
 
 def fit_at_each_price(method: str) -> FitAtPrices:
@@ -206,11 +195,11 @@ def select_by_inner_folds(
 
 
 FIT_AT_PRICES: dict[str, FitAtPrices] = {
-    LATTICE_METHOD: fit_lattice,
-    RCPI_METHOD: fit_at_each_price(RCPI_METHOD),
-    CART_METHOD: search_cart,
-    CEGB_METHOD: search_cegb,
-    STATIC_METHOD: search_static,
-    FOREST_METHOD: search_forest,
-    PPO_METHOD: fit_at_each_price(PPO_METHOD),
+    "lattice": fit_lattice,
+    "rcpi": fit_at_each_price("rcpi"),
+    "cart": search_cart,
+    "cegb": search_cegb,
+    "static": search_static,
+    "forest": search_forest,
+    "maskable_ppo": fit_at_each_price("maskable_ppo"),
 }

@@ -14,34 +14,20 @@ import pandas as pd
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.common.render import format_number
 from fsgym_studies.common.statistics import standard_error, wins
-from fsgym_studies.lattice_vs_peers.cell import CART_METHOD, FOREST_METHOD, STATIC_METHOD
-from fsgym_studies.lattice_vs_peers.tables import (
-    LARGE,
-    LATTICE_TITLE,
-    METHOD_TITLES,
-    SAME_LOSS,
-    SIZE_TITLES,
-    SMALL,
-    best_peers,
-    fit_times,
-    loss_difference,
-    loss_pairs,
-    of_size,
-    peers,
-)
+from fsgym_studies.lattice_vs_peers import tables
 
 # Least share of data sets and prices at which its loss must be lower than the best peer's:
-BEST_PEER_SHARE = {SMALL: 0.65, LARGE: 0.5}
+BEST_PEER_SHARE = {"small": 0.65, "large": 0.5}
 EQUAL_LOSSES = 1e-9  # losses that differ by less are equal
 MEAN_FIT_SECONDS = 4.0  # processor seconds that one fit on a small data set may take on average
-MAX_FIT_SECONDS = {SMALL: 10.0, LARGE: 60.0}  # processor seconds that any fit may take
-LARGE_PEERS = (CART_METHOD, STATIC_METHOD, FOREST_METHOD)  # the methods that are run on every large data set
+MAX_FIT_SECONDS = {"small": 10.0, "large": 60.0}  # processor seconds that any fit may take
+LARGE_PEERS = ("cart", "static", "forest")  # the methods that are run on every large data set
 
 
 def time_claim(text: str, size: str, name: str, most: float) -> Claim:
     """Claim on the mean or the longest processor time of the fits of the lattice, each at one price."""
     return Claim(
-        f"On the {SIZE_TITLES[size]}, {text.format(most)}",
+        f"On the {size} data sets, {text.format(most)}",
         "",
         f"{name}, {size}",
         lambda seconds, count: seconds <= most,
@@ -53,7 +39,7 @@ def best_peer_claim(size: str) -> Claim:
     """The share of data sets and prices at which the lattice has a lower loss than the best peer on the test rows."""
     least = BEST_PEER_SHARE[size]
     return Claim(
-        f"On the {SIZE_TITLES[size]}, for at least {least:.0%} of the combinations of data set and lam, the lattice "
+        f"On the {size} data sets, for at least {least:.0%} of the combinations of data set and lam, the lattice "
         "has a lower mean loss than the best peer (the peer with the lowest loss on the same test rows)",
         "",
         f"best peer, {size}",
@@ -76,33 +62,35 @@ def places_text(difference: pd.Series) -> str:
 ON_AVERAGE = "a fit of the lattice takes at most {:g} processor seconds on average"
 LONGEST = "no fit of the lattice takes more than {:g} processor seconds"
 CLAIMS = {
-    SMALL: (
-        best_peer_claim(SMALL),
-        time_claim(ON_AVERAGE, SMALL, "mean", MEAN_FIT_SECONDS),
-        time_claim(LONGEST, SMALL, "longest", MAX_FIT_SECONDS[SMALL]),
+    "small": (
+        best_peer_claim("small"),
+        time_claim(ON_AVERAGE, "small", "mean", MEAN_FIT_SECONDS),
+        time_claim(LONGEST, "small", "longest", MAX_FIT_SECONDS["small"]),
     ),
-    LARGE: (
+    "large": (
         Claim(
-            "On each of the large data sets and at every lam, the lattice has a lower mean loss than "
-            f"{METHOD_TITLES[CART_METHOD]}",
+            "On each of the large data sets and at every lam, the lattice has a lower mean loss than CART",
             "",
             "over CART",
             lambda difference: (difference < -EQUAL_LOSSES).all(),
             places_text,
         ),
-        best_peer_claim(LARGE),
-        time_claim(LONGEST, LARGE, "longest", MAX_FIT_SECONDS[LARGE]),
+        best_peer_claim("large"),
+        time_claim(LONGEST, "large", "longest", MAX_FIT_SECONDS["large"]),
     ),
 }
 
 
 def claims(losses: pd.DataFrame, table: pd.DataFrame, full: bool) -> list[AssessedClaim]:
     """All claims, from ``losses_by_price`` and the table of cells; the quick study has no large data sets."""
-    every_peer = [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE]
-    names = {SMALL: peers(of_size(losses, SMALL)) or every_peer, LARGE: [METHOD_TITLES[m] for m in LARGE_PEERS]}
+    every_peer = [t for t in tables.METHOD_TITLES.values() if t != "lattice"]
+    names = {
+        "small": tables.peers(losses[losses["size"] == "small"]) or every_peer,
+        "large": [tables.METHOD_TITLES[m] for m in LARGE_PEERS],
+    }
     assessed = []
-    for size in (SMALL, LARGE) if full else (SMALL,):
-        own = of_size(losses, size)
+    for size in ("small", "large") if full else ("small",):
+        own = losses[losses["size"] == size]
         of_peers = [peer_claim(own, peer, size) for peer in names[size]]
         assessed += assess((*of_peers, *CLAIMS[size]), size_figures(own, table, size))
     return assessed
@@ -110,11 +98,11 @@ def claims(losses: pd.DataFrame, table: pd.DataFrame, full: bool) -> list[Assess
 
 def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
     """The mean loss compared with that of one peer, at every price; ``losses`` are those of this size."""
-    pairs = {lam: loss_difference(losses, peer, lam) for lam in sorted(losses["lam"].unique())}
+    pairs = {lam: tables.loss_difference(losses, peer, lam) for lam in sorted(losses["lam"].unique())}
     known = {lam: pair for lam, pair in pairs.items() if pair is not None}
     data_sets = f"over {max(p.count for p in known.values())} data sets " if known else ""
     return Claim(
-        f"On the {SIZE_TITLES[size]}, the lattice has a lower mean loss than {peer} at every lam (mean difference "
+        f"On the {size} data sets, the lattice has a lower mean loss than {peer} at every lam (mean difference "
         f"{data_sets}below 0 at each lam; ± one standard error over data sets)",
         "",
         lambda _: known or None,
@@ -126,10 +114,10 @@ def peer_claim(losses: pd.DataFrame, peer: str, size: str) -> Claim:
 def size_figures(losses: pd.DataFrame, table: pd.DataFrame, size: str) -> dict[str, Any]:
     """The comparison with the best peer and with CART, and the times of the fits, on the data sets of a size."""
     figures: dict[str, Any] = {}
-    means = loss_pairs(losses, METHOD_TITLES[CART_METHOD]).groupby(["dataset", "lam"]).mean()
+    means = tables.loss_pairs(losses, "CART").groupby(["dataset", "lam"]).mean()
     if len(means):
         figures["over CART"] = means.iloc[:, 0] - means.iloc[:, 1]
-    pairs, seconds = best_peers(losses), fit_times(table, size)
+    pairs, seconds = tables.best_peers(losses), tables.fit_times(table, size)
     if len(pairs):
         difference = pairs["ours"] - pairs["best"]
         counts = wins(-difference, np.zeros(len(pairs)), EQUAL_LOSSES)[:3]
@@ -145,7 +133,7 @@ def notes(losses: pd.DataFrame, unavailable: Mapping[str, str]) -> list[str]:
     """Where a peer is ahead, and which methods were left out; ``unavailable`` has the reasons by method."""
     present = set(losses["method"])
     left_out = [
-        f"Left out: {reason}." for method, reason in unavailable.items() if METHOD_TITLES[method] not in present
+        f"Left out: {reason}." for method, reason in unavailable.items() if tables.METHOD_TITLES[method] not in present
     ]
     return [
         peers_ahead_note(losses),
@@ -157,9 +145,9 @@ def notes(losses: pd.DataFrame, unavailable: Mapping[str, str]) -> list[str]:
 
 def peers_ahead_note(losses: pd.DataFrame) -> str:
     """The data sets and prices where the best peer is ahead, in a sentence."""
-    pairs = best_peers(losses)
+    pairs = tables.best_peers(losses)
     behind = pairs.assign(by=pairs["ours"] - pairs["best"])
-    behind = behind[behind["by"] >= SAME_LOSS].sort_values("by", ascending=False)
+    behind = behind[behind["by"] >= tables.SAME_LOSS].sort_values("by", ascending=False)
     if behind.empty:
         return "No peer has a lower mean loss than the lattice on any data set at any lam."
     places = [f"{c.dataset} at {c.lam:g} ({c.peer}, by {c.by:.3f})" for c in behind.itertuples(index=False)]

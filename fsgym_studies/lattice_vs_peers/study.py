@@ -18,29 +18,10 @@ from fsgym_studies.common.plan import DataFolder, Source, binary, study_task, su
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.dwsm.shared import DWSM_REFERENCE
-from fsgym_studies.lattice_vs_peers.cell import (
-    CART_METHOD,
-    CEGB_METHOD,
-    FOREST_METHOD,
-    FOREST_SIZE,
-    LATTICE_METHOD,
-    PPO_METHOD,
-    PRICED_CELL,
-    RCPI_METHOD,
-    STATIC_METHOD,
-    TIMED_CELL,
-)
+from fsgym_studies.lattice_vs_peers import tables
+from fsgym_studies.lattice_vs_peers.cell import FOREST_SIZE, PRICED_CELL, TIMED_CELL
 from fsgym_studies.lattice_vs_peers.claims import LARGE_PEERS, claims, notes
-from fsgym_studies.lattice_vs_peers.tables import (
-    LARGE,
-    METHOD_TITLES,
-    SMALL,
-    best_peer_table,
-    difference_table,
-    loss_picture,
-    losses_by_price,
-    training_time_table,
-)
+from fsgym_studies.lattice_vs_peers.tables import LARGE, METHOD_TITLES, SMALL
 
 OLD_BREAST_CANCER = "breast cancer of 1992"
 KDDCUP = "kddcup99"
@@ -73,11 +54,11 @@ class ComparedSet:
 
     def methods(self, deep: bool) -> tuple[str, ...]:
         """The methods that are run on it; MaskablePPO only if ``deep``."""
-        cegb = (CEGB_METHOD,) if self.cegb else ()
+        cegb = ("cegb",) if self.cegb else ()
         if self.size == LARGE:
-            return (*LARGE_PEERS, *cegb, LATTICE_METHOD)
-        ppo = (PPO_METHOD,) if deep else ()
-        return (RCPI_METHOD, CART_METHOD, *cegb, STATIC_METHOD, FOREST_METHOD, *ppo, LATTICE_METHOD)
+            return (*LARGE_PEERS, *cegb, "lattice")
+        ppo = ("maskable_ppo",) if deep else ()
+        return ("rcpi", "cart", *cegb, "static", "forest", *ppo, "lattice")
 
 
 COMPARED_SETS = (
@@ -114,13 +95,12 @@ PEER_TRAIN_SHARE = 0.7  # of the rows
 PEER_SPLITS = {False: {SMALL: 2}, True: {SMALL: 3, LARGE: 2}}
 DEEP_SPLITS = {False: 1, True: 3}  # the first splits, on which the deep agent is trained
 DEEP_SETS = {False: ("wine",), True: ("breast cancer", "wine", "heart", "diabetes", "ionosphere", "sonar")}
-PEER_REFERENCES = "\n" + bibtex(__file__)
 
 
 def unavailable_methods() -> dict[str, str]:
     """The methods that cannot run because their extras are not installed, each with the reason."""
     reasons = {}
-    for method in (CEGB_METHOD, PPO_METHOD):
+    for method in ("cegb", "maskable_ppo"):
         try:
             require(find_method(method).extra, METHOD_TITLES[method])
         except ImportError as error:
@@ -136,13 +116,11 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
         prices = list(FEATURE_PRICES[size])
         for number, split in enumerate(random_splits(PEER_TRAIN_SHARE, PEER_SPLITS[full][size])):
             deep = title in DEEP_SETS[full] and number < DEEP_SPLITS[full]
-            for method in compared.methods(deep):
-                if method in unavailable:
-                    continue
+            for method in (m for m in compared.methods(deep) if m not in unavailable):
                 arguments = {"prices": prices, "split": split, "seed": seed_of((title, number, method))}
                 row = {"dataset": title, "size": size, "split": number, "method": METHOD_TITLES[method], "params": "{}"}
                 cells.append(study_task(PRICED_CELL, {**arguments, "method": method}, row, data))
-                if method == LATTICE_METHOD and number == 0:
+                if method == "lattice" and number == 0:
                     row = row | {"method": f"{METHOD_TITLES[method]}, single fits"}
                     cells.append(study_task(TIMED_CELL, arguments, row, data))
     return cells
@@ -155,20 +133,16 @@ def compared_sets(full: bool, size: str | None = None) -> list[ComparedSet]:
 
 
 def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-    losses = losses_by_price(table)
+    losses = tables.losses_by_price(table)
     if losses.empty:
         return Conclusion(protocol(full), claims(losses, table, full))
-    tables = [kind(losses, size) for size in (SMALL, LARGE) for kind in (best_peer_table, difference_table)]
-    tables = [t for t in [*tables, training_time_table(table)] if len(t.frame)]
-    picture = loss_picture(losses)
-    return Conclusion(
-        protocol(full),
-        claims(losses, table, full),
-        tables,
-        [picture],
-        notes(losses, unavailable_methods()),
-        shown=[t.stem for t in tables] + [picture.stem],
-    )
+    kinds = (tables.best_peer_table, tables.difference_table)
+    every_table = [kind(losses, size) for size in (SMALL, LARGE) for kind in kinds]
+    filled = [t for t in (*every_table, tables.training_time_table(table)) if len(t.frame)]
+    picture = tables.loss_picture(losses)
+    shown = [t.stem for t in filled] + [picture.stem]
+    remarks = notes(losses, unavailable_methods())
+    return Conclusion(protocol(full), claims(losses, table, full), filled, [picture], remarks, shown)
 
 
 def protocol(full: bool) -> str:
@@ -180,10 +154,16 @@ def protocol(full: bool) -> str:
         if full
         else f"the data sets {', '.join(QUICK_SETS)}, which come with scikit-learn,"
     )
+    about_titles = (
+        f'"Breast cancer" is the diagnostic Wisconsin data set (30 features); "{OLD_BREAST_CANCER}" is the older one '
+        "(9 features). "
+        if full
+        else ""
+    )
     first = "" if DEEP_SPLITS[full] == counts[SMALL] else f" (in {DEEP_SPLITS[full]} split)"
     return (
         f"The claims below are our own. The comparison uses {sets} and {counts[SMALL]} random stratified splits of "
-        f"each, with {PEER_TRAIN_SHARE:.0%} of the rows for training. {about_sets() if full else ''}Every feature "
+        f"each, with {PEER_TRAIN_SHARE:.0%} of the rows for training. {about_titles}Every feature "
         f"has the price lam = {prices[SMALL]}; an error costs 1, and "
         "the loss is the mean over the test rows of these costs. The lattice agent (agents.LatticeClassifier) "
         "is policy iteration on a lattice of feature subsets, each with a classifier of its own. This "
@@ -197,14 +177,6 @@ def protocol(full: bool) -> str:
         f"forest on them ({FOREST_SIZE} trees). {about_large_sets() if full else ''}A cell "
         "is one method trained on one split at all values of lam. Additional cells fit the lattice separately at each "
         "lam, only to measure the time of a single fit."
-    )
-
-
-def about_sets() -> str:
-    """What the titles of the small data sets mean."""
-    return (
-        f'"Breast cancer" is the diagnostic Wisconsin data set (30 features); "{OLD_BREAST_CANCER}" is the older one '
-        "(9 features). "
     )
 
 
@@ -226,7 +198,7 @@ def about_large_sets() -> str:
 STUDY = Study(
     "lattice-vs-peers",
     "The lattice agent compared with its peers",
-    DWSM_REFERENCE + PEER_REFERENCES,
+    f"{DWSM_REFERENCE}\n{bibtex(__file__)}",
     (9.0, 220.0),
     tuple(c.source.name for c in compared_sets(True)),
     plan,

@@ -14,33 +14,22 @@ from fsgym_studies.common.difference import Difference, paired_difference
 from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
-from fsgym_studies.lattice_vs_peers.cell import (
-    CART_METHOD,
-    CEGB_METHOD,
-    FOREST_METHOD,
-    LATTICE_METHOD,
-    PPO_METHOD,
-    PRICED_FIGURES,
-    RCPI_METHOD,
-    STATIC_METHOD,
-)
+from fsgym_studies.lattice_vs_peers.cell import PRICED_FIGURES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-METHOD_TITLES = {
-    LATTICE_METHOD: "lattice",
-    RCPI_METHOD: "RCPI",
-    CART_METHOD: "CART",
-    CEGB_METHOD: "CEGB",
-    STATIC_METHOD: "static selection",
-    FOREST_METHOD: "forest",
-    PPO_METHOD: "MaskablePPO",
+METHOD_TITLES = {  # in the order of tables and pictures
+    "lattice": "lattice",
+    "rcpi": "RCPI",
+    "cart": "CART",
+    "cegb": "CEGB",
+    "static": "static selection",
+    "forest": "forest",
+    "maskable_ppo": "MaskablePPO",
 }
-LATTICE_TITLE = METHOD_TITLES[LATTICE_METHOD]
 PAIR_KEYS = ["dataset", "lam", "split"]
 SMALL, LARGE = "small", "large"  # values of the column "size"
-SIZE_TITLES = {SMALL: "small data sets", LARGE: "large data sets"}
 SAME_LOSS = 5e-4  # losses that differ by less are shown as equal; half of the last digit in the table
 
 
@@ -59,11 +48,6 @@ def losses_by_price(table: pd.DataFrame) -> pd.DataFrame:
     return rows.astype(dict.fromkeys(["lam", *PRICED_FIGURES], np.float64))
 
 
-def of_size(table: pd.DataFrame, size: str) -> pd.DataFrame:
-    """The rows of a table with the column "size" that belong to the small or to the large data sets."""
-    return table[table["size"] == size]
-
-
 def loss_columns(losses: pd.DataFrame) -> pd.DataFrame:
     """The losses with a row for each data set, price and split, and a column for each method."""
     return losses.pivot(index=PAIR_KEYS, columns="method", values="loss")
@@ -71,19 +55,19 @@ def loss_columns(losses: pd.DataFrame) -> pd.DataFrame:
 
 def peers(losses: pd.DataFrame) -> list[str]:
     """The methods with which the lattice is compared, in the order of ``METHOD_TITLES``."""
-    return [t for t in METHOD_TITLES.values() if t != LATTICE_TITLE and t in set(losses["method"])]
+    return [t for t in METHOD_TITLES.values() if t != "lattice" and t in set(losses["method"])]
 
 
 def loss_pairs(losses: pd.DataFrame, peer: str, lam: float | None = None) -> pd.DataFrame:
     """The losses of the lattice and of a peer where both have one, at one price or at all prices."""
     table = loss_columns(losses if lam is None else losses[losses["lam"] == lam])
-    return table.reindex(columns=[LATTICE_TITLE, peer]).dropna()
+    return table.reindex(columns=["lattice", peer]).dropna()
 
 
 def loss_difference(losses: pd.DataFrame, peer: str, lam: float | None = None) -> Difference | None:
     """The lattice compared with a peer by data set, over the pairs of ``loss_pairs``; None if there are none."""
     means = loss_pairs(losses, peer, lam).groupby("dataset").mean()
-    return None if means.empty else paired_difference(means[LATTICE_TITLE], means[peer], lower_is_better=True)
+    return None if means.empty else paired_difference(means["lattice"], means[peer], lower_is_better=True)
 
 
 def best_peers(losses: pd.DataFrame) -> pd.DataFrame:
@@ -96,21 +80,18 @@ def best_peers(losses: pd.DataFrame) -> pd.DataFrame:
     DataFrame, columns dataset, lam, ours, best, peer; data sets in the order of ``losses``, prices ascending
     """
     rows, table, names = [], loss_columns(losses), peers(losses)
-    if LATTICE_TITLE in table and names:
-        ahead = table[names].rsub(table[LATTICE_TITLE], axis=0).groupby(["dataset", "lam"]).mean().dropna(how="all")
-        for dataset in losses["dataset"].unique():
-            for lam in sorted(losses["lam"].unique()):
-                if (dataset, lam) in ahead.index:
-                    peer = ahead.loc[(dataset, lam)].idxmax()
-                    ours, best = table.loc[(dataset, lam), [LATTICE_TITLE, peer]].dropna().mean()
-                    rows.append({"dataset": dataset, "lam": lam, "ours": ours, "best": best, "peer": peer})
+    if "lattice" in table and names:
+        ahead = table[names].rsub(table["lattice"], axis=0).groupby(["dataset", "lam"]).mean().dropna(how="all")
+        best = ahead.idxmax(axis=1).reindex(losses["dataset"].unique(), level="dataset")
+        for place, peer in best.items():
+            rows.append((*place, *table.loc[place, ["lattice", peer]].dropna().mean(), peer))
     return pd.DataFrame(rows, columns=["dataset", "lam", "ours", "best", "peer"])
 
 
 def best_peer_table(losses: pd.DataFrame, size: str) -> Table:
     """The lattice and the best peer for each data set of this size, and each price."""
     rows = []
-    for dataset, own in best_peers(of_size(losses, size)).groupby("dataset", sort=False):
+    for dataset, own in best_peers(losses[losses["size"] == size]).groupby("dataset", sort=False):
         row = {"data set": str(dataset)}
         for pair in own.itertuples(index=False):
             row[f"{pair.lam:g}"] = f"{pair.ours:.3f} {_sign(pair.ours, pair.best)} {pair.best:.3f} {pair.peer}"
@@ -120,7 +101,7 @@ def best_peer_table(losses: pd.DataFrame, size: str) -> Table:
         "the splits. The best peer is the one with the lowest mean loss on the same test rows at that lam. This "
         "choice favours the peers, because nobody could make it without the test rows."
     )
-    heading = f"The lattice and the best peer, by data set and lam: {SIZE_TITLES[size]}"
+    heading = f"The lattice and the best peer, by data set and lam: {size} data sets"
     return Table(f"losses_{size}", heading, caption, pd.DataFrame(rows))
 
 
@@ -130,7 +111,7 @@ def _sign(ours: float, theirs: float) -> str:
 
 def difference_table(losses: pd.DataFrame, size: str) -> Table:
     """The lattice minus each peer over the data sets of this size, at each price and over all prices."""
-    rows, losses = [], of_size(losses, size)
+    rows, losses = [], losses[losses["size"] == size]
     for peer in peers(losses):
         for lam in [*sorted(losses["lam"].unique()), None]:
             pair, both = loss_difference(losses, peer, lam), loss_pairs(losses, peer, lam)
@@ -142,7 +123,7 @@ def difference_table(losses: pd.DataFrame, size: str) -> Table:
                         "lattice": format_number(pair.first, 4),
                         "peer's loss": format_number(pair.second, 4),
                         "difference": f"{pair.mean:+.4f}",
-                        "s.e. over pairs": format_number(standard_error(both[LATTICE_TITLE] - both[peer]), 4),
+                        "s.e. over pairs": format_number(standard_error(both["lattice"] - both[peer]), 4),
                         "s.e. over data sets": format_number(pair.error, 4),
                         "lower on": f"{pair.wins} of {pair.count}",
                         "pairs": len(both),
@@ -154,7 +135,7 @@ def difference_table(losses: pd.DataFrame, size: str) -> Table:
         "errors (s.e.) are computed over these pairs, and over the mean differences of the data sets. Lower on: data "
         "sets on which the lattice has the lower mean loss."
     )
-    return Table(f"differences_{size}", f"Paired differences: {SIZE_TITLES[size]}", caption, pd.DataFrame(rows))
+    return Table(f"differences_{size}", f"Paired differences: {size} data sets", caption, pd.DataFrame(rows))
 
 
 def fit_times(table: pd.DataFrame, size: str | None = None) -> pd.Series:
@@ -162,7 +143,7 @@ def fit_times(table: pd.DataFrame, size: str | None = None) -> pd.Series:
     cells = cells_with(table, "fit_seconds")
     if cells.empty:
         return pd.Series(dtype=np.float64)
-    cells = cells if size is None else of_size(cells, size)
+    cells = cells if size is None else cells[cells["size"] == size]
     return cells.set_index("dataset")["fit_seconds"].explode().astype(np.float64)
 
 
@@ -195,9 +176,9 @@ def training_time_table(table: pd.DataFrame) -> Table:
 
 def loss_picture(losses: pd.DataFrame) -> Picture:
     """The peers' losses minus that of the lattice by price, and accuracy by features, on small data sets."""
-    losses = of_size(losses, SMALL)
+    losses = losses[losses["size"] == SMALL]
     names, prices = peers(losses), sorted(losses["lam"].unique())
-    line_styles = figures.method_styles([LATTICE_TITLE, *names])
+    line_styles = figures.method_styles(["lattice", *names])
     shared = loss_columns(losses).groupby("dataset").count().gt(0).all(axis=1)
     own = losses[losses["dataset"].isin(shared[shared].index)]
 
@@ -214,13 +195,13 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
                 label=name,
                 style=LINE | line_styles[name],
             )
-        left.axhline(0, color=line_styles[LATTICE_TITLE]["color"], linewidth=1.4, label=LATTICE_TITLE)
+        left.axhline(0, color=line_styles["lattice"]["color"], linewidth=1.4, label="lattice")
         left.set_xscale("log")
         left.set_xticks(prices, [f"{p:g}" for p in prices])
         left.minorticks_off()
         left.set(xlabel="price of a feature", ylabel="loss above that of the lattice")
         left.legend(loc="best")
-        for name in [LATTICE_TITLE, *names]:
+        for name in ["lattice", *names]:
             means = own[own["method"] == name].groupby(["lam", "dataset"])[["n_features", "accuracy"]].mean()
             line = means.groupby("lam").mean()
             right.plot(line["n_features"], line["accuracy"], label=name, **LINE, **line_styles[name])

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from baselines.svm_plus.problem import SampleTable, SVMPlusSolution
 
 COMPARE_ARMS_CALL = "fsgym_studies.lufe.cell:compare_arms"
-SELECTION, LUFE, ALL_FEATURES, RANDOM, IDENTITY = "selection", "LUFe", "ALL", "random", "identity"
-NO_INTERCEPT, FIXED_BOUND = "LUFe, eq. 3", "LUFe, eq. 2"
-LOG_COUNTS, RAW_COUNTS, TF_IDF = "log counts", "raw counts", "tf-idf"  # codings of the documents
+NO_INTERCEPT, FIXED_BOUND = "LUFe, eq. 3", "LUFe, eq. 2"  # beside "selection", "LUFe", "ALL", "random", "identity"
+CODINGS = ("log counts", "raw counts", "tf-idf")  # of the documents
 HARD_MARGIN = 1e5  # weight of the losses at which the soft-margin SVM is the hard-margin one, if that has a solution
 MAX_HARD_SLACK = 1e-5  # of a document under a hard margin, in units of the margin
 PENALTY_FOLDS = 5  # stratified inner folds that choose the penalties of each classifier
@@ -29,12 +28,12 @@ IndexArray = NDArray[np.int64]
 
 def lufe_at_share(t: float) -> str:
     """Name of LUFe with only the best share ``t`` of the unselected features."""
-    return LUFE if t == 1.0 else f"LUFe {t:.0%}"
+    return "LUFe" if t == 1.0 else f"LUFe {t:.0%}"
 
 
 def augmented_at_share(t: float) -> str:
     """Name of a plain SVM on the selected features and the best share ``t`` of the unselected ones."""
-    return ALL_FEATURES if t == 1.0 else f"augmented {t:.0%}"
+    return "ALL" if t == 1.0 else f"augmented {t:.0%}"
 
 
 class Role(NamedTuple):
@@ -66,7 +65,7 @@ def compare_arms(
     inner: str,
     shares: Sequence[float] = (),
     controls: bool = True,
-    coding: str = LOG_COUNTS,
+    coding: str = "log counts",
 ) -> dict[str, Any]:
     """Return the accuracy of every classifier on the documents that it was not trained on.
 
@@ -118,7 +117,7 @@ def train_and_test_rows(y: NDArray, part: Mapping[str, Any]) -> tuple[IndexArray
     return train, np.setdiff1d(np.arange(len(y)), train)
 
 
-def document_term_matrix(counts: NDArray, train: IndexArray, coding: str = LOG_COUNTS) -> tuple[sp.csr_matrix, int]:
+def document_term_matrix(counts: NDArray, train: IndexArray, coding: str = "log counts") -> tuple[sp.csr_matrix, int]:
     """All documents on the words of the training documents, as CSR; and the number of words.
 
     "log counts": log(1 + count), each document scaled to norm 1. "tf-idf": counts times the logarithms of the inverse
@@ -129,9 +128,9 @@ def document_term_matrix(counts: NDArray, train: IndexArray, coding: str = LOG_C
 
     words = np.flatnonzero((counts[train] != 0).any(axis=0))
     table = counts[:, words].astype(np.float64)
-    if coding == LOG_COUNTS:
+    if coding == "log counts":
         return normalize(sp.csr_matrix(np.log1p(table))), len(words)
-    if coding == RAW_COUNTS:
+    if coding == "raw counts":
         return sp.csr_matrix(table), len(words)
     return sp.csr_matrix(TfidfTransformer().fit(table[train]).transform(table)), len(words)
 
@@ -177,7 +176,7 @@ class ClassifierComparison:
             means = np.mean([scores[name] for scores in inner], axis=0)
             lam1, C = best_weight_pair(means, PAPER_WEIGHTS[: len(means)], PAPER_WEIGHTS)
             results[name] = self.accuracy(role, train, test, lam1, C)
-            if name == LUFE:
+            if name == "LUFe":
                 tied = int((means >= means.max() - 1e-9).sum())
         return results, tied
 
@@ -195,15 +194,15 @@ class ClassifierComparison:
         selected, unselected = order[: self.n_selected], order[self.n_selected :]
         best = {t: unselected[: ceil(t * len(unselected))] for t in (*self.shares, 1.0)}
         view = SampleTable(X[:, selected])
-        yield SELECTION, Role(selected, view)
+        yield "selection", Role(selected, view)
         for t, features in best.items():
             yield lufe_at_share(t), Role(selected, view, SampleTable(X[:, features]))
             both = np.concatenate([selected, features])
             yield augmented_at_share(t), Role(both, SampleTable(X[:, both]))
         if self.controls:
             noise = np.random.default_rng([self.seed, *rows.tolist()]).normal(size=(len(rows), len(unselected)))
-            yield RANDOM, Role(selected, view, SampleTable(noise))
-            yield IDENTITY, Role(selected, view, SampleTable(np.eye(len(rows))))
+            yield "random", Role(selected, view, SampleTable(noise))
+            yield "identity", Role(selected, view, SampleTable(np.eye(len(rows))))
             yield NO_INTERCEPT, Role(selected, view, SampleTable(X[:, unselected]), intercept=False)
             bounds = X[:, unselected] @ feature_criterion(X, self.codes[rows], self.selector)[unselected]
             yield FIXED_BOUND, Role(selected, view, bounds=bounds / (bounds.mean() or 1.0))

@@ -8,6 +8,7 @@ letters or more, and y.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import product
 
 import pandas as pd
 
@@ -17,35 +18,17 @@ from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, Source, study_task, without
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.lufe.cell import COMPARE_ARMS_CALL, LOG_COUNTS, RAW_COUNTS, TF_IDF
+from fsgym_studies.lufe import tables
+from fsgym_studies.lufe.cell import CODINGS, COMPARE_ARMS_CALL
 from fsgym_studies.lufe.claims import claims, notes
-from fsgym_studies.lufe.tables import (
-    COMPARED_SELECTORS,
-    CORPORA,
-    NESTED_SELECTION,
-    OUTER_SELECTION,
-    SELECTION_SIZES,
-    TECHTC_PREFIX,
-    UNSELECTED_SHARES,
-    coding_table,
-    controls_table,
-    differences_by_share,
-    error_picture,
-    inner_table,
-    mean_accuracies,
-    share_picture,
-    share_table,
-    summary_table,
-)
 
-CORPUS_SOURCES = tuple(map(Source, ("news20_atheism_religion_bow", "pcmac", "basehock", "relathe"), CORPORA))
+CORPUS_SOURCES = tuple(map(Source, ("news20_atheism_religion_bow", "pcmac", "basehock", "relathe"), tables.CORPORA))
 # Values for False are those of the quick study, for True those of the full one.
 SAMPLE_SIZE = 150  # documents, about as many as a set of TechTC-300 has
 CORPUS_SAMPLES = {False: 6, True: 12}  # samples of each corpus; each is a data set
 OUTER_FOLDS = 10
 REPEATS_AND_FOLDS = {False: [(0, 0)], True: [(r, f) for r in range(10) for f in range(OUTER_FOLDS)]}
 MAX_TECHTC_SETS = {False: 4, True: 49}  # of those in the folder of data sets
-LUFE_REFERENCE = bibtex(__file__)
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
@@ -54,80 +37,62 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
     cells = []
     for source, draws, sample in (*samples, *whole):
         data = source.load(data_dir)
-        for draw in draws:
-            for repeat, fold in REPEATS_AND_FOLDS[full]:
-                for selector, K, inner, coding in selection_choices():
-                    plain = (inner, coding) == (NESTED_SELECTION, LOG_COUNTS)
-                    fig3 = plain and (selector, K) == (COMPARED_SELECTORS[0], SELECTION_SIZES[0])
-                    arguments = {
-                        "part": {
-                            "sample": sample,
-                            "draw": seed_of((source.title, draw)),
-                            "folds": OUTER_FOLDS,
-                            "fold": fold,
-                            "seed": seed_of((source.title, draw, repeat)),
-                        },
-                        "selector": selector.lower(),
-                        "n_selected": K,
-                        "inner": inner,
-                        "shares": UNSELECTED_SHARES if fig3 else (),
-                        "controls": plain,
-                        "coding": coding,
-                    }
-                    row = {
-                        "corpus": source.title,
-                        "dataset": f"{source.title} {draw + 1}" if sample else source.title,
-                        "selector": selector,
-                        "K": K,
-                        "inner": inner,
-                        "coding": coding,
-                        "repeat": repeat,
-                        "fold": fold,
-                    }
-                    cells.append(study_task(COMPARE_ARMS_CALL, arguments, row, data))
+        for draw, (repeat, fold), choice in product(draws, REPEATS_AND_FOLDS[full], selection_choices()):
+            selector, K, inner, coding = choice
+            plain = (inner, coding) == ("nested", "log counts")
+            part = {
+                "sample": sample,
+                "draw": seed_of((source.title, draw)),
+                "folds": OUTER_FOLDS,
+                "fold": fold,
+                "seed": seed_of((source.title, draw, repeat)),
+            }
+            arguments = {
+                "part": part,
+                "selector": selector.lower(),
+                "n_selected": K,
+                "inner": inner,
+                "shares": tables.UNSELECTED_SHARES if plain and (selector, K) == ("RFE", 300) else (),
+                "controls": plain,
+                "coding": coding,
+            }
+            dataset = f"{source.title} {draw + 1}" if sample else source.title
+            row = {"corpus": source.title, "dataset": dataset, "selector": selector, "K": K, "inner": inner}
+            row |= {"coding": coding, "repeat": repeat, "fold": fold}
+            cells.append(study_task(COMPARE_ARMS_CALL, arguments, row, data))
     return cells
 
 
 def selection_choices() -> list[tuple[str, int, str, str]]:
     """Selector, K, where features are selected for the choice of penalties, and the coding of the documents."""
-    choices = [
-        (selector, K, inner, LOG_COUNTS)
-        for inner in (NESTED_SELECTION, OUTER_SELECTION)
-        for selector in COMPARED_SELECTORS
-        for K in SELECTION_SIZES
+    selectors, sizes = tables.COMPARED_SELECTORS, tables.SELECTION_SIZES
+    return [
+        *((*own, inner, "log counts") for inner in ("nested", "outer") for own in product(selectors, sizes)),
+        *((selector, 300, "nested", coding) for coding, selector in product(CODINGS[1:], selectors)),
     ]
-    codings = [
-        (selector, SELECTION_SIZES[0], NESTED_SELECTION, coding)
-        for coding in (RAW_COUNTS, TF_IDF)
-        for selector in COMPARED_SELECTORS
-    ]
-    return choices + codings
 
 
 def techtc_sources(data_dir: DataFolder = None) -> list[Source]:
     """The sets of TechTC-300 in the folder of data sets."""
-    names = sorted(n for n in list_datasets(data_dir)["name"] if n.startswith(TECHTC_PREFIX))
-    return [Source(n, n.removeprefix(TECHTC_PREFIX)) for n in names]
+    names = sorted(n for n in list_datasets(data_dir)["name"] if n.startswith(tables.TECHTC_PREFIX))
+    return [Source(n, n.removeprefix(tables.TECHTC_PREFIX)) for n in names]
 
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-    accuracies = mean_accuracies(table)
+    accuracies = tables.mean_accuracies(table)
     if accuracies.empty:
         return Conclusion(protocol(full), claims(table))
-    shares = differences_by_share(accuracies)
-    pictures = [error_picture(accuracies, s, k + 1) for k, s in enumerate(COMPARED_SELECTORS)]
+    shares = tables.differences_by_share(accuracies)
+    shown = [
+        tables.controls_table(accuracies),
+        tables.summary_table(accuracies),
+        tables.share_table(shares),
+        tables.inner_table(table),
+        tables.coding_table(table),
+    ]
+    pictures = [tables.error_picture(accuracies, s, k) for k, s in enumerate(tables.COMPARED_SELECTORS, 1)]
     return Conclusion(
-        protocol(full),
-        claims(table),
-        [
-            controls_table(accuracies),
-            summary_table(accuracies),
-            share_table(shares),
-            inner_table(table),
-            coding_table(table),
-        ],
-        [*pictures, share_picture(shares)],
-        notes(accuracies),
+        protocol(full), claims(table), shown, [*pictures, tables.share_picture(shares)], notes(accuracies)
     )
 
 
@@ -161,7 +126,7 @@ def protocol(full: bool) -> str:
 STUDY = Study(
     "lufe",
     "LUFe: learning using unselected features (section 4)",
-    LUFE_REFERENCE,
+    bibtex(__file__),
     (8.2, 1800.0),
     tuple(s.name for s in CORPUS_SOURCES),
     plan,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,20 +15,7 @@ from fsgym_studies.common.difference import Difference, paired_difference
 from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.study import Table
-from fsgym_studies.lufe.cell import (
-    ALL_FEATURES,
-    FIXED_BOUND,
-    IDENTITY,
-    LOG_COUNTS,
-    LUFE,
-    NO_INTERCEPT,
-    RANDOM,
-    RAW_COUNTS,
-    SELECTION,
-    TF_IDF,
-    augmented_at_share,
-    lufe_at_share,
-)
+from fsgym_studies.lufe.cell import CODINGS, FIXED_BOUND, NO_INTERCEPT, augmented_at_share, lufe_at_share
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,26 +24,19 @@ CORPORA = ("news20", "pcmac", "basehock", "relathe")  # from which documents are
 TECHTC_PREFIX = "techtc300_"  # of the names of data sets
 SELECTION_KEYS = ["corpus", "dataset", "selector", "K"]  # columns that name a selection on a data set
 COMPARED_SELECTORS, SELECTION_SIZES = ("RFE", "ANOVA"), (300, 500)
-NESTED_SELECTION, OUTER_SELECTION = "nested", "outer"  # features selected in each inner fold, or once before
 TIE_MARGIN = 0.0005  # of accuracy, 0.05 points: differences up to this are ties
 PRINTED_ALL, PRINTED_SETS = 72.04, 49  # accuracy of ALL in percent; data sets of TechTC-300
 PRINTED_TABLE1 = {(row.selector, row.K, row.name): row for row in printed_numbers(__file__).itertuples(index=False)}
 UNSELECTED_SHARES = tuple(k / 10 for k in range(1, 10))  # of Fig. 3, with 1 added where it is used
 
 
-def classifiers_in(table: pd.DataFrame) -> list[str]:
-    """Names of the classifiers in a table of cells."""
-    possible = [lufe_at_share(t) for t in (*UNSELECTED_SHARES, 1.0)] + [
-        augmented_at_share(t) for t in (*UNSELECTED_SHARES, 1.0)
-    ]
-    return [a for a in (SELECTION, *possible, RANDOM, IDENTITY, NO_INTERCEPT, FIXED_BOUND) if a in table]
-
-
-def mean_accuracies(table: pd.DataFrame, inner: str = NESTED_SELECTION, coding: str = LOG_COUNTS) -> pd.DataFrame:
+def mean_accuracies(table: pd.DataFrame, inner: str = "nested", coding: str = "log counts") -> pd.DataFrame:
     """Mean accuracy of each classifier over folds, one row per data set, selector and K."""
     cells = table.reindex(columns=list(dict.fromkeys([*SELECTION_KEYS, "inner", "coding", "error", *table.columns])))
     cells = cells[cells["error"].isna() & (cells["inner"] == inner) & (cells["coding"] == coding)]
-    return cells.groupby(SELECTION_KEYS, sort=False)[classifiers_in(table)].mean().reset_index()
+    at_shares = [name(t) for name in (lufe_at_share, augmented_at_share) for t in (*UNSELECTED_SHARES, 1.0)]
+    names = ("selection", *at_shares, "random", "identity", NO_INTERCEPT, FIXED_BOUND)
+    return cells.groupby(SELECTION_KEYS, sort=False)[[n for n in names if n in table]].mean().reset_index()
 
 
 def accuracy_by_dataset(accuracies: pd.DataFrame, selector: str, name: str, K: int | None = None) -> pd.Series:
@@ -82,35 +63,34 @@ def printed_over(printed: Any, other: str) -> str:
 
 def paper_name(selector: str, name: str, K: int) -> str:
     """Name of a classifier in the paper."""
-    known = {SELECTION: f"{selector}-{K}", LUFE: f"LUFe-{selector}-{K}", ALL_FEATURES: ALL_FEATURES}
+    known = {"selection": f"{selector}-{K}", "LUFe": f"LUFe-{selector}-{K}", "ALL": "ALL"}
     return known.get(name, f"LUFe-{selector}-{K}-{name}")
+
+
+def percent(accuracies: pd.DataFrame, selector: str, name: str, K: int | None = None) -> str:
+    """The mean accuracy of a classifier over the data sets, in percent; a dash without any."""
+    accuracy = accuracy_by_dataset(accuracies, selector, name, K)
+    return format_number(float(100 * accuracy.mean()), 2) if len(accuracy) else DASH
 
 
 def summary_table(accuracies: pd.DataFrame) -> Table:
     """Our version of Table 1, with the printed numbers and the controls."""
-    rows = [
-        {
-            "setting": ALL_FEATURES,
-            "accuracy": _percent(accuracy_by_dataset(accuracies, COMPARED_SELECTORS[0], ALL_FEATURES)),
-            "paper": f"{PRINTED_ALL}",
-        }
-    ]
-    for selector in COMPARED_SELECTORS:
-        for K in SELECTION_SIZES:
-            for name in (SELECTION, LUFE, NO_INTERCEPT, FIXED_BOUND, RANDOM, IDENTITY):
-                own = DASH if name == SELECTION else compare_classifiers(accuracies, selector, name, SELECTION, K).text
-                printed = PRINTED_TABLE1.get((selector, K, name))
-                rows.append(
-                    {
-                        "setting": paper_name(selector, name, K),
-                        "accuracy": _percent(accuracy_by_dataset(accuracies, selector, name, K)),
-                        "paper": format_number(printed.accuracy, 2) if printed else DASH,
-                        "compared with ALL": compare_classifiers(accuracies, selector, name, ALL_FEATURES, K).text,
-                        "paper, ALL": printed_over(printed, "all"),
-                        "compared with selection": own,
-                        "paper, selection": printed_over(printed, "selection"),
-                    }
-                )
+    rows = [{"setting": "ALL", "accuracy": percent(accuracies, "RFE", "ALL"), "paper": f"{PRINTED_ALL}"}]
+    names = ("selection", "LUFe", NO_INTERCEPT, FIXED_BOUND, "random", "identity")
+    for selector, K, name in product(COMPARED_SELECTORS, SELECTION_SIZES, names):
+        own = DASH if name == "selection" else compare_classifiers(accuracies, selector, name, "selection", K).text
+        printed = PRINTED_TABLE1.get((selector, K, name))
+        rows.append(
+            {
+                "setting": paper_name(selector, name, K),
+                "accuracy": percent(accuracies, selector, name, K),
+                "paper": format_number(printed.accuracy, 2) if printed else DASH,
+                "compared with ALL": compare_classifiers(accuracies, selector, name, "ALL", K).text,
+                "paper, ALL": printed_over(printed, "all"),
+                "compared with selection": own,
+                "paper, selection": printed_over(printed, "selection"),
+            }
+        )
     caption = (
         "Accuracy in percent, mean over the data sets. Differences in points: mean ± standard error over the data "
         f"sets, then wins/ties/losses (ties: up to {100 * TIE_MARGIN:g} points); in the paper: mean, wins of "
@@ -121,21 +101,16 @@ def summary_table(accuracies: pd.DataFrame) -> Table:
     return Table("table1", "Summary (Table 1)", caption, pd.DataFrame(rows).fillna(DASH))
 
 
-def _percent(accuracy: pd.Series) -> str:
-    return format_number(float(100 * accuracy.mean()), 2) if len(accuracy) else DASH
-
-
 def controls_table(accuracies: pd.DataFrame) -> Table:
     """LUFe compared with the selection, both controls and ALL, on all data sets and by corpus."""
     rows = []
-    for selector in COMPARED_SELECTORS:
-        for other in (SELECTION, RANDOM, IDENTITY, ALL_FEATURES):
-            row = {"LUFe": f"LUFe-{selector}", "compared with": selector if other == SELECTION else other}
-            overall = compare_classifiers(accuracies, selector, LUFE, other)
-            row |= {"all data sets": overall.text, "LUFe is": overall.word}
-            for corpus, own in accuracies.groupby("corpus", sort=False):
-                row[str(corpus)] = compare_classifiers(own, selector, LUFE, other).text
-            rows.append(row)
+    for selector, other in product(COMPARED_SELECTORS, ("selection", "random", "identity", "ALL")):
+        row = {"LUFe": f"LUFe-{selector}", "compared with": selector if other == "selection" else other}
+        overall = compare_classifiers(accuracies, selector, "LUFe", other)
+        row |= {"all data sets": overall.text, "LUFe is": overall.word}
+        for corpus, own in accuracies.groupby("corpus", sort=False):
+            row[str(corpus)] = compare_classifiers(own, selector, "LUFe", other).text
+        rows.append(row)
     caption = (
         "Differences in points of accuracy, mean ± standard error over data sets (over both K), wins/ties/losses. "
         "Better or worse: by more than two standard errors; similar: neither."
@@ -147,14 +122,9 @@ def differences_by_share(accuracies: pd.DataFrame) -> pd.DataFrame:
     """Experiment 3: LUFe-RFE-300 with each share of the unselected features minus RFE, ALL and RFE-augmented."""
     rows = []
     for t in (*UNSELECTED_SHARES, 1.0):
-        others = {"RFE": SELECTION, "ALL": ALL_FEATURES, "RFE-augmented": augmented_at_share(t)}
-        rows.append(
-            {"t": t}
-            | {
-                n: compare_classifiers(accuracies, "RFE", lufe_at_share(t), name, SELECTION_SIZES[0])
-                for n, name in others.items()
-            }
-        )
+        others = {"RFE": "selection", "ALL": "ALL", "RFE-augmented": augmented_at_share(t)}
+        pairs = {n: compare_classifiers(accuracies, "RFE", lufe_at_share(t), own, 300) for n, own in others.items()}
+        rows.append({"t": t} | pairs)
     return pd.DataFrame(rows)
 
 
@@ -173,7 +143,7 @@ def inner_table(table: pd.DataFrame) -> Table:
     """Results by where features are selected for the choice of penalties: in each inner fold, or once before."""
     rows = []
     cells = table.reindex(columns=list(dict.fromkeys(["inner", "selector", "K", "tied", *table.columns])))
-    for inner in (NESTED_SELECTION, OUTER_SELECTION):
+    for inner in ("nested", "outer"):
         accuracies = mean_accuracies(table, inner)
         for selector, K in accuracies[["selector", "K"]].drop_duplicates().itertuples(index=False):
             own = cells[(cells["inner"] == inner) & (cells["selector"] == selector) & (cells["K"] == K)]
@@ -181,9 +151,11 @@ def inner_table(table: pd.DataFrame) -> Table:
                 {
                     "inner selection": inner,
                     "setting": f"{selector}-{K}",
-                    "selection": _percent(accuracy_by_dataset(accuracies, selector, SELECTION, K)),
-                    "LUFe": _percent(accuracy_by_dataset(accuracies, selector, LUFE, K)),
-                    "LUFe compared with selection": compare_classifiers(accuracies, selector, LUFE, SELECTION, K).text,
+                    "selection": percent(accuracies, selector, "selection", K),
+                    "LUFe": percent(accuracies, selector, "LUFe", K),
+                    "LUFe compared with selection": compare_classifiers(
+                        accuracies, selector, "LUFe", "selection", K
+                    ).text,
                     "best pairs of 49": format_number(float(own["tied"].mean()), 1),
                 }
             )
@@ -198,16 +170,17 @@ def inner_table(table: pd.DataFrame) -> Table:
 def coding_table(table: pd.DataFrame) -> Table:
     """Whether the differences depend on how documents become numbers."""
     rows = []
-    for coding in (LOG_COUNTS, RAW_COUNTS, TF_IDF):
+    for coding, selector in product(CODINGS, COMPARED_SELECTORS):
         accuracies = mean_accuracies(table, coding=coding)
-        for selector in COMPARED_SELECTORS:
-            K = SELECTION_SIZES[0]
-            row = {"coding": coding, "setting": f"{selector}-{K}"}
-            for title, name in (("ALL", ALL_FEATURES), ("selection", SELECTION), ("LUFe", LUFE)):
-                row[title] = _percent(accuracy_by_dataset(accuracies, selector, name, K))
-            row["selection over ALL"] = compare_classifiers(accuracies, selector, SELECTION, ALL_FEATURES, K).text
-            row["LUFe over selection"] = compare_classifiers(accuracies, selector, LUFE, SELECTION, K).text
-            rows.append(row)
+        rows.append(
+            {
+                "coding": coding,
+                "setting": f"{selector}-300",
+                **{name: percent(accuracies, selector, name, 300) for name in ("ALL", "selection", "LUFe")},
+                "selection over ALL": compare_classifiers(accuracies, selector, "selection", "ALL", 300).text,
+                "LUFe over selection": compare_classifiers(accuracies, selector, "LUFe", "selection", 300).text,
+            }
+        )
     caption = (
         "log counts: logarithms of word counts, documents scaled to norm 1, as in all other tables; raw counts: not "
         "scaled; tf-idf: scaled to norm 1. Accuracies are in percent, differences in points as above."
@@ -221,11 +194,11 @@ def error_picture(accuracies: pd.DataFrame, selector: str, number_of: int) -> Pi
     def draw(figure: Figure) -> None:
         axes = figure.subplots(2, len(SELECTION_SIZES), sharex="col", sharey="row", height_ratios=(1.6, 1))
         for K, (top, bottom) in zip(SELECTION_SIZES, axes.T):
-            names = {ALL_FEATURES: ALL_FEATURES, selector: SELECTION, f"LUFe-{selector}": LUFE}
+            names = {"ALL": "ALL", selector: "selection", f"LUFe-{selector}": "LUFe"}
             errors = pd.DataFrame(
                 {n: 100 - 100 * accuracy_by_dataset(accuracies, selector, name, K) for n, name in names.items()}
             )
-            errors = errors.dropna().sort_values(ALL_FEATURES)
+            errors = errors.dropna().sort_values("ALL")
             positions = np.arange(len(errors))
             for name, line_style in figures.method_styles(list(names)).items():
                 top.plot(positions, errors[name], label=name, linewidth=1.2, markersize=5, **line_style)

@@ -52,8 +52,7 @@ def fit_lasso(data: SampledData, penalties: Penalties, solver: str, n_steps: int
     """Fit equation 7 by ``n_steps`` accelerated steps (solver ``"fista"``) or to its minimum (``"exact"``)."""
     from baselines import SparseGroupLasso
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # at_setting returns the gap instead
+    with warnings.catch_warnings(action="ignore"):  # at_setting returns the gap instead
         n_iter = n_steps if solver == "fista" else None
         return SparseGroupLasso(*penalties, data.s, solver=solver, tol=GAP_TOL, max_iter=n_iter).fit(data.X, data.y)
 

@@ -12,26 +12,14 @@ import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
 from fsgym_studies.uncertain_sgl.printed import (
-    ALL_SUB_FEATURES,
     DATASET_SIZES,
-    FS,
-    FS_SPARSE,
-    GAUSSIAN,
     PRINTED,
     PRINTED_COLUMNS,
     PRINTED_RAW,
     PRINTED_ROWS,
-    UNIFORM,
     max_lasso_ratio,
 )
-from fsgym_studies.uncertain_sgl.tables import (
-    KIND_AMPLITUDES,
-    KIND_WEIGHTS,
-    cells_of_kind,
-    grid_accuracies,
-    setting_results,
-    unselected_accuracies,
-)
+from fsgym_studies.uncertain_sgl.tables import cells_of_kind, grid_accuracies, setting_results, unselected_accuracies
 
 # Criteria of agreement with the printed numbers; our choice.
 FNUM_MARGIN = 0.2  # deviation of FNum, as a share of the printed one
@@ -41,7 +29,7 @@ COMPARABLE_POINTS = 1.0  # points of accuracy
 WITHIN_GROUPS_MARGIN = 0.1  # of the share of non-zero weights within selected groups
 RATIO_ROUNDING = 5e-4  # printed ratios have four digits, of which the fourth is sometimes wrong
 FEWER_STEPS = 20  # accelerated steps of the check whether the paper's solver stopped early
-TABLE_NAMES = {GAUSSIAN: "Table 3", UNIFORM: "Table 5"}
+TABLE_NAMES = {"gaussian": "Table 3", "uniform": "Table 5"}
 ALL_SELECTED = ("German", "Heart", "Iono", "WDBC")  # their best setting selects everything, in section 4
 N_SETTINGS = len(PRINTED_COLUMNS) * len(DATASET_SIZES)
 WAYS = {
@@ -52,18 +40,18 @@ MEAN_ACCURACIES = (  # two selections, and how many points the first may be belo
     (
         "Uncertain data are classified better than raw data ({}; means over the nine data sets, for both kinds of "
         "noise)",
-        (ALL_SUB_FEATURES, "raw"),
+        ("all sub-features", "raw"),
         None,
     ),
     (
         "An SVM on the best selection (FS) is more accurate than one on all sub-features ({}; means as above)",
-        (FS, ALL_SUB_FEATURES),
+        ("FS", "all sub-features"),
         None,
     ),
     (
         "An SVM on FS (ratio < 0.9) is about as accurate as one on all sub-features ({}; at most "
         f"{COMPARABLE_POINTS:g} point below, means as above)",
-        (FS_SPARSE, ALL_SUB_FEATURES),
+        ("FS (ratio < 0.9)", "all sub-features"),
         COMPARABLE_POINTS,
     ),
 )
@@ -217,7 +205,7 @@ def setting_figures(results: pd.DataFrame) -> dict[str, Any]:
     """Figures of the printed settings, from ``setting_results``."""
     figures: dict[str, Any] = {"above rank": (*ratios_above_rank(), len(results) > 0)}
     for noise in TABLE_NAMES:
-        rows = results[(results["distribution"] == noise) & (results["column"] == FS_SPARSE)]
+        rows = results[(results["distribution"] == noise) & (results["column"] == "FS (ratio < 0.9)")]
         if len(rows):
             texts = [f"{r.dataset} {r.early_fnum:.1f} ({r.printed_fnum:g})" for r in rows.itertuples()]
             figures[f"FNum, {noise}"] = agrees(rows["early_fnum"], rows["printed_fnum"]).set_axis(texts)
@@ -225,7 +213,7 @@ def setting_figures(results: pd.DataFrame) -> dict[str, Any]:
         return figures
     figures["agreeing"] = (n_agreeing(results, "exact"), n_agreeing(results, "early"), len(results))
     figures["possible ratios"] = results
-    rows = results[(results["distribution"] == GAUSSIAN) & (results["column"] == FS)]
+    rows = results[(results["distribution"] == "gaussian") & (results["column"] == "FS")]
     rows = rows[rows["dataset"].isin(ALL_SELECTED)]
     return figures | ({"all selected": (rows["early_ratio"], rows["exact_ratio"])} if len(rows) else {})
 
@@ -277,7 +265,7 @@ def accuracy_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def amplitude_figures(table: pd.DataFrame, raw_mean: float) -> dict[str, Any]:
     """The gain over raw data, in points, of the best amplitude on the test folds for each data set."""
-    rows = cells_of_kind(table, KIND_AMPLITUDES)
+    rows = cells_of_kind(table, "all amplitudes")
     if rows.empty:
         return {}
     means = 100 * rows.groupby(["distribution", "dataset", "w"])["accuracy"].mean()
@@ -293,7 +281,7 @@ def share_within_groups(weights: Sequence[Sequence[float]]) -> float:
 
 def weight_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Shares of non-zero weights of Sonar (Figs. 4 and 5)."""
-    rows = cells_of_kind(table, KIND_WEIGHTS)
+    rows = cells_of_kind(table, "weights")
     rows = rows[rows["column"] == "all penalties"] if len(rows) else rows
     by_penalties = {(r["lam1"], r["lam2"]): r for r in rows.to_dict("records")}
     pair = ((1e3, 0.0), (0.0, 1e3))

@@ -5,26 +5,20 @@ from __future__ import annotations
 import pandas as pd
 
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, FNUM_MARGIN, agrees
-from fsgym_studies.uncertain_sgl.printed import ALL_SUB_FEATURES, FS, FS_SPARSE, PRINTED_RAW
-from fsgym_studies.uncertain_sgl.tables import (
-    KIND_FEWER_STEPS,
-    KIND_RECODED,
-    cells_of_kind,
-    grid_accuracies,
-    setting_results,
-)
+from fsgym_studies.uncertain_sgl.printed import PRINTED_RAW
+from fsgym_studies.uncertain_sgl.tables import cells_of_kind, grid_accuracies, setting_results
 
 
 def notes(table: pd.DataFrame) -> list[str]:
     """Reasons for disagreements with the paper, effects of the choice of settings, and misprints."""
     results = setting_results(table)
     sentences = [
-        *step_notes(results, cells_of_kind(table, KIND_FEWER_STEPS)),
-        *code_notes(results, cells_of_kind(table, KIND_RECODED)),
+        *step_notes(results, cells_of_kind(table, "fewer steps")),
+        *code_notes(results, cells_of_kind(table, "coded otherwise")),
     ]
     if len(results):
         means = {mode: 100 * results[f"{mode}_accuracy"].mean() for mode in ("early", "exact")}
-        sparse = results[results["column"] == FS_SPARSE]
+        sparse = results[results["column"] == "FS (ratio < 0.9)"]
         sentences.append(
             f"Over all printed settings the mean accuracy is {means['early']:.2f} after 100 steps and "
             f"{means['exact']:.2f} at the minimum. At the settings that the paper prints for FS (ratio < "
@@ -44,7 +38,7 @@ def notes(table: pd.DataFrame) -> list[str]:
 
 def step_notes(results: pd.DataFrame, fewer_steps: pd.DataFrame) -> list[str]:
     """Where 100 steps miss the printed FNum of the columns with ratio < 0.9, and the result of fewer steps there."""
-    rows, keys = results[results["column"] == FS_SPARSE], ["distribution", "dataset"]
+    rows, keys = results[results["column"] == "FS (ratio < 0.9)"], ["distribution", "dataset"]
     if rows.empty or fewer_steps.empty:
         return []
     rows = rows.join(fewer_steps.groupby(keys)["early_fnum"].mean().rename("fewer"), on=keys)
@@ -77,24 +71,22 @@ def code_notes(results: pd.DataFrame, recoded: pd.DataFrame) -> list[str]:
         return []
     orders = ("with our order", "with four random orders")
     missing = ("with the mean for missing values", "with missing values coded as a separate value")
-    sentences = []
+    sentences, sparse = [], results[results["column"] == "FS (ratio < 0.9)"]
     for name, problem, how in (
         ("German", "categorical values are encoded as integers, and the paper does not print their order", orders),
         ("Hepatitis", "6 % of its values are missing, and the paper does not say what replaces them", missing),
         ("Horse", "24 % of its values are missing, and the paper does not say what replaces them", missing),
     ):
-        values = (
-            recoded[recoded["dataset"].str.startswith(name)].groupby(["distribution", "dataset"])["early_fnum"].mean()
-        )
-        parts = []
-        for r in results[(results["column"] == FS_SPARSE) & (results["dataset"] == name)].itertuples():
-            if r.distribution in values:
-                ends = " to ".join(
-                    f"{v:.1f}" for v in sorted({values[r.distribution].min(), values[r.distribution].max()})
-                )
-                parts.append(
-                    f"{r.distribution} {r.early_fnum:.1f} {how[0]}, {ends} {how[1]} (printed: {r.printed_fnum:g})"
-                )
+        own = recoded[recoded["dataset"].str.startswith(name)]
+        values = own.groupby(["distribution", "dataset"])["early_fnum"].mean()
+        ends = values.groupby("distribution").agg(["min", "max"])
+        parts = [
+            f"{r.distribution} {r.early_fnum:.1f} {how[0]}, "
+            f"{' to '.join(f'{v:.1f}' for v in sorted({*ends.loc[r.distribution]}))} {how[1]} "
+            f"(printed: {r.printed_fnum:g})"
+            for r in sparse[sparse["dataset"] == name].itertuples()
+            if r.distribution in ends.index
+        ]
         if parts:
             sentences.append(f"{name}: {problem}. FNum after 100 steps: {'; '.join(parts)}.")
     if sentences:
@@ -113,7 +105,7 @@ def optimism_notes(accuracies: pd.DataFrame) -> list[str]:
     n_settings = accuracies.groupby("selection")["n_settings"].max()
     listed = ", ".join(
         f"{name} {lead[name]:+.2f} (best of up to {n_settings[name]} settings)"
-        for name in (ALL_SUB_FEATURES, FS, FS_SPARSE)
+        for name in ("all sub-features", "FS", "FS (ratio < 0.9)")
     )
     return [
         "The accuracy of the best setting of the grid on the test folds is optimistic. It exceeds the "

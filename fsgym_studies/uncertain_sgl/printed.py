@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 from fsgym_studies.common.printed import printed_numbers
 
-GAUSSIAN, UNIFORM = "gaussian", "uniform"
-ALL_SUB_FEATURES = "all sub-features"
-FS, FS_SPARSE = "FS", "FS (ratio < 0.9)"  # the paper's columns: the best selection, and the best with few sub-features
-PRINTED_COLUMNS = ((GAUSSIAN, FS), (GAUSSIAN, FS_SPARSE), (UNIFORM, FS), (UNIFORM, FS_SPARSE))
+# Kinds of noise, and the paper's columns: the best selection, and the best with few sub-features
+PRINTED_COLUMNS = tuple(product(("gaussian", "uniform"), ("FS", "FS (ratio < 0.9)")))
 AMPLITUDES = (0.01, 0.05, 0.1, 0.2)  # w, as a share of a feature's range
 DRAWS_PER_VALUE = tuple(range(10, 101, 10))  # s, draws per value
 # lambda1 and lambda2
@@ -61,9 +60,7 @@ PRINTED = {  # Tables 2 to 5: the rows of each noise ("raw" for none) and column
     sides: {name: PrintedNumbers(*row) for name, _, _, *row in rows.itertuples(name=None)}
     for sides, rows in PRINTED_ROWS.set_index("dataset").groupby(["noise", "column"])
 }
-PRINTED_RAW = PRINTED["raw", ALL_SUB_FEATURES]
-PRINTED_UNCERTAIN = {noise: PRINTED[noise, ALL_SUB_FEATURES] for noise in (GAUSSIAN, UNIFORM)}
-PRINTED_SETTINGS = {column: PRINTED[column] for column in PRINTED_COLUMNS}
+PRINTED_RAW = PRINTED["raw", "all sub-features"]
 
 
 def max_lasso_ratio(name: str, s: int, folds: int = 10) -> float:

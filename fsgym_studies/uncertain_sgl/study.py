@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,31 +20,8 @@ from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.uncertain_sgl import cell
 from fsgym_studies.uncertain_sgl.claims import FEWER_STEPS, claims
 from fsgym_studies.uncertain_sgl.notes import notes
-from fsgym_studies.uncertain_sgl.printed import (
-    AMPLITUDES,
-    DRAWS_PER_VALUE,
-    FS_SPARSE,
-    GAUSSIAN,
-    PENALTY_PAIRS,
-    PRINTED_COLUMNS,
-    PRINTED_RAW,
-    PRINTED_SETTINGS,
-    PRINTED_UNCERTAIN,
-    UNIFORM,
-)
-from fsgym_studies.uncertain_sgl.tables import (
-    KIND_AMPLITUDES,
-    KIND_FEWER_STEPS,
-    KIND_GRID,
-    KIND_RECODED,
-    KIND_SETTING,
-    KIND_UNSELECTED,
-    KIND_WEIGHTS,
-    accuracy_table,
-    chosen_table,
-    selection_table,
-    weight_pictures,
-)
+from fsgym_studies.uncertain_sgl.printed import AMPLITUDES, DRAWS_PER_VALUE, PENALTY_PAIRS, PRINTED, PRINTED_COLUMNS
+from fsgym_studies.uncertain_sgl.tables import accuracy_table, chosen_table, selection_table, weight_pictures
 
 UCI_SOURCES = (
     Source("crx", "Crx"),
@@ -67,8 +45,8 @@ SONAR_SAMPLING = (0.05, 10)  # w and s of Figs. 4 and 5
 MAX_CODES = 10  # values; a column with at most so many is taken to hold codes
 CODE_ORDERS = 4  # random orders of codes
 CHECK_FOLDS = 3  # folds of the checks of other codes and of fewer steps
-SPARSE_COLUMNS = [(noise, column) for noise, column in PRINTED_COLUMNS if column == FS_SPARSE]
-UNCERTAIN_SGL_REFERENCES = bibtex(__file__)
+NOISES = ("gaussian", "uniform")
+SPARSE_COLUMNS = [(noise, column) for noise, column in PRINTED_COLUMNS if column == "FS (ratio < 0.9)"]
 
 
 def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[Task]:
@@ -77,79 +55,68 @@ def plan(full: bool, data_dir: DataFolder, skip: Collection[str] = ()) -> list[T
         data = source.load(data_dir)
         cells += [*unselected_cells(data), *setting_cells(data), *grid_cells(data, full), *weight_cells(data)]
         cells += [*amplitude_cells(data), *recoded_cells(data)]
-        cells += setting_cells(data, SPARSE_COLUMNS, KIND_FEWER_STEPS, CHECK_FOLDS, n_steps=FEWER_STEPS)
+        cells += setting_cells(data, SPARSE_COLUMNS, "fewer steps", CHECK_FOLDS, n_steps=FEWER_STEPS)
     return cells
 
 
-def plan_cell(call: str, kind: str, data: Dataset, fold: int, columns: dict[str, Any], **arguments: Any) -> Task:
-    """Plan a cell; ``columns`` are those of its row besides data set, kind, fold and sampling."""
+def cells_of_folds(
+    call: str, kind: str, data: Dataset, columns: dict[str, Any], n_folds: int | None = None, **arguments: Any
+) -> Iterator[Task]:
+    """A cell for each fold; ``columns`` are those of its row besides data set, kind, fold and sampling."""
     sampling = {k: v for k, v in arguments.items() if k in ("distribution", "w", "s")}
-    row = {
-        "dataset": data.name,
-        "method": kind,
-        "params": json.dumps(sampling),
-        "split": fold,
-        **sampling,
-        **columns,
-    }
-    seed = seed_of((data.name, *sampling.values(), fold))
-    return study_task(call, {**arguments, "split": TEST_FOLDS[fold], "seed": seed}, row, data)
+    named = {"dataset": data.name, "method": kind, "params": json.dumps(sampling)}
+    for fold in range(n_folds or len(TEST_FOLDS)):
+        seed = seed_of((data.name, *sampling.values(), fold))
+        row = {**named, "split": fold, **sampling, **columns}
+        yield study_task(call, {**arguments, "split": TEST_FOLDS[fold], "seed": seed}, row, data)
 
 
 def unselected_cells(data: Dataset) -> Iterator[Task]:
     """Accuracies on raw and on uncertain data of Tables 2 and 4."""
-    for noise, values in {"raw": PRINTED_RAW, **PRINTED_UNCERTAIN}.items():
-        p = values[data.name]
-        sampling = {"distribution": UNIFORM if noise == "raw" else noise, "w": p.w, "s": p.s}
-        for fold in range(len(TEST_FOLDS)):
-            yield plan_cell(cell.UNSELECTED_CALL, KIND_UNSELECTED, data, fold, {"distribution": noise}, **sampling)
+    for noise in ("raw", *NOISES):
+        p = PRINTED[noise, "all sub-features"][data.name]
+        sampling = {"distribution": "uniform" if noise == "raw" else noise, "w": p.w, "s": p.s}
+        yield from cells_of_folds(cell.UNSELECTED_CALL, "no selection", data, {"distribution": noise}, **sampling)
 
 
 def amplitude_cells(data: Dataset) -> Iterator[Task]:
     """Accuracies on uncertain data without a selection at every amplitude, with the fewest draws."""
-    for noise in (GAUSSIAN, UNIFORM):
-        for w in AMPLITUDES:
-            sampling = {"distribution": noise, "w": w, "s": min(DRAWS_PER_VALUE)}
-            for fold in range(len(TEST_FOLDS)):
-                yield plan_cell(cell.UNSELECTED_CALL, KIND_AMPLITUDES, data, fold, {}, **sampling)
+    for noise, w in product(NOISES, AMPLITUDES):
+        sampling = {"distribution": noise, "w": w, "s": min(DRAWS_PER_VALUE)}
+        yield from cells_of_folds(cell.UNSELECTED_CALL, "all amplitudes", data, {}, **sampling)
 
 
 def setting_cells(
     data: Dataset,
     columns: Sequence[tuple[str, str]] = PRINTED_COLUMNS,
-    kind: str = KIND_SETTING,
+    kind: str = "printed setting",
     n_folds: int | None = None,
     **steps: int,
 ) -> Iterator[Task]:
     """The columns of selections of Tables 2 to 5 at their printed settings."""
     for noise, column in columns:
-        p = PRINTED_SETTINGS[noise, column][data.name.partition(",")[0]]
+        p = PRINTED[noise, column][data.name.partition(",")[0]]
         setting = {"distribution": noise, "w": p.w, "s": p.s, "penalties": (p.lam1, p.lam2), **steps}
-        for fold in range(n_folds or len(TEST_FOLDS)):
-            named = {"column": column, "lam1": p.lam1, "lam2": p.lam2}
-            yield plan_cell(cell.SETTING_CALL, kind, data, fold, named, **setting)
+        named = {"column": column, "lam1": p.lam1, "lam2": p.lam2}
+        yield from cells_of_folds(cell.SETTING_CALL, kind, data, named, n_folds, **setting)
 
 
 def grid_cells(data: Dataset, full: bool) -> Iterator[Task]:
     """All pairs of penalties, also on inner folds."""
-    for noise in (GAUSSIAN, UNIFORM):
-        for w, s in GRID_SAMPLINGS[full]:
-            setting = {"distribution": noise, "w": w, "s": s, "penalties": PENALTY_PAIRS, "inner": GRID_INNER_FOLDS}
-            for fold in range(len(TEST_FOLDS)):
-                yield plan_cell(cell.GRID_CALL, KIND_GRID, data, fold, {}, **setting)
+    for noise, (w, s) in product(NOISES, GRID_SAMPLINGS[full]):
+        setting = {"distribution": noise, "w": w, "s": s, "penalties": PENALTY_PAIRS, "inner": GRID_INNER_FOLDS}
+        yield from cells_of_folds(cell.GRID_CALL, "grid", data, {}, **setting)
 
 
 def weight_cells(data: Dataset) -> Iterator[Task]:
     """The weights of Figs. 2 to 5."""
-    w, s, pair = WEIGHTS_SETTING
-    settings = [("all sets", w, s, pair)]
+    settings = [("all sets", *WEIGHTS_SETTING)]
     if data.name == "Sonar":
         settings += [("all penalties", *SONAR_SAMPLING, pair) for pair in PENALTY_PAIRS]
     for column, w, s, pair in settings:
         named = {"column": column, "lam1": pair[0], "lam2": pair[1]}
-        yield plan_cell(
-            cell.WEIGHTS_CALL, KIND_WEIGHTS, data, 0, named, distribution=GAUSSIAN, w=w, s=s, penalties=pair
-        )
+        setting = {"distribution": "gaussian", "w": w, "s": s, "penalties": pair}
+        yield from cells_of_folds(cell.WEIGHTS_CALL, "weights", data, named, 1, **setting)
 
 
 def recoded_cells(data: Dataset) -> Iterator[Task]:
@@ -161,7 +128,7 @@ def recoded_cells(data: Dataset) -> Iterator[Task]:
         filled = np.where(np.isnan(data.X), -1.0, data.X)
         others = [data.replace(X=filled, name=f"{data.name}, missing as -1")]
     for other in others:
-        yield from setting_cells(other, SPARSE_COLUMNS, KIND_RECODED, CHECK_FOLDS)
+        yield from setting_cells(other, SPARSE_COLUMNS, "coded otherwise", CHECK_FOLDS)
 
 
 def permute_codes(data: Dataset, order: int) -> Dataset:
@@ -211,7 +178,7 @@ def protocol(full: bool) -> str:
 STUDY = Study(
     "uncertain-sgl",
     "Sparse group LASSO for uncertain data (section 4)",
-    UNCERTAIN_SGL_REFERENCES,
+    bibtex(__file__),
     (5.5, 175.0),
     tuple(s.name for s in UCI_SOURCES),
     plan,

@@ -13,32 +13,19 @@ from fsgym.comparison.report import Picture
 from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import draw_picture, with_std
 from fsgym_studies.common.study import Table
-from fsgym_studies.uncertain_sgl.printed import (
-    ALL_SUB_FEATURES,
-    FS,
-    FS_SPARSE,
-    GAUSSIAN,
-    PENALTY_PAIRS,
-    PRINTED,
-    PRINTED_ROWS,
-    UNIFORM,
-    max_lasso_ratio,
-)
+from fsgym_studies.uncertain_sgl.printed import PENALTY_PAIRS, PRINTED, PRINTED_ROWS, max_lasso_ratio
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Kinds of cells, in the column ``method``.
-KIND_UNSELECTED, KIND_SETTING, KIND_GRID, KIND_WEIGHTS = "no selection", "printed setting", "grid", "weights"
-KIND_RECODED, KIND_FEWER_STEPS, KIND_AMPLITUDES = "coded otherwise", "fewer steps", "all amplitudes"
-COMPARED_SELECTIONS = (ALL_SUB_FEATURES, FS, FS_SPARSE)
+COMPARED_SELECTIONS = ("all sub-features", "FS", "FS (ratio < 0.9)")
 RATIO_LIMIT = 0.9  # of the paper's second column of selections
 MODES = ("early", "exact")  # after 100 accelerated steps, and at the minimum
 SETTING_FIGURES = [f"{mode}_{name}" for mode in MODES for name in ("fnum", "ratio", "accuracy", "gap")] + ["above"]
 
 
 def cells_of_kind(table: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The cells of a kind that have results."""
+    """The cells of a kind, which is in the column ``method``, that have results."""
     return table[(table["method"] == kind) & table["error"].isna()]
 
 
@@ -48,7 +35,7 @@ def setting_results(table: pd.DataFrame) -> pd.DataFrame:
     What the paper prints is in the columns ``printed_accuracy``, ``printed_std``, ``printed_fnum`` and
     ``printed_ratio``; w, s, lam1 and lam2 are the setting.
     """
-    rows, keys = cells_of_kind(table, KIND_SETTING), ["distribution", "column", "dataset"]
+    rows, keys = cells_of_kind(table, "printed setting"), ["distribution", "column", "dataset"]
     rows = rows.reindex(columns=[*keys, *SETTING_FIGURES, "possible"])
     results = means_with_stds(rows, keys, SETTING_FIGURES).join(rows.groupby(keys)["possible"].max()).reset_index()
     shown = {name: f"printed_{name}" for name in ("accuracy", "std", "fnum", "ratio")}
@@ -57,7 +44,7 @@ def setting_results(table: pd.DataFrame) -> pd.DataFrame:
 
 def unselected_accuracies(table: pd.DataFrame) -> dict[tuple[str, str], Any]:
     """Mean and standard deviation of the accuracy without a selection, by distribution (or "raw") and data set."""
-    rows = cells_of_kind(table, KIND_UNSELECTED)
+    rows = cells_of_kind(table, "no selection")
     if rows.empty:
         return {}
     means = means_with_stds(rows, ["distribution", "dataset"], ["accuracy"])
@@ -67,7 +54,7 @@ def unselected_accuracies(table: pd.DataFrame) -> dict[tuple[str, str], Any]:
 def grid_settings(table: pd.DataFrame) -> pd.DataFrame:
     """One row per fold and setting of the grid; all sub-features have the ``pair`` -1 and the ratio 1."""
     settings = []
-    for row in cells_of_kind(table, KIND_GRID).to_dict("records"):
+    for row in cells_of_kind(table, "grid").to_dict("records"):
         own = {k: row[k] for k in ("distribution", "dataset", "split", "w", "s")}
         settings.append({**own, "pair": -1, "ratio": 1.0, "accuracy": row["all"], "validation": row["validation_all"]})
         for pair in range(len(PENALTY_PAIRS)):
@@ -85,24 +72,14 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
     rows_by_selection, keys = [], ["w", "s", "pair"]
     for (distribution, dataset), rows in grid_settings(table).groupby(["distribution", "dataset"], sort=False):
         for selection in COMPARED_SELECTIONS:
-            own = rows[rows["pair"] < 0] if selection == ALL_SUB_FEATURES else rows[rows["pair"] >= 0]
+            own = rows[rows["pair"] < 0] if selection == "all sub-features" else rows[rows["pair"] >= 0]
             means = own.groupby(keys, sort=False)[["accuracy", "ratio"]].mean()
-            if selection == FS_SPARSE:
+            if selection == "FS (ratio < 0.9)":
                 means, own = means[means["ratio"] < RATIO_LIMIT], own[own["ratio"] < RATIO_LIMIT]
             ranked = own.sort_values(["split", "validation", "ratio"], ascending=[True, False, True], kind="stable")
-            picked = ranked.drop_duplicates("split")
-            rows_by_selection.append(
-                {
-                    "distribution": distribution,
-                    "dataset": dataset,
-                    "selection": selection,
-                    "best": means["accuracy"].max(),
-                    "median": means["accuracy"].median(),
-                    "nested": picked["accuracy"].mean(),
-                    "ratio": picked["ratio"].mean(),
-                    "n_settings": len(means),
-                }
-            )
+            picked, accuracy = ranked.drop_duplicates("split"), means["accuracy"]
+            ways = (accuracy.max(), accuracy.median(), picked["accuracy"].mean(), picked["ratio"].mean(), len(means))
+            rows_by_selection.append((distribution, dataset, selection, *ways))
     columns = ["distribution", "dataset", "selection", "best", "median", "nested", "ratio", "n_settings"]
     return pd.DataFrame(rows_by_selection, columns=columns)
 
@@ -110,8 +87,8 @@ def grid_accuracies(table: pd.DataFrame) -> pd.DataFrame:
 def accuracy_table(table: pd.DataFrame) -> Table:
     """Tables 2 and 4, printed and ours."""
     rows, ours = [], unselected_accuracies(table)
-    for noise, column in (("raw", "raw data"), (GAUSSIAN, "uncertain data"), (UNIFORM, "uncertain data")):
-        for name, p in PRINTED[noise, ALL_SUB_FEATURES].items():
+    for noise, column in (("raw", "raw data"), ("gaussian", "uncertain data"), ("uniform", "uncertain data")):
+        for name, p in PRINTED[noise, "all sub-features"].items():
             if (noise, name) in ours:
                 own = with_std(*(100 * v for v in ours[noise, name]))
                 rows.append((noise, name, column, p.w, p.s, with_std(p.accuracy, p.std), own, ""))
@@ -192,33 +169,20 @@ def chosen_table(table: pd.DataFrame) -> Table:
 
 def weight_pictures(table: pd.DataFrame) -> list[Picture]:
     """Figs. 2 and 3, and Figs. 4 and 5."""
-    rows = cells_of_kind(table, KIND_WEIGHTS)
+    rows = cells_of_kind(table, "weights")
     if rows.empty:
         return []
-    caption = (
-        "One training part; groups are columns, sub-features are rows. Top: after 100 accelerated steps from zero, as "
-        "in the paper; bottom: at the minimum of eq. 7. Red: positive, blue: negative, grey: zero. The colours of each "
-        "panel span its weights without the largest 2 %."
-    )
-    by_dataset = rows[rows["column"] == "all sets"].to_dict("records")
-    by_penalties = [
-        (f"({r['lam1']:g}, {r['lam2']:g})", r) for r in rows[rows["column"] == "all penalties"].to_dict("records")
-    ]
+    by_dataset = [(r["dataset"], r) for r in rows[rows["column"] == "all sets"].to_dict("records")]
+    of_sonar = rows[rows["column"] == "all penalties"].to_dict("records")
+    by_penalties = [(f"({r['lam1']:g}, {r['lam2']:g})", r) for r in of_sonar]
+    on_sonar = "Weights of Sonar at (lambda1, lambda2) (Figs. 4 and 5)"
     return [
-        _picture(
-            "weights_sets",
-            "Weights of the nine data sets (Figs. 2 and 3)",
-            caption,
-            [(r["dataset"], r) for r in by_dataset],
-            3,
-        ),
-        _picture(
-            "weights_penalties", "Weights of Sonar at (lambda1, lambda2) (Figs. 4 and 5)", caption, by_penalties, 4
-        ),
+        _picture("weights_sets", "Weights of the nine data sets (Figs. 2 and 3)", by_dataset, 3),
+        _picture("weights_penalties", on_sonar, by_penalties, 4),
     ]
 
 
-def _picture(stem: str, title: str, caption: str, cells: Sequence[tuple[str, dict]], across: int) -> Picture:
+def _picture(stem: str, title: str, cells: Sequence[tuple[str, dict]], across: int) -> Picture:
     down = -(-len(cells) // across)
 
     def draw(figure: Figure) -> None:
@@ -228,6 +192,11 @@ def _picture(stem: str, title: str, caption: str, cells: Sequence[tuple[str, dic
             for panel, mode in zip(box.subplots(2, 1), MODES):
                 weights_panel(panel, np.array(cell[mode], dtype=float).T, "100 steps" if mode == "early" else "minimum")
 
+    caption = (
+        "One training part; groups are columns, sub-features are rows. Top: after 100 accelerated steps from zero, as "
+        "in the paper; bottom: at the minimum of eq. 7. Red: positive, blue: negative, grey: zero. The colours of each "
+        "panel span its weights without the largest 2 %."
+    )
     return draw_picture(stem, title, caption, draw, (3.6 * across, 2.9 * down))
 
 
@@ -238,14 +207,8 @@ def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
     used = np.abs(w[w != 0])
     top = float(np.quantile(used, 0.98)) if len(used) else 1.0
     colours = colormaps["RdBu_r"].with_extremes(bad="#c9c9c9")
-    ax.imshow(
-        np.ma.masked_equal(w, 0.0),
-        cmap=colours,
-        vmin=-top,
-        vmax=top,
-        aspect="auto",
-        interpolation="nearest",
-    )
+    image = np.ma.masked_equal(w, 0.0)
+    ax.imshow(image, cmap=colours, vmin=-top, vmax=top, aspect="auto", interpolation="nearest")
     ax.grid(visible=False)
     ax.set_yticks([])
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

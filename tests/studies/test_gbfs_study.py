@@ -15,24 +15,9 @@ from fsgym.runner import run_tasks
 from fsgym_studies.common.plan import Source, cells_table, subsample
 from fsgym_studies.gbfs import cell as gbfs_cell
 from fsgym_studies.gbfs import claims as gbfs_claims
-from fsgym_studies.gbfs import further
 from fsgym_studies.gbfs import study as gbfs
 from fsgym_studies.gbfs import tables as gbfs_tables
-from fsgym_studies.gbfs.tables import (
-    COLON,
-    CURVE_DATASETS,
-    GBFS,
-    GBFS_BAGS,
-    GBFS_BAGS_TITLE,
-    GROUP_LASSO,
-    HSIC,
-    L1LR,
-    MRMR,
-    RFFS,
-    RFFS_BOUND,
-    SPAM,
-    USPS,
-)
+from fsgym_studies.gbfs.tables import CURVE_DATASETS, RFFS_BOUND
 from support.synthetic_results import all_assessed, by_text
 
 BREAST = load_dataset("breast_cancer")
@@ -162,23 +147,24 @@ def planned(monkeypatch, full):
 
 
 def options_of(rows, method):
-    return json.loads(rows.loc[(rows["dataset"] == USPS) & (rows["method"] == method), "params"].iloc[0])
+    return json.loads(rows.loc[(rows["dataset"] == "uspst") & (rows["method"] == method), "params"].iloc[0])
 
 
 def test_the_plan_is_that_of_the_paper(monkeypatch):
     quick, full = (planned(monkeypatch, f) for f in (False, True))
     for rows in (quick, full):
-        curves = rows[~rows["dataset"].isin([COLON, gbfs.SYNTHETIC_SET]) & (rows["method"] != "GBFS, stages")]
+        curves = rows[~rows["dataset"].isin(["colon", "three features"]) & (rows["method"] != "GBFS, stages")]
         pairs = gbfs_tables.FURTHER_DATASETS if rows is full else ()
-        assert set(curves["dataset"]) == {*CURVE_DATASETS, *pairs, *further.GROUPINGS}
-        of_paper = curves[~curves["dataset"].isin(further.GROUPINGS)]
-        assert all({GBFS, RFFS, L1LR, RFFS_BOUND} <= set(m) for _, m in of_paper.groupby("dataset")["method"])
-        assert set(rows.loc[rows["method"] == HSIC, "dataset"]) == {SPAM, USPS, COLON, *further.GROUPINGS}
-        on_colon = {GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC, further.STUMPS}
-        assert set(rows.loc[rows["dataset"] == COLON, "method"]) == on_colon
-    assert full.loc[full["dataset"] == USPS, "split"].nunique() == 10
+        assert set(curves["dataset"]) == {*CURVE_DATASETS, *pairs, *gbfs_tables.GROUPINGS}
+        of_paper = curves[~curves["dataset"].isin(gbfs_tables.GROUPINGS)]
+        assert all({"GBFS", "RFFS", "L1LR", RFFS_BOUND} <= set(m) for _, m in of_paper.groupby("dataset")["method"])
+        with_hsic = {"spambase", "uspst", "colon", *gbfs_tables.GROUPINGS}
+        assert set(rows.loc[rows["method"] == "HSIC Lasso", "dataset"]) == with_hsic
+        on_colon = {"GBFS, bags", "group LASSO", "GBFS", "RFFS", "L1LR", "HSIC Lasso", gbfs_tables.STUMPS}
+        assert set(rows.loc[rows["dataset"] == "colon", "method"]) == on_colon
+    assert full.loc[full["dataset"] == "uspst", "split"].nunique() == 10
     assert len(quick) < len(full)
-    options = options_of(full, GBFS)
+    options = options_of(full, "GBFS")
     assert (options["params"]["learning_rate"], options["params"]["n_iter"]) == (0.1, 2000)
     assert len(options["mu_rel"]) == 10
     assert options_of(full, RFFS_BOUND)["params"] == {"n_estimators": 500, "min_samples_split": 21}
@@ -187,14 +173,14 @@ def test_the_plan_is_that_of_the_paper(monkeypatch):
 @pytest.mark.parametrize("full", [False, True])
 def test_the_protocol_describes_the_plan(monkeypatch, full):
     rows = planned(monkeypatch, full)
-    text, boosted, forest = gbfs.protocol(full), options_of(rows, GBFS), options_of(rows, RFFS)
+    text, boosted, forest = gbfs.protocol(full), options_of(rows, "GBFS"), options_of(rows, "RFFS")
     rate, n_iter = boosted["params"]["learning_rate"], boosted["params"]["n_iter"]
     depths = " or ".join(", ".join(map(str, boosted["depths"])).rsplit(", ", 1))
     assert f"rate {rate:g}, at most {n_iter:,} iterations and {depths} levels of splits" in text
     assert f"with {forest['params']['n_estimators']} fully grown trees" in text
-    splits = {rows.loc[rows["dataset"] == d, "split"].nunique() for d in (SPAM, USPS, "pcmac")}
+    splits = {rows.loc[rows["dataset"] == d, "split"].nunique() for d in ("spambase", "uspst", "pcmac")}
     assert f"{' or '.join(map(str, sorted(splits)))} splits of the small sets" in text
-    assert f"Colon in {rows.loc[rows['dataset'] == COLON, 'split'].nunique()} splits" in text
+    assert f"Colon in {rows.loc[rows['dataset'] == 'colon', 'split'].nunique()} splits" in text
     for name, size in gbfs.TRAINING_ROWS[full].items():
         assert re.search(rf"{size:,} (training rows )?of {name}", text)
     assert ("all training rows" in text) is full
@@ -204,15 +190,15 @@ def test_results_of_cells_appear_in_the_tables():
     """Run and conclude a plan of two methods on a small set."""
     data = Dataset(BREAST.X, BREAST.y, name="adult")
     ranked = {"params": {"n_estimators": 5}, "counts": [2, 5]}
-    methods = {GBFS: ("gbfs", BOOSTED), RFFS: ("forest", ranked)}
+    methods = {"GBFS": ("gbfs", BOOSTED), "RFFS": ("forest", ranked)}
     plan = gbfs.curve_cells(data, methods, [SPLIT], 0)
     table = cells_table(plan, run_tasks(plan, None))
     assert table["error"].isna().all()
     conclusion = gbfs.conclude(plan, table, False)
     frame = next(t.frame for t in conclusion.tables if t.stem == "errors").set_index("method")
-    assert 0 < frame.loc[GBFS, "5"] < 0.2
-    forest = table.loc[table["method"] == RFFS, "test_error"].iloc[0]
-    assert frame.loc[RFFS, ["2", "5"]].tolist() == pytest.approx(forest)
+    assert 0 < frame.loc["GBFS", "5"] < 0.2
+    forest = table.loc[table["method"] == "RFFS", "test_error"].iloc[0]
+    assert frame.loc["RFFS", ["2", "5"]].tolist() == pytest.approx(forest)
 
 
 def test_two_classes_of_many():
@@ -245,24 +231,24 @@ def simulated(gain=0.1, colon=(0.1, 0.3), bags=1.0, selected=(1, 2)):
     rows = []
     for dataset in CURVE_DATASETS:
         for split in (0, 1):
-            rows.append(cell(dataset, GBFS, [0.3 - gain, 0.2 - gain, 0.1], split))
-            rows.append(cell(dataset, RFFS, [0.3, 0.2, 0.1], split))
-            rows.append(cell(dataset, L1LR, [0.35, 0.25, 0.15], split))
+            rows.append(cell(dataset, "GBFS", [0.3 - gain, 0.2 - gain, 0.1], split))
+            rows.append(cell(dataset, "RFFS", [0.3, 0.2, 0.1], split))
+            rows.append(cell(dataset, "L1LR", [0.35, 0.25, 0.15], split))
     for row in rows:
-        if row["dataset"] == USPS:
-            row["svm_error"] = [e + (0.0 if row["method"] == GBFS else 0.01) for e in row["test_error"]]
-    for dataset in (SPAM, USPS):
-        rows.append(cell(dataset, HSIC, [0.3, 0.2, 0.1] if dataset == SPAM else [0.19, 0.09, 0.09]))
-        rows.append(cell(dataset, MRMR, [0.4, 0.3, 0.12]))
-    for method in (GBFS_BAGS, GROUP_LASSO, GBFS, RFFS, L1LR, HSIC):
-        own, many = method == GBFS_BAGS, method not in (GBFS_BAGS, GROUP_LASSO)
-        error = colon[0] if method in (GBFS_BAGS, RFFS) else colon[1]
+        if row["dataset"] == "uspst":
+            row["svm_error"] = [e + (0.0 if row["method"] == "GBFS" else 0.01) for e in row["test_error"]]
+    for dataset in ("spambase", "uspst"):
+        rows.append(cell(dataset, "HSIC Lasso", [0.3, 0.2, 0.1] if dataset == "spambase" else [0.19, 0.09, 0.09]))
+        rows.append(cell(dataset, "mRMR", [0.4, 0.3, 0.12]))
+    for method in ("GBFS, bags", "group LASSO", "GBFS", "RFFS", "L1LR", "HSIC Lasso"):
+        own, many = method == "GBFS, bags", method not in ("GBFS, bags", "group LASSO")
+        error = colon[0] if method in ("GBFS, bags", "RFFS") else colon[1]
         n_bags = [bags, 2.0, 3.0] if own else [4.0, 5.0, 6.0] if many else [2.0, 2.0, 2.0]
-        rows.append(cell(COLON, method, [error, error + 0.1, error + 0.2], bags=n_bags))
+        rows.append(cell("colon", method, [error, error + 0.1, error + 0.2], bags=n_bags))
     for k in range(4):
         rows.append(
             {
-                "dataset": gbfs.SYNTHETIC_SET,
+                "dataset": "three features",
                 "split": k,
                 "method": "both",
                 "l1_selected": [1],
@@ -328,15 +314,15 @@ def test_claims_that_are_not_reproduced():
 
 def test_no_claim_is_assessed_when_its_data_set_is_missing():
     table = simulated()
-    claims = gbfs_claims.claims(table[~table["dataset"].isin(["adult", COLON])])
+    claims = gbfs_claims.claims(table[~table["dataset"].isin(["adult", "colon"])])
     assert by_text(claims, "GBFS clearly outperforms L1LR").reproduced is None
     assert by_text(claims, "colon: GBFS with bags selects features of one bag").reproduced is None
 
 
 def test_a_difference_within_two_standard_errors_is_similar():
     def word(error, n_test):
-        rows = [cell("adult", m, [e] * 3, n_test=n_test) for m, e in ((GBFS, error), (RFFS, 0.2))]
-        return gbfs_tables.compare_errors(pd.DataFrame(rows), "adult", GBFS, RFFS, [10]).word
+        rows = [cell("adult", m, [e] * 3, n_test=n_test) for m, e in (("GBFS", error), ("RFFS", 0.2))]
+        return gbfs_tables.compare_errors(pd.DataFrame(rows), "adult", "GBFS", "RFFS", [10]).word
 
     # at .2 of 800 rows twice the standard error of a difference is .04
     assert [word(e, 800) for e in (0.15, 0.17, 0.2, 0.23, 0.25)] == ["better", "similar", "similar", "similar", "worse"]
@@ -344,20 +330,20 @@ def test_a_difference_within_two_standard_errors_is_similar():
 
 
 def test_curves_are_linear_between_settings_and_flat_beyond():
-    rows = gbfs_tables.curve_points(pd.DataFrame([cell("adult", GBFS, [0.4, 0.2, 0.1])]))
+    rows = gbfs_tables.curve_points(pd.DataFrame([cell("adult", "GBFS", [0.4, 0.2, 0.1])]))
     errors = gbfs_tables.errors_at(rows, [0, 1, 4, 10, 55, 100, 200]).iloc[0]
     np.testing.assert_allclose(errors, [0.5, 0.4, 0.4 - 0.2 / 3, 0.2, 0.15, 0.1, 0.1])
-    assert max(gbfs_tables.counts_of(SPAM)) == 50
+    assert max(gbfs_tables.counts_of("spambase")) == 50
 
 
 def test_the_curve_of_hsic_lasso_ends_with_its_path():
-    short = cell(USPS, HSIC, [0.4, 0.2, 0.1])
+    short = cell("uspst", "HSIC Lasso", [0.4, 0.2, 0.1])
     short["n_features"] = [1, 10, 20]
-    table = pd.DataFrame([short, cell(USPS, GBFS, [0.4, 0.2, 0.1])])
+    table = pd.DataFrame([short, cell("uspst", "GBFS", [0.4, 0.2, 0.1])])
     errors = gbfs_tables.errors_at(gbfs_tables.curve_points(table), [10, 20, 30]).droplevel(["dataset", "split"])
-    np.testing.assert_allclose(errors.loc[HSIC], [0.2, 0.1, np.nan])
-    assert errors.loc[GBFS].notna().all()
-    both = gbfs_tables.compare_errors(table, USPS, GBFS, HSIC, [10, 100])
+    np.testing.assert_allclose(errors.loc["HSIC Lasso"], [0.2, 0.1, np.nan])
+    assert errors.loc["GBFS"].notna().all()
+    both = gbfs_tables.compare_errors(table, "uspst", "GBFS", "HSIC Lasso", [10, 100])
     assert (both.first, both.second) == (pytest.approx(0.2), pytest.approx(0.2))  # at 10 features alone
 
 
@@ -366,17 +352,17 @@ def test_tables_and_pictures():
     conclusion = gbfs.conclude([], table.assign(error=None), False)
     comparison = next(t.frame for t in conclusion.tables if t.stem == "versus")
     row = comparison[(comparison["data set"] == "adult") & (comparison["features"] == "10")].iloc[0]
-    assert row[[GBFS, RFFS, L1LR]].tolist() == ["0.1000", "0.2000", "0.2500"]
+    assert row[["GBFS", "RFFS", "L1LR"]].tolist() == ["0.1000", "0.2000", "0.2500"]
     assert row[["against RFFS", "against L1LR"]].tolist() == ["better", "better"]
     settings = next(t.frame for t in conclusion.tables if t.stem == "settings").set_index(
         ["data set", "method", "setting"]
     )
-    assert settings.loc[("adult", RFFS, 2), ["features", "test error", "splits"]].tolist() == pytest.approx(
+    assert settings.loc[("adult", "RFFS", 2), ["features", "test error", "splits"]].tolist() == pytest.approx(
         [10, 0.2, 2]
     )
     assert any(n.startswith("GBFS compared with RFFS") and "adult 2: better" in n for n in conclusion.notes)
     assert [p.stem for p in conclusion.pictures] == ["three_features", "curves", "quality", "stages"]
     assert all(p.png.startswith(b"\x89PNG") for p in conclusion.pictures)
     colon = next(t.frame for t in conclusion.tables if t.stem == "colon").set_index("method")
-    assert colon.loc[GBFS_BAGS_TITLE, ["lowest error", "bags"]].tolist() == ["0.100", "1.0"]
+    assert colon.loc["GBFS with bags", ["lowest error", "bags"]].tolist() == ["0.100", "1.0"]
     assert gbfs_tables.curve_picture(table.iloc[:0]) is None

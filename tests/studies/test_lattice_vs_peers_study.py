@@ -20,17 +20,8 @@ from fsgym_studies.common.render import replace_section, section, write_section
 from fsgym_studies.lattice_vs_peers import cell as lattice_cell
 from fsgym_studies.lattice_vs_peers import study as lattice_vs_peers
 from fsgym_studies.lattice_vs_peers import tables as lattice_tables
-from fsgym_studies.lattice_vs_peers.cell import (
-    CART_METHOD,
-    CEGB_METHOD,
-    FOREST_METHOD,
-    LATTICE_METHOD,
-    PPO_METHOD,
-    RCPI_METHOD,
-    STATIC_METHOD,
-)
 from fsgym_studies.lattice_vs_peers.claims import LARGE_PEERS
-from fsgym_studies.lattice_vs_peers.tables import LARGE, LATTICE_TITLE, METHOD_TITLES, SMALL
+from fsgym_studies.lattice_vs_peers.tables import LARGE, METHOD_TITLES, SMALL
 from support.synthetic_results import by_text, stand_in
 
 SPLIT = Split(1, 0.7)
@@ -47,9 +38,7 @@ def one_informative_feature(n=90, d=4, seed=0):
 # --- cells ---
 
 
-@pytest.mark.parametrize(
-    "method", [LATTICE_METHOD, RCPI_METHOD, CART_METHOD, CEGB_METHOD, STATIC_METHOD, FOREST_METHOD]
-)
+@pytest.mark.parametrize("method", ["lattice", "rcpi", "cart", "cegb", "static", "forest"])
 def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
     """At price .01 the informative feature is acquired; at price .6 nothing is."""
     monkeypatch.setattr(lattice_cell, "FOREST_SIZE", 4)
@@ -68,7 +57,7 @@ def test_a_cell_has_the_figures_of_every_price(monkeypatch, method):
 def test_the_lattice_of_a_cell_is_that_of_a_fit_at_each_price():
     data = one_informative_feature()
     train, test = data.split(0.7, 1)
-    cell = lattice_cell.at_prices(data, method=LATTICE_METHOD, prices=PRICES, split=SPLIT, seed=3)
+    cell = lattice_cell.at_prices(data, method="lattice", prices=PRICES, split=SPLIT, seed=3)
     for price, loss in zip(PRICES, cell["loss"]):
         model = LatticeClassifier(price, random_state=3).fit(train.X, train.classes[train.y])
         assert loss == fsgym.evaluate(model, test, Rules.for_dataset(test, lam=price)).loss
@@ -130,11 +119,11 @@ def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     assert quick < full
     rows = pd.DataFrame([p.labels for p in planned(monkeypatch, True)])
     counts = rows.groupby("method")["dataset"].nunique()
-    assert counts[LATTICE_TITLE] == counts[METHOD_TITLES[CART_METHOD]] == len(lattice_vs_peers.COMPARED_SETS) == 24
+    assert counts["lattice"] == counts[METHOD_TITLES["cart"]] == len(lattice_vs_peers.COMPARED_SETS) == 24
     sizes = rows.groupby(["size", "dataset", "method"]).size()
-    assert (sizes[SMALL, :, LATTICE_TITLE] == 3).all()
-    assert (sizes[LARGE, :, LATTICE_TITLE] == 2).all()
-    assert (sizes[SMALL, :, METHOD_TITLES[PPO_METHOD]] == 3).all()
+    assert (sizes[SMALL, :, "lattice"] == 3).all()
+    assert (sizes[LARGE, :, "lattice"] == 2).all()
+    assert (sizes[SMALL, :, METHOD_TITLES["maskable_ppo"]] == 3).all()
     titles = {s.source.title for s in lattice_vs_peers.COMPARED_SETS}
     assert set(lattice_vs_peers.DEEP_SETS[False]) < set(lattice_vs_peers.DEEP_SETS[True]) < titles
     assert set(lattice_vs_peers.QUICK_SETS) < titles
@@ -144,9 +133,9 @@ def test_large_sets_have_their_own_prices_and_peers(monkeypatch):
     cells = [p for p in planned(monkeypatch, True) if p.labels["size"] == LARGE]
     assert {tuple(p.arguments["prices"]) for p in cells} == {(0.0001, 0.003, 0.03)}
     methods = pd.DataFrame([p.labels for p in cells]).groupby("dataset")["method"].agg(set)
-    always = {METHOD_TITLES[m] for m in LARGE_PEERS} | {LATTICE_TITLE, "lattice, single fits"}
+    always = {METHOD_TITLES[m] for m in LARGE_PEERS} | {"lattice", "lattice, single fits"}
     assert methods["isolet"] == always
-    assert methods["adult"] == always | {METHOD_TITLES[CEGB_METHOD]}
+    assert methods["adult"] == always | {METHOD_TITLES["cegb"]}
 
 
 def test_the_quick_study_needs_only_data_sets_that_come_with_sklearn(monkeypatch):
@@ -182,10 +171,10 @@ def test_a_large_set_is_sampled_and_complete(monkeypatch):
 def test_methods_that_are_not_installed_are_left_out_and_named(monkeypatch):
     monkeypatch.setattr(Source, "load", named_stand_in)
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    assert {METHOD_TITLES[CEGB_METHOD], METHOD_TITLES[PPO_METHOD]}.isdisjoint(
+    assert {METHOD_TITLES["cegb"], METHOD_TITLES["maskable_ppo"]}.isdisjoint(
         p.labels["method"] for p in lattice_vs_peers.plan(True, None)
     )
-    table = invented_cells(methods=(LATTICE_METHOD, RCPI_METHOD, CART_METHOD, STATIC_METHOD))
+    table = invented_cells(methods=("lattice", "rcpi", "cart", "static"))
     conclusion = lattice_vs_peers.conclude([], table, True)
     assert "Left out: CEGB needs lightgbm: pip install 'fsgym[cegb]'." in conclusion.notes
     assert not any("CEGB" in c.text for c in conclusion.claims)
@@ -208,7 +197,7 @@ def invented_cells(
             for k, method in enumerate(methods):
                 own = (
                     -np.broadcast_to(lead, len(sets))[i]
-                    if method == LATTICE_METHOD
+                    if method == "lattice"
                     else 0.01 * ((k + i) % (len(methods) - 1))
                 )
                 loss = [0.2 + own + 0.1 * p + 0.01 * split for p in range(n)]
@@ -221,7 +210,7 @@ def invented_cells(
 
 def large_cells(**options):
     return invented_cells(
-        methods=(LATTICE_METHOD, *LARGE_PEERS), sets=("four", "five"), size=LARGE, **{"seconds": 30.0, **options}
+        methods=("lattice", *LARGE_PEERS), sets=("four", "five"), size=LARGE, **{"seconds": 30.0, **options}
     )
 
 
@@ -292,15 +281,15 @@ def test_the_best_peer_is_chosen_for_each_data_set_and_price(lead, reproduced):
 def test_pairs_are_complete():
     """Splits and data sets that one of the two methods does not have are left out of their comparison."""
     table = invented_cells()
-    deep = METHOD_TITLES[PPO_METHOD]
+    deep = METHOD_TITLES["maskable_ppo"]
     table = table[~((table["method"] == deep) & (table["dataset"] == "two"))]
     table = table[~((table["method"] == deep) & (table["dataset"] == "one") & (table["split"] == 1))]
     losses = lattice_tables.losses_by_price(table)
     pair = lattice_tables.loss_difference(losses, deep, 0.1)
     assert pair is not None
     assert (pair.count, len(lattice_tables.loss_pairs(losses, deep, 0.1))) == (2, 3)
-    both = lattice_tables.loss_columns(losses[losses["lam"] == 0.1])[[LATTICE_TITLE, deep]].dropna()
-    differences = (both[LATTICE_TITLE] - both[deep]).groupby("dataset").mean()
+    both = lattice_tables.loss_columns(losses[losses["lam"] == 0.1])[["lattice", deep]].dropna()
+    differences = (both["lattice"] - both[deep]).groupby("dataset").mean()
     assert pair.mean == pytest.approx(differences.mean())
     assert pair.error == pytest.approx(differences.std(ddof=1) / np.sqrt(2))
     best = lattice_tables.best_peers(losses).set_index(["dataset", "lam"]).loc[("one", 0.1)]
@@ -313,7 +302,7 @@ def test_standard_errors_are_those_of_the_pairs_and_of_the_data_sets():
     pair = lattice_tables.loss_difference(losses, "CART")
     assert pair is not None
     table = lattice_tables.loss_columns(losses)
-    differences = table[LATTICE_TITLE] - table["CART"]
+    differences = table["lattice"] - table["CART"]
     assert (pair.count, len(differences)) == (3, 30)
     assert pair.error == pytest.approx(differences.groupby("dataset").mean().std(ddof=1) / np.sqrt(3))
     assert pair.mean == pytest.approx(differences.mean())

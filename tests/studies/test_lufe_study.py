@@ -144,11 +144,11 @@ def test_contradicting_constraints_have_no_solution():
 
 def test_codings_of_documents():
     data, train = documents(), np.arange(30)
-    raw, words = lufe_cell.document_term_matrix(data.X, train, lufe_cell.RAW_COUNTS)
+    raw, words = lufe_cell.document_term_matrix(data.X, train, "raw counts")
     used = (data.X[train] != 0).any(axis=0)
     assert words == used.sum()
     np.testing.assert_array_equal(raw.toarray(), data.X[:, used])
-    weighted, _ = lufe_cell.document_term_matrix(data.X, train, lufe_cell.TF_IDF)
+    weighted, _ = lufe_cell.document_term_matrix(data.X, train, "tf-idf")
     idf = np.log(31 / (1 + (data.X[train][:, used] != 0).sum(axis=0))) + 1
     expected = data.X[:, used] * idf
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
@@ -212,7 +212,7 @@ def lufe_table(selection=0.0, identity=-0.02, augmented=-0.01, least=-0.008):
                         "selector": selector,
                         "K": K,
                         "inner": inner,
-                        "coding": lufe_cell.LOG_COUNTS,
+                        "coding": "log counts",
                         "tied": 3,
                         "error": None,
                         **figures,

@@ -17,24 +17,12 @@ from fsgym_studies.uncertain_sgl import cell, tables
 from fsgym_studies.uncertain_sgl import claims as uncertain_claims
 from fsgym_studies.uncertain_sgl import study as uncertain_sgl
 from fsgym_studies.uncertain_sgl.notes import notes
-from fsgym_studies.uncertain_sgl.printed import (
-    DATASET_SIZES,
-    FS,
-    FS_SPARSE,
-    GAUSSIAN,
-    PENALTY_PAIRS,
-    PRINTED_COLUMNS,
-    PRINTED_RAW,
-    PRINTED_SETTINGS,
-    PRINTED_UNCERTAIN,
-    UNIFORM,
-    max_lasso_ratio,
-)
+from fsgym_studies.uncertain_sgl.printed import DATASET_SIZES, PENALTY_PAIRS, PRINTED, PRINTED_COLUMNS, max_lasso_ratio
 from support.synthetic_results import all_assessed, by_text
 
 WDBC = load_dataset("breast_cancer", "train").rows(np.arange(120))
 SPLIT = Split(0, n_folds=4, fold=1)
-SETTING = {"distribution": GAUSSIAN, "w": 0.1, "s": 4, "split": SPLIT, "seed": 5}
+SETTING = {"distribution": "gaussian", "w": 0.1, "s": 4, "split": SPLIT, "seed": 5}
 
 
 # --- printed numbers ---
@@ -44,20 +32,24 @@ SETTING = {"distribution": GAUSSIAN, "w": 0.1, "s": 4, "split": SPLIT, "seed": 5
     ("column", "accuracy", "fnum"), list(zip(PRINTED_COLUMNS, (88.85, 87.88, 88.57, 87.81), (25.8, 20.6, 24.2, 20.7)))
 )
 def test_the_printed_numbers_have_the_printed_means(column, accuracy, fnum):
-    values = PRINTED_SETTINGS[column].values()
+    values = PRINTED[column].values()
     assert np.mean([v.accuracy for v in values]) == pytest.approx(accuracy, abs=0.01)
     assert np.mean([v.fnum for v in values]) == pytest.approx(fnum, abs=0.05)
-    if column in ((UNIFORM, FS), (UNIFORM, FS_SPARSE)):  # those of Table 3 are not means of its columns
-        ratio = {FS: 0.8955, FS_SPARSE: 0.6535}[column[1]]
+    if column in (("uniform", "FS"), ("uniform", "FS (ratio < 0.9)")):  # those of Table 3 are not means of its columns
+        ratio = {"FS": 0.8955, "FS (ratio < 0.9)": 0.6535}[column[1]]
         assert np.mean([v.ratio for v in values]) == pytest.approx(ratio, abs=1e-4)
 
 
 def test_the_printed_tables_are_complete():
-    for rows in (PRINTED_RAW, *PRINTED_UNCERTAIN.values(), *PRINTED_SETTINGS.values()):
+    for rows in PRINTED.values():
         assert list(rows) == list(DATASET_SIZES)
-    assert np.mean([v.accuracy for v in PRINTED_UNCERTAIN[GAUSSIAN].values()]) == pytest.approx(88.12, abs=0.01)
-    assert np.mean([v.accuracy for v in PRINTED_UNCERTAIN[UNIFORM].values()]) == pytest.approx(88.15, abs=0.011)
-    for rows in PRINTED_SETTINGS.values():
+    assert np.mean([v.accuracy for v in PRINTED["gaussian", "all sub-features"].values()]) == pytest.approx(
+        88.12, abs=0.01
+    )
+    assert np.mean([v.accuracy for v in PRINTED["uniform", "all sub-features"].values()]) == pytest.approx(
+        88.15, abs=0.011
+    )
+    for rows in (PRINTED[column] for column in PRINTED_COLUMNS):
         for name, p in rows.items():
             assert (p.lam1, p.lam2) in PENALTY_PAIRS
             if p.lam1 == 0:  # a group LASSO selects whole groups
@@ -82,9 +74,9 @@ def test_quick_cells_are_cells_of_the_full_study(monkeypatch):
     keys = {full: {p.key for p in plan} for full, plan in plans.items()}
     assert keys[False] < keys[True]
     table = pd.DataFrame([p.labels for p in plans[True]])
-    grid = table[table["method"] == tables.KIND_GRID]
+    grid = table[table["method"] == "grid"]
     assert len(grid) == 9 * 2 * 4 * 10 * 4  # sets, distributions, w, s, folds; twelve penalties in each
-    assert (table["method"] == tables.KIND_SETTING).sum() == 9 * 4 * 4
+    assert (table["method"] == "printed setting").sum() == 9 * 4 * 4
     assert {"dataset", "method", "params", "split"} <= set(table)  # columns by which a failure is reported
 
 
@@ -126,7 +118,7 @@ def test_the_exact_lasso_is_at_the_minimum_and_within_the_bound_on_its_ratio():
     """Compared with scikit-learn's LASSO on the same draws."""
     pair = (200.0, 0.0)
     result = cell.at_setting(WDBC, **SETTING, penalties=pair)
-    draws = cell.sample_data(*SPLIT.divide(WDBC), GAUSSIAN, 0.1, 4, 5)
+    draws = cell.sample_data(*SPLIT.divide(WDBC), "gaussian", 0.1, 4, 5)
     other = Lasso(pair[0] / len(draws.y), fit_intercept=False, tol=1e-9, max_iter=100_000).fit(draws.X, draws.y)
     exact = cell.fit_lasso(draws, pair, "exact").coef_
     assert cell.objective(draws, pair, exact) == pytest.approx(cell.objective(draws, pair, other.coef_), rel=1e-7)
@@ -142,7 +134,7 @@ def test_the_exact_lasso_is_at_the_minimum_and_within_the_bound_on_its_ratio():
 
 def test_the_bound_on_the_ratio_is_valid_for_groups():
     """Only weights that are 0 at the minimum are proven to be 0, and none with a large duality gap."""
-    pair, draws = (100.0, 300.0), cell.sample_data(*SPLIT.divide(WDBC), UNIFORM, 0.1, 4, 5)
+    pair, draws = (100.0, 300.0), cell.sample_data(*SPLIT.divide(WDBC), "uniform", 0.1, 4, 5)
     model = cell.fit_lasso(draws, pair, "exact")
     ratio = float((model.coef_ != 0).mean())
     assert ratio <= cell.possible_share(draws, pair, model.coef_, model.dual_gap_) <= ratio + 0.05 < 0.8
@@ -150,7 +142,7 @@ def test_the_bound_on_the_ratio_is_valid_for_groups():
 
 
 def test_accuracy_equals_that_of_the_explicit_kernel():
-    draws = cell.sample_data(*SPLIT.divide(WDBC), GAUSSIAN, 0.1, 4, 5)
+    draws = cell.sample_data(*SPLIT.divide(WDBC), "gaussian", 0.1, 4, 5)
     mask = np.random.default_rng(0).random((WDBC.n_features, 4)) < 0.3
     X, X_test = (Z[:, mask.ravel()] / 400.0 for Z in (draws.X, draws.X_test))
     K, K_test = (np.minimum(A[:, None], X[None]).sum(axis=2) for A in (X, X_test))
@@ -162,7 +154,7 @@ def test_accuracy_equals_that_of_the_explicit_kernel():
 
 def test_test_rows_are_scaled_by_the_training_part():
     train, test = SPLIT.divide(WDBC)
-    draws = cell.sample_data(train, test, UNIFORM, 0.0, 1, 0)
+    draws = cell.sample_data(train, test, "uniform", 0.0, 1, 0)
     low, high = train.X.min(axis=0), train.X.max(axis=0)
     np.testing.assert_allclose(draws.X_test, 100 * (test.X - low) / (high - low), rtol=1e-5, atol=1e-4)
 
@@ -173,12 +165,12 @@ def test_validation_accuracies_are_those_of_the_inner_folds():
     assert (result["accuracy"][0], result["validation"][0]) == (result["all"], result["validation_all"])
     assert (result["fnum"][1], result["ratio"][1]) == (0, 0.0)
     train, test = SPLIT.divide(WDBC)
-    draws = cell.sample_data(train, test, GAUSSIAN, 0.1, 4, 5)
+    draws = cell.sample_data(train, test, "gaussian", 0.1, 4, 5)
     mask = cell.selected_mask(SparseGroupLasso(100.0, 0.1, 4, solver="fista").fit(draws.X, draws.y), 4)
     assert result["ratio"][2] == mask.mean()
     validation = []
     for k in range(3):
-        inner = cell.sample_data(*Split(0, n_folds=3, fold=k).divide(train), GAUSSIAN, 0.1, 4, 5)
+        inner = cell.sample_data(*Split(0, n_folds=3, fold=k).divide(train), "gaussian", 0.1, 4, 5)
         mask = cell.selected_mask(cell.fit_lasso(inner, (100.0, 0.1), "fista"), 4)
         validation.append(cell.selection_accuracy(inner, mask))
     assert result["validation"][2] == pytest.approx(np.mean(validation))
@@ -186,7 +178,7 @@ def test_validation_accuracies_are_those_of_the_inner_folds():
 
 def test_weights_equal_those_of_the_estimators():
     result = cell.weights(WDBC, **SETTING, penalties=(100.0, 0.1))
-    draws = cell.sample_data(*SPLIT.divide(WDBC), GAUSSIAN, 0.1, 4, 5)
+    draws = cell.sample_data(*SPLIT.divide(WDBC), "gaussian", 0.1, 4, 5)
     for mode, solver in (("early", "fista"), ("exact", "exact")):
         model = SparseGroupLasso(100.0, 0.1, 4, solver=solver, tol=cell.GAP_TOL).fit(draws.X, draws.y)
         np.testing.assert_array_equal(result[mode], model.coef_.reshape(-1, 4))
@@ -199,29 +191,23 @@ def simulated(early=1.0, exact=0.5, possible=0.3, gain=0.01, zeros=(0.9, 0.5, 0.
     """Cells of all kinds; FNum and ratio after 100 steps and at the minimum are these shares of the printed ones."""
     rows = []
     for noise, column in PRINTED_COLUMNS:
-        for name, p in PRINTED_SETTINGS[noise, column].items():
-            row = {
-                "distribution": noise,
-                "column": column,
-                "dataset": name,
-                "method": tables.KIND_SETTING,
-                "above": 0.1,
-            }
+        for name, p in PRINTED[noise, column].items():
+            row = {"distribution": noise, "column": column, "dataset": name, "method": "printed setting", "above": 0.1}
             for mode, share in (("early", early), ("exact", exact)):
                 figures = {"fnum": share * p.fnum, "ratio": share * p.ratio, "accuracy": 0.8, "gap": 1e-3}
                 row |= {f"{mode}_{k}": v for k, v in figures.items()}
             rows += [{**row, "split": k, "possible": possible + 0.1 * k} for k in (0, 1)]
     for name in DATASET_SIZES:
-        rows.append({"method": tables.KIND_UNSELECTED, "distribution": "raw", "dataset": name, "accuracy": 0.8})
-        for noise in (GAUSSIAN, UNIFORM):
+        rows.append({"method": "no selection", "distribution": "raw", "dataset": name, "accuracy": 0.8})
+        for noise in ("gaussian", "uniform"):
             for w in (0.01, 0.1):
-                row = {"method": tables.KIND_AMPLITUDES, "distribution": noise, "dataset": name, "w": w}
+                row = {"method": "all amplitudes", "distribution": noise, "dataset": name, "w": w}
                 rows.append({**row, "accuracy": 0.8 + w * gain})
             for split in (0, 1):
                 selected = [0.8 + 2 * gain] + [0.7 + gain] * 10 + [0.5]
                 rows.append(
                     {
-                        "method": tables.KIND_GRID,
+                        "method": "grid",
                         "distribution": noise,
                         "dataset": name,
                         "split": split,
@@ -240,7 +226,7 @@ def simulated(early=1.0, exact=0.5, possible=0.3, gain=0.01, zeros=(0.9, 0.5, 0.
         weights[:, : round(10 * share)] = 0.0
         if pair == (0.0, 1e3):
             weights = np.repeat(np.arange(10)[:, None] >= 9, 10, axis=1)
-        row = {"method": tables.KIND_WEIGHTS, "column": "all penalties", "dataset": "Sonar", "lam1": pair[0]}
+        row = {"method": "weights", "column": "all penalties", "dataset": "Sonar", "lam1": pair[0]}
         rows.append({**row, "lam2": pair[1], "early": weights.tolist(), "exact": weights.tolist()})
     return pd.DataFrame(rows).assign(error=None)
 
@@ -305,10 +291,10 @@ def test_no_claim_is_assessed_when_its_data_sets_are_missing():
 
 def test_notes_on_fewer_steps_and_other_codes():
     table = simulated(early=0.7)
-    short = table[(table["method"] == tables.KIND_SETTING) & (table["column"] == FS_SPARSE)].copy()
-    short["method"] = tables.KIND_FEWER_STEPS
+    short = table[(table["method"] == "printed setting") & (table["column"] == "FS (ratio < 0.9)")].copy()
+    short["method"] = "fewer steps"
     short["early_fnum"] *= np.where(short["dataset"] == "Horse", 1.0, 1.5)  # 1.05 of the printed one, not Horse
-    other = short[short["dataset"] == "German"].assign(method=tables.KIND_RECODED, dataset="German, codes in order 1")
+    other = short[short["dataset"] == "German"].assign(method="coded otherwise", dataset="German, codes in order 1")
     steps, german, *_ = notes(pd.concat([table, short, other], ignore_index=True))
     assert "Crx gaussian 6.2 and 9.3 (8.9); " in steps
     assert "of these 18 are within 20% of the printed number, and 0 of the other 0" in steps
@@ -335,9 +321,9 @@ def test_settings_are_chosen_on_inner_folds_and_on_test_folds():
     accuracy, validation = [[0.6, 0.8, 0.9], [0.7, 0.5, 0.9]], [[0.9, 0.8, 0.1], [0.1, 0.9, 0.2]]
     rows = [
         {
-            "method": tables.KIND_GRID,
+            "method": "grid",
             "error": None,
-            "distribution": GAUSSIAN,
+            "distribution": "gaussian",
             "dataset": "Sonar",
             "split": k,
             "w": 0.1,
@@ -351,9 +337,9 @@ def test_settings_are_chosen_on_inner_folds_and_on_test_folds():
         for k in (0, 1)
     ]
     accuracies = tables.grid_accuracies(pd.DataFrame(rows)).set_index("selection")
-    assert accuracies.loc[FS, "best"] == pytest.approx(0.9)
-    assert accuracies.loc[FS, "nested"] == pytest.approx((0.6 + 0.5) / 2)
-    assert accuracies.loc[FS_SPARSE, "best"] == pytest.approx(0.65)
-    assert accuracies.loc[tables.ALL_SUB_FEATURES, "best"] == accuracies.loc[tables.ALL_SUB_FEATURES, "nested"] == 0.75
-    assert accuracies.loc[FS, "n_settings"] == 12
-    assert accuracies.loc[FS_SPARSE, "n_settings"] == 11
+    assert accuracies.loc["FS", "best"] == pytest.approx(0.9)
+    assert accuracies.loc["FS", "nested"] == pytest.approx((0.6 + 0.5) / 2)
+    assert accuracies.loc["FS (ratio < 0.9)", "best"] == pytest.approx(0.65)
+    assert accuracies.loc["all sub-features", "best"] == accuracies.loc["all sub-features", "nested"] == 0.75
+    assert accuracies.loc["FS", "n_settings"] == 12
+    assert accuracies.loc["FS (ratio < 0.9)", "n_settings"] == 11
