@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from fsgym.interrupts import interrupts_between_kernels
 from fsgym.runner.executors import check_backend, run_all
 from fsgym.runner.progress import progress_bar
 from fsgym.runner.results import check_result
@@ -110,11 +111,12 @@ def run_tasks(
         with progress_bar(len(first), len(finished), name, progress) as advance:
             incoming = run_all(remaining, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
             try:
-                for number, result in incoming:
-                    results_store.put(remaining[number], result)
-                    if result.error is not None:
-                        failed[remaining[number].key] = result.error
-                    advance()
+                with interrupts_between_kernels():
+                    for number, result in incoming:
+                        results_store.put(remaining[number], result)
+                        if result.error is not None:
+                            failed[remaining[number].key] = result.error
+                        advance()
             except KeyboardInterrupt:
                 interrupted = True
             finally:

@@ -1,0 +1,71 @@
+"""Ctrl-C while kernels are compiled or loaded."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+COMPILERS = ("numba", "llvmlite")
+PAUSE = 0.02  # seconds until a postponed interrupt is tried again
+
+
+@contextmanager
+def interrupts_between_kernels() -> Iterator[None]:
+    """Within the block, Ctrl-C waits until the kernel that is being compiled or loaded is complete.
+
+    LLVM asks a Python function for the machine code of a cached kernel. A KeyboardInterrupt in that function is printed
+    and lost, the kernel gets the address 0, and its first use ends the process with a segmentation fault.
+
+    Other handlers of SIGINT than Python's own stay as they are; so do threads other than the main one, in which Python
+    raises no KeyboardInterrupt.
+
+    >>> with interrupts_between_kernels():
+    ...     signal.raise_signal(signal.SIGINT)
+    Traceback (most recent call last):
+    KeyboardInterrupt
+    """
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    waiting, retry, main = False, None, threading.get_ident()
+
+    def again() -> None:
+        nonlocal waiting
+        waiting = False
+        if os.name == "posix":
+            signal.pthread_kill(main, signal.SIGINT)  # ends calls that wait, such as time.sleep
+        else:
+            _thread.interrupt_main()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal waiting, retry
+        if not _is_compiling(frame):
+            signal.default_int_handler(number, frame)
+        if not waiting:
+            waiting, retry = True, threading.Timer(PAUSE, again)
+            retry.start()
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if retry is not None:
+            retry.join()
+
+
+def _is_compiling(frame: FrameType | None) -> bool:
+    """Whether a function of the compiler runs in this frame or called it."""
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in COMPILERS:
+            return True
+        frame = frame.f_back
+    return False
