@@ -23,11 +23,6 @@ def interrupts_between_kernels() -> Iterator[None]:
 
     Other handlers of SIGINT than Python's own stay as they are; so do threads other than the main one, in which Python
     raises no KeyboardInterrupt.
-
-    >>> with interrupts_between_kernels():
-    ...     signal.raise_signal(signal.SIGINT)
-    Traceback (most recent call last):
-    KeyboardInterrupt
     """
     if (
         threading.current_thread() is not threading.main_thread()
