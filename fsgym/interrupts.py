@@ -6,6 +6,7 @@ import _thread
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -30,31 +31,34 @@ def interrupts_between_kernels() -> Iterator[None]:
     ):
         yield
         return
-    waiting, retry, main = False, None, threading.get_ident()
+    postponed, main = False, threading.get_ident()
 
-    def again() -> None:
-        nonlocal waiting
-        waiting = False
-        if os.name == "posix":
-            signal.pthread_kill(main, signal.SIGINT)  # ends calls that wait, such as time.sleep
-        else:
-            _thread.interrupt_main()
+    def try_again() -> None:
+        while postponed:
+            time.sleep(PAUSE)
+            if postponed and os.name == "posix":
+                signal.pthread_kill(main, signal.SIGINT)  # ends calls that wait, such as time.sleep
+            elif postponed:
+                _thread.interrupt_main()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal waiting, retry
+        nonlocal postponed
         if not _is_compiling(frame):
+            postponed = False
             signal.default_int_handler(number, frame)
-        if not waiting:
-            waiting, retry = True, threading.Timer(PAUSE, again)
-            retry.start()
+        if not postponed:
+            postponed = True
+            # Thread.start would wait for the new thread, which may wait for a lock of LLVM that this one holds.
+            _thread.start_new_thread(try_again, ())
 
     signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        if retry is not None:
-            retry.join()
+        if postponed:
+            postponed = False
+            raise KeyboardInterrupt
 
 
 def _is_compiling(frame: FrameType | None) -> bool:
