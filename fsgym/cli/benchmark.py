@@ -27,6 +27,15 @@ def benchmark(
             autocompletion=complete_methods,
         ),
     ] = None,
+    first_run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHODS",
+            help="Names of further methods, separated by commas, such as maskable_ppo, that are slow: they are run on "
+            "the first split or seed of each data set only, and have no rank where there are more.",
+            autocompletion=complete_methods,
+        ),
+    ] = None,
     mine: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,8 +77,10 @@ def benchmark(
         suites.list_suites(data_dir)
         return
     names = None if methods is None else tuple(comma_separated([methods]))
+    slow = () if first_run is None else tuple(comma_separated([first_run]))
     own = load_own_methods(mine or ())
     given = [f"--runs {runs}"] * (runs is not None) + [f"--methods {methods}"] * (methods is not None)
+    given += [f"--first-run {first_run}"] * (first_run is not None)
     given += [f"--mine {shlex.quote(m)}" for m in mine or ()]
     run_options = suites.Options(
         full=not quick,
@@ -82,6 +93,6 @@ def benchmark(
         command=" ".join(["fsgym benchmark", suite, *["--quick"] * quick, *given]),
         skip_missing=skip_missing,
     )
-    code = suites.run_suite(suite, names, own, run_options, runs)
+    code = suites.run_suite(suite, names, own, run_options, runs, slow)
     if code:
         raise typer.Exit(code)

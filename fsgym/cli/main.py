@@ -40,6 +40,7 @@ from fsgym.cli.page_export import export_page
 from fsgym.cli.prediction import predict
 from fsgym.cli.serve import serve_model
 from fsgym.cli.terminal import say, show
+from fsgym.interrupts import interrupts_between_kernels
 from fsgym.methods import DEFAULT_METHODS
 
 app = typer.Typer(
@@ -274,7 +275,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         given = list(sys.argv[1:] if arguments is None else arguments)
         refuse_empty(given)
-        code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
+        with interrupts_between_kernels():
+            code = app(args=given, prog_name="fsgym", standalone_mode=False, obj=given)
     except USAGE_ERRORS as error:
         say(f"{error.format_message().rstrip('.')} (see --help)")  # type: ignore[attr-defined]
         code = 2

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fsgym.interrupts import interrupts_between_kernels
 from fsgym.runner.executors import check_backend, run_all
 from fsgym.runner.progress import progress_bar
 from fsgym.runner.results import check_result
@@ -111,11 +112,12 @@ def run_tasks(
         with progress_bar(len(first), len(finished), name, progress) as advance:
             incoming = run_all(remaining, n_jobs=n_jobs, backend=backend, scheduler=scheduler)
             try:
-                for number, result in incoming:
-                    results_store.put(remaining[number], result)
-                    if result.error is not None:
-                        failed[remaining[number].key] = result.error
-                    advance()
+                with interrupts_between_kernels():
+                    for number, result in incoming:
+                        results_store.put(remaining[number], result)
+                        if result.error is not None:
+                            failed[remaining[number].key] = result.error
+                        advance()
             except KeyboardInterrupt:
                 interrupted = True
             finally:

@@ -161,8 +161,8 @@ def write_study(
     """Write all files of a study and return the path of its report.
 
     These are ``report.html``, ``claims.csv`` where there are claims, ``cells.csv``, the tables as CSV and Markdown, the
-    pictures, the BibTeX entries, and the timings by cell (``timings.csv``) and by method (``times.csv``). Raises
-    OSError if the folder cannot be written.
+    further files of the conclusion, the pictures, the BibTeX entries, and the timings by cell (``timings.csv``) and by
+    method (``times.csv``). Raises OSError if the folder cannot be written.
     """
     work = work_done(timings, len(table))
     templates = template_environment(Path(__file__).parent / "templates")
@@ -171,7 +171,7 @@ def write_study(
     times = times_table(timings)
     shown = [*conclusion.tables, *([] if times is None else [times])]
     csv = {t.stem: t.frame for t in (*claims, *shown)} | {"cells": table[scalar_columns(table)], "timings": timings}
-    for stem, frame in csv.items():
+    for stem, frame in (csv | dict(conclusion.files)).items():
         write_whole(folder / f"{stem}.csv", frame.to_csv(index=False))
     text = "\n".join(f"## {t.heading}\n\n{t.caption}\n\n{markdown(t.frame)}" for t in (*claims, *conclusion.tables))
     write_whole(folder / "tables.md", f"# {study.title}\n\n{conclusion.protocol}\n\n{text}")

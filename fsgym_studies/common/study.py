@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -44,6 +44,7 @@ class Conclusion:
     pictures : sequence of Picture
     notes : sequence of str, listed below the claims
     shown : stems of the tables and pictures that a section of a Markdown file has; the report has all of them
+    files : mapping stem -> DataFrame, further tables for programs, written as CSV files and not shown
     """
 
     protocol: str
@@ -52,6 +53,7 @@ class Conclusion:
     pictures: Sequence[Picture] = ()
     notes: Sequence[str] = field(default_factory=tuple)
     shown: Sequence[str] = ()
+    files: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     def summary(self) -> str:
         """How many claims are reproduced, or confirmed if no claim is a paper's, and why others are not, in words.

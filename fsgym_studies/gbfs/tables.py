@@ -269,7 +269,8 @@ def _plot_methods(ax: Axes, errors: pd.DataFrame, markersize: int = 5) -> None:
     """Plot the errors of each method, a row of ``errors``, over a logarithmic axis of numbers of features."""
     for method, style in figures.method_styles(CURVE_METHODS).items():
         if method in errors.index:
-            ax.plot(errors.columns, errors.loc[method], label=method, **LINE | {"markersize": markersize} | style)
+            line: dict[str, Any] = LINE | {"markersize": markersize} | style
+            ax.plot(errors.columns, errors.loc[method], label=method, **line)
     ticks = [k for k in (1, 2, 5, 10, 20, 50, 100) if k <= errors.columns.max()]
     ax.set_xscale("log")
     ax.set_xticks(ticks, [str(k) for k in ticks])

@@ -20,6 +20,8 @@ from fsgym.metrics import area_under_roc
 from fsgym.reference_policies import accuracies_within, reference
 from fsgym.rules import Rules
 from fsgym.runner.results import list_of, number, optional, record, returns, text
+from fsgym.trajectories import Trajectories
+from fsgym_studies.suites.continuing import CannotContinueError, continued
 
 METHOD_CELL, REFERENCE_CELL = (f"fsgym_studies.suites.cell:{name}" for name in ("run_method", "run_reference"))
 REFERENCE_ROWS = {True: 5_000, False: 50_000}  # simulated for a reference: quick, and full
@@ -105,7 +107,7 @@ def run_method(
             for model, price in zip(models, measurement.prices, strict=True)
         ]
         scores.add_evaluations(measurement, results)
-        _measure_order(scores, models[0], parts.test, measurement)
+        _measure_order(scores, models[0], parts.test, test, measurement)
     return scores.result(seconds)
 
 
@@ -131,22 +133,32 @@ def _fit_at_prices(
     return [fitted[k] for k in best]
 
 
-def _measure_order(scores: Scores, model: Any, test: Dataset, measurement: Measurement) -> None:
+def _measure_order(scores: Scores, model: Any, test: Dataset, shown: Dataset, measurement: Measurement) -> None:
     """Accuracy and AUROC within each budget, and the acquisitions until the relevant features are complete.
 
-    The policy continues where it would stop; ``model`` is that of the lowest price.
+    The policy continues where it would stop; ``model`` is that of the lowest price, and ``shown`` are the test rows as
+    it is shown them.
     """
-    wanted = ["budget_accuracy", "budget_auroc", "mean_auroc"] if measurement.budgets else []
-    generator = GENERATORS.get(measurement.generator)
-    wanted += ["complete"] if isinstance(generator, Syn) else []
-    policy = getattr(model, "policy_", None)
-    if policy is None or not hasattr(model, "arrangement_"):
-        scores.reasons |= dict.fromkeys(wanted, "no order of acquisitions beyond its own stop")
+    generator, price = GENERATORS.get(measurement.generator), measurement.prices[0]
+    relevant = generator.relevant(test.X) if isinstance(generator, Syn) else None
+    within = [measurement.rules_at(test, price, budget_cost=budget) for budget in measurement.budgets]
+    try:
+        done_within = [continued(model, shown, rules) for rules in within]
+        done = None if relevant is None else continued(model, shown, measurement.rules_at(test, price))
+    except CannotContinueError as reason:
+        wanted = ["budget_accuracy", "budget_auroc", "mean_auroc"] if within else []
+        wanted += [] if relevant is None else ["complete"]
+        scores.reasons |= dict.fromkeys(wanted, str(reason))
         return
-    rows, price, areas = model.arrangement_.rows(test.X), measurement.prices[0], []
-    for budget in measurement.budgets:
-        rules = model.arrangement_.rules(measurement.rules_at(test, price, budget_cost=budget))
-        done = policy.trajectories(rows, rules, continue_after_stop=True)
+    _add_within(scores, measurement, done_within, test)
+    if done is not None and relevant is not None:
+        scores.add("complete", "", float(acquisitions_until(done.order, relevant).mean()))
+
+
+def _add_within(scores: Scores, measurement: Measurement, done_within: list[Trajectories], test: Dataset) -> None:
+    """Accuracy and, where the policy has class probabilities, AUROC within each budget."""
+    areas = []
+    for budget, done in zip(measurement.budgets, done_within, strict=True):
         scores.add("budget_accuracy", f"{budget:g}", float((done.answers == test.y).mean()))
         if done.probabilities is not None:
             areas.append(area_under_roc(test.y, done.probabilities))
@@ -155,9 +167,6 @@ def _measure_order(scores: Scores, model: Any, test: Dataset, measurement: Measu
         scores.add("mean_auroc", "", float(np.mean(areas)))
     elif measurement.budgets:
         scores.reasons |= dict.fromkeys(["budget_auroc", "mean_auroc"], "no class probabilities")
-    if isinstance(generator, Syn):
-        order = model.arrangement_.trajectories(policy.trajectories(rows, continue_after_stop=True)).order
-        scores.add("complete", "", float(acquisitions_until(order, generator.relevant(test.X)).mean()))
 
 
 def acquisitions_until(order: NDArray[np.int32], relevant: NDArray[np.bool_]) -> NDArray[np.int64]:

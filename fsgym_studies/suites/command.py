@@ -18,7 +18,12 @@ from fsgym_studies.suites.planning import study_of
 
 
 def run_suite(
-    name: str, methods: tuple[str, ...] | None, own: Mapping[str, Any], options: Options, n_runs: int | None = None
+    name: str,
+    methods: tuple[str, ...] | None,
+    own: Mapping[str, Any],
+    options: Options,
+    n_runs: int | None = None,
+    first_run: tuple[str, ...] = (),
 ) -> int:
     """Run a suite and write its report; returns the exit status of the command.
 
@@ -29,8 +34,9 @@ def run_suite(
     own : mapping name -> method of the user, as ``load_method`` returns it
     options : Options, ``full`` is False for a quick run
     n_runs : int, only so many runs of each data set; None for all
+    first_run : tuple of str, names of further methods, for the first run of each data set only
     """
-    study = study_of(find_suite(name), chosen_methods(methods, own), options.command, n_runs)
+    study = study_of(find_suite(name), chosen_methods(methods, own, first_run), options.command, n_runs)
     return run_study(replace(study, subject="benchmark"), options)
 
 

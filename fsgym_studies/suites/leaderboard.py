@@ -2,153 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from fsgym.comparison.report import provenance
-from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, format_number
 from fsgym_studies.common.study import Conclusion, Table
 from fsgym_studies.suites.methods import SuiteMethods
-from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS, ORACLE_TITLE
+from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS
+from fsgym_studies.suites.scores import (
+    NOT_RANKED,
+    SAME_SCORE,
+    SCORES,
+    long_table,
+    mean_ranks,
+    means_by_place,
+    reasons_of,
+    scores_of,
+)
 from fsgym_studies.suites.suite import Suite, TableOf, counted
-
-REFERENCE_TITLE = "reference"
-NOT_RANKED = (ORACLE_TITLE, REFERENCE_TITLE)  # rows below the methods
-SAME_SCORE = 5e-4  # scores that differ by less count as equal: half of the last digit shown
-PLACE = ["dataset", "at"]
-
-
-class Score(NamedTuple):
-    """How a score is shown: heading, whether more is better (None: neither), decimals, its meaning.
-
-    ``within`` says that it is measured within budgets, and not at prices.
-    """
-
-    title: str
-    more_is_better: bool | None
-    digits: int
-    caption: str
-    within: bool = False
-
-
-SCORES = {
-    "loss": Score("Loss", False, 4, "Errors plus price times cost of the acquisitions, mean over the test rows."),
-    "headroom": Score(
-        "Headroom",
-        False,
-        4,
-        "Loss minus that of the reference, which knows the distribution. It can be below 0 by the chance of the test "
-        "rows, or where the reference is not optimal.",
-    ),
-    "cost_share": Score(
-        "Cost as a share of the standard cost",
-        False,
-        3,
-        "Prices and errors, mean over the test rows, divided by the standard cost: the price of all tests, plus the "
-        "cost of an error for the share of all rows outside the largest class.",
-    ),
-    "price_accuracy": Score("Accuracy at each price", True, 3, "Accuracy of the policies of the table of losses."),
-    "features": Score("Features used at each price", None, 2, "Mean number of features used for a test row."),
-    "budget_accuracy": Score(
-        "Accuracy within a budget",
-        True,
-        3,
-        "Accuracy where at most so much is spent on each row: the policy of the lowest price, continued past its stop "
-        "until no further acquisition is affordable.",
-        within=True,
-    ),
-    "budget_auroc": Score(
-        "AUROC within a budget",
-        True,
-        3,
-        "Area under the ROC curve, for the policies of the table of accuracies.",
-        within=True,
-    ),
-    "mean_auroc": Score(
-        "AUROC, mean over the budgets",
-        True,
-        4,
-        "Area under the ROC curve of the policy of the lowest price, continued past its stop; mean over all budgets.",
-    ),
-    "complete": Score(
-        "Features until the relevant ones are complete",
-        False,
-        3,
-        "Mean number of acquisitions after which all relevant features of the row are known; the policy of the lowest "
-        "price, continued past its stop. The reference is the mean number of relevant features.",
-    ),
-}
-
-
-def scores_of(table: pd.DataFrame) -> pd.DataFrame:
-    """All scores of the cells, with the headroom where there is a reference.
-
-    Returns
-    -------
-    DataFrame, columns dataset, split, method, score, at, value
-    """
-    columns = ["dataset", "split", "method", "score", "at", "value"]
-    rows = [
-        (cell.dataset, cell.split, cell.method, *(score[name] for name in ("score", "at", "value")))
-        for cell in cells_with(table, "scores").itertuples()
-        for score in cell.scores
-    ]
-    scores = pd.DataFrame(rows, columns=columns)
-    losses = scores[scores["score"] == "loss"]
-    known = losses[losses["method"] == REFERENCE_TITLE].set_index(PLACE)["value"].rename("known")
-    room = losses[losses["method"] != REFERENCE_TITLE].join(known, on=PLACE, how="inner")
-    room = room.assign(score="headroom", value=room["value"] - room["known"])[columns]
-    return scores if room.empty else pd.concat([scores, room], ignore_index=True)
-
-
-def reasons_of(table: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """Why a method does not have a score: (method, score) -> reason."""
-    cells = table[table["error"].isna()]
-    return {
-        (cell.method, score): reason
-        for cell in cells.itertuples()
-        if isinstance(reasons := getattr(cell, "reasons", None), dict)
-        for score, reason in reasons.items()
-    }
-
-
-def means_by_place(scores: pd.DataFrame, score: str) -> pd.DataFrame:
-    """Means over the splits of a score: a row per method, a column per (data set, price or budget)."""
-    own = scores[scores["score"] == score]
-    means = own.groupby([*PLACE, "method"], sort=False)["value"].mean().unstack("method", sort=False)
-    return means.T
-
-
-def mean_ranks(means: pd.DataFrame, more_is_better: bool | None) -> pd.Series:
-    """Mean rank of each method over the places, best first; only methods that have all of them.
-
-    Neither the reference nor the oracle has a rank. Empty where more is neither better nor worse.
-    """
-    if more_is_better is None:
-        return pd.Series(dtype=np.float64)
-    complete = means.drop(index=list(NOT_RANKED), errors="ignore").dropna()
-    rounded = (complete / SAME_SCORE).round()  # differences that are not shown do not count
-    return rounded.rank(ascending=not more_is_better).mean(axis=1).sort_values(kind="stable")
 
 
 def score_table(
-    suite: Suite, declared: TableOf, scores: pd.DataFrame, reasons: dict[tuple[str, str], str]
+    suite: Suite,
+    declared: TableOf,
+    scores: pd.DataFrame,
+    reasons: dict[tuple[str, str], str],
+    unranked: Sequence[str] = NOT_RANKED,
 ) -> Table | None:
-    """A score of all methods, best first, then oracle, reference and published figures; None without any cell."""
+    """A score of all methods, best first, then those without a rank and published figures; None without any cell."""
     shown, means = SCORES[declared.score], means_by_place(scores, declared.score)
     if means.empty:
         return None
-    ranks = mean_ranks(means, shown.more_is_better)
+    ranks = mean_ranks(means, shown.more_is_better, unranked)
     grouped = _columns(means, declared.columns)
-    methods = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in NOT_RANKED)]
+    methods = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in unranked)]
     without = [m for (m, score) in reasons if score == declared.score and m not in means.index]
     rows = []
-    for method in [*methods, *dict.fromkeys(without), *(m for m in NOT_RANKED if m in means.index)]:
+    for method in [*methods, *dict.fromkeys(without), *(m for m in unranked if m in means.index)]:
         row = {"method": method}
         for column in grouped.columns:
             value = grouped.loc[method, column] if method in grouped.index else np.nan
@@ -218,14 +112,20 @@ def _published_rows(printed: pd.DataFrame, columns: Sequence[str], digits: int) 
     return pd.DataFrame(rows)
 
 
-def wins_of_focus(means: pd.DataFrame, focus: str, more_is_better: bool | None, title: str) -> Table | None:
+def wins_of_focus(
+    means: pd.DataFrame,
+    focus: str,
+    more_is_better: bool | None,
+    title: str,
+    unranked: Collection[str] = NOT_RANKED,
+) -> Table | None:
     """How often a method is better, equal and worse than each other one; None if it has no scores."""
     if focus not in means.index:
         return None
     sign, rows = (1.0 if more_is_better else -1.0), []
     for other in means.index:
         gain = (sign * (means.loc[focus] - means.loc[other])).dropna()
-        if other not in (focus, *NOT_RANKED) and len(gain):
+        if other not in (focus, *unranked) and len(gain):
             better, worse = int((gain >= SAME_SCORE).sum()), int((gain <= -SAME_SCORE).sum())
             row = {"other method": other, "better": better, "equal": len(gain) - better - worse, "worse": worse}
             rows.append(row | {"mean difference": f"{sign * gain.mean():+.4f}"})
@@ -271,32 +171,51 @@ def standing(ranks: pd.Series, focus: str, title: str) -> str:
     return f"{text}; the {which} is {others.idxmin()} ({others.min():.2f})."
 
 
+def first_run_labels(methods: SuiteMethods, table: pd.DataFrame) -> dict[str, str]:
+    """What tables call the methods that were made on the first of several runs only, by title."""
+    n = table.loc[table["split"] != "", "split"].nunique()
+    return {title: f"{title} (first of {n} runs)" for title in methods.first_run_titles if n > 1}
+
+
 def conclusion_of(
     suite: Suite, methods: SuiteMethods, table: pd.DataFrame, quick: bool, n_runs: int | None = None
 ) -> Conclusion:
     """Everything that the report of a benchmark says; ``n_runs`` as in ``study_of``."""
+    labels = first_run_labels(methods, table)
+    unranked, table = (*labels.values(), *NOT_RANKED), table.assign(method=table["method"].replace(labels))
     scores, reasons, main = scores_of(table), reasons_of(table), suite.tables[0].score
     shown, means = SCORES[main], means_by_place(scores, main)
-    ranks = mean_ranks(means, shown.more_is_better) if len(means) else pd.Series(dtype=np.float64)
-    tables = [score_table(suite, declared, scores, reasons) for declared in suite.tables]
-    tables += [wins_of_focus(means, methods.focus, shown.more_is_better, shown.title), seconds_table(table)]
+    ranks = mean_ranks(means, shown.more_is_better, unranked)
+    tables = [score_table(suite, declared, scores, reasons, unranked) for declared in suite.tables]
+    tables += [wins_of_focus(means, methods.focus, shown.more_is_better, shown.title, unranked), seconds_table(table)]
+    present = [t for t in tables if t is not None]
+    first = "run" if n_runs == 1 else f"{n_runs} runs"
+    cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
+    protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
+    notes = [standing(ranks, methods.focus, shown.title), *_notes(suite, methods, table, labels, quick)]
+    files = {"scores": long_table(suite.name, scores, unranked)}
+    return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present], files=files)
+
+
+def _notes(
+    suite: Suite, methods: SuiteMethods, table: pd.DataFrame, labels: Mapping[str, str], quick: bool
+) -> list[str]:
+    """What was not run or failed, what has no rank, the suite's own remarks, and the versions."""
     failed = table[table["error"].notna()]
-    notes = [standing(ranks, methods.focus, shown.title)]
-    notes += [f"{title} was not run: {reason}." for title, reason in methods.unavailable.items()]
+    notes = [f"{title} was not run: {reason}." for title, reason in methods.unavailable.items()]
     if methods.omitted:
         notes.append(f"Not run: {', '.join(methods.omitted)}. Name them in --methods to add them.")
+    notes += [
+        f"{label} is not ranked: its figures are of one run of each data set, those of the others are means over all."
+        for label in labels.values()
+    ]
     notes += [
         f"{counted(len(own), 'cell')} of {title} failed: {own['error'].iloc[0]}"
         for title, own in failed.groupby("method")
     ]
     notes += [ORACLE_IN_WORDS.format(rows=ORACLE_TEST_ROWS[quick])]
     versions = ", ".join(f"{name} {number}" for name, number in (provenance()["versions"] | methods.versions).items())
-    notes += [*suite.notes, suite.development, f"Versions: {versions}."]
-    present = [t for t in tables if t is not None]
-    first = "run" if n_runs == 1 else f"{n_runs} runs"
-    cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
-    protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
-    return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present])
+    return [*notes, *suite.notes, suite.development, f"Versions: {versions}."]
 
 
 METHODS_IN_WORDS = (

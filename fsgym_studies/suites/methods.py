@@ -40,11 +40,13 @@ class SuiteMethods:
     names : tuple of str, names of methods
     own : mapping name -> estimator, list of estimators, or factory ``train(env) -> policy``, the user's methods
     unavailable : mapping title -> reason, methods that are left out because an optional dependency is missing
+    first_run : tuple of str, names of further methods that are made on the first run of each data set only
     """
 
     names: tuple[str, ...]
     own: Mapping[str, Any]
     unavailable: Mapping[str, str]
+    first_run: tuple[str, ...] = ()
 
     @property
     def focus(self) -> str:
@@ -52,21 +54,30 @@ class SuiteMethods:
         return next(iter(self.own), "") or find_method(self.names[0]).title
 
     @property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of the methods of all runs, and of those of the first run."""
+        return (*self.names, *self.first_run)
+
+    @property
+    def first_run_titles(self) -> list[str]:
+        return [find_method(name).title for name in self.first_run]
+
+    @property
     def omitted(self) -> list[str]:
         """The titles of the suites' methods that were not asked for."""
-        titles = [find_method(m).title for m in (*BENCHMARK_METHODS, *SLOW_METHODS) if m not in self.names]
+        titles = [find_method(m).title for m in (*BENCHMARK_METHODS, *SLOW_METHODS) if m not in self.all_names]
         return [title for title in titles if title not in self.unavailable]
 
     @property
     def versions(self) -> dict[str, str]:
         """The versions of the optional dependencies that the methods by name need."""
-        extras = [extra for name in self.names if (extra := find_method(name).extra)]
+        extras = [extra for name in self.all_names if (extra := find_method(name).extra)]
         return {package: version(package) for extra in extras for package in EXTRAS[extra]}
 
     def settings(self, train: Dataset, prices: tuple[float, ...], rules: Mapping[str, Any]) -> list[MethodOnProblem]:
         """The methods on a problem, with the two references, and settings from these training rows."""
         own = {name: _at_prices(given, prices) for name, given in self.own.items()}
-        named = {name: name for name in (*self.names, *(r for r in REFERENCES if r not in self.names))}
+        named = {name: name for name in (*self.all_names, *(r for r in REFERENCES if r not in self.all_names))}
         options: Any = dict(rules)
         protocol = make_protocol(train, splits=1, train_share=0.75, seed=0, lam=prices, options=options)
         return [
@@ -81,8 +92,10 @@ class SuiteMethods:
         ]
 
 
-def chosen_methods(names: tuple[str, ...] | None, own: Mapping[str, Any]) -> SuiteMethods:
-    """The methods by name, by default ``BENCHMARK_METHODS``, and the user's.
+def chosen_methods(
+    names: tuple[str, ...] | None, own: Mapping[str, Any], first_run: tuple[str, ...] = ()
+) -> SuiteMethods:
+    """The methods by name, by default ``BENCHMARK_METHODS``, the user's, and those of the first run.
 
     Of the default methods, those whose optional dependencies are missing are left out, with the reason.
 
@@ -91,23 +104,23 @@ def chosen_methods(names: tuple[str, ...] | None, own: Mapping[str, Any]) -> Sui
     ValueError, ImportError
         For an unknown name, a name that stands twice, or a method that was named and needs what is not installed.
     """
-    if names is not None:
-        twice = [name for name in names if names.count(name) > 1 or name in own]
-        if twice:
-            raise ValueError(f"each method needs a name of its own, got {twice[0]!r} twice; leave one of them out")
+    given, asked = (*(names or ()), *first_run), BENCHMARK_METHODS if names is None else names
+    twice = [name for name in given if (*asked, *first_run).count(name) > 1 or name in own]
+    if twice:
+        raise ValueError(f"each method needs a name of its own, got {twice[0]!r} twice; leave one of them out")
     available, unavailable = [], {}
-    for name in BENCHMARK_METHODS if names is None else names:
+    for name in (*asked, *first_run):
         method = find_method(name)
         try:
             if method.extra:
                 require(method.extra, method.title)
         except ImportError as error:
-            if names is not None:
+            if name in given:
                 raise
             unavailable[method.title] = str(error)
         else:
             available.append(name)
-    return SuiteMethods(tuple(available), dict(own), unavailable)
+    return SuiteMethods(tuple(n for n in available if n not in first_run), dict(own), unavailable, first_run)
 
 
 def _at_prices(given: Any, prices: tuple[float, ...]) -> Any:

@@ -14,9 +14,10 @@ from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, study_task
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.suites.cell import METHOD_CELL
-from fsgym_studies.suites.leaderboard import REFERENCE_TITLE, conclusion_of
+from fsgym_studies.suites.leaderboard import conclusion_of
 from fsgym_studies.suites.methods import SuiteMethods
 from fsgym_studies.suites.oracle import ORACLE_CELL, ORACLE_TITLE
+from fsgym_studies.suites.scores import REFERENCE_TITLE
 from fsgym_studies.suites.suite import Suite
 
 
@@ -65,7 +66,7 @@ def _plan(
             given = {"measurement": measurement, "split": split}
             arguments = {**given, "quick": not full, "seed": seed_of((problem.name, number, ORACLE_TITLE))}
             cells.append(study_task(ORACLE_CELL, arguments, _cell_name(problem.name, number, ORACLE_TITLE), data))
-            for method in settings:
+            for method in (m for m in settings if number == 0 or m.name not in methods.first_run):
                 arguments = {
                     **given,
                     "candidates": list(method.candidates),

@@ -80,7 +80,8 @@ def test_a_score_that_does_not_fit_a_method_is_not_available_with_the_reason(fol
     accuracies = table(folder, "budget_accuracy_by_at")
     assert accuracies.loc["CART"].tolist() == ["n/a", "n/a", "–"]
     text = (folder / "doc.md").read_text()
-    assert f"n/a for CART, Constant answer, All features, {NAME}: no order of acquisitions beyond its own stop." in text
+    assert "n/a for CART, Constant answer, All features: no order of acquisitions beyond its own stop." in text
+    assert f"n/a for {NAME}: where its answers are masked it still chooses actions that are not legal." in text
     assert [float(v) for v in accuracies.iloc[0, :2]] == [0.8, 0.8]  # rcpi: the second bit never changes the answer
 
 
@@ -143,6 +144,68 @@ def test_fewer_runs_and_methods_are_named_in_the_report(capsys, folder, tmp_path
     omitted = [find_method(name).title for name in (*BENCHMARK_METHODS, *SLOW_METHODS) if name != "cart"]
     assert f"Not run: {', '.join(omitted)}. Name them in --methods to add them." in section
     assert "Not run: Adaptive" in (folder / "doc.md").read_text()
+
+
+def test_a_slow_method_can_be_run_on_the_first_run_only(capsys, tmp_path):
+    code, _, _ = call(
+        capsys,
+        "tiny",
+        "--methods",
+        "cart",
+        "--first-run",
+        "rcpi",
+        "--jobs",
+        1,
+        "--out",
+        tmp_path,
+        "--doc",
+        tmp_path / "d.md",
+    )
+    losses, label = table(tmp_path, "loss_by_at"), "RCPI (datum-wise) (first of 2 runs)"
+    assert code == 0
+    assert losses.index.tolist()[3:6] == [label, "oracle", "reference"]
+    assert losses.loc[label, "mean rank"] == "–"
+    assert losses.loc[label, "0.05"] == "0.2500"  # the price of one bit, which equals the class in 80 % of the rows
+    assert label not in table(tmp_path, "wins").index
+    section = (tmp_path / "d.md").read_text()
+    assert f"{label} is not ranked: its figures are of one run of each data set" in section
+    assert "CART is 1st of 3 methods" in section
+    assert "Command: `fsgym benchmark tiny --methods cart --first-run rcpi`" in section
+    assert "RCPI" not in section.partition("Not run: ")[2].partition(" Name them")[0]
+
+
+def test_methods_of_the_first_run_change_no_other_cell():
+    alone, beside = (
+        study_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}, first), "").cells(True, None)
+        for first in ((), ("rcpi",))
+    )
+    added = [dict(c.labels) for c in beside if c.key not in {c.key for c in alone}]
+    assert {c.key for c in alone} <= {c.key for c in beside}
+    assert [(row["split"], row["method"]) for row in added] == [(0, "RCPI (datum-wise)")]
+
+
+def test_a_method_of_the_first_run_is_ranked_where_there_is_one_run(capsys, tmp_path):
+    arguments = ("tiny", "--quick", "--methods", "cart", "--first-run", "rcpi", "--jobs", 1, "--out", tmp_path)
+    assert call(capsys, *arguments)[0] == 0
+    assert float(table(tmp_path, "loss_by_at").loc["RCPI (datum-wise)", "mean rank"]) >= 1
+    with pytest.raises(ValueError, match="got 'cart' twice"):
+        chosen_methods(None, {}, ("cart",))
+
+
+def test_all_scores_are_in_one_table(capsys, tmp_path):
+    arguments = ("tiny", "--methods", "cart", "--jobs", 1, "--out", tmp_path)
+    assert call(capsys, *arguments)[0] == 0
+    scores = pd.read_csv(tmp_path / "scores.csv", keep_default_na=False, dtype={"column": str})
+    assert list(scores) == ["suite", "dataset", "run", "method", "score", "column", "value", "ranked"]
+    places = ["dataset", "method", "score", "column"]
+    runs = scores[scores["run"] != "mean"].groupby(places)["value"].agg(["mean", "size"])
+    means = scores[scores["run"] == "mean"].set_index(places)["value"]
+    assert set(runs["size"]) == {2}
+    np.testing.assert_allclose(runs["mean"], means.loc[runs.index])
+    assert set(scores.loc[scores["method"] == "reference", "run"]) == {"mean"}
+    assert set(scores.loc[~scores["ranked"], "method"]) == {"oracle", "reference"}
+    shown = table(tmp_path, "loss_by_at").loc["CART", "0.05"]
+    assert f"{means.loc['bits', 'CART', 'loss', '0.05']:.4f}" == shown
 
 
 def test_the_oracle_has_a_line_and_no_rank(folder):

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy.io import savemat
 
-from fsgym.datasets import load_dataset
+from fsgym.datasets import load_costs, load_dataset
 from fsgym.datasets.embedded import EMBEDDED
 from fsgym.datasets.folder import find_folder, read_manifest
 from fsgym.datasets.public import matrices
@@ -22,11 +22,13 @@ from fsgym.datasets.public.download import unpacked
 from fsgym.datasets.public.fetch import fetch_dataset, is_recorded
 from fsgym.datasets.public.record import public_sets
 from fsgym_studies import STUDIES, find_study
+from fsgym_studies.suites import SUITES, find_suite
 from support.downloads import downloads_of, packed
 
 ROOT = Path(__file__).parents[3]
 SETS = public_sets()
 NEEDED = {name for study in STUDIES for name in find_study(study).datasets}
+NEEDED |= {name for suite in SUITES for name in find_suite(suite).datasets}
 # Of each form one that is converted quickly, and each that differs from the others of its form:
 SAMPLED = ("hepatitis", "breast_cancer_wisconsin_683", "monk1", "vowel", "wpbc", "wdbc", "splice_libsvm", "lymphoma")
 LARGE = ("kddcup99_10percent", "mnist", "adult", "a9a")
@@ -47,6 +49,36 @@ def test_the_page_is_what_the_records_say():
         row = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))
         assert all(checksum in row for checksum in (SETS[name].checksums.values() if name in SETS else ()))
         assert row.count("(not tried)") == (0 if name not in SETS or SETS[name].by_hand else len(SETS[name].untried))
+
+
+def test_the_page_lists_the_suites_with_their_data():
+    page = page_module().data_page()
+    assert "| turney | liver_disorders, heart_statlog, hepatitis, pima_diabetes, thyroid_ann |" in page
+    assert "| cube | none: its data are generated |" in page
+    (row,) = (line for line in page.splitlines() if line.startswith("| spambase |"))
+    assert row.startswith("| spambase | gbfs, lattice-vs-peers, spam |")
+
+
+def test_prices_come_with_a_data_set_that_has_them(tmp_path):
+    folder = find_folder(None)
+    if folder is None or "liver_disorders" not in read_manifest(folder):
+        pytest.skip("needs the data set liver_disorders")
+    for download, content in zip(SETS["wpbc"].downloads, downloads_of(SETS["wpbc"], folder), strict=True):
+        (tmp_path / download.file).write_bytes(content)
+    fetch_dataset("wpbc", tmp_path / "data", tmp_path)
+    assert not (tmp_path / "data" / "costs.json").exists()
+    for download, content in zip(
+        SETS["liver_disorders"].downloads, downloads_of(SETS["liver_disorders"], folder), strict=True
+    ):
+        (tmp_path / download.file).write_bytes(content)
+    fetch_dataset("liver_disorders", tmp_path / "data", tmp_path)
+    data = load_dataset("liver_disorders", data_dir=tmp_path / "data")
+    assert load_costs("liver_disorders", data, data_dir=tmp_path / "data") == load_costs(
+        "liver_disorders", data, data_dir=folder
+    )
+    (tmp_path / "data" / "costs.json").write_text("{}")
+    fetch_dataset("liver_disorders", tmp_path / "data")
+    assert (tmp_path / "data" / "costs.json").read_text() == "{}"
 
 
 def test_each_data_set_of_a_study_has_a_record_and_a_way_to_get_it():

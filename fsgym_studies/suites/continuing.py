@@ -1,0 +1,68 @@
+"""Policies of all kinds continued where they would stop, for the scores within budgets."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from agents.policy import Policy
+from fsgym.dataset import Dataset
+from fsgym.evaluation import as_actor, play
+from fsgym.rules import Rules
+from fsgym.trajectories import Trajectories
+
+NO_ORDER = "no order of acquisitions beyond its own stop"
+NO_MASKS = "its predict takes no action_masks, so that it cannot be told to go on"
+IGNORES_MASKS = "where its answers are masked it still chooses actions that are not legal"
+
+
+class CannotContinueError(Exception):
+    """A policy has no acquisitions beyond its own stop; the message is the reason."""
+
+
+def continued(model: Any, test: Dataset, rules: Rules) -> Trajectories:
+    """The trajectories of a policy that acquires until no acquisition is legal, in the order of the data set.
+
+    A classifier of ``agents`` and a ``Policy`` are asked to continue (``continue_after_stop``). To a Stable-Baselines3
+    model with ``action_masks`` and a callable ``(observations, action_masks) -> actions`` the answers are shown as
+    illegal while an acquisition is legal.
+
+    Raises
+    ------
+    CannotContinueError
+        If the method has no such interface, or does not obey the masks.
+    """
+    arrangement = getattr(model, "arrangement_", None)
+    if arrangement is not None and hasattr(model, "policy_"):
+        rows = arrangement.rows(test.X)
+        return arrangement.trajectories(
+            model.policy_.trajectories(rows, arrangement.rules(rules), continue_after_stop=True)
+        )
+    if isinstance(model, Policy):
+        return model.trajectories(test.X, rules, continue_after_stop=True)
+    if hasattr(model, "features_used") or hasattr(model, "trajectories"):
+        raise CannotContinueError(NO_ORDER)
+    predict = getattr(model, "predict", None)
+    if predict is not None and "action_masks" not in inspect.signature(predict).parameters:
+        raise CannotContinueError(NO_MASKS)
+    return play(_acquiring(as_actor(model), rules.n_acquisitions), test, rules)
+
+
+def _acquiring(
+    actor: Callable[[NDArray, NDArray], ArrayLike], n_acquisitions: int
+) -> Callable[[NDArray, NDArray], ArrayLike]:
+    """The actor, to which answers are shown as illegal while an acquisition is legal."""
+
+    def actions(observations: NDArray, legal: NDArray[np.bool_]) -> ArrayLike:
+        offered = legal.copy()
+        offered[legal[:, :n_acquisitions].any(axis=1), n_acquisitions:] = False
+        chosen = np.asarray(actor(observations, offered))
+        if not offered[np.arange(len(offered)), chosen].all():
+            raise CannotContinueError(IGNORES_MASKS)
+        return chosen
+
+    return actions

@@ -1,0 +1,61 @@
+"""Ctrl-C while kernels are loaded, and everywhere else."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from fsgym.interrupts import interrupts_between_kernels
+from support import interrupted_load
+
+
+@pytest.fixture
+def _python_handles_interrupts():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+    yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_kernel_is_loaded_whole_and_then_the_run_stops(tmp_path):
+    done = subprocess.run(
+        [sys.executable, interrupted_load.__file__],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "True [{'value': 2}, None] [None, None]\n"
+
+
+@pytest.mark.usefixtures("_python_handles_interrupts")
+def test_elsewhere_an_interrupt_is_raised_where_it_arrives():
+    with pytest.raises(KeyboardInterrupt), interrupts_between_kernels():
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.usefixtures("_python_handles_interrupts")
+def test_handlers_of_others_and_other_threads_are_left_alone():
+    def own(number, frame):
+        arrived.append(number)
+
+    arrived = []
+    signal.signal(signal.SIGINT, own)
+    with interrupts_between_kernels():
+        signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is own
+    assert arrived == [signal.SIGINT]
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def elsewhere():
+        with interrupts_between_kernels():
+            arrived.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert arrived[1:] == [signal.default_int_handler]

@@ -1,0 +1,92 @@
+"""Policies of all kinds continued past their stop, as a benchmark measures them within budgets."""
+
+import numpy as np
+import pytest
+
+from agents import DatumWiseClassifier, MixtureClassifier
+from baselines import CARTClassifier
+from fsgym import Dataset, Rules
+from fsgym.comparison.policies import PolicyFactory
+from fsgym.datasets import Syn
+from fsgym_studies.suites.cell import Measurement, acquisitions_until, run_method
+from fsgym_studies.suites.continuing import IGNORES_MASKS, NO_MASKS, NO_ORDER, CannotContinueError, continued
+from fsgym_studies.suites.suite import RowSplit
+
+RNG = np.random.default_rng(0)
+X = RNG.integers(0, 2, (40, 3)).astype(np.float32)
+DATA = Dataset(X, X[:, 1].astype(int), classes=[0, 1])
+RULES = Rules.for_dataset(DATA, lam=0.1)
+
+
+def prefers_answers(observations, masks):
+    """The second feature, and then its value as the answer; without answers the first legal acquisition."""
+    known = observations[:, 1] > 0.5
+    wanted = np.where(known, 3 + (observations[:, 4] > 0), 1)
+    return np.where(masks[np.arange(len(masks)), wanted], wanted, masks.argmax(axis=1))
+
+
+class Model:
+    """As a model of Stable-Baselines3 with masks."""
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False, action_masks=None):
+        assert deterministic
+        return prefers_answers(observation, action_masks), None
+
+
+class ModelWithoutMasks:
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        raise AssertionError
+
+
+@pytest.mark.parametrize("policy", [prefers_answers, Model()])
+def test_masked_answers_make_a_policy_go_on(policy):
+    done = continued(policy, DATA, RULES)
+    assert (done.order == [1, 0, 2]).all()
+    np.testing.assert_array_equal(done.answers, DATA.y)
+    within = continued(policy, DATA, Rules.for_dataset(DATA, lam=0.1, budget_cost=2.0))
+    assert (within.order == [1, 0]).all()
+    np.testing.assert_array_equal(within.answers, DATA.y)
+
+
+def test_a_policy_and_its_classifier_go_on_alike():
+    model = DatumWiseClassifier(lam=0.1, n_iterations=2, random_state=0).fit(DATA)
+    ours, own = continued(model, DATA, RULES), model.trajectories(DATA, continue_after_stop=True)
+    policy = continued(model.policy_, DATA, RULES)
+    for done in (ours, policy):
+        np.testing.assert_array_equal(done.order, own.order)
+        np.testing.assert_array_equal(done.answers, own.answers)
+    assert (
+        continued(MixtureClassifier(lam=0.1, random_state=0).fit(DATA).policy_, DATA, RULES).probabilities is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (lambda observations, masks: np.full(len(masks), 3), IGNORES_MASKS),
+        (ModelWithoutMasks(), NO_MASKS),
+        (CARTClassifier().fit(DATA.to_array(), DATA.y), NO_ORDER),
+    ],
+)
+def test_what_cannot_go_on_has_a_reason(policy, reason):
+    with pytest.raises(CannotContinueError, match=reason):
+        continued(policy, DATA, RULES)
+
+
+def test_relevant_features_are_those_of_the_rows_before_they_are_scaled():
+    data, split = Syn(1).sample(300, 0), RowSplit(150, 50)
+    measurement = Measurement((0.01,), ("0.01",), (2.0,), {}, (), "syn1")
+    result = run_method(
+        dataset=data,
+        split=split,
+        candidates=[PolicyFactory(lambda env: lambda observations, masks: masks.argmax(axis=1))],
+        by_price=True,
+        measurement=measurement,
+        seed=0,
+    )
+    scores = {(s["score"], s["at"]): s["value"] for s in result["scores"]}
+    test = split.parts(data).test
+    order = np.tile(np.arange(11, dtype=np.int32), (test.n_samples, 1))
+    assert scores["complete", ""] == acquisitions_until(order, Syn(1).relevant(test.X)).mean()
+    assert scores["budget_accuracy", "2"] == pytest.approx((test.y == 0).mean())
+    assert result["reasons"]["mean_auroc"] == "no class probabilities"
