@@ -22,8 +22,8 @@ from fsgym.writing import opened_whole, writable_folder, write_whole
 
 EMBEDDED_STATE, WRITTEN_STATE = "comes with scikit-learn", "written"
 PRESENT_STATE, DIFFERENT_STATE = "already there", "already there, with another content than recorded"
-MANIFEST, PRICES = "MANIFEST.json", "costs.json"
-PRICES_FILE = Path(__file__).with_name(PRICES)
+MANIFEST, PRICE_LISTS = "MANIFEST.json", "costs.json"
+PRICES_FILE = Path(__file__).with_name(PRICE_LISTS)
 
 
 class Fetched(NamedTuple):
@@ -89,12 +89,12 @@ def fetch_dataset(name: str, data_dir: str | os.PathLike, downloads_dir: str | o
     folder = writable_folder(Path(data_dir).expanduser())
     public, records = known[name], read_manifest(folder)
     if name in records:
-        _write_prices(name, folder)
+        _write_price_lists(name, folder)
         return Fetched(name, PRESENT_STATE if is_recorded(public, folder, records[name]) else DIFFERENT_STATE)
     given = None if downloads_dir is None else Path(downloads_dir).expanduser()
     contents = [_content(public, d, given) for d in _obtainable(public, given)]
     paths = _write(folder, public, converted(public, contents))
-    _write_prices(name, folder)
+    _write_price_lists(name, folder)
     used = [d for d in public.downloads if given is None or not (given / d.file).exists()]
     return Fetched(name, WRITTEN_STATE, paths, tuple(d.address for d in used if d.address and not d.tried))
 
@@ -147,8 +147,8 @@ def _write(folder: Path, public: PublicSet, files: dict[str, bytes]) -> tuple[Pa
     return tuple(written)
 
 
-def _write_prices(name: str, folder: Path) -> None:
+def _write_price_lists(name: str, folder: Path) -> None:
     """Write the prices of the columns, where they are known and the folder has no file of prices."""
     prices = PRICES_FILE.read_text(encoding="utf-8")
-    if name in json.loads(prices) and not (folder / PRICES).exists():
-        write_whole(folder / PRICES, prices)
+    if name in json.loads(prices) and not (folder / PRICE_LISTS).exists():
+        write_whole(folder / PRICE_LISTS, prices)
