@@ -39,8 +39,7 @@ def coding_cause(selector: str, first: str, second: str) -> CauseText:
         at_none = len(known) > 1 and not any(pair.better for pair in known.values())
         return (
             f"data: TechTC-300 is not available, and the paper does not say how words become numbers; at K = "
-            f"300 the difference is {listed}"
-            + (", so that it is not the coding alone" if at_none else "")
+            f"300 the difference is {listed}" + (", so that it is not the coding alone" if at_none else "")
         )
 
     return cause
