@@ -53,7 +53,7 @@ def test_the_adapter_agrees_with_single_environments(name, missing):
                     live[e] = False
                     np.testing.assert_array_equal(infos[e]["terminal_observation"], observation)
                     assert infos[e]["is_success"] == info["correct"]
-                    for key in ("prediction", "label", "n_acquired", "acquisition_cost", "error_cost"):
+                    for key in ("prediction", "label", "illegal", "n_acquired", "acquisition_cost", "error_cost"):
                         assert infos[e][key] == info[key]
                 else:
                     np.testing.assert_array_equal(observations[e], observation)
