@@ -129,7 +129,7 @@ def test_prices_from_scalar_array_and_names():
 
 BAD = [
     ({"X": [[1, 2], [3]]}, TypeError, "table of numbers"),
-    ({"X": [["a", "b", "c"]] * 4}, TypeError, "encode text"),
+    ({"X": [["a", "b", "c"]] * 4}, TypeError, "load_dataset"),
     ({"X": X.astype(complex)}, TypeError, "table of numbers"),
     ({"X": X[0]}, ValueError, "shape"),
     ({"X": np.zeros((4, 0))}, ValueError, "at least one"),
