@@ -28,7 +28,8 @@ def page_of_numbers() -> str:
 
 This page is written by `python .ci/tables.py` from the rows that `fsgym leaderboard` has, and
 `python benchmarks/leaderboard.py` computes these rows again. Every policy was trained on the training part with its
-default settings and evaluated on every row of the test part. The loss is the mean error cost plus `lam` times the mean
+default settings (deep agents for 100,000 steps) and evaluated on every row of the test part.
+The loss is the mean error cost plus `lam` times the mean
 price paid, with its standard error over the test rows; smaller is better. The rows of agents are means over
 three seeds. The setting of CART was chosen by cross-validation on the training part. `constant` acquires nothing and
 `everything` acquires all features. A dash instead of a rank marks a row that breaks the rules (budget, prerequisites)

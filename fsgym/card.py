@@ -66,7 +66,7 @@ def draw_card(card: Card) -> NDArray[np.uint8]:
     _write_line(draw, (EDGE, 68), card.summary, _font(14), WIDTH - 2 * EDGE, SOFT)
     draw.line((EDGE, 84, WIDTH - EDGE, 84), RULE)
     _draw_known(draw, card)
-    _write_line(draw, (PANEL_LEFT, 114), card.caption, _font(14), PANEL_RIGHT - PANEL_LEFT, SOFT)
+    _write_line(draw, (PANEL_LEFT, 114), card.caption, _font(13), PANEL_RIGHT - PANEL_LEFT, SOFT)
     _draw_picture(image, card.picture)
     if card.belief:
         _draw_belief(draw, card.belief)

@@ -127,7 +127,9 @@ def check_table(X: ArrayLike) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
             table = np.array(wide, dtype=np.float32, order="C")
     except (TypeError, ValueError):
-        raise TypeError("X must be a table of numbers; encode text columns first (load_dataset does)") from None
+        raise TypeError(
+            "X must be a table of numbers; fsgym.load_dataset(frame, target=...) reads a DataFrame with text"
+        ) from None
     except OverflowError:
         table = np.full((1, 1), np.inf, dtype=np.float32)
     if table.ndim != 2:
@@ -233,6 +235,20 @@ def check_names(
     return names
 
 
+def columns_by_name(X: Any, names: Sequence[str] | None) -> tuple[Any, Sequence[str] | None]:
+    """A DataFrame with its columns in the order of ``names``, and the names, by default those of the columns.
+
+    ``X`` stays as it is if it is no DataFrame, if a column has no text as its name, or if ``names`` are other names.
+    """
+    own = list(getattr(X, "columns", ()))
+    if not own or not all(isinstance(name, str) for name in own):
+        return X, names
+    if names is None:
+        return X, own
+    same = np.iterable(names) and sorted(own) == sorted(map(str, names))
+    return (X[list(names)] if same else X), names
+
+
 def check_groups(groups: Sequence[Sequence[int]] | ArrayLike, n_features: int) -> tuple[tuple[int, ...], ...]:
     """Groups as tuples of feature indices, from lists of indices or from one group number for each feature.
 
@@ -296,7 +312,11 @@ def check_prices(
             raise ValueError(f"{what} names {brief(unknown[0])}, which is not an acquisition; they are {known}")
         missing = [k for k in names if costs.get(k) is None]
         if missing:
-            raise ValueError(f"{what} gives no price for {missing[0]!r}; every acquisition needs one")
+            others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise ValueError(
+                f"{what} gives no price for {missing[0]!r}{others}; every acquisition needs one: add them, with 1 "
+                "where you have no price"
+            )
         costs = [costs[k] for k in names]  # type: ignore[index]
     try:
         if np.asarray(costs).dtype.kind not in "buifO":

@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsgym.checks import (
-    check_image_shape,
-    check_names,
-    check_prices,
-    check_table,
-    encode_labels,
-)
+from fsgym.checks import check_image_shape, check_names, check_prices, check_table, columns_by_name, encode_labels
 from fsgym.columns import Columns, check_columns
 from fsgym.grouping import resolve_groups
 from fsgym.html import dataset_html
@@ -39,16 +33,18 @@ class Dataset:
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
-        Values, stored as float32. NaN means that the value is not available for that row. Without ``columns``, a column
-        of float64 that float32 does not resolve, such as a time in seconds, is stored less an offset, the middle of its
-        range: ``data.X`` is then the value minus ``data.columns.offsets``. ``to_frame`` and ``to_array`` return the
-        values themselves.
+        Numbers, stored as float32; ``load_dataset(frame, target=...)`` reads a DataFrame with text. NaN means that the
+        value is not available for that row. Without ``columns``, a column of float64 that float32 does not resolve,
+        such as a time in seconds, is stored less an offset, the middle of its range: ``data.X`` is then the value minus
+        ``data.columns.offsets``. ``to_frame`` and ``to_array`` return the values themselves; of scaled data, the scaled
+        ones.
     y : array-like of shape (n_samples,)
         Labels of any sortable type; stored as codes, int64, into ``classes``.
     classes : array-like of shape (n_classes,), optional
         All labels in sorted order; by default those found in ``y``.
     feature_names : sequence of n_features str, optional
-        By default ``x0, x1, ...``.
+        By default the columns of a DataFrame if they are texts, else ``x0, x1, ...``. A DataFrame with columns of these
+        names is read by name, in any order; one with other names is read by position.
     groups : mapping name -> names, sequence of sequences of int, or array-like of shape (n_features,), optional
         The features that one acquisition reveals: names of columns or features by name of the group, as
         ``{"blood_count": ["wbc", "hgb"]}``, where a column that is not named is a group of its own; or lists of feature
@@ -57,7 +53,7 @@ class Dataset:
     group_names : sequence of str, optional
         Names of the groups, in order, unless ``groups`` has them.
     costs : array-like of shape (n_acquisitions,) or mapping name -> price, optional
-        Default price of each acquisition, in a unit of your choice; by default 1 each.
+        Default price of each acquisition, in a unit of your choice; by default 1 each. A mapping names all of them.
     image_shape : (int, int), optional
         Height and width, where the features are the pixels of an image in row order.
     bounds : pair of arrays of shape (n_features,), optional
@@ -116,13 +112,13 @@ class Dataset:
         columns: Columns | None = None,
         units: Mapping[str, str] | None = None,
     ) -> None:
+        named = columns.feature_names if feature_names is None and columns is not None else feature_names
+        X, named = columns_by_name(X, named)
         table = check_table(X)
         n_samples, n_features = table.shape
         offsets = np.zeros(n_features) if columns is not None else subtract_offsets(table, X)
         codes, labels = encode_labels(y, n_samples, classes)
-        if feature_names is None and columns is not None:
-            feature_names = columns.feature_names
-        names = check_names(feature_names, n_features)
+        names = check_names(named, n_features)
         columns = check_columns(columns, names, offsets).with_units(units)
         members = None
         if groups is not None:

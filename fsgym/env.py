@@ -73,7 +73,8 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     ## Information
     ``reset`` and ``step`` return ``action_mask``, int8 (n_actions,), and ``spent``, the total price of the acquisitions
     so far, in the unit of ``costs``. At the end also ``prediction`` and ``label`` (codes into ``dataset.classes``),
-    ``correct``, ``n_acquired`` (number of acquisitions), ``acquisition_cost`` (``lam * spent``) and ``error_cost``.
+    ``correct``, ``illegal`` (whether an illegal action ended the episode; the prediction is then the costliest answer),
+    ``n_acquired`` (number of acquisitions), ``acquisition_cost`` (``lam * spent``) and ``error_cost``.
     Nothing depends on a value before it is acquired, except that the mask shows which values are missing; and nothing
     depends on the label before the end.
 
@@ -89,8 +90,9 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     ``"ansi"``: a line for each step (the acquisition, its value with unit, its price in the unit of ``costs``, and what
     is still legal).
     ``"rgb_array"``: a card of 800 x 600 pixels with what is known in its order, with values, units and prices, what was
-    spent, the class probabilities if there is a ``belief``, and the last step. A picture shows all features, unknown
-    ones in grey. Text and card show the values as they were before ``Dataset.scaled``.
+    spent, the class probabilities if there is a ``belief``, and the last step. A picture shows all features as squares,
+    row by row in the order of the columns, unknown ones in grey. Text and card show the values as they were before
+    ``Dataset.scaled``.
     ``"human"``: the same card in a window, by pygame (extra ``render``), at two steps a second.
 
     ## Vectorized Environment

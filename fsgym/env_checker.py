@@ -18,6 +18,7 @@ FINAL_INFOS = (
     "prediction",
     "label",
     "correct",
+    "illegal",
     "n_acquired",
     "acquisition_cost",
     "error_cost",
@@ -145,6 +146,7 @@ class _CheckedRun:
             np.array_equal(final["correct"], (final["prediction"] == final["label"]) & terminated),
             "infos['correct'] must be True where prediction and label are equal",
         )
+        _require(not final["illegal"].any(), "infos['illegal'] must be False after a legal action")
         _require(np.array_equal(rewards[terminated], 0.0 - error_cost), "the reward of an answer must be -error_cost")
         _require(not final["error_cost"][~terminated].any(), "infos['error_cost'] must be 0 where no episode has ended")
         _require(bool((label >= 0).all()), "infos['label'] must hold class codes")

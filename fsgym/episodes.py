@@ -41,6 +41,7 @@ class EpisodeOutcomes(NamedTuple):
     prediction: NDArray[np.int64]
     label: NDArray[np.int64]
     correct: NDArray[np.bool_]
+    illegal: NDArray[np.bool_]
     n_acquired: NDArray[np.int64]
     acquisition_cost: NDArray[np.float64]
     error_cost: NDArray[np.float64]
@@ -53,6 +54,7 @@ class EpisodeOutcomes(NamedTuple):
             (
                 zeros(size, integers),
                 zeros(size, integers),
+                zeros(size, bool),
                 zeros(size, bool),
                 zeros(size, integers),
                 zeros(size),
@@ -96,11 +98,12 @@ def _end_episode(arrays, e, action, outcomes):
     """End episode e with an answer: write its outcome and return the error cost."""
     costs, state, n_acquisitions = arrays.costs, arrays.state, arrays.tables.costs.size
     true_class = arrays.data.y[arrays.index[e]]
-    # an illegal acquisition forfeits the episode
-    answer = action - n_acquisitions if action >= n_acquisitions else costs.costliest[true_class]
+    illegal = action < n_acquisitions  # it forfeits the episode
+    answer = costs.costliest[true_class] if illegal else action - n_acquisitions
     outcomes.prediction[e] = answer
     outcomes.label[e] = true_class
     outcomes.correct[e] = answer == true_class
+    outcomes.illegal[e] = illegal
     outcomes.n_acquired[e] = state.n_taken[e]
     outcomes.acquisition_cost[e] = costs.lam * state.spent[e]
     outcomes.error_cost[e] = costs.error_costs[answer, true_class]

@@ -102,7 +102,6 @@ def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules
         episodes = Episodes(dataset, rules, len(rows))
         episodes.begin(np.arange(len(rows)), rows)
         reward, ended, outcomes = np.zeros(len(rows)), np.zeros(len(rows), bool), EpisodeOutcomes.blank(len(rows))
-        forfeited = np.zeros(len(rows), bool)
         order = np.full((len(rows), rules.n_acquisitions), -1, np.int32)
         actions = np.zeros(len(rows), np.int64)
         for step in range(rules.n_acquisitions + 1):
@@ -119,8 +118,7 @@ def play(actor: Callable[[NDArray, NDArray], ArrayLike], dataset: Dataset, rules
             acquiring = unfinished[~ended[unfinished]]
             if len(acquiring):
                 order[acquiring, step] = actions[acquiring]
-            forfeited |= ended & (actions < rules.n_acquisitions)
-        parts.append((order, episodes.acquired(), outcomes.prediction, forfeited))
+        parts.append((order, episodes.acquired(), outcomes.prediction, outcomes.illegal))
     order, acquired, answers, forfeited = (np.concatenate(p) for p in zip(*parts, strict=True))
     longest = int((order >= 0).sum(axis=1).max(initial=0))
     return Trajectories(order[:, :longest], acquired, answers, forfeited)

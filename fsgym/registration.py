@@ -152,6 +152,8 @@ def _data_and_rules(
             )
         data = dataset
     else:
+        if not isinstance(dataset, str | os.PathLike):
+            raise ValueError(_explain_dataset(dataset))  # not TypeError: see ``names_unknown_arguments``
         data = _load_scaled(dataset, "train" if split is None else split, os.environ.get("FSGYM_DATA"))
     if block is not None:
         if data.image_shape is None:
@@ -163,8 +165,16 @@ def _data_and_rules(
     return data, Rules.for_dataset(data, **options)
 
 
+def _explain_dataset(dataset: Any) -> str:
+    """The message for what is neither a name nor a data set; without its values, which may be a whole table."""
+    return (
+        f"dataset must be a name or a fsgym.Dataset, got {type(dataset).__name__}; make one by "
+        "fsgym.load_dataset(frame, target=...) from a DataFrame, or by fsgym.Dataset(X, y)"
+    )
+
+
 @lru_cache(maxsize=8)
-def _load_scaled(name: str, split: str, data_dir: str | None) -> Dataset:
+def _load_scaled(name: str | os.PathLike[str], split: str, data_dir: str | None) -> Dataset:
     from fsgym.datasets import load_dataset
 
     return load_dataset(name, split).scaled(load_dataset(name, "train"))
@@ -223,7 +233,7 @@ def register_variant(
     if isinstance(dataset, Dataset):
         _data_and_rules(dataset, "all", block, options)
     elif not isinstance(dataset, str):
-        raise TypeError(f"dataset must be a name or a Dataset, got {brief(dataset)}")
+        raise TypeError(_explain_dataset(dataset))
     _register_id(id, {"dataset": dataset, "block": block, **options})
 
 

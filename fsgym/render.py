@@ -145,7 +145,7 @@ def draw_episode(
             summary=f"{len(known)} of {rules.n_acquisitions} acquisitions{left}; lambda {rules.lam:g}",
             known=known,
             picture=draw_features(episodes, e),
-            caption="pixels" if episodes.dataset.image_shape else "features: blue low, red high",
+            caption="pixels" if episodes.dataset.image_shape else "features in order: blue low, red high",
             belief=_believed(episodes, e, belief),
             last=last,
             correct=None if outcomes is None else bool(outcomes.correct[e]),

@@ -255,7 +255,7 @@ class DatumWiseVectorEnv(VectorEnv):
 
 def _outcome_infos(outcomes: EpisodeOutcomes, mask: NDArray[np.bool_]) -> dict[str, Any]:
     """As ``_masked(outcomes._asdict(), mask)``; written out for speed, since most steps of many episodes need it."""
-    prediction, label, correct, n_acquired, acquisition_cost, error_cost = outcomes
+    prediction, label, correct, illegal, n_acquired, acquisition_cost, error_cost = outcomes
     return {
         "prediction": prediction,
         "_prediction": mask,
@@ -263,6 +263,8 @@ def _outcome_infos(outcomes: EpisodeOutcomes, mask: NDArray[np.bool_]) -> dict[s
         "_label": mask,
         "correct": correct,
         "_correct": mask,
+        "illegal": illegal,
+        "_illegal": mask,
         "n_acquired": n_acquired,
         "_n_acquired": mask,
         "acquisition_cost": acquisition_cost,

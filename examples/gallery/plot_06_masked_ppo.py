@@ -14,7 +14,7 @@ import fsgym
 
 torch.set_num_threads(1)  # more threads do not help networks as small as these
 options = {"dataset": "wine", "lam": 0.02}
-env = gym.make("fsgym:DatumWise-v0", **options).unwrapped
+env = gym.make("fsgym:DatumWise-v0", **options)
 model = MaskablePPO("MlpPolicy", env, n_steps=256, batch_size=128, learning_rate=3e-3, gamma=1.0, ent_coef=0.01, seed=0)
 unseen = gym.make("fsgym:DatumWise-v0", split="test", **options)
 print("before:", fsgym.evaluate(model, unseen))

@@ -60,7 +60,7 @@ class RuleOption(NamedTuple):
 OPTIONS = (  # in the order of ``Rules``
     RuleOption("lam", 0.01, "number", "Exchange rate (lambda): the value of one unit of cost, in units of error cost."),
     RuleOption("groups", None, "groups", "Features that are acquired together."),
-    RuleOption("costs", None, "prices", "Prices of the acquisitions."),
+    RuleOption("costs", None, "prices", "Prices of the acquisitions; by name, one for each."),
     RuleOption(
         "unrelated_costs",
         None,

@@ -47,7 +47,7 @@ class Rules:
         The features that each acquisition reveals; groups partition the features (eq. 8). Default: one feature each.
         In a mapping, such as ``{"blood_count": ["wbc", "hgb"]}``, a feature that is not listed is a group of its own.
     costs : float, array-like of shape (n_acquisitions,), mapping name -> price, or Series by name, default 1
-        Price of each acquisition, >= 0 (the paper's xi, eq. 6, with ``lam=1``).
+        Price of each acquisition, >= 0 (the paper's xi, eq. 6, with ``lam=1``). A mapping names all of them.
     unrelated_costs : like costs, or "forbid", optional
         Price of an acquisition that is not related to earlier ones (the paper's gamma, section 4.2.5); "forbid" makes
         it illegal. Requires ``related``.

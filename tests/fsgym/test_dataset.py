@@ -6,6 +6,7 @@ import inspect
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,6 +33,29 @@ def test_values_are_copied_and_read_only():
             array[0] = array[1]
     with pytest.raises(AttributeError):
         data.X = source  # type: ignore[misc]
+
+
+def test_a_data_frame_gives_its_names():
+    frame = pd.DataFrame(X, columns=["age", "crp", "wbc"])
+    data = Dataset(frame, Y, costs={"crp": 5, "wbc": 1, "age": 0})
+    assert data.feature_names == ("age", "crp", "wbc")
+    assert data.costs.tolist() == [0, 5, 1]
+    np.testing.assert_array_equal(data.to_frame().to_numpy(), X)
+    assert Dataset(frame.set_axis([0, 1, 2], axis=1), Y).feature_names == ("x0", "x1", "x2")
+    assert Dataset(frame, Y, feature_names=["a", "b", "c"]).feature_names == ("a", "b", "c")
+
+
+def test_names_of_a_data_frame_win_over_positions():
+    frame = pd.DataFrame(X, columns=["age", "crp", "wbc"])
+    data, turned = Dataset(frame, Y), frame[["wbc", "age", "crp"]]
+    np.testing.assert_array_equal(data.replace(X=turned).X, data.X)
+    named = Dataset(turned, Y, feature_names=["age", "crp", "wbc"])
+    assert named.feature_names == data.feature_names
+    np.testing.assert_array_equal(named.X, data.X)
+    with pytest.raises(ValueError, match="must be distinct, got 'age' twice"):
+        Dataset(frame.set_axis(["age", "crp", "age"], axis=1), Y)
+    with pytest.raises(TypeError, match=r"load_dataset\(frame, target=...\) reads a DataFrame with text"):
+        Dataset(frame.assign(sex="f"), Y)
 
 
 def test_bounds_ignore_missing_values_and_survive_rows():
@@ -105,7 +129,7 @@ def test_prices_from_scalar_array_and_names():
 
 BAD = [
     ({"X": [[1, 2], [3]]}, TypeError, "table of numbers"),
-    ({"X": [["a", "b", "c"]] * 4}, TypeError, "encode text"),
+    ({"X": [["a", "b", "c"]] * 4}, TypeError, "load_dataset"),
     ({"X": X.astype(complex)}, TypeError, "table of numbers"),
     ({"X": X[0]}, ValueError, "shape"),
     ({"X": np.zeros((4, 0))}, ValueError, "at least one"),
@@ -143,7 +167,8 @@ BAD = [
     ({"costs": [1, 2, -1]}, ValueError, "negative"),
     ({"costs": [1, 2, 10**400]}, TypeError, "numbers"),
     ({"costs": ["1", "2", "3"]}, TypeError, "numbers"),
-    ({"costs": {"x0": 1, "x1": 2}}, ValueError, "no price for 'x2'"),
+    ({"costs": {"x0": 1, "x1": 2}}, ValueError, "no price for 'x2'; every acquisition needs one: add them"),
+    ({"costs": {"x1": 1}}, ValueError, "no price for 'x0' and 1 more"),
     ({"costs": {"x9": 1}}, ValueError, "'x9', which is not"),
     ({"image_shape": (2, 2)}, ValueError, "3 pixels"),
     ({"image_shape": (-1, -3)}, ValueError, "3 pixels"),

@@ -23,7 +23,7 @@ from fsgym.registration import VARIANTS as IDS
 from support.problems import DATA, ERRORS, C, N
 from support.reference import ReferenceEpisode
 
-END = {"prediction", "label", "correct", "n_acquired", "acquisition_cost", "error_cost"}
+END = {"prediction", "label", "correct", "illegal", "n_acquired", "acquisition_cost", "error_cost"}
 
 
 def make(data: Dataset, options: dict, **kwargs) -> DatumWiseEnv:
@@ -147,11 +147,12 @@ def test_observations_and_info_by_hand():
         "prediction": 0,
         "label": 0,
         "correct": True,
+        "illegal": False,
         "n_acquired": 1,
         "acquisition_cost": pytest.approx(0.4),
         "error_cost": 0.0,
     }
-    assert [type(ends[k]) for k in ("prediction", "correct", "error_cost")] == [int, bool, float]
+    assert [type(ends[k]) for k in ("prediction", "correct", "illegal", "error_cost")] == [int, bool, bool, float]
 
 
 @pytest.mark.parametrize("legal", [True, False])
@@ -169,6 +170,7 @@ def test_the_return_is_minus_the_loss(data, options, legal):
         assert (info["prediction"], info["label"]) == (twin.answer, twin.true_class)
         assert info["n_acquired"] == len(twin.order)
         assert info["correct"] == (twin.answer == twin.true_class)
+        assert info["illegal"] is (actions[-1] < twin.process.n_acquisitions)
         if twin.process.budget is not None:
             assert info["n_acquired"] <= twin.process.budget
         if twin.process.budget_cost is not None:

@@ -109,6 +109,11 @@ FAULTS = {
         NEXT,
         "where prediction and label are equal",
     ),
+    "illegal": (
+        ended(lambda infos, t: flip(infos["illegal"], t.argmax())),
+        NEXT,
+        "must be False after a legal action",
+    ),
     "error cost": (ended(lambda infos, t: infos.update(error_cost=infos["error_cost"] + t)), NEXT, "-error_cost"),
     "error cost of another": (
         ended(lambda infos, t: infos.update(error_cost=infos["error_cost"] + ~t)),

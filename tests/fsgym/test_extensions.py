@@ -9,6 +9,7 @@ from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
+import pandas as pd
 import pytest
 from gymnasium.utils.env_checker import check_env
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -20,6 +21,7 @@ from fsgym.comparison import figures
 from fsgym.methods import METHODS, Method, find_method, load_class, method_names
 from support.outside import TopFeatures
 from support.problems import PRICES, make_data
+from support.refusals import one_sentence
 
 
 @pytest.fixture
@@ -217,7 +219,7 @@ def test_a_variant_of_ones_own_is_single_and_vectorised(registry):
         ("Mine", {}, ValueError, "id must be a name with a version"),
         (3, {}, ValueError, "id must be a name with a version"),
         ("Mine-v0", {"lamb": 1}, TypeError, "unexpected keyword argument 'lamb'; did you mean 'lam'"),
-        ("Mine-v0", {"dataset": 3}, TypeError, "dataset must be a name or a Dataset"),
+        ("Mine-v0", {"dataset": 3}, TypeError, "dataset must be a name or a fsgym.Dataset, got int"),
         ("Mine-v0", {"dataset": make_data(False), "costs": [1.0]}, ValueError, r"costs must have shape \(6,\)"),
     ],
 )
@@ -226,6 +228,16 @@ def test_what_is_no_variant_is_refused_in_a_sentence(registry, id, options, erro
         fsgym.register_variant(id, **options)
     assert "\n" not in str(caught.value)
     assert "Mine-v0" not in gym.registry
+
+
+@pytest.mark.parametrize("dataset", [pd.DataFrame({"a": [0.0, 1.0]}), ([[0.0], [1.0]], [0, 1]), 3, None])
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+def test_what_is_no_dataset_is_refused_without_its_values(make, dataset):
+    with pytest.raises(ValueError, match=r"^dataset must be a name or a fsgym\.Dataset, got ") as caught:
+        make("DatumWise-v0", dataset=dataset)
+    assert one_sentence(caught.value)
+    assert "load_dataset(frame, target=...)" in str(caught.value)
+    assert len(str(caught.value)) < 200
 
 
 def test_only_public_names_are_listed():

@@ -74,6 +74,9 @@ def make_model(
     ``learn(total_timesteps, callback, progress_bar)`` and its logs, and can be passed to ``fsgym.evaluate``. Episode
     returns in the log are minus the losses; the rewards in training are divided by the largest error cost.
 
+    The settings are for the ``total_timesteps`` of ``SETTINGS``, 100,000 or more. For a few thousand steps of PPO pass
+    ``num_envs=8`` and ``options={"learning_rate": 3e-3}``.
+
     Parameters
     ----------
     algorithm : str

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -53,7 +56,7 @@ def test_the_adapter_agrees_with_single_environments(name, missing):
                     live[e] = False
                     np.testing.assert_array_equal(infos[e]["terminal_observation"], observation)
                     assert infos[e]["is_success"] == info["correct"]
-                    for key in ("prediction", "label", "n_acquired", "acquisition_cost", "error_cost"):
+                    for key in ("prediction", "label", "illegal", "n_acquired", "acquisition_cost", "error_cost"):
                         assert infos[e][key] == info[key]
                 else:
                     np.testing.assert_array_equal(observations[e], observation)
@@ -207,3 +210,16 @@ def test_a_task_with_one_informative_feature_is_solved(algorithm, steps):
     assert model.score(X_test, y_test) > 0.95
     expensive = clone(model).set_params(lam=10.0, total_timesteps=4000).fit(X, y)
     assert not expensive.features_used(X_test).any()
+
+
+def test_the_guide_has_the_default_settings():
+    """Each row of its table has a setting, a column for each algorithm; an empty cell means that there is none."""
+    page = (Path(__file__).resolve().parents[3] / "docs" / "guide" / "deep_agents.md").read_text()
+    head, _, *rows = re.search(r"^\| setting \|.*?\n\n", page, re.MULTILINE | re.DOTALL)[0].strip().splitlines()
+    assert re.findall("`(.*?)`", head) == list(SETTINGS)
+    for column, settings in enumerate(SETTINGS.values(), start=2):
+        cells = {re.findall("`(.*?)`", row)[0]: row.split("|")[column].strip().replace(",", "") for row in rows}
+        shown = {name: float(cell) for name, cell in cells.items() if cell}
+        rate = settings.options["learning_rate"](1.0)
+        own = {"num_envs": settings.num_envs, "total_timesteps": settings.total_timesteps}
+        assert shown == own | settings.options | {"learning_rate": rate}
