@@ -123,6 +123,12 @@ def test_a_page_of_an_environment_has_its_parts(generated, name):
     assert (DOCS / "envs" / "notes" / f"{name}.md").is_file()
 
 
+def test_an_environment_without_stored_rows_says_how_to_store_them(generated, monkeypatch):
+    monkeypatch.setattr("fsgym.ranking.read_stored_rows", dict)
+    table = sys.modules["env_pages"].stored_table("DatumWise-v0")
+    assert table.startswith("No rows are stored yet; `python benchmarks/leaderboard.py --ids DatumWise-v0`")
+
+
 def test_a_page_of_a_method_says_what_its_class_takes(generated):
     measured = set(pd.read_csv(DOCS / "methods" / "sizes.csv")["method"])
     assert measured <= set(METHODS)
