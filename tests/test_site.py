@@ -76,7 +76,8 @@ def test_links_lead_somewhere_in_a_clone():
     """Pages that people write link to nothing that only the built site has."""
     others = {f"../{name}": (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")}
     for name, text in {**written_pages(), **others}.items():
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        prose = re.sub(r"^```diff\n.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
             path = (DOCS / name).parent.joinpath(target).resolve()
             built = path.parent.name in ("envs", "methods", "api", "gallery") and path.parent.parent == DOCS
             assert path.name == "index.md" if built else path.exists(), f"{name} links to {target}"
