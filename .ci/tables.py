@@ -1,15 +1,21 @@
-"""Write the tables of docs that come from the code: python .ci/tables.py. Tests compare them."""
+"""Write what docs and README have from the code, tables and counts: python .ci/tables.py. Tests compare it."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from fsgym.methods import methods_table
+from typer.main import get_command
+
+from fsgym.cli import app
+from fsgym.methods import METHODS, methods_table
 from fsgym.ranking import make_part, numbers_to_beat
 from fsgym.registration import VARIANTS
+from fsgym_studies import STUDIES
+from fsgym_studies.suites import SUITES
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+README = Path(__file__).resolve().parent.parent / "README.md"
+DOCS = README.parent / "docs"
 NUMBERS = DOCS / "numbers_to_beat.md"
 METHODS_PAGE = DOCS / "methods" / "index.md"
 
@@ -19,6 +25,20 @@ def with_tables(text: str) -> str:
     begin, end = "<!-- methods: begin, written by .ci/tables.py -->", "<!-- methods: end -->"
     block = f"{begin}\n{methods_table()}{end}"
     return re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: block, text, flags=re.DOTALL)
+
+
+def with_counts(text: str) -> str:
+    """The text with the number of environments, methods, studies, suites and commands in its table."""
+    counts = {
+        "environments": len(VARIANTS),
+        "agents and baselines": len(METHODS),
+        "studies": len(STUDIES),
+        "suites": len(SUITES),
+        "commands": len(get_command(app).commands),
+    }
+    for what, count in counts.items():
+        text = re.sub(rf"^(\| {what} \| )\d+", rf"\g<1>{count}", text, flags=re.MULTILINE)
+    return text
 
 
 def page_of_numbers() -> str:
@@ -46,5 +66,6 @@ noise; [From Gymnasium](start/from_gym.md#a-policy-of-your-own) says how.
 
 
 if __name__ == "__main__":
+    README.write_text(with_counts(README.read_text(encoding="utf-8")), encoding="utf-8")
     METHODS_PAGE.write_text(with_tables(METHODS_PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     NUMBERS.write_text(page_of_numbers(), encoding="utf-8")

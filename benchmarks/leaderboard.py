@@ -1,12 +1,14 @@
-"""The stored rows of ``fsgym leaderboard``: all agents and reference points on the five environments.
+"""The stored rows of ``fsgym leaderboard``: all agents and reference points on all environments.
 
 Writes ``fsgym/leaderboard_rows.json`` after each row, so that an interrupted run can be resumed. Rows that exist for
-the same data, rules, parameters and version of fsgym are not computed again; ``--fresh`` computes all. Every method is
+the same data, rules, parameters and version of fsgym are not computed again; ``--fresh`` computes all. A new
+id has no rows until ``--ids`` computes them; then ``.ci/tables.py`` writes the page of numbers. Every method is
 trained on the training part with its default settings, deep agents for their default number of steps, and evaluated on
 the test part. The rows of agents are means over three seeds. CART has the setting with the smallest cross-validated
 loss. Needs the extra rl; takes about ten minutes on one core.
 
 python benchmarks/leaderboard.py
+python benchmarks/leaderboard.py --ids DatumWiseCheap-v0
 python benchmarks/leaderboard.py --fresh --ids DatumWise-v0 --names lattice,cart
 """
 

@@ -1,7 +1,7 @@
-"""Train MaskablePPO or masked deep Q-learning on the five tasks, with a progress bar and TensorBoard.
+"""Train MaskablePPO or masked deep Q-learning on all environments, with a progress bar and TensorBoard.
 
 pip install -e ".[rl]"
-python examples/train_deep.py maskable_ppo DatumWise-v0   (all five without a name; the other is dqn)
+python examples/train_deep.py maskable_ppo DatumWise-v0   (all without a name; the other is dqn)
 tensorboard --logdir runs
 """
 

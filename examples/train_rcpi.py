@@ -1,7 +1,7 @@
-"""Train RCPI on the five tasks, with a progress bar and TensorBoard, and evaluate it on the test rows.
+"""Train RCPI on all environments, with a progress bar and TensorBoard, and evaluate it on the test rows.
 
 pip install -e ".[rl]"   (for TensorBoard only)
-python examples/train_rcpi.py DatumWise-v0 DatumWiseCost-v0   (all five without a name)
+python examples/train_rcpi.py DatumWise-v0 DatumWiseCost-v0   (all without a name)
 tensorboard --logdir runs
 """
 

@@ -1,4 +1,4 @@
-"""The methods known by name. A new one is an entry in ``METHODS``, an entry point or a ``register_method`` call."""
+"""The methods known by name. New ones: ``method_table``, entry points, ``register_method``."""
 
 from __future__ import annotations
 

@@ -176,6 +176,20 @@ def stored_rows(env_id: str) -> tuple[list[dict[str, Any]], str]:
     return stored["rows"], ""
 
 
+def has_stored_rows(env_id: str) -> bool:
+    """Whether rows are stored for an environment, of whatever data and rules; ValueError if the id is unknown."""
+    return check_variant(env_id) in read_stored_rows()
+
+
+def how_to_store(env_id: str) -> str:
+    """The sentence that pages have where an environment has no stored rows yet.
+
+    >>> how_to_store("DatumWise-v0")
+    'No rows are stored yet; `python benchmarks/leaderboard.py --ids DatumWise-v0` computes and stores them.'
+    """
+    return f"No rows are stored yet; `python benchmarks/leaderboard.py --ids {env_id}` computes and stores them."
+
+
 def read_stored_rows() -> dict[str, Any]:
     """The content of ``leaderboard_rows.json``: fingerprints and rows by id of the environment."""
     return json.loads((files("fsgym") / "leaderboard_rows.json").read_text(encoding="utf-8"))
@@ -184,9 +198,10 @@ def read_stored_rows() -> dict[str, Any]:
 def numbers_to_beat(env_id: str) -> str:
     """The stored rows of an environment as a table in Markdown, by increasing loss.
 
-    Rows that break the rules for some test row come last, marked by a dash.
+    Rows that break the rules for some test row come last, marked by a dash. For an id without stored rows, the sentence
+    of ``how_to_store``.
 
-    Raises ValueError if the id is unknown or has no stored rows of its present data and rules.
+    Raises ValueError if the id is unknown, or if its stored rows are of other data or rules.
 
     Examples
     --------
@@ -194,6 +209,8 @@ def numbers_to_beat(env_id: str) -> str:
     >>> print(numbers_to_beat("DatumWise-v0").splitlines()[0])
     | rank | policy | loss | accuracy | features used | price paid |
     """
+    if not has_stored_rows(env_id):
+        return f"{how_to_store(env_id)}\n"
     table = leaderboard(env_id)
     lines = [
         "| rank | policy | loss | accuracy | features used | price paid |",

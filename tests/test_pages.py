@@ -147,7 +147,7 @@ def test_the_readme_is_one_screen_and_counts_right():
         "commands": get_command(app).commands,
     }
     for what, table in counts.items():
-        assert re.search(rf"^\| {what} \| {len(table)}\b", README, re.MULTILINE), what
+        assert re.search(rf"^\| {what} \| {len(table)}\b", README, re.MULTILINE), f"{what}: run .ci/tables.py"
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README):
         assert (ROOT / target).exists(), target
     for picture in re.findall(r"!\[[^]]*\]\(([^)]*)\)", README):

@@ -76,7 +76,8 @@ def test_links_lead_somewhere_in_a_clone():
     """Pages that people write link to nothing that only the built site has."""
     others = {f"../{name}": (ROOT / name).read_text() for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")}
     for name, text in {**written_pages(), **others}.items():
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        prose = re.sub(r"^```diff\n.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
             path = (DOCS / name).parent.joinpath(target).resolve()
             built = path.parent.name in ("envs", "methods", "api", "gallery") and path.parent.parent == DOCS
             assert path.name == "index.md" if built else path.exists(), f"{name} links to {target}"
@@ -121,6 +122,12 @@ def test_a_page_of_an_environment_has_its_parts(generated, name):
     assert "`illegal_action`" in text
     assert "`prerequisites`" in text
     assert (DOCS / "envs" / "notes" / f"{name}.md").is_file()
+
+
+def test_an_environment_without_stored_rows_says_how_to_store_them(generated, monkeypatch):
+    monkeypatch.setattr("fsgym.ranking.read_stored_rows", dict)
+    table = sys.modules["env_pages"].stored_table("DatumWise-v0")
+    assert table.startswith("No rows are stored yet; `python benchmarks/leaderboard.py --ids DatumWise-v0`")
 
 
 def test_a_page_of_a_method_says_what_its_class_takes(generated):

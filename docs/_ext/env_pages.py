@@ -13,6 +13,7 @@ import pandas as pd
 
 import fsgym
 from fsgym.env import DatumWiseEnv
+from fsgym.ranking import has_stored_rows, how_to_store
 from fsgym.registration import VARIANTS, make_env
 from fsgym.rules.options import OPTIONS
 
@@ -40,7 +41,7 @@ def env_page(name: str, docs: Path) -> str:
             "## Arguments\n\n" + sections.get("Arguments", "") + "\n\n" + arguments(name),
             "## Numbers to beat\n\n" + stored_table(name),
             f"```sh\nfsgym leaderboard {name} --mine examples/my_policy.py:train\n```",
-            "This adds a row for a policy of your own, with its paired difference to the best stored row.",
+            "This evaluates a policy of your own, and compares it with the best stored row, if there is one.",
             "## Version History\n\n" + sections["Version History"],
         ]
     )
@@ -120,7 +121,9 @@ def documented_parameters(docstring: str) -> list[tuple[str, str]]:
 
 
 def stored_table(name: str) -> str:
-    """The stored rows of an id, by loss, in Markdown."""
+    """The stored rows of an id, by loss, in Markdown; without any, how to store them."""
+    if not has_stored_rows(name):
+        return how_to_store(name)
     table = fsgym.leaderboard(name)
     rows = [
         f"| {row.rank:.0f} | {row.name} | {row.loss:.4g} ± {row.loss_se:.2g} | {row.accuracy:.3f} | "

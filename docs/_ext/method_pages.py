@@ -11,11 +11,12 @@ import pandas as pd
 import fsgym
 from fsgym.method_table import METHODS, Method
 from fsgym.methods import class_of
+from fsgym.ranking import has_stored_rows
 from fsgym.registration import VARIANTS
 
 
 def method_pages(docs: Path) -> dict[str, str]:
-    stored = {name: fsgym.leaderboard(name) for name in VARIANTS}
+    stored = {name: fsgym.leaderboard(name) for name in VARIANTS if has_stored_rows(name)}
     return {f"methods/{name}.md": method_page(name, method, docs, stored) for name, method in METHODS.items()}
 
 

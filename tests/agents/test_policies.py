@@ -175,7 +175,7 @@ def test_an_external_agent_that_is_not_registered_is_not_loaded_by_its_kind(tmp_
     MajorityClassifier().fit(dataset.X, dataset.y).save(tmp_path / "model")
     with pytest.raises(
         ValueError,
-        match=r"'majority', not one of adaptive, lattice, mixture, any_network, linear, network, gdfs, dime; a kind",
+        match=f"'majority', not one of {', '.join(KINDS)}; a kind",
     ):
         load_classifier(tmp_path / "model")
     assert MajorityClassifier.load(tmp_path / "model").predict(dataset.X).shape == (40,)

@@ -18,7 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from agents import BaseAgentClassifier
 from fsgym.methods import METHODS as OWN
 from fsgym.methods import REFERENCES, Method, load_class
+from support.contributing import entry_of
 from support.estimator_checks import expected_failed_checks
+from support.f_statistic import FStatisticClassifier
 from support.majority import MajorityClassifier
 from support.method_tables import TABLES, honest_usage, honest_usage_of_columns
 from support.outside import TopFeatures
@@ -45,10 +47,11 @@ FAST: dict[str, dict[str, Any]] = {
     "gdfs": {"hidden": (16,), "n_epochs": 1, "batch_size": 64, "learning_rate": 0.02, "max_acquisitions": 3},
     "dime": {"hidden": (16,), "n_epochs": 1, "batch_size": 64, "learning_rate": 0.02, "max_acquisitions": 3},
 }  # fmt: skip
-# A baseline and an agent from outside are held to the same contract.
+# A baseline from outside, and the baseline and the agent of CONTRIBUTING.md, are held to the same contract.
 METHODS = OWN | {
     "top": Method("Top features", TopFeatures, False),
-    "majority": Method("Most frequent class", MajorityClassifier, True),
+    "f_statistic": entry_of("f_statistic")._replace(estimator=FStatisticClassifier),
+    "majority": entry_of("majority")._replace(estimator=MajorityClassifier),
 }
 AGENTS = [name for name in METHODS if issubclass(load_class(METHODS[name]), BaseAgentClassifier)]
 PLAIN = [name for name, method in METHODS.items() if not method.prices]
@@ -126,7 +129,7 @@ def test_answers_of_agents_depend_on_used_columns_only(name, grouped):
     model = make_estimator(name).set_params(lam=0.001, groups=GROUPS if grouped else None)
     used = honest_usage_of_columns(model.fit(X.astype({"age": float, "pain": float}), y), X)
     assert not used.all()
-    assert used.any() or name == "majority"
+    assert used.any() or METHODS[name].uses.startswith("none")
 
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if name != "hkl"])  # which makes Boolean features of levels

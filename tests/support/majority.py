@@ -1,4 +1,4 @@
-"""A minimal agent of another distribution: it acquires nothing and predicts the most frequent class."""
+"""A minimal agent: it acquires nothing and predicts the most frequent class."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Unpack
 
 import numpy as np
 
-from agents import BaseAgentClassifier, Policy
-from fsgym import Rules
+from agents.base import BaseAgentClassifier
+from agents.policy import Policy
+from fsgym.rules import Rules
 from fsgym.rules.options import RuleOptionsButLam, takes_rule_options
 
 
@@ -25,6 +26,7 @@ class MajorityPolicy(Policy):
         if not 0 <= self.answer < self.rules.n_classes:
             raise ValueError(f"the answer must be one of {self.rules.n_classes} classes, got {self.answer!r}")
 
+    # bool (n, n_features), float32 (n, n_features), and the mask of legal actions, bool (n, n_actions)
     def actions(self, acquired, values, legal, *, continue_after_stop=False):
         answer, acquisitions = self.rules.n_acquisitions + self.answer, legal[:, : self.rules.n_acquisitions]
         return np.where(continue_after_stop & acquisitions.any(axis=1), acquisitions.argmax(axis=1), answer)
@@ -38,9 +40,11 @@ class MajorityPolicy(Policy):
 
 
 class MajorityClassifier(BaseAgentClassifier):
+    """Predicts the most frequent class of the training rows."""
+
     policy_class = MajorityPolicy
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self):  # only for an agent that cannot learn what scikit-learn's checks ask
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags
