@@ -15,7 +15,7 @@ from fsgym.checks import brief, listing
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVELS_NAMED = 12  # of a column, in a message
+LEVELS_IN_MESSAGE = 12  # of a column, in a message
 
 
 class UnmatchedCells(NamedTuple):
@@ -44,7 +44,7 @@ class UnmatchedCells(NamedTuple):
         found = listing(map(brief, self.texts), 1)
         return (
             f"{self.n_cells:,} of {self.n_rows:,} rows {has} of {name!r} that training did not ({found}), which "
-            f"{count} as missing; its levels are {listing(levels, LEVELS_NAMED)}"
+            f"{count} as missing; its levels are {listing(levels, LEVELS_IN_MESSAGE)}"
         )
 
 
@@ -93,7 +93,7 @@ def without_decimals(text: str) -> str:
     return number[1] if number else text
 
 
-def refuse_foreign_levels(columns: Sequence[Any], table: pd.DataFrame, what: str) -> None:
+def refuse_unmatched_levels(columns: Sequence[Any], table: pd.DataFrame, what: str) -> None:
     """ValueError where a column of the table has values, and none of them is a level of it.
 
     Parameters
@@ -110,7 +110,7 @@ def refuse_foreign_levels(columns: Sequence[Any], table: pd.DataFrame, what: str
         if unmatched is not None and unmatched.n_cells == unmatched.n_given:
             raise ValueError(
                 f"the column {column.name!r} of {what} must have levels of the training, "
-                f"{listing(column.levels, LEVELS_NAMED)}, got {listing(map(brief, unmatched.texts), 3)} in "
+                f"{listing(column.levels, LEVELS_IN_MESSAGE)}, got {listing(map(brief, unmatched.texts), 3)} in "
                 f"{unmatched.n_cells:,} of {unmatched.n_rows:,} rows, and no other value; write them as in training, "
                 "or leave these cells empty, so that they count as missing"
             )

@@ -49,12 +49,12 @@ def headline_sentence(result: Evaluation) -> str:
     text = result.headline_text()
     if "loss" not in result.headline:
         return text
-    answer, cost = constant_answer(result)
+    answer, cost = cost_of_one_answer(result)
     nothing = f"with nothing acquired and the answer always {answer} it would be {short_number(cost)} per case"
     return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases; {nothing}"
 
 
-def constant_answer(result: Evaluation) -> tuple[str, float]:
+def cost_of_one_answer(result: Evaluation) -> tuple[str, float]:
     """The one answer that costs least on these rows if nothing is acquired, and its cost per case."""
     costs = result.rules.error_costs[:, result.dataset.y].mean(axis=1)
     return one_line(str(result.dataset.classes[costs.argmin()]), 40), float(costs.min())
