@@ -1,4 +1,7 @@
-"""The methods known by name. A new one is an entry in ``METHODS``, an entry point or a ``register_method`` call."""
+"""The methods known by name.
+
+A new one is an entry in ``METHODS`` of ``fsgym.method_table``, an entry point or a ``register_method`` call.
+"""
 
 from __future__ import annotations
 
