@@ -100,7 +100,8 @@ class AskingAgent(AskingMixin):
 
     def _page_title(self) -> str:
         """The target and the name of the training data, such as ``died (patients)``; "" where they are not known."""
-        origin = self.training_data_ if isinstance(self.training_data_, dict) else {}
+        found = getattr(self, "training_data_", None)
+        origin = found if isinstance(found, dict) else {}
         name, target = (value if isinstance(value := origin.get(key), str) else "" for key in ("name", "target"))
         return f"{target} ({name})" if name and target else name
 
