@@ -81,7 +81,9 @@ class AskingAgent(AskingMixin):
         Parameters
         ----------
         path : str or PathLike; an existing file is replaced
-        title : str, optional; by default the name of the file without its ending
+        title : str, optional
+            By default the target and the name of the training data, if the command ``train`` made the model, and
+            otherwise the name of the file without its ending.
 
         Raises
         ------
@@ -94,7 +96,14 @@ class AskingAgent(AskingMixin):
         from fsgym.writing import write_whole
 
         policy = json.loads(self.policy_json())
-        write_whole(path, page_html(policy, title or Path(path).stem, self._chart_svg()))
+        write_whole(path, page_html(policy, title or self._page_title() or Path(path).stem, self._chart_svg()))
+
+    def _page_title(self) -> str:
+        """The target and the name of the training data, such as ``died (patients)``; "" where they are not known."""
+        found = getattr(self, "training_data_", None)
+        origin = found if isinstance(found, dict) else {}
+        name, target = (value if isinstance(value := origin.get(key), str) else "" for key in ("name", "target"))
+        return f"{target} ({name})" if name and target else name
 
     def _chart_svg(self) -> str:
         """The chart of the model as an SVG element; "" where it has none."""

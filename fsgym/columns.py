@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.cells import MISSING_WORDS, as_bools, as_numbers, level_texts, stripped
+from fsgym.cells import MISSING_WORDS, as_bools, as_numbers, stripped
 from fsgym.checks import brief, check_names, explain_unknown, listing
+from fsgym.levels import UnmatchedCells, level_codes
 from fsgym.notices import warn_caller
 
 if TYPE_CHECKING:
@@ -66,37 +67,23 @@ class Column(NamedTuple):
             return [self.name]
         return [f"{self.name}={self.levels[i]}" for i in self.indicated]
 
-    def encode(self, cells: pd.Series, unseen: dict[str, str]) -> NDArray[np.float32]:
+    def encode(self, cells: pd.Series, unseen: dict[str, UnmatchedCells]) -> NDArray[np.float32]:
         """The features of ``cells`` (n,), float32 (n, n_features of this column), NaN where the cell is missing.
 
-        A level that the column does not have is missing, too; the first such level is written to ``unseen``.
+        A level that the column does not have is missing, too; such cells are written to ``unseen``.
         """
         if self.kind == "number":
             return as_numbers(cells, self.name, self.odd_is_missing, self.offset)[:, None]
         if self.kind == "bool":
             return as_bools(cells, self.name, self.odd_is_missing)[:, None]
-        codes = self._codes(cells, unseen)
+        codes, unmatched = level_codes(cells, self.levels)
+        if unmatched is not None:
+            unseen[self.name] = unmatched
         if self.kind == "codes" or not self.levels:
             return codes[:, None]
         indicators = (codes[:, None] == np.array(list(self.indicated), np.float32)).astype(np.float32)
         indicators[np.isnan(codes)] = np.nan
         return indicators
-
-    def _codes(self, cells: pd.Series, unseen: dict[str, str]) -> NDArray[np.float32]:
-        """The index of each cell's level, float32 (n,)."""
-        import pandas as pd
-
-        texts = level_texts(cells)
-        code_of = {level: i for i, level in enumerate(self.levels)}
-        which, distinct = pd.factorize(texts, use_na_sentinel=True)
-        codes = np.full(len(distinct) + 1, np.nan, np.float32)  # the last entry is that of missing cells, -1
-        for k, text in enumerate(distinct):
-            code = code_of.get(text, code_of.get(text.strip()))
-            if code is None:
-                unseen.setdefault(self.name, text)
-            else:
-                codes[k] = code
-        return codes[which]
 
     def text(self, values: NDArray) -> str:
         """The cell that has the features ``values`` (n_features of this column), with its unit, for a person.
@@ -273,7 +260,7 @@ class Columns(Sequence[Column]):
         """The features of a table with these columns in any order, float32 (n_samples, n_features).
 
         Other columns of the table are ignored. A cell whose level the column does not have becomes NaN, with one
-        warning for all such cells; so does a cell that is no number, where ``odd_is_missing``.
+        warning for all such cells of a column; so does a cell that is no number, where ``odd_is_missing``.
 
         Parameters
         ----------
@@ -303,14 +290,14 @@ class Columns(Sequence[Column]):
                 f"{listing(table.columns)}; add what is missing, or pass missing_columns='unavailable'"
             )
         features = np.full((len(table), self.n_features), np.nan, np.float32)
-        unseen: dict[str, str] = {}
+        unseen: dict[str, UnmatchedCells] = {}
         for column, places in zip(self._columns, self.features, strict=True):
             if column.name in table.columns:
                 features[:, places.start : places.stop] = column.encode(table[column.name], unseen)
         self._warn_of_odd_cells(table, features)
-        if unseen:
-            levels = ", ".join(f"{level!r} in {name!r}" for name, level in unseen.items())
-            warn_caller(f"levels that were not in the training data count as missing: {levels}")
+        for column in self._columns:
+            if column.name in unseen:
+                warn_caller(unseen[column.name].sentence(column.name, column.levels))
         return features
 
     def _warn_of_odd_cells(self, table: pd.DataFrame, features: NDArray[np.float32]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fsgym.datasets.suspicions import Suspicion
 
 SHOWN_LEVELS, LONGEST_LEVEL = 4, 20  # levels of a column, and characters of a level
+FEW_NUMBERS, FEWEST_ROWS = range(3, 11), 30  # distinct whole numbers that may be a code, in so many rows; by hand
 FIELDS = ("column", "type", "levels", "low", "high", "missing", "price", "unit", "suspicion", "remedy")
 TEXT_KINDS = ("nearly numeric", "identifier", "many levels", "null bytes", "type")  # suspicions of columns of text
 
@@ -144,6 +146,7 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
     suspicion = find_label_suspicion(column) if is_label else find_suspicion(column)
     kind = "classes" if is_label else _type_of(column, suspicion)
     note = "" if is_label else find_note(column) or ""
+    code = "" if note or kind != "number" else _code_note(column)
     low, high = _range(column) if kind == "number" else (np.nan, np.nan)
     return {
         "column": str(column.name),
@@ -152,9 +155,24 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
         "low": low,
         "high": high,
         "missing": float(column.isna().mean()) if len(column) else 0.0,
-        "suspicion": suspicion.text if suspicion else note,
-        "remedy": suspicion.remedy if suspicion else f"it may be dropped: --drop {column.name}" if note else "",
+        "suspicion": suspicion.text if suspicion else note or code,
+        "remedy": suspicion.remedy if suspicion else _remedy_of_note(str(column.name), note, code),
     }
+
+
+def _code_note(column: Any) -> str:
+    """What is said of a column of numbers that may be a code: it has few whole ones; "" of any other."""
+    values = np.asarray(column.dropna(), dtype=np.float64)
+    distinct = np.unique(values)
+    if len(distinct) not in FEW_NUMBERS or len(values) < FEWEST_ROWS or (distinct % 1).any():
+        return ""
+    return f"{len(distinct)} distinct whole numbers, which may be a code"
+
+
+def _remedy_of_note(name: str, note: str, code: str) -> str:
+    if note:
+        return f"it may be dropped: --drop {name}"
+    return f"if they count nothing, pass category=[{name!r}] (--category {shlex.quote(name)})" if code else ""
 
 
 def _type_of(column: Any, suspicion: Suspicion | None) -> str:

@@ -126,8 +126,9 @@ def _open_session(classifier: Any, resume: Path | None, given: dict[str, Any]) -
             accept=given["accept"],
         )
     except (ValueError, TypeError) as error:
-        source = "" if path is None else f"{path}: "
-        raise ValueError(source + str(error).replace("(accept=True)", "(--accept)")) from None
+        text = str(error).replace("(accept=True)", "(--accept)")
+        source = "--" if text.startswith("unavailable: ") else "" if path is None else f"{path}: "
+        raise ValueError(source + text) from None
     return session, None
 
 

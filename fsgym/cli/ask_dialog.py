@@ -85,14 +85,25 @@ class Dialog:
             case "l":
                 self._postpone(question)
             case "x":
-                self.session.stop()
-                self._screen.show_answer(self.session.step, self.session.remarks, ended=True)
+                self._stop(question)
                 return False
             case _ if line in KEYS:
                 return self._press(line)
             case _:
                 self._read_value(question, column, line)
         return True
+
+    def _stop(self, question: Question) -> None:
+        """End here; what was entered of an acquisition that is not complete is lost, and is said to be."""
+        if self._values:
+            entered = ", ".join(self._values)
+            self._screen.show(
+                f"{question.name} is not complete: what was entered of it ({entered}) is not used, and its price is "
+                "not counted.",
+                "yellow",
+            )
+        self.session.stop()
+        self._screen.show_answer(self.session.step, self.session.remarks, ended=True)
 
     def _at_answer(self) -> bool:
         """Read a line where the model would stop; False to end or quit."""

@@ -66,7 +66,7 @@ def chart(
     with opened_output(output) as file:
         file.write(f"{text.rstrip()}\n")
     if output is not None:
-        show(f"{drawn.headline} {output}")
+        show(f"Written: {output}. {drawn.headline}")
 
 
 def _unseen_rows(opened: Any, data: str, data_dir: Path | None) -> Any:

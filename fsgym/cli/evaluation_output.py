@@ -45,11 +45,19 @@ def print_evaluations(results: Mapping[str, Evaluation]) -> None:
 
 
 def headline_sentence(result: Evaluation) -> str:
-    """The figures to decide by in words, with the cost of 1,000 cases if they are costs."""
+    """The figures to decide by in words; if they are costs, with that of 1,000 cases and that of acquiring nothing."""
     text = result.headline_text()
     if "loss" not in result.headline:
         return text
-    return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases"
+    answer, cost = cost_of_one_answer(result)
+    nothing = f"with nothing acquired and the answer always {answer} it would be {short_number(cost)} per case"
+    return f"{text}, {short_number(result.cost_per_1000.mean)} per 1,000 cases; {nothing}"
+
+
+def cost_of_one_answer(result: Evaluation) -> tuple[str, float]:
+    """The one answer that costs least on these rows if nothing is acquired, and its cost per case."""
+    costs = result.rules.error_costs[:, result.dataset.y].mean(axis=1)
+    return one_line(str(result.dataset.classes[costs.argmin()]), 40), float(costs.min())
 
 
 def _lines(results: Sequence[Evaluation]) -> Iterator[tuple[str, list[float]]]:

@@ -15,6 +15,7 @@ from fsgym.rules.options import OPTIONS
 
 FILE_FORMS = ("pairs", "needs", "errors", "groups")  # of options of the rules whose value is a file
 HEADER_LENGTH_BYTES = 8  # at the start of a model file
+ZIP_STARTS = (b"PK\3\4", b"PK\5\6")  # of a zip file, and of an empty one
 MOST_NAMES = 40  # that are listed
 LONGEST_TRAINING = 10**9  # of a training: weeks
 MOST_SEED = 2**31 - 1
@@ -86,7 +87,7 @@ def check_model(path: Path) -> None:
     except ValueError as error:  # a name that no file can have
         raise OSError(f"cannot read the model in {path}: {error}") from None
     length = int.from_bytes(head[:HEADER_LENGTH_BYTES], "little")
-    if head.startswith(b"PK"):
+    if head.startswith(ZIP_STARTS):
         raise ValueError(
             f"{path} is a zip file, such as Stable-Baselines3 writes, and no model file; fsgym leaderboard ID --mine "
             "my_module.py:factory evaluates any policy that the factory returns, also one that it loads"

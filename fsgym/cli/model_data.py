@@ -20,6 +20,7 @@ from fsgym.datasets.folder import LoadedDataset
 from fsgym.datasets.loading import is_path, load_whole, part_index
 from fsgym.datasets.model_tables import labels_for, read_file_for, select_columns
 from fsgym.datasets.reading import Reading, check_reading
+from fsgym.levels import refuse_unmatched_levels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,6 +89,7 @@ class ModelData:
     def rows_of(self, table: pd.DataFrame, data: str, missing_columns: str) -> pd.DataFrame:
         """The columns of the model, as its methods take them."""
         chosen = select_columns(table, self.columns, data, cast(MissingColumns, missing_columns))
+        refuse_unmatched_levels(self.columns, chosen, data)
         absent = [name for name in self.columns.names if name not in table.columns]
         if absent:
             warnings.warn(f"{listing(map(repr, absent))} of the model counts as unavailable in every row", stacklevel=2)

@@ -25,7 +25,7 @@ def export_page(
         typer.Option("--json", metavar="FILE", help="Also write the policy as JSON, as docs/policy-format.md has it."),
     ] = None,
     title: Annotated[
-        str, typer.Option(help="Title of the page; default: the name of its file.", show_default=False)
+        str, typer.Option(help="Title of the page; default: target and name of the training data.", show_default=False)
     ] = "",
 ) -> None:
     """Write an HTML page that asks about one case, question by question, in any browser.

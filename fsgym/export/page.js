@@ -278,7 +278,7 @@
   function showAlternatives({ alternatives }, asked) {
     const items = alternatives.map(({ acquisition, price, expected, gain }) => {
       const about = [words.priceText(price)];
-      if (!Number.isNaN(expected)) about.push(`expected cost ${words.general(expected, 3)}`);
+      about.push(`expected cost ${Number.isNaN(expected) ? "not estimated" : words.general(expected, 3)}`);
       if (!Number.isNaN(gain)) about.push(`gain ${words.general(gain, 3)} per unit of price`);
       const text = element("span", {}, element("span", { class: "name" }, nameOf(acquisition)), element("small", {}, about.join(", ")));
       const label = `Acquire ${nameOf(acquisition)} instead`;

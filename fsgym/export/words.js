@@ -125,11 +125,16 @@ const FsgymWords = (() => {
       if (["no", "n", "false", "0", "0.0"].includes(word)) return { value: false, remark: "" };
       throw new Refusal(`${refused}, got ${quoted(typed)}.`);
     }
-    const level = column.levels.find((known) => known.trim() === typed);
+    const level =
+      column.levels.find((known) => known.trim() === typed) ??
+      column.levels.find((known) => withoutDecimals(known) === withoutDecimals(typed));
     if (level !== undefined) return { value: level, remark: "" };
     if (accept) return { value: typed, remark: "a level that was not in training, counts as unknown" };
     throw new Refusal(`${refused}, got ${quoted(typed)}; correct it, or accept it as unknown.`, true);
   }
+
+  // A text without outer spaces; a whole number also without decimals of zero, as 3 for 3.0.
+  const withoutDecimals = (text) => text.trim().replace(/^(-?[0-9]+)\.0*$/, "$1");
 
   function readNumber(column, typed, accept, refused) {
     if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed)) throw new Refusal(`${refused}, got ${quoted(typed)}.`);

@@ -91,7 +91,10 @@ def start_case(acquisitions: Acquisitions, known: Mapping[str, Any], unavailable
                 raise ValueError(f"known must have one value for each column, got two for {column!r}")
             given[column] = cell
     for name in name_list(unavailable, "unavailable"):
-        columns = acquisitions.find(name)[1]
+        try:
+            columns = acquisitions.find(name)[1]
+        except ValueError as error:
+            raise ValueError(f"unavailable: {error}") from None
         double = [acquisitions.columns[k].name for k in columns if acquisitions.columns[k].name in given]
         if double:
             raise ValueError(f"{double[0]!r} must be known or unavailable, got both")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsgym.cells import as_wide_numbers
 from fsgym.checks import brief, is_integer, listing
 from fsgym.columns import Column
+from fsgym.levels import UnmatchedCells
 from fsgym.notices import warn_caller
 from fsgym.rules import Rules
 from fsgym.rules.labels import is_frame
@@ -117,11 +118,10 @@ def _encode_cells(column: Column, cells: Any) -> NDArray[np.float64]:
         return _encode_numbers(column, cells)[:, None]
     import pandas as pd
 
-    unseen: dict[str, str] = {}
+    unseen: dict[str, UnmatchedCells] = {}
     features = column.encode(pd.Series(cells), unseen).astype(np.float64)
     if unseen:
-        text = unseen[column.name]
-        warn_caller(f"a level that was not in the training data counts as missing: {text!r} in {column.name!r}")
+        warn_caller(unseen[column.name].sentence(column.name, column.levels))
     return features
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from fsgym.cells import BOOL_TEXTS, level_text
 from fsgym.checks import brief, listing
 from fsgym.columns import Column
+from fsgym.levels import find_level, level_places
 
 
 class CheckedValue(NamedTuple):
@@ -108,9 +109,9 @@ def _within(feature: np.float32, column: Column) -> bool:
 
 
 def _level_value(column: Column, value: Any, accept: bool) -> CheckedValue:
-    text = level_text(value).strip() if isinstance(value, str | Real | np.bool_) and value == value else None
+    text = level_text(value) if isinstance(value, str | Real | np.bool_) and value == value else None
     n_features = len(column.feature_names)
-    place = {level.strip(): k for k, level in enumerate(column.levels)}.get(text) if text is not None else None
+    place = None if text is None else find_level(text, level_places(column.levels))
     if place is None:
         if text is None or not accept:
             raise ValueError(

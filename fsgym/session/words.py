@@ -13,6 +13,7 @@ from fsgym.session.step import Alternative, Step
 
 BELIEFS_SHOWN = 8  # by hand: what fits under a question on a screen of 24 lines
 ALTERNATIVES_SHOWN = 6  # by hand
+NOT_ESTIMATED = "not estimated"  # in the place of an expected cost that the model has not
 ADVICE = r"; (pass paid=False|undo\().*"  # of errors of a session, on its methods
 
 
@@ -49,7 +50,7 @@ def ranked_beliefs(probabilities: Mapping[Any, float]) -> list[tuple[Any, float]
 def alternative_text(alternative: Alternative) -> str:
     """The price of an alternative, what the case is then expected to cost, and the gain for each unit of the price."""
     expected, gain = alternative.expected_cost, alternative.gain
-    words = "" if expected is None else f", expected cost {expected:.3g}"
+    words = ", expected cost " + (NOT_ESTIMATED if expected is None else f"{expected:.3g}")
     words += "" if gain is None else f", gain {gain:.3g} per unit of price"
     return f"{price_text(alternative.price)}{words}"
 

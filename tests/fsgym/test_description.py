@@ -120,3 +120,11 @@ def test_the_command_names_the_option_of_each_suspicion(patients, tmp_path, caps
         main(["describe", str(tmp_path / "none.csv")])
     assert exited.value.code == 2
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_few_whole_numbers_may_be_a_code():
+    codes = pd.DataFrame({"cp": [1, 2, 3, None] * 10, "two": [0, 1] * 20, "half": [0.5, 1, 2, 3] * 10})
+    rows = describe(codes).set_index("column")
+    assert rows["suspicion"].tolist() == ["3 distinct whole numbers, which may be a code", "", ""]
+    assert rows.loc["cp", "remedy"] == "if they count nothing, pass category=['cp'] (--category cp)"
+    assert describe(codes.head(12))["suspicion"].tolist()[0] == ""

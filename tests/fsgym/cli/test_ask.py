@@ -15,6 +15,8 @@ from fsgym.cli.ask_text import Screen, belief_lines
 from fsgym.cli.ask_values import allowed_at_prompt, typed_value
 from fsgym.columns import Column
 from fsgym.session import ExpectedCost, Step
+from fsgym.session.step import Alternative
+from fsgym.session.words import alternative_text
 from support.terminals import Terminals
 
 WARD = Column("ward", "category", ("er", "gp", "s"))
@@ -129,6 +131,20 @@ def test_columns_of_a_group_one_by_one(model):
     assert (dialog.unfinished, dialog.session.log()[0].kind) == (None, "later")
 
 
+def test_what_is_lost_of_a_group_when_the_case_is_stopped_is_said(model, capsys):
+    dialog, _ = talk(model, ["60", "x"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "blood is not complete: what was entered of it (crp) is not used, and its price is not counted." in printed
+    assert (dialog.session.stopped, dialog.session.spent, dialog.session.log()) == (True, 0, [])
+    talk(model, ["x"])
+    assert "is not complete" not in capsys.readouterr().out
+
+
+def test_an_alternative_without_an_estimate_says_so():
+    assert alternative_text(Alternative("age", 1.0, None, None)) == "price 1, expected cost not estimated"
+    assert alternative_text(Alternative("age", 1.0, 0.25, None)) == "price 1, expected cost 0.25"
+
+
 def test_a_name_acquires_something_else(model, capsys):
     dialog, _ = talk(model, ["age", "u", "age", "50", "u", "age", "50", "q"])
     assert [entry[:2] for entry in dialog.session.log()] == [("age", "chosen")]
@@ -188,6 +204,9 @@ def test_known_values_and_options(case_model, capsys, monkeypatch, tmp_path):
     assert code == 2
     assert "known.json: 'age' must be a number from" in error
     assert "(--accept)" in error
+    code, _, error = call(capsys, "ask", case_model, "--known", "known.json", "--unavailable", "smokr", "--accept")
+    assert code == 2
+    assert error.startswith("fsgym: --unavailable: unknown acquisition or column 'smokr'")
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
     code, printed, _ = call(capsys, *arguments, "--accept", "--charge-unknown")
     assert code == 0

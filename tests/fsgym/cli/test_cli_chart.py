@@ -25,7 +25,7 @@ def test_files(case_model, capsys, tmp_path, suffix):
     path = tmp_path / f"chart{suffix}"
     code, printed, error = call(capsys, "chart", case_model, "-o", path, "--max-boxes", 2)
     assert (code, error) == (0, "")
-    assert str(path) in printed
+    assert printed.startswith(f"Written: {path}. LatticeClassifier at lambda 0.02: ")
     text = path.read_text(encoding="utf-8")
     if suffix == ".svg":
         assert ET.fromstring(text).tag.endswith("svg")

@@ -241,7 +241,10 @@ def test_the_headline_comes_first_and_figures_by_class_are_shown(capsys, tmp_pat
     (tmp_path / "errors.csv").write_text(",no,yes\nno,0,50\nyes,10,0\n")
     assert call(capsys, *train, "--error-costs", tmp_path / "errors.csv")[0] == 0
     code, output, _ = call(capsys, "evaluate", tmp_path / "model", tmp_path / "ward.csv")
-    words = r"90 rows: cost per case [\d.]+ \(95 % interval [\d.]+ to [\d.]+\), [\d,]+ per 1,000 cases"
+    words = (
+        r"90 rows: cost per case [\d.]+ \(95 % interval [\d.]+ to [\d.]+\), [\d,]+ per 1,000 cases; "
+        r"with nothing acquired and the answer always \S+ it would be [\d.]+ per case"
+    )
     assert re.fullmatch(words, output.splitlines()[2])
     shown = figures(output)
     assert shown["loss, lower limit of 95 %"] < shown["loss"] < shown["loss, upper limit of 95 %"]

@@ -13,6 +13,7 @@ import pytest
 
 import fsgym
 from fsgym import cli
+from fsgym.cli.mistakes import check_model
 
 HUGE = "1" + "0" * 22
 
@@ -211,3 +212,10 @@ def test_nothing_heavy_is_imported_for_a_mistake(tmp_path):
         called = [sys.executable, "-c", script, *command.split()]
         ran = subprocess.run(called, capture_output=True, text=True, cwd=tmp_path, check=False)
         assert (ran.returncode, ran.stdout.splitlines()[-1]) == (2, "[]"), (command, ran.stdout, ran.stderr)
+
+
+def test_a_model_file_whose_length_looks_like_the_start_of_a_zip_file_is_one(tmp_path):
+    length = int.from_bytes(b"PK", "little")  # of the header: the first bytes of the file
+    path = tmp_path / "model.fsgym"
+    path.write_bytes(length.to_bytes(8, "little") + b"{" + b" " * (length - 1))
+    check_model(path)
