@@ -39,7 +39,7 @@ def benchmark(
     mine: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="MODULE:FACTORY",
+            metavar="[NAME=]MODULE:FACTORY",
             help="A method of your own, as for `fsgym compare`, whose place among the others is printed. Repeat the "
             "option for several methods.",
         ),
