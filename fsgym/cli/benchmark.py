@@ -45,7 +45,12 @@ def benchmark(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer rows and fewer splits than the suite has, as the report says.")
+        bool,
+        typer.Option(
+            "--quick",
+            help="Fewer rows and fewer splits than the suite has, as the report says. With --runs, the rows are those "
+            "of --quick, and the smaller number of splits counts.",
+        ),
     ] = False,
     runs: Annotated[
         int | None,

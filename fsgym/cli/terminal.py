@@ -93,16 +93,16 @@ def _headline(ranking: Ranking, left_out: str = "") -> Table:
     from fsgym.comparison.ranking import FEWEST_PAIRS
 
     table = headline_table(ranking, short=True)
-    kept = [k for k, heading in enumerate(table.headings) if heading != left_out]
+    places = [k for k, heading in enumerate(table.headings) if heading != left_out]
     few = f" (better {FEWEST_PAIRS} or more)" if ranking.splits < FEWEST_PAIRS else ""
     title = f"Methods at lambda {ranking.lam:.4g}, over {ranking.splits} split{'s' * (ranking.splits > 1)}{few}"
-    shown = _table(title, *(_two_lines(table.headings[k]) for k in kept))
+    shown = _table(title, *(_two_lines(table.headings[k]) for k in places))
     best = ranking.best
     for row in table.rows:
         standing = row.standing
         style = "dim" if standing.reference else "bold" if standing is best else ""
         mark = "" if not row.note else " !" if standing.flag else " *"
-        shown.add_row(escape(standing.title + mark), *(escape(row.cells[k]) for k in kept), style=style)
+        shown.add_row(escape(standing.title + mark), *(escape(row.cells[k]) for k in places), style=style)
     return shown
 
 
