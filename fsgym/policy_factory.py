@@ -18,6 +18,22 @@ from fsgym.runner.fingerprint import VERSIONED_PACKAGES
 FILE_MODULE = "fsgym_policy_"  # start of the names of modules that are files of the user
 
 
+def named_reference(text: str) -> tuple[str, str]:
+    """The name and the reference of ``NAME=module:factory``; without a name, the last part of the reference is it.
+
+    Raises ValueError if nothing stands before the ``=``.
+
+    >>> named_reference("k best=folder/mine.py:train"), named_reference("folder/mine.py:train")
+    (('k best', 'folder/mine.py:train'), ('mine.py:train', 'folder/mine.py:train'))
+    """
+    name, equals, reference = text.partition("=")
+    if not equals or ":" in name or "/" in name:  # the sign is part of a path
+        return Path(text).name, text
+    if not name.strip():
+        raise ValueError(f"a name must stand before the = of NAME=module:factory, got {text!r}; name it or drop the =")
+    return name.strip(), reference
+
+
 def load_factory(reference: str) -> Callable[[Any], Any]:
     """The function that ``module:factory`` or ``path/to/file.py:factory`` names.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -20,7 +19,7 @@ from fsgym.dataset import Dataset
 from fsgym.evaluation import Evaluation
 from fsgym.evaluation import evaluate as evaluate_policy
 from fsgym.metrics import mean_interval
-from fsgym.policy_factory import error_with_line, load_factory, train_policy
+from fsgym.policy_factory import error_with_line, load_factory, named_reference, train_policy
 from fsgym.runner.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -54,10 +53,10 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
         An id of fsgym, such as ``"DatumWise-v0"``, or one that ``register_variant`` has registered with a named data
         set. Only the ids of ``fsgym.registration.VARIANTS`` have stored rows.
     mine : str or callable, optional
-        ``train(env) -> policy``, or where it is: ``"module:train"``, ``"path/to/file.py:train"``. It is called once,
-        with ``gymnasium.make(env_id, split="train")``; the training rows are ``env.unwrapped.dataset``, the rules
-        ``env.unwrapped.rules``. The policy is anything that ``fsgym.evaluate`` takes, and is evaluated on
-        ``split="test"``.
+        ``train(env) -> policy``, or where it is: ``"module:train"``, ``"path/to/file.py:train"``, with the name of its
+        row before it if you like, ``"NAME=module:train"``. It is called once, with ``gymnasium.make(env_id,
+        split="train")``; the training rows are ``env.unwrapped.dataset``, the rules ``env.unwrapped.rules``. The policy
+        is anything that ``fsgym.evaluate`` takes, and is evaluated on ``split="test"``.
 
     Returns
     -------
@@ -95,7 +94,7 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
     """
     if mine is not None and not isinstance(mine, str) and not callable(mine):
         raise TypeError(f"mine must be a function train(env) -> policy or 'module:factory', got {brief(mine)}")
-    factory = load_factory(mine) if isinstance(mine, str) else mine  # its module may register an id
+    name, factory = _named_factory(mine)  # its module may register an id
     env_id = check_variant(env_id)
     stored, note = stored_rows(env_id)
     if note and factory is None:
@@ -103,7 +102,6 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
     rows = [{**row, "mine": False} for row in stored]
     n_samples, caution = make_part(env_id, "test").dataset.n_samples, ""
     if factory is not None:
-        name = Path(mine).name if isinstance(mine, str) else getattr(factory, "__name__", type(factory).__name__)
         env = gym.make(env_id, split="train", disable_env_checker=True)
         env.reset(seed=0)
         policy = train_policy(factory, name, env)
@@ -113,6 +111,14 @@ def leaderboard(env_id: str, mine: str | Callable[[gym.Env], Any] | None = None)
     answer = _answer(table, env_id) + caution
     table.attrs = {"env_id": env_id, "n_samples": n_samples, "note": note, "answer": answer}
     return table
+
+
+def _named_factory(mine: str | Callable[[gym.Env], Any] | None) -> tuple[str, Callable[[gym.Env], Any] | None]:
+    """The user's policy as ``leaderboard`` takes it: its name in the table, and its function."""
+    if isinstance(mine, str):
+        name, reference = named_reference(mine)
+        return name, load_factory(reference)
+    return getattr(mine, "__name__", type(mine).__name__), mine
 
 
 def check_variant(env_id: Any) -> str:

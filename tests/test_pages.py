@@ -166,3 +166,15 @@ def test_the_tutorial_prints_what_it_shows_and_draws_the_card(capsys):
     place = run_page((DOCS / "tutorial.md").read_text(), capsys)
     with Image.open(DOCS / "card.png") as card:
         assert np.abs(np.asarray(card.convert("RGB"), int) - place["picture"]).mean() < 2
+
+
+def test_the_bibtex_entry_is_that_of_the_citation_file():
+    citation, page = (ROOT / "CITATION.cff").read_text(), (DOCS / "citation.md").read_text()
+    given = dict(re.findall(r'^(title|version|date-released|license): "?(.*?)"?$', citation, re.MULTILINE))
+    entry = dict(re.findall(r"^  (\w+) = \{(.*)\},$", page, re.MULTILINE))
+    author = re.search(r'- name: "(.*)"', citation)
+    assert entry["title"].replace("{", "").replace("}", "") == given["title"]
+    assert (entry["version"], entry["license"]) == (given["version"], given["license"])
+    assert f"{entry['year']}-{entry['month']}" == given["date-released"][:7]
+    assert author is not None
+    assert entry["author"] == f"{{{author[1]}}}"

@@ -39,13 +39,18 @@ def benchmark(
     mine: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="MODULE:FACTORY",
+            metavar="[NAME=]MODULE:FACTORY",
             help="A method of your own, as for `fsgym compare`, whose place among the others is printed. Repeat the "
             "option for several methods.",
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer rows and fewer splits than the suite has, as the report says.")
+        bool,
+        typer.Option(
+            "--quick",
+            help="Fewer rows and fewer splits than the suite has, as the report says. With --runs, the rows are those "
+            "of --quick, and the smaller number of splits counts.",
+        ),
     ] = False,
     runs: Annotated[
         int | None,

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 def load_own_methods(references: Sequence[str]) -> dict[str, Any]:
-    """The methods of the user that ``--mine`` names, by the last part of the name."""
+    """The methods of the user that ``--mine`` names, by the name before a ``=`` or the last part of the reference."""
     if not references:
         return {}
     from fsgym.comparison.policies import load_method
+    from fsgym.policy_factory import named_reference
 
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     own: dict[str, Any] = {}
-    for reference in references:
-        name = Path(reference).name
+    for name, reference in map(named_reference, references):
         if name in own:
-            raise ValueError(f"--mine names {name!r} twice; each method needs a name of its own")
+            raise ValueError(f"--mine names {name!r} twice; give each method a name of its own: NAME={reference}")
         own[name] = load_method(reference)
     return own
 

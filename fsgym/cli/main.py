@@ -77,10 +77,11 @@ def compare(
     mine: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="MODULE:FACTORY",
+            metavar="[NAME=]MODULE:FACTORY",
             help="A method of your own, as module:function (the current directory is searched) or "
             "path/to/file.py:function: a function train(env) -> policy, or one without arguments that returns a "
-            "scikit-learn estimator or Pipeline, or a list of them. Repeat the option for several methods.",
+            "scikit-learn estimator or Pipeline, or a list of them. NAME= before it is its name in the results. Repeat "
+            "the option for several methods.",
         ),
     ] = None,
     panel: Annotated[

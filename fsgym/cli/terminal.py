@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LONGEST_SENTENCE = 380  # characters on stderr; what is longer, such as a list of names, is cut in its middle
 LONGEST_WORD = 160  # of these characters
+TABLE_WIDTH = 80  # columns into which a table fits
+UNLIMITED = 1000  # columns for the measure of a table
 
 
 def say(sentence: str) -> None:
@@ -50,7 +52,7 @@ def show_comparison(results: pd.DataFrame) -> None:
     """Print a comparison: the answer, then tables that fit into 80 columns unless names are long."""
     from rich.markup import escape
 
-    from fsgym.comparison.answer import answer_in_words
+    from fsgym.comparison.answer import FROM_BEST, answer_in_words, best_elsewhere
     from fsgym.comparison.ranking import rank_methods
     from fsgym.comparison.summary import summarise
 
@@ -60,12 +62,14 @@ def show_comparison(results: pd.DataFrame) -> None:
     out = console(markup=True)
     first, *others = answer_in_words(ranking)
     out.print(f"[bold]{escape(wrapped(first, out.width))}[/bold]")
-    if others:
-        out.print(escape(wrapped(" ".join(others), out.width)))
+    for text in filter(None, (" ".join(others), best_elsewhere(results))):
+        out.print(escape(wrapped(text, out.width)))
     out.print("")
     if results.attrs.get("error_costs"):
         out.print(f"Error costs: {escape(results.attrs['error_costs'])}.", end="\n\n")
-    out.print(_headline(ranking), "")
+    table = _headline(ranking)
+    width = out.measure(table, options=out.options.update(width=UNLIMITED)).maximum
+    out.print(table if width <= min(out.width, TABLE_WIDTH) else _headline(ranking, FROM_BEST), "")
     names = {s.method: escape(s.title) for s in ranking.standings if not s.reference}
     within = summarise(results).within
     within = within[within["method"].isin(within.dropna(subset=["accuracy"])["method"]) & within["method"].isin(names)]
@@ -81,20 +85,24 @@ def wrapped(text: str, width: int) -> str:
     return textwrap.fill(text.replace(" %", space + "%"), width).replace(space, " ")
 
 
-def _headline(ranking: Ranking) -> Table:
-    """One row per method at its chosen settings; reference points are dim and come last."""
+def _headline(ranking: Ranking, left_out: str = "") -> Table:
+    """One row per method at its chosen settings, but for one column; reference points are dim and come last."""
     from rich.markup import escape
 
     from fsgym.comparison.answer import headline_table
+    from fsgym.comparison.ranking import FEWEST_PAIRS
 
     table = headline_table(ranking, short=True)
-    shown = _table(f"Methods at lambda {ranking.lam:.4g}", *(_two_lines(heading) for heading in table.headings))
+    places = [k for k, heading in enumerate(table.headings) if heading != left_out]
+    few = f" (better {FEWEST_PAIRS} or more)" if ranking.splits < FEWEST_PAIRS else ""
+    title = f"Methods at lambda {ranking.lam:.4g}, over {ranking.splits} split{'s' * (ranking.splits > 1)}{few}"
+    shown = _table(title, *(_two_lines(table.headings[k]) for k in places))
     best = ranking.best
     for row in table.rows:
         standing = row.standing
         style = "dim" if standing.reference else "bold" if standing is best else ""
         mark = "" if not row.note else " !" if standing.flag else " *"
-        shown.add_row(escape(standing.title + mark), *(escape(cell) for cell in row.cells), style=style)
+        shown.add_row(escape(standing.title + mark), *(escape(row.cells[k]) for k in places), style=style)
     return shown
 
 
@@ -119,12 +127,25 @@ def _remarks(ranking: Ranking) -> list[str]:
         "cost.",
         "Settings were chosen on the validation parts, figures are means over the test parts"
         + (" (± standard deviation)." if ranking.splits > 1 and not ranking.has_error_costs else "."),
+        _verdict_in_words(ranking),
     ]
     notes = [(row.standing, row.note) for row in headline_table(ranking).rows if row.note]
     remarks += [f"{'!' if standing.flag else '*'} {standing.title}: {note}." for standing, note in notes]
     if any(s.reference for s in ranking.standings):
         remarks.append("The last rows are reference points.")
     return [*remarks, "All settings, and the losses at other lambdas, are in the report and in results.csv."]
+
+
+def _verdict_in_words(ranking: Ranking) -> str:
+    """The test that says whether a difference from the best method is noise."""
+    from fsgym.comparison.ranking import FEWEST_PAIRS
+
+    if ranking.splits >= FEWEST_PAIRS:
+        return f"Noise: by a t test at 95 % of the differences from the best, paired over the {ranking.splits} splits."
+    return (
+        "Noise: by the 95 % intervals of the mean losses on the test rows; from "
+        f"{FEWEST_PAIRS} splits on, by a t test paired over the splits."
+    )
 
 
 def _table(title: str, *columns: str) -> Table:

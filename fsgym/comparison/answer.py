@@ -8,16 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fsgym.checks import listing
-from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise
+from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise, rank_methods
 from fsgym.comparison.summary import mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 MOST_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
+FROM_BEST = "from best"  # the column that says whether a difference is more than noise
 
 
 def answer_in_words(ranking: Ranking | None) -> list[str]:
@@ -96,10 +100,28 @@ def _best_sentence(ranking: Ranking, best: Standing) -> str:
             price = cost_text(ranking, constant.figures["loss"])
             rest.append(f"{reference_in_words(ranking, constant)} costs {price}")
         parts += [_capitalised("; ".join(rest)) + "."] if rest else []
-        return _capitalised(_at_lambda(ranking) + " ".join(parts))
-    first = f"{best.title} is best (loss {cost_text(ranking, best.figures['loss'])}): it {_needs(ranking, best, True)}"
+        return _capitalised(_no_clear_winner(ranking, best) + _at_lambda(ranking) + " ".join(parts))
+    loss, unclear = cost_text(ranking, best.figures["loss"]), _no_clear_winner(ranking, best)
+    is_best = f"has the lowest loss ({loss}, within noise of all others):" if unclear else f"is best (loss {loss}):"
+    first = f"{best.title} {is_best} it {_needs(ranking, best, True)}"
     second = "" if other is None else f"; {role} ({other.title}) {_needs(ranking, other)}"
-    return _capitalised(f"{_at_lambda(ranking)}{first}{second}.")
+    return _capitalised(f"{unclear}{_at_lambda(ranking)}{first}{second}.")
+
+
+def _no_clear_winner(ranking: Ranking, best: Standing) -> str:
+    """How the answer begins where no method, reference points apart, is worse than the best by more than noise."""
+    others = [s for s in ranking.standings if s.eligible and not s.reference and s.method != best.method]
+    return "no clear winner: " if others and all(is_within_noise(best, s) for s in others) else ""
+
+
+def best_elsewhere(results: pd.DataFrame) -> str:
+    """Which method has the lowest loss at each other lambda that is reported; "" if there is none."""
+    lam, *others = results.attrs.get("reported") or [None]
+    rankings = [r for r in (rank_methods(results, other) for other in others) if r is not None and r.best is not None]
+    found = [f"{r.best.title} at {r.lam:.4g} ({cost_text(r, r.best.figures['loss'])})" for r in rankings if r.best]
+    if not found:
+        return ""
+    return f"This answer is for the first lambda, {lam:.4g}; the lowest loss is that of {', '.join(found)}."
 
 
 def _reference_sentence(ranking: Ranking, best: Standing) -> str:
@@ -253,10 +275,9 @@ class HeadlineTable(NamedTuple):
 
 
 def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
-    """The methods at the ranking's lambda; where ``short``, it fits into 80 columns."""
+    """The methods at the ranking's lambda; where ``short``, with narrow cells."""
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
-    if not short:
-        columns["from best"] = partial(_difference_from_best, ranking)
+    columns[FROM_BEST] = partial(_difference_from_best, ranking)
     used = f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit
     columns[used] = lambda s: mean_text(s.figures, ranking.counted, 1, short)
     if ranking.has_prices and not ranking.has_error_costs:

@@ -130,8 +130,8 @@ def compare(
     scheduler : str, optional
         Address of the cluster; required for ``dask``.
     progress : bool, optional
-        Whether to show a progress bar, with the remaining time, on stderr, and before a run of more than a minute a
-        line with the expected time. By default in a terminal and in a notebook.
+        Whether to show a progress bar, with the remaining time, on stderr; by default in a terminal and in a notebook.
+        Unless it is False, a line with the expected time comes before a run of more than a minute.
     out : path, optional
         A folder for ``results.csv``, ``report.html`` and the figures as PNG; and for ``results.sqlite``, in which each
         finished fit is stored, so that the same call resumes an interrupted comparison and repeats only what failed.
@@ -192,7 +192,8 @@ def compare(
     check_backend(backend, scheduler, n_jobs)
     planned = plan_comparison(dataset, asked, out)
     where = Where(n_jobs, backend, scheduler, shows_progress(progress))
-    announce_time([planned], where)
+    if progress is not False:
+        announce_time([planned], where)
     return run_planned(planned, where, command)
 
 

@@ -35,11 +35,11 @@ class ExpectedTime(NamedTuple):
 
 
 def announce_time(planned: Sequence[PlannedComparison], where: Where) -> None:
-    """Say on one line of stderr how long the comparisons will take, if progress is shown and it is over a minute.
+    """Say on one line of stderr how long the comparisons will take, if it is over a minute.
 
     Nothing is said of a cluster, whose number of workers is unknown.
     """
-    if not where.progress or where.backend != "loky":
+    if where.backend != "loky":
         return
     expected = [expected_time(one) for one in planned]
     n_tasks = sum(e.n_tasks for e in expected)

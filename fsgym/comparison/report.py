@@ -116,7 +116,9 @@ def _tradeoff_pictures(comparison: Comparison, summary: Summary, ranking: Rankin
     if ax is None:
         return []
     heading = f"{axes.y_label[0].upper()}{axes.y_label[1:]} against {axes.x_label}"
-    caption = f"Each point is one setting of a method; {axes.better} is better. {_error_bar_caption(comparison)}"
+    best = ranking.best
+    ring = "" if best is None or best.reference else " The ring marks the best method at its chosen settings."
+    caption = f"Each point is one setting of a method; {axes.better} is better.{ring} {_error_bar_caption(comparison)}"
     return [Picture("curves", heading, caption, png_of(ax))]
 
 

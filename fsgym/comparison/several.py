@@ -104,7 +104,8 @@ def compare_datasets(
         raise ValueError("datasets must have at least one data set, got none")
     if folder is not None:
         planned = {name: replace(p, folder=writable_folder(folder / folder_name(name))) for name, p in planned.items()}
-    announce_time(list(planned.values()), where)
+    if progress is not False:
+        announce_time(list(planned.values()), where)
     command = command or calling_script()
     results = {
         name: run_planned(one, where, command, f"{name} ({number} of {len(planned)})")

@@ -86,7 +86,8 @@ def summarise(
     within : sequence of numbers, optional
         Upper limits k of the mean number of features; by default those given to ``compare``, otherwise 1, 2, 3, 5, 10.
     lam : sequence of float, optional
-        Values of lambda at which the loss is reported; by default those of ``compare``, otherwise .01, .05, .1.
+        Values of lambda at which the loss is reported; by default those of ``compare``. A file does not say which these
+        were: of results that were read again, all values at which a method was trained.
     counted : {"n_features", "n_acquisitions"}, optional
         What ``within`` counts; by default as in ``compare``, otherwise features.
 
@@ -108,7 +109,7 @@ def summarise(
     """
     counted = counted or results.attrs.get("counted", "n_features")
     within = results.attrs.get("within", WITHIN) if within is None else within
-    lam = results.attrs.get("reported", PAPER_REPORTED) if lam is None else lam
+    lam = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
     succeeded = results[results["error"].isna()]
     limits, losses = [], []
     for name, rows in results.groupby("method", sort=False):
@@ -123,6 +124,13 @@ def summarise(
             chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
             losses.append({"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")})
     return Summary(means_over_splits(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
+
+
+def lambdas_of(results: pd.DataFrame) -> tuple[float, ...]:
+    """The values of lambda at which methods were trained and losses computed, by the results alone, ascending."""
+    trained = with_lam(results)["lam"].dropna()
+    prices = results["price"].dropna() if "price" in results else pd.Series(dtype=float)
+    return tuple(sorted({*trained.tolist(), *prices.tolist()})) or PAPER_REPORTED
 
 
 def with_lam(settings: pd.DataFrame) -> pd.DataFrame:

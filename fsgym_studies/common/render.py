@@ -81,10 +81,11 @@ def _markdown_cell(value: Any) -> str:
 def section(study: Study, conclusion: Conclusion, full: bool, work: str) -> str:
     """The section of a study in a Markdown file; it links to the pictures that ``write_section`` writes."""
     pictures = [p for p in conclusion.pictures if p.stem in conclusion.shown]
+    verdict = f"{'' if full else 'In a quick run, '}{conclusion.summary()}"
     parts = [
         f"## {study.title}\n",
         f"{conclusion.protocol} {work}. Command: `{study.shown_command(full)}`.\n",
-        *([f"**{conclusion.summary()}.**\n", markdown(claims_frame(conclusion.claims))] if conclusion.claims else []),
+        *([f"**{verdict}.**\n", markdown(claims_frame(conclusion.claims))] if conclusion.claims else []),
         *(f"* {note}" for note in conclusion.notes),
         *(f"\n![{p.heading}]({study.name}_{p.stem}.png)\n\n{p.caption}" for p in pictures),
         *(

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from fsgym.cli.terminal import console
+from fsgym.cli.terminal import console, show
 from fsgym_studies.command import Options, run_study
 from fsgym_studies.common.data import missing_datasets
 from fsgym_studies.suites import SUITES, find_suite
@@ -36,6 +36,8 @@ def run_suite(
     n_runs : int, only so many runs of each data set; None for all
     first_run : tuple of str, names of further methods, for the first run of each data set only
     """
+    if not options.full:
+        show("Quick: fewer rows and splits than the full suite, for a first look; the report says how many.")
     study = study_of(find_suite(name), chosen_methods(methods, own, first_run), options.command, n_runs)
     return run_study(replace(study, subject="benchmark"), options)
 

@@ -17,7 +17,7 @@ from fsgym.trajectories import Trajectories
 
 NO_ORDER = "no order of acquisitions beyond its own stop"
 NO_MASKS = "its predict takes no action_masks, so that it cannot be told to go on"
-IGNORES_MASKS = "where its answers are masked it still chooses actions that are not legal"
+IGNORES_MASKS = "takes no further acquisition where its answer is masked"
 
 
 class CannotContinueError(Exception):

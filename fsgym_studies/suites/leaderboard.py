@@ -12,9 +12,9 @@ from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, format_number
 from fsgym_studies.common.study import Conclusion, Table
 from fsgym_studies.suites.methods import SuiteMethods
-from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS
+from fsgym_studies.suites.oracle import ORACLE_IN_WORDS, ORACLE_TEST_ROWS, ORACLE_TITLE
 from fsgym_studies.suites.scores import (
-    NOT_RANKED,
+    REFERENCE_TITLE,
     SAME_SCORE,
     SCORES,
     long_table,
@@ -31,11 +31,15 @@ def score_table(
     declared: TableOf,
     scores: pd.DataFrame,
     reasons: dict[tuple[str, str], str],
-    unranked: Sequence[str] = NOT_RANKED,
+    unranked: Sequence[str],
+    aside: Collection[str],
 ) -> Table | None:
-    """A score of all methods, best first, then those without a rank and published figures; None without any cell."""
+    """A score of all methods, best first, then those without a rank and published figures.
+
+    None if no method has it but those ``aside``, which are no competitors.
+    """
     shown, means = SCORES[declared.score], means_by_place(scores, declared.score)
-    if means.empty:
+    if all(method in aside for method in means.index):
         return None
     ranks = mean_ranks(means, shown.more_is_better, unranked)
     grouped = _columns(means, declared.columns)
@@ -117,9 +121,9 @@ def wins_of_focus(
     focus: str,
     more_is_better: bool | None,
     title: str,
-    unranked: Collection[str] = NOT_RANKED,
+    unranked: Collection[str],
 ) -> Table | None:
-    """How often a method is better, equal and worse than each other one; None if it has no scores."""
+    """How often a method is better, equal and worse than each other one; None if there is nothing to compare."""
     if focus not in means.index:
         return None
     sign, rows = (1.0 if more_is_better else -1.0), []
@@ -129,9 +133,11 @@ def wins_of_focus(
             better, worse = int((gain >= SAME_SCORE).sum()), int((gain <= -SAME_SCORE).sum())
             row = {"other method": other, "better": better, "equal": len(gain) - better - worse, "worse": worse}
             rows.append(row | {"mean difference": f"{sign * gain.mean():+.4f}"})
+    if not rows:
+        return None
     caption = (
-        f"{focus} compared with each other method by {title.lower()}, over data sets and columns: where its mean over "
-        f"the runs is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
+        f"{focus} compared with each other ranked method by {title.lower()}, over data sets and columns: where its "
+        f"mean over the runs is better, equal (to within {SAME_SCORE:g}) and worse; and its mean minus the other's."
     )
     return Table("wins", f"Wins and losses of {focus}", caption, pd.DataFrame(rows))
 
@@ -163,7 +169,8 @@ def standing(ranks: pd.Series, focus: str, title: str) -> str:
         return f"{focus} has no place: its scores are not complete."
     place = int((ranks < ranks[focus] - 1e-9).sum()) + 1
     ending = {1: "st", 2: "nd", 3: "rd"}.get(place % 10 if place % 100 not in (11, 12, 13) else 0, "th")
-    text = f"{focus} is {place}{ending} of {len(ranks)} methods by {title.lower()} (mean rank {ranks[focus]:.2f})"
+    among = counted(len(ranks), "method")
+    text = f"{focus} is {place}{ending} of {among} by {title.lower()} (mean rank {ranks[focus]:.2f})"
     others = ranks.drop(index=focus)
     if others.empty:
         return f"{text}."
@@ -182,19 +189,27 @@ def conclusion_of(
 ) -> Conclusion:
     """Everything that the report of a benchmark says; ``n_runs`` as in ``study_of``."""
     labels = first_run_labels(methods, table)
-    unranked, table = (*labels.values(), *NOT_RANKED), table.assign(method=table["method"].replace(labels))
+    aside = (*methods.reference_points, ORACLE_TITLE, suite.reference_title)
+    unranked, table = (*labels.values(), *aside), table.assign(method=table["method"].replace(labels))
     scores, reasons, main = scores_of(table), reasons_of(table), suite.tables[0].score
+    scores = scores.assign(method=scores["method"].replace({REFERENCE_TITLE: suite.reference_title}))
     shown, means = SCORES[main], means_by_place(scores, main)
     ranks = mean_ranks(means, shown.more_is_better, unranked)
-    tables = [score_table(suite, declared, scores, reasons, unranked) for declared in suite.tables]
+    tables = [score_table(suite, declared, scores, reasons, unranked, aside) for declared in suite.tables]
+    empty = [SCORES[d.score].title for d, t in zip(suite.tables, tables) if t is None and _has_reason(reasons, d.score)]
     tables += [wins_of_focus(means, methods.focus, shown.more_is_better, shown.title, unranked), seconds_table(table)]
     present = [t for t in tables if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
     cut = [] if n_runs is None else [f"Cut by --runs {n_runs} to the first {first} of each data set."]
     protocol = " ".join([suite.protocol(quick), *cut, METHODS_IN_WORDS])
     notes = [standing(ranks, methods.focus, shown.title), *_notes(suite, methods, table, labels, quick)]
+    notes[1:1] = [f"{title}: n/a for all methods." for title in dict.fromkeys(empty)]
     files = {"scores": long_table(suite.name, scores, unranked)}
     return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present], files=files)
+
+
+def _has_reason(reasons: Mapping[tuple[str, str], str], score: str) -> bool:
+    return any(of == score for _, of in reasons)
 
 
 def _notes(
@@ -213,6 +228,8 @@ def _notes(
         f"{counted(len(own), 'cell')} of {title} failed: {own['error'].iloc[0]}"
         for title, own in failed.groupby("method")
     ]
+    if (table["method"] == REFERENCE_TITLE).any():
+        notes += [f"The {suite.reference_title} {suite.reference_note}; it is not ranked."]
     notes += [ORACLE_IN_WORDS.format(rows=ORACLE_TEST_ROWS[quick])]
     versions = ", ".join(f"{name} {number}" for name, number in (provenance()["versions"] | methods.versions).items())
     return [*notes, *suite.notes, suite.development, f"Versions: {versions}."]
@@ -223,5 +240,6 @@ METHODS_IN_WORDS = (
     "is trained, the one with the lowest loss on the validation rows is chosen at each price, and is fitted again. All "
     "final fits are on the training and the validation rows together. Methods are ranked in each column of the means "
     f"over the runs, where scores that differ by less than {SAME_SCORE:g} share their rank, and mean ranks are over "
-    "all data sets and columns. A score is n/a where it does not fit a method."
+    "all data sets and columns. Constant answer and All features are reference points and have no rank. The tables "
+    "have no intervals; scores.csv has the figures of each run. A score is n/a where it does not fit a method."
 )

@@ -63,6 +63,11 @@ class SuiteMethods:
         return [find_method(name).title for name in self.first_run]
 
     @property
+    def reference_points(self) -> list[str]:
+        """The titles of the two reference points, as far as they were not asked for: they are no competitors."""
+        return [find_method(name).title for name in REFERENCES if name not in self.all_names]
+
+    @property
     def omitted(self) -> list[str]:
         """The titles of the suites' methods that were not asked for."""
         titles = [find_method(m).title for m in (*BENCHMARK_METHODS, *SLOW_METHODS) if m not in self.all_names]

@@ -38,10 +38,9 @@ ORACLE_TEST_ROWS = {True: 50, False: 200}  # of a run, at most: quick, and full
 N_NEIGHBOURS, N_FIRST_NEIGHBOURS = 10, 200  # after an acquisition, and before any: then no row is nearer than another
 N_RANDOM_SETS, LARGEST_SET = 100, 6
 ORACLE_IN_WORDS = (
-    "The oracle is no competitor and is not ranked: a policy in a model file cannot reach it, because at every step it "
-    "searches the training rows, with all their values and labels, for the set of further acquisitions that would have "
-    "been best on the nearest of them (Valancius et al. 2024), with the class probabilities of the mixture agent. It "
-    "sees no label of a test row, and its loss is no bound. It is measured on at most {rows} random test rows of a run."
+    "The oracle is not ranked: at every step it searches the training rows for the acquisitions that would have been "
+    "best on the nearest of them (Valancius et al. 2024). It has information that no model file has; its loss can "
+    "still be higher. It is measured on at most {rows} random test rows of a run."
 )
 
 ClassProbabilities = Callable[[NDArray[np.float32], NDArray[np.bool_]], NDArray[np.float64]]

@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 
 from fsgym_studies.common.curves import cells_with
-from fsgym_studies.suites.oracle import ORACLE_TITLE
 
 REFERENCE_TITLE = "reference"
-NOT_RANKED = (ORACLE_TITLE, REFERENCE_TITLE)  # rows below the methods
 SAME_SCORE = 5e-4  # scores that differ by less count as equal: half of the last digit shown
 PLACE = ["dataset", "at"]
 MEAN = "mean"  # in place of the number of a run
@@ -119,7 +117,7 @@ def means_by_place(scores: pd.DataFrame, score: str) -> pd.DataFrame:
     return means.T
 
 
-def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Collection[str] = NOT_RANKED) -> pd.Series:
+def mean_ranks(means: pd.DataFrame, more_is_better: bool | None, unranked: Collection[str] = ()) -> pd.Series:
     """Mean rank of each method over the places, best first; only methods that have all of them.
 
     The methods ``unranked`` have no rank. Empty where more is neither better nor worse.

@@ -12,6 +12,7 @@ from fsgym.comparison.splits import SplitParts
 from fsgym.dataset import Dataset
 from fsgym_studies.common.plan import DataFolder
 from fsgym_studies.suites.cell import Measurement
+from fsgym_studies.suites.scores import REFERENCE_TITLE
 
 
 def counted(n: int, thing: str) -> str:
@@ -108,6 +109,7 @@ class Suite:
     datasets, quick_datasets : names that ``load_dataset`` must know
     notes : sequence of str, for the report
     price_in_words : str, what a column for a price is
+    reference_title, reference_note : str, what tables call the reference, and what it is
     """
 
     name: str
@@ -122,3 +124,5 @@ class Suite:
     quick_datasets: tuple[str, ...] | None = None
     notes: tuple[str, ...] = ()
     price_in_words: str = "price lam"
+    reference_title: str = REFERENCE_TITLE
+    reference_note: str = "knows the distribution of the data"

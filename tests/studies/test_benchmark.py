@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,16 @@ import pytest
 import support.tiny_suite.suite as tiny
 from agents import DatumWiseClassifier
 from fsgym import Dataset, Rules, cli
+from fsgym.cli.comparison import load_own_methods
 from fsgym.comparison.splits import Split
 from fsgym.datasets import CubeNM, Syn
 from fsgym.exact import optimum
 from fsgym.methods import find_method
+from fsgym.runner import run_tasks
 from fsgym_studies import suites
+from fsgym_studies.common.plan import cells_table
 from fsgym_studies.suites import cell as suite_cells
-from fsgym_studies.suites.leaderboard import SCORES, mean_ranks
+from fsgym_studies.suites.leaderboard import SCORES, conclusion_of, mean_ranks
 from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods
 from fsgym_studies.suites.planning import study_of
 from fsgym_studies.suites.suite import RowSplit
@@ -26,6 +30,7 @@ from support.pages import read
 
 MINE = "support.tiny_suite.suite:train"
 NAME = MINE
+POINTS = ("Constant answer", "All features")
 ARGUMENTS = ("tiny", "--quick", "--methods", "rcpi,cart", "--mine", MINE, "--jobs", "1")
 
 
@@ -58,6 +63,12 @@ def table(folder, stem):
     return pd.read_csv(folder / f"{stem}.csv", index_col=0, dtype=str, keep_default_na=False)
 
 
+def cells_of(folder):
+    """The cells of the tiny suite, from the store of the folder."""
+    plan = study_of(tiny.TINY_SUITE, chosen_methods(("rcpi", "cart"), load_own_methods([MINE])), "").cells(False, None)
+    return cells_table(plan, run_tasks(plan, folder / "results.sqlite", progress=False))
+
+
 def test_headroom_is_the_loss_above_the_exact_optimum(folder):
     room, best = table(folder, "headroom_by_at"), [optimum(tiny.JOINT, Rules(2, 2, lam=p)) for p in tiny.PRICES]
     mine = [0.2 + price for price in tiny.PRICES]  # one bit, which equals the class in 80 % of the rows
@@ -81,7 +92,7 @@ def test_a_score_that_does_not_fit_a_method_is_not_available_with_the_reason(fol
     assert accuracies.loc["CART"].tolist() == ["n/a", "n/a", "–"]
     text = (folder / "doc.md").read_text()
     assert "n/a for CART, Constant answer, All features: no order of acquisitions beyond its own stop." in text
-    assert f"n/a for {NAME}: where its answers are masked it still chooses actions that are not legal." in text
+    assert f"n/a for {NAME}: takes no further acquisition where its answer is masked." in text
     assert [float(v) for v in accuracies.iloc[0, :2]] == [0.8, 0.8]  # rcpi: the second bit never changes the answer
 
 
@@ -92,7 +103,8 @@ def test_the_command_says_where_my_method_stands(capsys, folder, tmp_path):
     ranks = table(folder, "loss_by_at")["mean rank"]
     assert code == 0
     assert f"{NAME} is " in output
-    assert f"of 5 methods by loss (mean rank {float(ranks[NAME]):.2f})" in output
+    assert output.startswith("Quick: fewer rows and splits than the full suite")
+    assert f"of 3 methods by loss (mean rank {float(ranks[NAME]):.2f})" in output
     assert f"Wins and losses of {NAME}" in (folder / "doc.md").read_text()
 
 
@@ -163,13 +175,13 @@ def test_a_slow_method_can_be_run_on_the_first_run_only(capsys, tmp_path):
     )
     losses, label = table(tmp_path, "loss_by_at"), "RCPI (datum-wise) (first of 2 runs)"
     assert code == 0
-    assert losses.index.tolist()[3:6] == [label, "oracle", "reference"]
+    assert losses.index.tolist()[:6] == ["CART", label, *POINTS, "oracle", "reference"]
     assert losses.loc[label, "mean rank"] == "–"
     assert losses.loc[label, "0.05"] == "0.2500"  # the price of one bit, which equals the class in 80 % of the rows
-    assert label not in table(tmp_path, "wins").index
     section = (tmp_path / "d.md").read_text()
     assert f"{label} is not ranked: its figures are of one run of each data set" in section
-    assert "CART is 1st of 3 methods" in section
+    assert "CART is 1st of 1 method by loss" in section
+    assert "Wins and losses" not in section  # there is no other method of all runs
     assert "Command: `fsgym benchmark tiny --methods cart --first-run rcpi`" in section
     assert "RCPI" not in section.partition("Not run: ")[2].partition(" Name them")[0]
 
@@ -203,7 +215,7 @@ def test_all_scores_are_in_one_table(capsys, tmp_path):
     assert set(runs["size"]) == {2}
     np.testing.assert_allclose(runs["mean"], means.loc[runs.index])
     assert set(scores.loc[scores["method"] == "reference", "run"]) == {"mean"}
-    assert set(scores.loc[~scores["ranked"], "method"]) == {"oracle", "reference"}
+    assert set(scores.loc[~scores["ranked"], "method"]) == {"oracle", "reference", *POINTS}
     shown = table(tmp_path, "loss_by_at").loc["CART", "0.05"]
     assert f"{means.loc['bits', 'CART', 'loss', '0.05']:.4f}" == shown
 
@@ -211,9 +223,32 @@ def test_all_scores_are_in_one_table(capsys, tmp_path):
 def test_the_oracle_has_a_line_and_no_rank(folder):
     losses = table(folder, "loss_by_at")
     assert losses.index[-3:].tolist() == ["oracle", "reference", "PAPER (as reported)"]
-    assert losses.loc["oracle", "mean rank"] == "–"
-    assert "oracle" not in table(folder, "wins").index.tolist()
-    assert "a policy in a model file cannot reach it" in (folder / "doc.md").read_text()
+    assert set(losses.loc[["oracle", "reference", *POINTS], "mean rank"]) == {"–"}
+    assert set(table(folder, "wins").index) == {"RCPI (datum-wise)", "CART"}
+    section = (folder / "doc.md").read_text()
+    assert "It has information that no model file has; its loss can still be higher." in section
+    assert "* The reference knows the distribution of the data; it is not ranked." in section
+
+
+def test_a_reference_that_is_no_optimum_is_called_greedy(folder):
+    cells = cells_of(folder)
+    greedy = replace(tiny.TINY_SUITE, reference_title="greedy reference", reference_note="looks one step ahead")
+    conclusion = conclusion_of(greedy, SuiteMethods(("rcpi", "cart"), {}, {}), cells, quick=True)
+    losses = conclusion.tables[0].frame.set_index("method")
+    assert losses.loc["greedy reference", "mean rank"] == "–"
+    assert "reference" not in losses.index
+    assert "The greedy reference looks one step ahead; it is not ranked." in conclusion.notes
+    assert "Headroom" in [t.heading for t in conclusion.tables]
+
+
+def test_a_table_without_the_score_of_any_method_is_left_out(folder):
+    cells = cells_of(folder)
+    few = cells[cells["method"].isin(["CART", *POINTS, "oracle", "reference"])]
+    conclusion = conclusion_of(tiny.TINY_SUITE, SuiteMethods(("cart",), {}, {}), few, quick=True)
+    assert "Accuracy within a budget" not in [t.heading for t in conclusion.tables]
+    assert "Accuracy within a budget: n/a for all methods." in conclusion.notes
+    all_of_them = conclusion_of(tiny.TINY_SUITE, SuiteMethods(("rcpi", "cart"), {}, {}), cells, quick=True)
+    assert "Accuracy within a budget" in [t.heading for t in all_of_them.tables]
 
 
 def test_mistakes_are_one_sentence(capsys, tmp_path):

@@ -376,18 +376,24 @@ def test_methods_of_ones_own_and_several_data_sets(capsys, tmp_path, table, monk
     )
     (tmp_path / "other.csv").write_text(table.read_text())
     monkeypatch.chdir(tmp_path)
-    quick = ("--target", "ill", "--drop", "patient", "--methods", "cart", "--mine", "mine.py:best", "--no-references")
+    quick = ("--target", "ill", "--drop", "patient", "--methods", "cart", "--mine", "best one=mine.py:best")
+    quick += ("--no-references",)
     quick += ("--splits", 1, "--jobs", 1, "--lam", 0.01)
     code, output, error = call(capsys, "compare", table, "other.csv", *quick)
     assert (code, error) == (0, "")
     assert "No rank test: it needs at least 3 data sets, got 2." in output
-    assert "mine.py:best" in output
+    assert "best one" in output
+    assert "mine.py" not in output
     results = pd.read_csv("fsgym-results/ward/results.csv")
-    assert results.set_index("method").loc["mine.py:best", "n_features"] == 1
+    assert results.set_index("method").loc["best one", "n_features"] == 1
     assert os.path.exists("fsgym-results/report.html")
     code, output, error = call(capsys, "compare", table, *quick)  # resumes its part
     assert (code, error) == (0, "")
-    for reference, message in (("mine.py:bset", "did you mean 'best'"), ("mine.py", "named as module:factory")):
+    for reference, message in (
+        ("mine.py:bset", "did you mean 'best'"),
+        ("mine.py", "named as module:factory"),
+        ("=mine.py:best", "a name must stand before the ="),
+    ):
         code, output, error = call(capsys, "compare", table, "--target", "ill", "--mine", reference)
         assert (code, error.count("\n")) == (2, 1)
         assert message in error

@@ -41,6 +41,13 @@ def test_table(capsys, folder):
     assert max(map(len, lines[1:])) <= 120
 
 
+def test_a_policy_is_named_before_its_reference(capsys, folder):
+    code, output, error = call(capsys, "leaderboard", "DatumWise-v0", "--mine", "healthy=always_benign:train")
+    assert (code, error) == (0, "")
+    assert output.startswith("healthy has a loss of 0.6257")
+    assert any("healthy (yours)" in line for line in output.splitlines())
+
+
 def test_table_without_a_policy(capsys):
     code, output, _ = call(capsys, "leaderboard", "DatumWiseGroup-v0")
     assert code == 0

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from fsgym.cli.terminal import show_comparison
-from fsgym.comparison.answer import answer_in_words, headline_table
+from fsgym.comparison.answer import answer_in_words, best_elsewhere, headline_table
 from fsgym.comparison.ranking import is_within_noise, rank_methods
+from fsgym.comparison.summary import summarise
 from support.comparisons import recalls, results_of, row_of
 
 LOW_HIGH = {"loss_low": 0.1, "loss_high": 0.2}
@@ -125,6 +126,49 @@ def test_differences_are_paired_by_split():
         bound = 2.776 * np.std(difference, ddof=1) * np.sqrt(1 / 5 + 1)
         assert is_within_noise(best, other) == (difference.mean() <= bound)
     assert "The difference from CART is within the noise of the 5 splits." in answer_in_words(ranking)
+    assert answer_in_words(ranking)[0].startswith("Where acquisitions cost nothing, Lattice policy iteration is best")
+
+
+def test_differences_that_are_all_noise_have_no_clear_winner(capsys):
+    rng = np.random.default_rng(0)
+    common = rng.normal(0.3, 0.1, 5)
+    rows = [*splits_of("lattice", common), *splits_of("cart", common + rng.normal(0.005, 0.01, 5))]
+    rows += splits_of("constant", common + 0.4)  # a reference point does not count
+    text = answer(*rows)
+    assert text.startswith(
+        "No clear winner: where acquisitions cost nothing, Lattice policy iteration has the lowest loss"
+    )
+    assert "within noise of all others): it needs 0.5 features" in text
+    show_comparison(results_of(*rows))
+    lines = capsys.readouterr().out.splitlines()
+    assert "Methods at lambda 0, over 5 splits" in map(str.strip, lines)
+    assert "noise" in next(line for line in lines if line.startswith("CART"))
+    assert "Noise: by a t test at 95 % of the differences from the best, paired over the 5 splits." in lines
+    costly = answer(*(row | {"accuracy": 0.9} for row in rows))
+    assert costly.startswith("No clear winner: where acquisitions cost nothing, Lattice policy iteration costs least")
+
+
+def test_the_table_says_that_two_splits_are_few_and_leaves_out_the_verdict_where_it_is_narrow(capsys, monkeypatch):
+    rows = [*splits_of("lattice", [0.1, 0.2]), *splits_of("cart", [0.2, 0.3])]
+    show_comparison(results_of(*rows))
+    text = capsys.readouterr().out
+    assert "Methods at lambda 0, over 2 splits (better 3 or more)" in text
+    assert "unknown" in text[text.index("Methods at") : text.index("Accuracy with")]
+    assert "Noise: by the 95 % intervals of the mean losses on the test rows; from 3 splits on, by a t test" in text
+    monkeypatch.setattr("fsgym.cli.terminal.TABLE_WIDTH", 60)
+    show_comparison(results_of(*rows))
+    text = capsys.readouterr().out
+    assert "unknown" not in text[text.index("Methods at") : text.index("Accuracy with")]
+
+
+def test_the_best_method_at_each_other_lambda_follows_the_answer(capsys):
+    rows = [row_of("lattice", error=0.05, n=3.0), row_of("cart", error=0.1, n=1.0)]
+    results = results_of(*rows, reported=(0.01, 0.1))
+    words = "This answer is for the first lambda, 0.01; the lowest loss is that of CART at 0.1 (0.200)."
+    assert best_elsewhere(results) == words
+    show_comparison(results)
+    assert "This answer is for the first lambda, 0.01" in capsys.readouterr().out
+    assert best_elsewhere(results_of(*rows)) == ""
 
 
 def test_few_splits_use_the_intervals_of_the_test_rows():
@@ -190,4 +234,5 @@ def test_results_read_again_give_the_same_answer(tmp_path):
     results.to_csv(tmp_path / "results.csv", index=False)
     again = pd.read_csv(tmp_path / "results.csv")
     assert answer_in_words(rank_methods(again)) == answer_in_words(rank_methods(results))
+    assert summarise(again).losses["lam"].unique().tolist() == [1.0]  # and not the default values
     assert json.loads(again["first"][0]) == {"age": 1.0}

@@ -125,11 +125,21 @@ def test_the_expected_time_is_that_of_the_fits_that_are_left(tmp_path, monkeypat
 
     monkeypatch.setattr("fsgym.comparison.expected_time.seconds_of", lambda method, train: 600.0)
     longer = planned_of(table_of("other", 1), None)
-    announce_time([longer], Where(2, "loky", None, True))
     n = len(longer.cells)
-    assert capsys.readouterr().err == f"fsgym: expected to take about {duration_text(300 * n)}\n"
-    announce_time([longer], Where(2, "loky", None, False))
+    for progress in (True, False):  # also where no bar is shown, as in a file
+        announce_time([longer], Where(2, "loky", None, progress))
+        assert capsys.readouterr().err == f"fsgym: expected to take about {duration_text(300 * n)}\n"
+    announce_time([longer], Where(2, "dask", "tcp://nowhere", True))
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("progress", "announced"), [(None, True), (False, False)])
+def test_the_expected_time_is_said_without_a_terminal(monkeypatch, capsys, progress, announced):
+    monkeypatch.setattr("fsgym.comparison.expected_time.seconds_of", lambda method, train: 600.0)
+    arguments = {**QUICK, "progress": progress}
+    fsgym.compare(table_of("a", 0), ["cart"], **arguments)
+    compare_datasets([table_of("a", 0)], ["cart"], **arguments)
+    assert capsys.readouterr().err.count("fsgym: expected to take about") == 2 * announced
 
 
 def test_progress_is_quiet_but_in_a_terminal_or_where_asked_for(monkeypatch, capsys):
