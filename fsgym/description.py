@@ -146,7 +146,7 @@ def _row(column: Any, is_label: bool) -> dict[str, Any]:
     suspicion = find_label_suspicion(column) if is_label else find_suspicion(column)
     kind = "classes" if is_label else _type_of(column, suspicion)
     note = "" if is_label else find_note(column) or ""
-    code = "" if note or kind != "number" else _code_note(column)
+    code = _code_note(column) if kind == "number" and not note and suspicion is None else ""
     low, high = _range(column) if kind == "number" else (np.nan, np.nan)
     return {
         "column": str(column.name),

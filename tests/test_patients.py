@@ -129,7 +129,7 @@ def test_a_missing_column_is_refused_or_unavailable(hospital):
 
 def test_an_unseen_level_counts_as_unavailable_and_is_named(hospital):
     model, X = hospital.model, hospital.X
-    with pytest.warns(UserWarning, match="'spaceship' in 'arrival'") as caught:
+    with pytest.warns(UserWarning, match=r"levels of 'arrival' that training did not \('spaceship'\)") as caught:
         answers = model.predict(X.assign(arrival="spaceship"))
     assert len(caught) == 1
     np.testing.assert_array_equal(answers, model.predict(X.assign(arrival=None)))

@@ -36,10 +36,11 @@ def run_suite(
     n_runs : int, only so many runs of each data set; None for all
     first_run : tuple of str, names of further methods, for the first run of each data set only
     """
+    study = study_of(find_suite(name), chosen_methods(methods, own, first_run), options.command, n_runs)
+    status = run_study(replace(study, subject="benchmark"), options)
     if not options.full:
         show("Quick: fewer rows and splits than the full suite, for a first look; the report says how many.")
-    study = study_of(find_suite(name), chosen_methods(methods, own, first_run), options.command, n_runs)
-    return run_study(replace(study, subject="benchmark"), options)
+    return status
 
 
 def list_suites(data_dir: Path | None = None) -> None:

@@ -250,7 +250,7 @@ def test_the_section_of_a_document_is_replaced(capsys, tmp_path, tiny_folder):
     assert text.startswith("# Reproduction\n\nWritten by hand.\n")
     assert text.count("## A tiny") == 1
     assert "`fsgym reproduce tiny --quick`" in text
-    assert "**1 of 2 claims reproduced; 1 not assessed.**" in text
+    assert "**In a quick run, 1 of 2 claims reproduced; 1 not assessed.**" in text
     assert "| not reproduced |" in text
     doc.write_text(text + "\nMore by hand.\n")
     replace_section(doc, "tiny", "## Other \\1 text")

@@ -126,7 +126,7 @@ def test_the_answer_at_each_price_is_that_of_this_lambda(nasty):
     assert [s["label"] for s in page["settings"]] == ["lambda 0.2", "lambda 0.05", "lambda 0.01"]
     for setting, lam in zip(page["settings"], reversed(LAMS), strict=True):
         assert setting["answer"] == answer_in_words(rank_methods(results, lam=lam))
-        assert setting["answer"][0].startswith(f"At {lam} a feature, ")
+        assert setting["answer"][0].startswith((f"At {lam} a feature, ", f"No clear winner: at {lam} a feature, "))
     start = page["settings"][page["start"]]
     assert " ".join(start["answer"]) == results.attrs["answer"]
     # Validation data choose the setting of a lambda, which need not be the one that was trained at it.

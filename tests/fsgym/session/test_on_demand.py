@@ -91,7 +91,7 @@ def test_a_group_needs_its_columns_and_rows_must_be_rows():
 def test_a_level_that_is_new_counts_as_missing_with_a_warning():
     model = clinic_model("lattice", cheap="ward")
     assert model.session().next().name == "ward"
-    with pytest.warns(UserWarning, match="'hospice' in 'ward'"):
+    with pytest.warns(UserWarning, match=r"levels of 'ward' that training did not \('hospice'\)"):
         model.predict_on_demand(
             lambda name, rows: ["hospice"] * len(rows) if name == "ward" else clinic_table()[0].loc[rows, name], 3
         )
