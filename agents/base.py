@@ -61,6 +61,41 @@ class BaseAgentClassifier(ClassifierMixin, AskingAgent, BaseEstimator):
     arrangement_ : Arrangement
     training_origin_ : fsgym.origin.RowOrigin, or None for a model from a file
         Which rows of which table the classifier was fitted on.
+
+    See Also
+    --------
+    agents.Policy : what such a classifier trains.
+
+    Examples
+    --------
+    An agent is a ``Policy`` and a subclass with a constructor and ``fit``. This one acquires nothing:
+
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_wine
+    >>> from agents import BaseAgentClassifier, Policy
+    >>> class ConstantPolicy(Policy):
+    ...     kind = "always_the_same"
+    ...     def __init__(self, answer, rules):
+    ...         self.answer, self.rules = answer, rules
+    ...     def actions(self, acquired, values, legal, *, continue_after_stop=False):
+    ...         return np.full(len(legal), self.rules.n_acquisitions + self.answer)
+    ...     def to_arrays(self):
+    ...         return {}, {"answer": self.answer}
+    ...     @classmethod
+    ...     def from_arrays(cls, arrays, header, rules):
+    ...         return cls(header["answer"], rules)
+    >>> class MostFrequentClass(BaseAgentClassifier):
+    ...     policy_class = ConstantPolicy
+    ...     def __init__(self, lam=0.01):
+    ...         self._set_rule_options(lam=lam)
+    ...     def fit(self, X, y=None):
+    ...         data, rules = self._task(X, y)
+    ...         self._set_policy(ConstantPolicy(int(np.bincount(data.y).argmax()), rules))
+    ...         return self
+    >>> X, y = load_wine(return_X_y=True)
+    >>> agent = MostFrequentClass().fit(X, y)
+    >>> agent.predict(X[:2]), int(agent.features_used(X).sum())
+    (array([1, 1]), 0)
     """
 
     policy_class: ClassVar[type[Policy]]

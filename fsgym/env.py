@@ -130,7 +130,7 @@ class DatumWiseEnv(gym.Env[NDArray[np.float32], np.int64]):
     Examples
     --------
     >>> import fsgym, gymnasium
-    >>> env = gymnasium.make("DatumWise-v0", lam=0.05, render_mode="rgb_array")
+    >>> env = gymnasium.make("fsgym:DatumWise-v0", lam=0.05, render_mode="rgb_array")
     >>> observation, info = env.reset(seed=0)
     >>> observation, reward, terminated, truncated, info = env.step(7)
     >>> reward, terminated

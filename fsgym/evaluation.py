@@ -48,7 +48,7 @@ def evaluate(policy: Any, data: Any, y: Any = None, *, rules: Rules | None = Non
     Examples
     --------
     >>> import fsgym, gymnasium
-    >>> env = gymnasium.make("DatumWise-v0", split="test")
+    >>> env = gymnasium.make("fsgym:DatumWise-v0", split="test")
     >>> result = fsgym.evaluate(lambda observations, masks: [31] * len(observations), env)
     >>> result.n_features
     0.0

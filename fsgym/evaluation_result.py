@@ -57,7 +57,7 @@ class Evaluation:
     Examples
     --------
     >>> import fsgym, gymnasium
-    >>> env = gymnasium.make("DatumWise-v0", split="test")
+    >>> env = gymnasium.make("fsgym:DatumWise-v0", split="test")
     >>> def answer(observations, masks):
     ...     return [31] * len(observations)  # class 1, with nothing acquired
     >>> result = fsgym.evaluate(answer, env)

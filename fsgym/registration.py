@@ -75,7 +75,7 @@ def make_env(
     belief: Any = None,
     **options: Unpack[RuleOptions],
 ) -> DatumWiseEnv:
-    """The environment of ``gymnasium.make("DatumWise-v0", ...)``: data by name, rules by options.
+    """The environment of ``gymnasium.make("fsgym:DatumWise-v0", ...)``: data by name, rules by options.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def make_env(
     Examples
     --------
     >>> import fsgym, gymnasium
-    >>> gymnasium.make("DatumWise-v0", lamb=0.1)
+    >>> gymnasium.make("fsgym:DatumWise-v0", lamb=0.1)
     Traceback (most recent call last):
     ValueError: unknown environment argument 'lamb'; did you mean 'lam'?
     """

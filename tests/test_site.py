@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
+import inspect
 import re
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from fsgym.registration import VARIANTS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +108,17 @@ def test_every_environment_method_and_public_object_has_a_page(generated):
     for package in (fsgym, agents, baselines):
         for name in package.__all__:
             assert f"api/{package.__name__}.{name}.md" in generated
+
+
+def test_every_public_object_has_an_example_that_the_tests_run(generated):
+    """Examples are run as doctests of the modules that define the objects, none of which is left out."""
+    api = sys.modules["api_pages"]
+    examples = doctest.DocTestParser()
+    for path in (path for paths in api.public_objects().values() for path in paths):
+        found = examples.get_examples(inspect.getdoc(api.find(path)) or "", path)
+        assert any(not example.options.get(doctest.SKIP) for example in found), path
+    assert {"tests", "fsgym", "agents", "baselines"} <= set(PYPROJECT["tool"]["pytest"]["ini_options"]["testpaths"])
+    assert "--doctest-modules" in PYPROJECT["tool"]["pytest"]["ini_options"]["addopts"]
 
 
 @pytest.mark.parametrize("name", list(VARIANTS))

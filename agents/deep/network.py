@@ -46,6 +46,23 @@ class NetworkPolicy(Policy):
     ------
     ValueError
         If the arrays do not fit the rules or are not finite.
+
+    Examples
+    --------
+    A network without hidden layers, written by hand for one feature and two classes. Its inputs are the flag and the
+    value of the feature; its outputs are those of the acquisition and of the two answers:
+
+    >>> import numpy as np
+    >>> from agents import NetworkPolicy
+    >>> from fsgym import Rules, Scaling
+    >>> weight = np.array([[-1, 0], [0, -1], [0, 1]], np.float32)
+    >>> arrays = {"q_net.q_net.0.weight": weight, "q_net.q_net.0.bias": np.array([0.5, 0, 0], np.float32)}
+    >>> policy = NetworkPolicy("dqn", (), arrays, Scaling(np.zeros(1), np.ones(1)), Rules(n_features=1, n_classes=2))
+    >>> acquired = np.array([[False], [True], [True]])
+    >>> values = np.array([[0], [-0.7], [0.7]], np.float32)
+    >>> legal = np.array([[True, True, True], [False, True, True], [False, True, True]])
+    >>> policy.actions(acquired, values, legal).tolist()  # acquires; answers the first class; answers the second
+    [0, 1, 2]
     """
 
     kind = "network"

@@ -47,7 +47,7 @@ class FittedQ(RCPI):
     --------
     >>> import gymnasium
     >>> from agents import FittedQ
-    >>> agent = FittedQ(gymnasium.make("DatumWise-v0", lam=0.05), n_iterations=3, random_state=0).learn()
+    >>> agent = FittedQ(gymnasium.make("fsgym:DatumWise-v0", lam=0.05), n_iterations=3, random_state=0).learn()
     >>> len(agent.history)
     3
     """

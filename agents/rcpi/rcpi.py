@@ -116,9 +116,9 @@ class RCPI:
     --------
     >>> import fsgym, gymnasium
     >>> from agents import RCPI
-    >>> env = gymnasium.make("DatumWise-v0", lam=0.01)
+    >>> env = gymnasium.make("fsgym:DatumWise-v0", lam=0.01)
     >>> agent = RCPI(env, n_iterations=3, random_state=0).learn()
-    >>> result = fsgym.evaluate(agent, gymnasium.make("DatumWise-v0", lam=0.01, split="test"))
+    >>> result = fsgym.evaluate(agent, gymnasium.make("fsgym:DatumWise-v0", lam=0.01, split="test"))
     >>> result.accuracy > 0.85, result.n_features < 20
     (True, True)
     """

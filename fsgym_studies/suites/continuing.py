@@ -16,7 +16,7 @@ from fsgym.rules import Rules
 from fsgym.trajectories import Trajectories
 
 NO_ORDER = "no order of acquisitions beyond its own stop"
-NO_MASKS = "its predict takes no action_masks, so that it cannot be told to go on"
+NO_MASKS = "its predict takes no action_masks, so that it cannot be asked to continue past its stop"
 IGNORES_MASKS = "takes no further acquisition where its answer is masked"
 
 

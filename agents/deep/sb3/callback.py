@@ -54,8 +54,8 @@ class EvaluationCallback(EventCallback):
     --------
     >>> import fsgym, gymnasium
     >>> from agents.deep.sb3 import EvaluationCallback, make_model
-    >>> env = gymnasium.make("DatumWise-v0")
-    >>> callback = EvaluationCallback(gymnasium.make("DatumWise-v0", split="test"), every=256)
+    >>> env = gymnasium.make("fsgym:DatumWise-v0")
+    >>> callback = EvaluationCallback(gymnasium.make("fsgym:DatumWise-v0", split="test"), every=256)
     >>> model = make_model("maskable_ppo", env, num_envs=8, seed=0).learn(512, callback)
     >>> [row["timesteps"] for row in callback.history]
     [256, 512, 512]

@@ -63,7 +63,7 @@ class MaskedDQN(DQN):
     --------
     >>> import fsgym, gymnasium
     >>> from agents.deep.sb3 import MaskedDQN
-    >>> env = gymnasium.make("DatumWise-v0", lam=0.05)
+    >>> env = gymnasium.make("fsgym:DatumWise-v0", lam=0.05)
     >>> model = MaskedDQN("MlpPolicy", env, gamma=1.0, learning_starts=50, seed=0, device="cpu").learn(100)
     >>> fsgym.evaluate(model, env).illegal
     0.0

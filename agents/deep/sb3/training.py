@@ -103,7 +103,7 @@ def make_model(
     --------
     >>> import fsgym, gymnasium
     >>> from agents.deep.sb3 import make_model
-    >>> env = gymnasium.make("DatumWise-v0")
+    >>> env = gymnasium.make("fsgym:DatumWise-v0")
     >>> model = make_model("maskable_ppo", env, num_envs=8, seed=0).learn(512)
     >>> fsgym.evaluate(model, env).illegal
     0.0
