@@ -6,6 +6,7 @@ A test was made, and there is no result. The model then asks for something else.
 has no result, which costs accuracy and further questions, but no case fails.
 """
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
@@ -36,10 +37,16 @@ for unknown_first in (False, True):
 
 # %%
 # The first forty test rows.
+figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for unknown_first in (False, True):
     outcomes = [answer_case(row, unknown_first) for row in X_test.index[:40]]
     correct = sum(answer == y_test[row] for (answer, _), row in zip(outcomes, X_test.index[:40], strict=True))
+    n_asked = sorted(len(asked) for _, asked in outcomes)
+    axes.step(n_asked, range(1, 41), where="post", label="first one unknown" if unknown_first else "all known")
     print(
         f"first one unknown: {unknown_first!s:5}  correct: {correct} of 40  "
         f"questions: {sum(len(asked) for _, asked in outcomes) / 40:.2f}"
     )
+axes.set(xlabel="questions asked", ylabel="cases that end with at most so many")
+axes.legend()
+plt.show()

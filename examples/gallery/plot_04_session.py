@@ -6,6 +6,7 @@ One case, question by question, as a form or a service asks it: values known in 
 and a case that is saved and continued.
 """
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 
 from agents import LatticeClassifier
@@ -19,6 +20,17 @@ while question := session.next():
     print(session.why())
     session.answer(question.name, float(case[question.name]), accept=True)
 print("answer:", session.stop(), " paid:", session.spent)
+
+# %%
+# The probabilities as a picture: what each answer did to the belief.
+asked = [entry for entry in session.log() if entry.probabilities is not None]
+figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+for name in model.classes_:
+    belief = [entry.probabilities[name] for entry in asked]
+    axes.plot([entry.name for entry in asked], belief, marker="o", label=f"class {name}")
+axes.set(ylabel="probability", ylim=(0, 1))
+axes.legend()
+plt.show()
 
 # %%
 # Undo takes any answer back, and the model goes on from what is left.

@@ -7,6 +7,7 @@ reads the masks from ``action_masks()``. Needs the extra ``rl``.
 """
 
 import gymnasium as gym
+import matplotlib.pyplot as plt
 import torch
 from sb3_contrib import MaskablePPO
 
@@ -25,3 +26,16 @@ model.learn(6000)
 result = fsgym.evaluate(model, unseen)
 print("after: ", result)
 print("illegal actions:", result.illegal)
+
+# %%
+# One test row as the trained policy plays it: the last picture of ``render_mode="rgb_array"``.
+shown = gym.make("fsgym:DatumWise-v0", split="test", render_mode="rgb_array", **options)
+observation, info = shown.reset(seed=0)
+terminated = False
+while not terminated:
+    action, _ = model.predict(observation, action_masks=info["action_mask"], deterministic=True)
+    observation, reward, terminated, truncated, info = shown.step(int(action))
+figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+axes.imshow(shown.render())
+axes.axis("off")
+plt.show()

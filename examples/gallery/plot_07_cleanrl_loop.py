@@ -7,6 +7,7 @@ vector environment steps all episodes together. Needs PyTorch, from the extra ``
 """
 
 import gymnasium as gym
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from torch import nn
@@ -64,6 +65,10 @@ for _ in range(n_updates):
         optimiser.step()
     history.append(float(rewards.sum() / ended.sum()))
 print(f"mean return of an episode: {history[0]:.2f} in the first update, {history[-1]:.2f} in the last")
+figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+axes.plot(range(1, n_updates + 1), history)
+axes.set(xlabel="update", ylabel="mean return of an episode")
+plt.show()
 
 
 # %%

@@ -10,6 +10,7 @@ tables with names, prices, evaluation, sessions.
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import softmax
 from sklearn.datasets import load_wine
@@ -66,7 +67,7 @@ class BayesClassifier(BaseAgentClassifier):
 
     def fit(self, X, y=None):
         dataset, rules = self._task(X, y)
-        model = GaussianNB(var_smoothing=1e-3).fit(dataset.X, dataset.y)
+        model = GaussianNB().fit(dataset.X, dataset.y)
         order = np.argsort(-f_classif(dataset.X, dataset.y)[0], kind="stable")
         self._set_policy(BayesPolicy(model.theta_, model.var_, order, rules))
         return self
@@ -85,3 +86,13 @@ session = model.session()
 question = session.next()
 session.answer(question.name, float(X_test.iloc[0][question.name]), accept=True)
 print(session.why())
+
+# %%
+# At several prices: the classifier takes ``lam`` like every other one.
+results = [
+    fsgym.evaluate(BayesClassifier(lam=lam).fit(X_train, y_train), X_test, y_test) for lam in (0.003, 0.01, 0.03, 0.1)
+]
+figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
+axes.plot([r.n_features for r in results], [r.accuracy for r in results], marker="o")
+axes.set(xlabel="mean features used", ylabel="accuracy on test rows")
+plt.show()

@@ -6,6 +6,7 @@ Data and rules under an id: prices by name, a prerequisite, a budget in money, a
 """
 
 import gymnasium as gym
+import matplotlib.pyplot as plt
 import numpy as np
 
 import fsgym
@@ -40,3 +41,14 @@ print(env.render())
 # %%
 # The id works wherever an id is taken.
 print(gym.make_vec("Clinic-v0", num_envs=8).unwrapped)
+
+# %%
+# The same episode as a picture, which ``gymnasium.wrappers.RecordVideo`` makes a film of.
+env = gym.make("Clinic-v0", render_mode="rgb_array")
+env.reset(seed=1)
+for action in (0, 1, 2, 4):
+    env.step(action)
+figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+axes.imshow(env.render())
+axes.axis("off")
+plt.show()

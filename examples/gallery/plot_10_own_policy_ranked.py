@@ -6,6 +6,7 @@ A policy of your own, ranked
 to stored results of all agents.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import softmax
 from sklearn.naive_bayes import GaussianNB
@@ -37,3 +38,11 @@ print(table[["rank", "name", "loss", "accuracy", "n_features"]].round(3).to_stri
 # %%
 # The difference to the best stored row, on the same test rows, and whether it is more than noise.
 print(table.attrs["answer"])
+
+# %%
+# The losses as a picture; one's own is the darker one.
+figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+axes.barh(table["name"], table["loss"], color=np.where(table["name"] == "train", "C0", "lightsteelblue"))
+axes.invert_yaxis()
+axes.set(xlabel="loss on the test rows")
+plt.show()
