@@ -8,16 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas as pd
 
 from fsgym.checks import listing
 from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise, rank_methods
 from fsgym.comparison.summary import mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence

@@ -10,12 +10,13 @@ import warnings
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jinja2
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -34,10 +35,6 @@ from fsgym.methods import METHODS
 from fsgym.rules import Rules
 from fsgym.shown import visible
 from fsgym.writing import write_whole
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 MOST_CLASSES_LISTED = 5
 PAGE_RESERVE = 1_000  # bytes for sentences on the chart and on cases that are left out
@@ -98,8 +95,8 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
     """The figures of a comparison, without empty ones; none if all cells failed."""
     if ranking is None:
         return []
-    with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Matplotlib warns of characters that its font lacks, and draws boxes
+    # Matplotlib warns of characters that its font lacks, and draws boxes.
+    with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings(action="ignore"):
         pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
         return pictures + _price_pictures(comparison, summary, ranking)
 

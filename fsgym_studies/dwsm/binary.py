@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
@@ -68,9 +69,6 @@ from fsgym_studies.dwsm.shared import (
     splits_text,
     wins_table,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ARMS = (*OTHER_READINGS, *INTERCEPT_ARMS)
 ALL_METHODS = (*BINARY_METHODS, *(arm.title for arm in ARMS))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison import figures
@@ -17,10 +20,6 @@ from fsgym_studies.common.render import LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Table
 from fsgym_studies.gbfs.cell import PICTURE_GRID
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Names as in the paper: RFFS selects features by the importances of a random forest, L1LR is L1 logistic regression.
 CURVE_METHODS = ("GBFS", "RFFS", "L1LR", "HSIC Lasso", "mRMR")
@@ -349,8 +348,6 @@ def stages_picture(table: pd.DataFrame) -> Picture | None:
 
 def synthetic_picture(table: pd.DataFrame) -> Picture | None:
     """Fig. 1: the test points of the first draw over the decisions of both methods."""
-    from matplotlib.colors import ListedColormap
-
     cells = synthetic_results(table)
     if cells.empty:
         return None

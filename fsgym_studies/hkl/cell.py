@@ -128,8 +128,7 @@ def at_each_setting(
     estimator, settings = estimator_and_grid(method, len(varied), search, seed)
     result: dict[str, list[Any]] = {"accuracies": [], "sizes": [], "settings": []}
     for setting in ParameterGrid(settings):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
             model = estimator.set_params(**setting).fit(A[:, varied], train.y)
         result["accuracies"].append(float(np.mean(model.predict(B[:, varied]) == test.y)))
         result["sizes"].append(used_literals(model, method, [str(l) for l in varied])[1]["n_kept"])

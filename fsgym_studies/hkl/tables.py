@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import with_std
@@ -59,11 +60,9 @@ def one_sided_p(differences: NDArray[np.float64]) -> float:
     >>> one_sided_p(np.array([1.0, 2.0, 3.0, 4.0, 0.0])) < 0.05 < one_sided_p(np.array([-1.0, 1.5, 0.0]))
     True
     """
-    from scipy.stats import wilcoxon
-
     if not differences.any():
         return 1.0
-    return float(wilcoxon(differences, alternative="greater", method="approx").pvalue)  # type: ignore[attr-defined]
+    return float(stats.wilcoxon(differences, alternative="greater", method="approx").pvalue)  # type: ignore[attr-defined]
 
 
 def share_selected(own: pd.DataFrame) -> pd.Series:

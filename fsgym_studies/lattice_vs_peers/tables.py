@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
@@ -15,9 +14,6 @@ from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import PRICED_FIGURES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 METHOD_TITLES = {  # in the order of tables and pictures
     "lattice": "lattice",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
@@ -16,9 +17,6 @@ from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import CODINGS, FIXED_BOUND, NO_INTERCEPT, augmented_at_share, lufe_at_share
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CORPORA = ("news20", "pcmac", "basehock", "relathe")  # from which documents are sampled
 TECHTC_PREFIX = "techtc300_"  # of the names of data sets

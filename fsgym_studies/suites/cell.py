@@ -96,8 +96,7 @@ def run_method(
         method does not have it; ``seconds``, the processor time of the training, including the choice of settings
     """
     parts, scores = split.parts(dataset), Scores()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as those of solvers that stop early; such models are tested as they are
+    with warnings.catch_warnings(action="ignore"):  # as of solvers that stop early; such models are tested as they are
         start = time.process_time()
         models = _fit_at_prices(parts, candidates, by_price, measurement, seed)
         seconds = time.process_time() - start
