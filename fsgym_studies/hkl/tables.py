@@ -33,7 +33,7 @@ def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def wilcoxon_comparison(
-    first: Mapping[str, float], second: Mapping[str, float], level: float = SIGNIFICANCE_LEVEL
+    first: pd.Series | Mapping[str, float], second: pd.Series | Mapping[str, float], level: float = SIGNIFICANCE_LEVEL
 ) -> tuple[str, bool | None]:
     """Compare two approaches over the data sets of Table 1 with Wilcoxon's signed-rank test.
 
@@ -42,8 +42,7 @@ def wilcoxon_comparison(
     text : str, wins, ties, losses and the one-sided p-value, by the normal approximation
     significant : bool, whether the first is significantly better; None where a data set is missing
     """
-    pairs = [(first.get(d, np.nan), second.get(d, np.nan)) for d in TABLE1_DATASETS]
-    a, b = (np.array(column, dtype=float) for column in zip(*pairs))
+    a, b = (np.array([own.get(d, np.nan) for d in TABLE1_DATASETS], dtype=float) for own in (first, second))
     if np.isnan(a + b).any():
         return "not all data sets", None
     result, p = wins(a, b), one_sided_p(a - b)
@@ -67,9 +66,8 @@ def one_sided_p(differences: NDArray[np.float64]) -> float:
 
 def share_selected(own: pd.DataFrame) -> pd.Series:
     """The number of rules, or of Boolean features used, as a share of all Boolean features; NaN where not reported."""
-    if not {"n_kept", "n_literals"} <= set(own.columns):
-        return pd.Series(np.nan, index=own.index)
-    return own["n_kept"].astype(float) / own["n_literals"].astype(float)
+    sizes = own.reindex(columns=["n_kept", "n_literals"]).astype(float)
+    return sizes["n_kept"] / sizes["n_literals"]
 
 
 def approaches_table(table: pd.DataFrame) -> Table:
@@ -101,12 +99,11 @@ def approaches_table(table: pd.DataFrame) -> Table:
 def wilcoxon_table(table: pd.DataFrame) -> Table:
     """The test over data sets, on our accuracies and on the printed ones."""
     rows = mean_percents(table).reindex(TABLE1_DATASETS)
-    ours = rows[HKL].to_dict()
     printed = {f"{KERNEL_L2_SVM}, printed": PRINTED_L2_SVM, f"{LINEAR_L1_SVM}, printed": PRINTED_L1_SVM}
     for name, pair in PRINTED_SELECTIONS.items():
         for machine, accuracies in zip((KERNEL_L2_SVM, LINEAR_L1_SVM), pair):
             printed[f"{name} + {machine}, printed"] = dict(zip(TABLE1_DATASETS, accuracies))
-    tests = {m: wilcoxon_comparison(ours, rows[m].to_dict()) for m in TABLE1_APPROACHES[1:]}
+    tests = {m: wilcoxon_comparison(rows[HKL], rows[m]) for m in TABLE1_APPROACHES[1:]}
     tests |= {name: wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies) for name, accuracies in printed.items()}
     frame = pd.DataFrame([{"against": name, "over the data sets": text} for name, (text, _) in tests.items()])
     return Table(

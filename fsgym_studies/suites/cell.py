@@ -85,7 +85,7 @@ def run_method(
     dataset : Dataset
     split : Split or RowSplit
     candidates : list of estimators, or of one ``PolicyFactory``
-    by_price : bool, as in ``MethodOnProblem``
+    by_price : bool, as ``has_prices`` of ``methods.py`` says
     measurement : Measurement
     seed : int
 

@@ -104,8 +104,8 @@ def test_the_cause_of_table_4_changes_one_thing_at_a_time(large, small, source):
     assert compared.many.mean == pytest.approx(80 - np.mean(large))
     assert compared.same_size.mean == pytest.approx(80 - np.mean(small))
     assert (compared.n_few, compared.n_many, compared.rules, compared.selected, compared.most) == (2, 4, 40, 50, 300)
-    cause = hkl_claims.zero_norm_cause("colon")
-    text = cause({"each setting": {"colon": compared}, "zero norm, colon": (70.0, 75.0, 0.01, 0.3)})  # type: ignore[operator]
+    figures = {"each setting": {"colon": compared}, "zero norm, colon": (70.0, 75.0, 0.01, 0.3)}
+    text = hkl_claims.causes.zero_norm_cause("colon", figures)
     assert text.startswith(source)
     assert (
         "-5.0 at settings chosen on inner folds, -10.0 ± 0.0 at the setting of each that is best on the same 2" in text
