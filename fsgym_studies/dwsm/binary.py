@@ -27,17 +27,7 @@ from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, with
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
 from fsgym_studies.common.tables import settings_table
-from fsgym_studies.dwsm.causes import (
-    READINGS,
-    as_printed_cause,
-    errors_cause,
-    exceptions_cause,
-    few_features_cause,
-    l1_cause,
-    l1_on_cancer_cause,
-    logistic_cause,
-    stability_cause,
-)
+from fsgym_studies.dwsm import causes
 from fsgym_studies.dwsm.process import process_picture
 from fsgym_studies.dwsm.shared import (
     AS_PRINTED,
@@ -73,6 +63,7 @@ from fsgym_studies.dwsm.shared import (
 ARMS = (*OTHER_READINGS, *INTERCEPT_ARMS)
 ALL_METHODS = (*BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
+READING_CAUSES = {AS_PRINTED: causes.as_printed_cause, LOGISTIC: causes.logistic_cause}
 READING_SPLITS = 10  # at most so many for each other reading of RCPI, which take more than half of the time of a split
 
 
@@ -110,7 +101,7 @@ def reading_claim(reading: str) -> Claim:
         reading,
         lambda lead, _: (lead > 0).sum() >= 7 if lead.notna().all() else None,
         lambda lead, at_half: f"{above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}",
-        {AS_PRINTED: as_printed_cause, LOGISTIC: logistic_cause}.get(READINGS[reading][0], l1_cause),
+        READING_CAUSES.get(causes.READINGS[reading][0], causes.l1_cause),
     )
 
 
@@ -125,16 +116,16 @@ L1_CLAIMS = (  # Fig. 2
             f"{above_text(lead)}. By accuracy at sparsity .5, .7 and .9, above both on {{}}, {{}} and {{}} data sets. "
             "By area, above L1-SVM on {} and above LARS on {}"
         ).format(*counts),
-        l1_cause,
+        causes.l1_cause,
     ),
-    *map(reading_claim, READINGS),
+    *map(reading_claim, causes.READINGS),
     Claim(
         "The only exception is splice (the only data set where the area of DWSM is not larger than theirs)",
         "splice",
         "lead over L1",
         lambda lead, *_: list(lead.index[lead <= 0]) == ["splice"] if lead.notna().all() else None,
         lambda lead, *_: f"not above both: {names_or_none(lead.index[lead <= 0])}",
-        exceptions_cause,
+        causes.exceptions_cause,
     ),
     reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),
     reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", CANCER, 0.7, 0.96),
@@ -144,7 +135,7 @@ L1_CLAIMS = (  # Fig. 2
         ".88 to .90",
         "L1 on cancer",
         lambda means: all(0.87 <= v <= 0.91 for v in means.values()) if len(means) == 2 else None,
-        cause=l1_on_cancer_cause,
+        cause=causes.l1_on_cancer_cause,
     ),
 )
 OTHER_CLAIMS = (  # left out where cells are missing
@@ -172,7 +163,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "at most three",
         lambda share, sparsity: abs(share - 0.6) <= 0.1,
         "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
-        few_features_cause,
+        causes.few_features_cause,
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM makes almost all of its errors after acquiring all 10 "
@@ -181,7 +172,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "errors after all",
         lambda share, errors: share >= 0.8 if errors else None,
         "{:.2f} of {:.0f} errors",
-        errors_cause,
+        causes.errors_cause,
     ),
     Claim(
         "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
@@ -190,7 +181,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "changes of the loss",
         lambda late, early: late <= 0.01,
         "mean change {:.4f} after the fifth, {:.4f} before",
-        stability_cause,
+        causes.stability_cause,
     ),
     # Fig. 5:
     Claim(
@@ -228,7 +219,7 @@ def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     half = table[table["share"] == 0.5]
     readings = {
         reading: tuple(lead_over(rows, BINARY_TITLES, pair, method=method) for rows in (table, half))
-        for reading, (method, pair) in READINGS.items()
+        for reading, (method, pair) in causes.READINGS.items()
     }
     return {
         **readings,

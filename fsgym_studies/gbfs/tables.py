@@ -83,15 +83,17 @@ def counts_of(dataset: str, high: int = 100) -> list[int]:
     return [k for k in FEATURE_COUNTS if k <= most]
 
 
-def compare_errors(table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int]) -> Difference:
+def compare_errors(
+    table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int] | None = None
+) -> Difference:
     """Compare the errors of two methods, averaged over numbers of features, in the splits that both have.
 
-    The average is over the numbers of features up to which both have curves.
+    The average is over the numbers of features, by default ``counts_of`` the data set, up to which both have curves.
     The standard error is that of a difference of two independent shares of all test rows. It is conservative,
     since both methods are tested on the same rows.
     """
     rows = curve_points(table[(table["dataset"] == dataset) & table["method"].isin([first, second])])
-    errors = errors_at(rows, counts)
+    errors = errors_at(rows, counts or counts_of(dataset))
     wide = errors.loc[:, errors.notna().all()].mean(axis=1).unstack("method") if len(rows) else pd.DataFrame()
     if not {first, second} <= set(wide.columns):
         return Difference(np.nan, np.nan, np.nan)
@@ -114,7 +116,7 @@ def comparison_table(table: pd.DataFrame) -> Table:
     rows = []
     for dataset in datasets_with_curves(table):
         single = [(str(k), [k]) for k in REPORTED_COUNTS if k <= max(counts_of(dataset))]
-        for name, counts in (*single, ("mean", counts_of(dataset))):
+        for name, counts in (*single, ("mean", None)):
             forest, linear = (compare_errors(table, dataset, "GBFS", other, counts) for other in ("RFFS", "L1LR"))
             errors = (format_number(error, 4) for error in (forest.first, forest.second, linear.second))
             rows.append((dataset, name, *errors, forest.word, linear.word))
@@ -210,26 +212,22 @@ def best_setting(table: pd.DataFrame, method: str) -> BestSetting | None:
     return BestSetting(*(float(v) for v in (error[k], features[k], bags[k], bags[least], error[least])))
 
 
+def best_settings(table: pd.DataFrame) -> dict[str, BestSetting]:
+    """``best_setting`` of each of ``BAG_METHODS`` that has results, by its title."""
+    best = {title: best_setting(table, method) for method, title in BAG_METHODS.items()}
+    return {title: own for title, own in best.items() if own is not None}
+
+
 def colon_table(table: pd.DataFrame) -> Table:
     """Errors and bags on colon."""
-    rows = [
-        {
-            "method": title,
-            "lowest error": f"{best.error:.3f}",
-            "features": f"{best.features:.1f}",
-            "bags": f"{best.bags:.1f}",
-            "fewest bags": f"{best.fewest_bags:.1f}",
-            "error with fewest bags": f"{best.error_at_fewest:.3f}",
-        }
-        for method, title in BAG_METHODS.items()
-        if (best := best_setting(table, method)) is not None
-    ]
+    columns = ["method", "lowest error", "features", "bags", "fewest bags", "error with fewest bags"]
+    rows = [(title, *map(format_number, best, (3, 1, 1, 1, 3))) for title, best in best_settings(table).items()]
     caption = (
         "Each method at the setting with the lowest mean error over the splits. This setting is chosen on the test "
         "rows, which favours all methods alike. The last two columns are for the setting whose features come from the "
         "fewest bags."
     )
-    return Table("colon", "Colon: genes in bags", caption, pd.DataFrame(rows))
+    return Table("colon", "Colon: genes in bags", caption, pd.DataFrame(rows, columns=columns))
 
 
 def synthetic_results(table: pd.DataFrame) -> pd.DataFrame:
