@@ -213,23 +213,19 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
 
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Where DWSM is above the L1 methods, by area and by accuracy, and their accuracies on breast cancer."""
-    leads = [lead_over(table, BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9)]
-    leads += [lead_over(table, BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
+    lead, *further = (lead_over(table, BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9))
+    further += [lead_over(table, BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
     means = by_dataset(heights(table[table["dataset"] == CANCER_ID], 0.7))
     half = table[table["share"] == 0.5]
-    readings = {
-        reading: tuple(lead_over(rows, BINARY_TITLES, pair, method=method) for rows in (table, half))
-        for reading, (method, pair) in causes.READINGS.items()
-    }
+    forms = {**causes.READINGS, "logistic answers without intercepts": (LOGISTIC, (L1_SVM_WITHOUT, LARS_WITHOUT))}
     return {
-        **readings,
+        name: tuple(lead_over(rows, BINARY_TITLES, pair, method=method) for rows in (table, half))
+        for name, (method, pair) in forms.items()
+    } | {
         "lead at half": lead_over(half, BINARY_TITLES),
-        "logistic answers without intercepts": tuple(
-            lead_over(rows, BINARY_TITLES, (L1_SVM_WITHOUT, LARS_WITHOUT), method=LOGISTIC) for rows in (table, half)
-        ),
         "L1 without intercept": {m: float(means[m].iloc[0]) for m in (L1_SVM_WITHOUT, LARS_WITHOUT) if m in means},
         "late changes": late_changes(in_shared_splits(table, (DWSM, AS_PRINTED))),
-        "lead over L1": (leads[0], *((lead > 0).sum() for lead in leads[1:])),
+        "lead over L1": (lead, *((other > 0).sum() for other in further)),
         "L1 on cancer": {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means} or None,
     }
 

@@ -170,11 +170,8 @@ def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[AssessedClaim]:
 
 def blocks_at_prices(table: pd.DataFrame, classes: Sequence[str]) -> pd.DataFrame:
     """Mean number of blocks of each digit, a row per pair of prices."""
-    means = {
-        r["dataset"].removeprefix("MNIST, "): usage_by_digit(r, classes).sum(axis=1, skipna=False)
-        for _, r in table.iterrows()
-    }
-    return pd.DataFrame(means, index=classes).T
+    rows = {row["dataset"].removeprefix("MNIST, "): usage_by_digit(row, classes) for _, row in table.iterrows()}
+    return pd.DataFrame({prices: usage.sum(axis=1, skipna=False) for prices, usage in rows.items()}, index=classes).T
 
 
 def usage_by_digit(row: pd.Series, classes: Sequence[str]) -> pd.DataFrame:

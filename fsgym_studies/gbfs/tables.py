@@ -294,9 +294,7 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
             ax.set_ylabel("test error")
         for ax in axes[-4:]:
             ax.set_xlabel("selected features")
-        handles: dict[str, Any] = {}
-        for ax in axes:
-            handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels())}
+        handles = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels())}
         axes[-1].legend(list(handles.values()), list(handles), loc="center")
 
     caption = "Means over the splits. Between settings a curve is linear in the number of features."
@@ -355,16 +353,8 @@ def synthetic_picture(table: pd.DataFrame) -> Picture | None:
     def draw(figure: Figure) -> None:
         for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), ("L1LR", "GBFS")):
             decided = np.array(cell[f"{name}_decisions"]).reshape(len(PICTURE_GRID), len(PICTURE_GRID))
-            ax.pcolormesh(
-                PICTURE_GRID,
-                PICTURE_GRID,
-                decided,
-                cmap=ListedColormap(CLASS_COLOURS),
-                alpha=0.25,
-                vmin=0,
-                vmax=1,
-                shading="nearest",
-            )
+            colours: dict[str, Any] = {"cmap": ListedColormap(CLASS_COLOURS), "vmin": 0, "vmax": 1}
+            ax.pcolormesh(PICTURE_GRID, PICTURE_GRID, decided, **colours, alpha=0.25, shading="nearest")
             for k, marker in enumerate("os"):
                 x, y = points[points[:, 2] == k, :2].T
                 ax.scatter(x, y, c=CLASS_COLOURS[k], marker=marker, s=26, edgecolors="white", linewidths=0.6)
@@ -375,3 +365,7 @@ def synthetic_picture(table: pd.DataFrame) -> Picture | None:
 
     caption = "The test points of the first draw over the decisions of each method; x3 = .6 x1 + .4 x2 is redundant."
     return draw_picture("three_features", "Three features, one of them redundant (Fig. 1)", caption, draw, (9, 4.4))
+
+
+FURTHER_TABLES = (error_table, quality_table, colon_table, synthetic_table, neighbours_table, all_settings_table)
+PICTURES = (synthetic_picture, curve_picture, quality_picture, stages_picture)
