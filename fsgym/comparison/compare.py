@@ -84,8 +84,9 @@ def compare(
         - a scikit-learn classifier or ``Pipeline``, or a list of them (its settings), which are cloned and fitted, even
           if they are fitted already. It is charged for the features of its ``features_used``; without this method, for
           those that its steps select, or for all, as ``as_method`` says;
-        - a factory, a function ``train(env) -> policy``. It is called twice for each split: for validation with three
-          quarters of the training rows, and with all of them. The values of the environment are scaled to [-1, 1] by
+        - a factory, a function ``train(env) -> policy``. It is called for each split and each price at which agents
+          are trained, those of ``lam``, which is that of the environment: for validation with three quarters of the
+          training rows, and with all of them. The values of the environment are scaled to [-1, 1] by
           its rows, and it is reset with a seed. The policy, anything that ``fsgym.evaluate`` takes, is evaluated on the
           other rows, scaled by the same map;
         - a policy that is already trained (a Stable-Baselines3 model, a callable ``(observations, action_masks) ->

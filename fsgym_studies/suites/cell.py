@@ -84,7 +84,7 @@ def run_method(
     ----------
     dataset : Dataset
     split : Split or RowSplit
-    candidates : list of estimators, or of one ``PolicyFactory``
+    candidates : list of estimators, or of ``PolicyFactory``
     by_price : bool, as ``has_prices`` of ``methods.py`` says
     measurement : Measurement
     seed : int
@@ -118,10 +118,9 @@ def _fit_at_prices(
     if by_price and hasattr(first, "path"):
         return with_seed(first, seed).path(*training_arguments(first, train), prices)
     if by_price:
-        at_prices = candidates if len(candidates) > 1 else candidates * len(prices)
         return [
             fit_on(train, candidate, measurement.rules_at(train, price), seed)
-            for candidate, price in zip(at_prices, prices, strict=True)
+            for candidate, price in zip(candidates, prices, strict=True)
         ]
     best = [0] * len(prices)
     if len(candidates) > 1:

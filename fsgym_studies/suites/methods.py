@@ -8,7 +8,6 @@ from importlib.metadata import version
 from typing import Any
 
 from fsgym.comparison.compared import ComparedMethod, compared_methods
-from fsgym.comparison.policies import PolicyFactory
 from fsgym.comparison.protocol import make_protocol
 from fsgym.dataset import Dataset
 from fsgym.extras import EXTRAS, require
@@ -19,12 +18,8 @@ BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", 
 
 
 def has_prices(method: ComparedMethod, prices: tuple[float, ...]) -> bool:
-    """Whether a method has a candidate per price, or one ``PolicyFactory`` that is trained at each price.
-
-    Otherwise its settings are chosen at each price by the loss on the validation rows.
-    """
-    by_price = bool(method.params) and [p.get("lam") for p in method.params] == list(prices)
-    return by_price or isinstance(method.candidates[0], PolicyFactory)
+    """Whether a method has a candidate per price; else its settings are chosen at each by the loss on validation rows."""
+    return [p.get("lam") for p in method.params] == list(prices)
 
 
 @dataclass(frozen=True)
