@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from fsgym.checks import listing
-from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise, rank_methods
-from fsgym.comparison.summary import mean_text
+from fsgym.comparison.ranking import Ranking, Standing, is_within_noise, rank_methods
+from fsgym.comparison.summary import FEWEST_PAIRS, mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
 

@@ -21,7 +21,7 @@ from fsgym.comparison.planned import Comparison, PlannedComparison, Where
 from fsgym.comparison.policies import caution_of
 from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import fixed_methods, rank_methods
-from fsgym.comparison.summary import WITHIN
+from fsgym.comparison.summary import WITHIN, summarise
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
@@ -134,7 +134,8 @@ def compare(
         Whether to show a progress bar, with the remaining time, on stderr; by default in a terminal and in a notebook.
         Unless it is False, a line with the expected time comes before a run of more than a minute.
     out : path, optional
-        A folder for ``results.csv``, ``report.html`` and the figures as PNG; and for ``results.sqlite``, in which each
+        A folder for ``results.csv``, ``losses.csv`` (the losses of ``summarise``), ``report.html`` and the figures as
+        PNG; and for ``results.sqlite``, in which each
         finished fit is stored, so that the same call resumes an interrupted comparison and repeats only what failed.
         ``timings.sqlite`` has the CPU time, wall time and peak memory of each fit.
     command : str, optional
@@ -233,6 +234,7 @@ def run_planned(planned: PlannedComparison, where: Where, command: str | None, l
     results.attrs["answer"] = " ".join(answer_in_words(rank_methods(results)))
     if folder is not None:
         write_whole(folder / "results.csv", results.to_csv(index=False))
+        write_whole(folder / "losses.csv", summarise(results).losses.to_csv(index=False))
     if interrupted:
         advice = "give a folder to store them"
         if folder is not None:

@@ -18,7 +18,7 @@ BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", 
 
 
 def has_prices(method: ComparedMethod, prices: tuple[float, ...]) -> bool:
-    """Whether a method has a candidate per price; else its settings are chosen at each by the loss on validation rows."""
+    """Whether a method has a candidate per price; else the loss on validation rows chooses a setting at each."""
     return [p.get("lam") for p in method.params] == list(prices)
 
 
