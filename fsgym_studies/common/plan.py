@@ -89,8 +89,8 @@ class MethodSettings:
 
     def at(self, protocol: Protocol) -> ComparedMethod:
         """The method at its settings under a protocol; it gets the options of the rules if it is price-aware."""
-        train, _ = protocol.splits[0].divide(protocol.dataset)
-        grid = self.settings or sparsity_settings(self.method, {}, train, protocol.seed)
+        first, data = protocol.splits[0], protocol.dataset
+        grid = self.settings or sparsity_settings(self.method, {}, first.divide(data)[0], protocol.seed)
         settings = [{**self.preset, **own} for own in grid]
         options = protocol.rules.options() if find_method(self.method).prices else {}
         candidates = candidates_at(self.method, options, settings)
