@@ -237,7 +237,7 @@ def reproduce(
         command=shlex.join(["fsgym", *(context.obj or [])]),
         skip_missing=skip_missing,
     )
-    code = studies.reproduce(name, run_options)
+    code = studies.run_study(studies.find_study(name), run_options)
     if code:
         raise typer.Exit(code)
 

@@ -73,20 +73,17 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
             caption = "A bar joins methods whose mean ranks differ by no more than noise; 1 is the best rank."
             picture = Picture("ranks", "Mean ranks", caption, png_of(ax))
         write_whole(folder / "ranks.png", picture.png)
-    html = (
-        template_environment()
-        .get_template("several.html.j2")
-        .render(
-            result=result,
-            test=test,
-            ranks=[] if test is None else test.to_frame().to_dict("records"),
-            picture=picture,
-            rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
-            best={name: row.min() for name, row in result.losses.iterrows()},
-            lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
-            command=command,
-            **provenance(),
-        )
+    template = template_environment().get_template("several.html.j2")
+    html = template.render(
+        result=result,
+        test=test,
+        ranks=[] if test is None else test.to_frame().to_dict("records"),
+        picture=picture,
+        rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
+        best={name: row.min() for name, row in result.losses.iterrows()},
+        lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
+        command=command,
+        **provenance(),
     )
     write_whole(folder / "report.html", html)
 

@@ -196,11 +196,8 @@ def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:
 
 def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:
     """Means and standard deviations of the test figures, and of ``more``; NaN unless every split has a setting."""
-    columns = [*REPORTED_FIGURES, *more]
-    if len(chosen) < n_splits:
-        empty = dict.fromkeys([*columns, *(f"{c}_std" for c in columns)], np.nan)
-        return empty | {"splits": n_splits}
-    table = chosen[columns].astype(float)
+    table = chosen[[*REPORTED_FIGURES, *more]].astype(float)
+    table = table if len(table) >= n_splits else table[:0]
     means, stds = table.mean(), table.std(ddof=0)
     return {**means.to_dict(), **stds.add_suffix("_std").to_dict(), "splits": n_splits}
 

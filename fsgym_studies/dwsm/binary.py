@@ -19,14 +19,12 @@ from fsgym_studies.common.curves import (
     evaluated_cells,
     heights,
     in_shared_splits,
-    nearest_setting,
     setting_means,
     summed,
 )
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm import causes
 from fsgym_studies.dwsm.process import process_picture
 from fsgym_studies.dwsm.shared import (
@@ -49,15 +47,13 @@ from fsgym_studies.dwsm.shared import (
     OTHER_READINGS,
     READING_TEXT,
     above_text,
-    area_table,
     cells_of_sources,
     curve_pictures,
-    height_table,
+    curve_tables,
     lead_over,
     names_or_none,
     reaches_printed,
     splits_text,
-    wins_table,
 )
 
 ARMS = (*OTHER_READINGS, *INTERCEPT_ARMS)
@@ -284,10 +280,13 @@ def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:
-    """The breast cancer cells of the setting of a method whose sparsity is nearest to one half."""
-    nearest = nearest_setting(settings, CANCER_ID, method, 0.5)
-    rows = table[(table["dataset"] == CANCER_ID) & (table["method"] == method)]
-    return rows[(rows["share"] == nearest[0]) & (rows["setting"] == nearest[1])] if nearest else rows.iloc[:0]
+    """The breast cancer cells of a method at that setting, of those that use features, nearest to sparsity one half."""
+    cells, means = (rows[(rows["dataset"] == CANCER_ID) & (rows["method"] == method)] for rows in (table, settings))
+    distances = (means.loc[means["sparsity"] < 1, "sparsity"] - 0.5).abs()
+    if distances.empty:
+        return cells.iloc[:0]
+    nearest = means.loc[distances.idxmin()]
+    return cells[(cells["share"] == nearest["share"]) & (cells["setting"] == nearest["setting"])]
 
 
 def by_price(table: pd.DataFrame) -> pd.DataFrame:
@@ -339,12 +338,7 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
     return Conclusion(
         protocol(full),
         claims(table, settings),
-        [
-            area_table(table, ALL_METHODS),
-            wins_table(table[table["dataset"].isin(BINARY_TITLES)], DWSM, ALL_METHODS[1:]),
-            height_table(table, ALL_METHODS),
-            settings_table(settings),
-        ],
+        curve_tables(table, settings, ALL_METHODS, BINARY_TITLES),
         [process_picture(), *curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)],
     )
 

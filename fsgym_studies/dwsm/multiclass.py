@@ -10,10 +10,9 @@ import pandas as pd
 
 from fsgym.runner import Task
 from fsgym_studies.common.claims import AssessedClaim, Claim, assess
-from fsgym_studies.common.curves import by_dataset, evaluated_cells, heights, setting_means
+from fsgym_studies.common.curves import accuracy_by_share, by_dataset, evaluated_cells, heights, setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, without
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm import shared
 
 MULTICLASS_TITLES = ("segment", "vehicle", "vowel", "wine")
@@ -65,7 +64,7 @@ def wine_cause(figures: Mapping[str, Any]) -> str:
     table = figures["table"]
     parts = []
     for reading in (shared.LOGISTIC, shared.AS_PRINTED):
-        by_share = shared.accuracy_by_share(table, "wine", 0.8, reading)
+        by_share = accuracy_by_share(table, "wine", 0.8, reading)
         parts.append(f"{reading} {max(m.mean for m in by_share.values()):.3f}" if by_share else f"{reading} –")
     return f"ours: other readings of RCPI, at their best share of training data: {', '.join(parts)}"
 
@@ -131,12 +130,7 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
 def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
     settings = setting_means(table)
-    tables = [
-        shared.area_table(table, MULTICLASS_METHODS),
-        shared.wins_table(table, DWSM, MULTICLASS_METHODS[1:]),
-        shared.height_table(table, MULTICLASS_METHODS),
-        settings_table(settings),
-    ]
+    tables = shared.curve_tables(table, settings, MULTICLASS_METHODS, MULTICLASS_TITLES)
     return Conclusion(protocol(full), claims(table), tables, shared.curve_pictures(settings, table))
 
 

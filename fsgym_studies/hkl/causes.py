@@ -7,15 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, TABLE1_APPROACHES
+from fsgym_studies.hkl.cell import HKL, TABLE1_APPROACHES
 from fsgym_studies.hkl.further import SettingsCompared
-from fsgym_studies.hkl.printed import (
-    PRINTED_BEHIND,
-    PRINTED_L1_SVM,
-    PRINTED_L2_SVM,
-    PRINTED_SELECTIONS,
-    TABLE1_DATASETS,
-)
+from fsgym_studies.hkl.printed import PRINTED_BEHIND, PRINTED_OTHERS, TABLE1_DATASETS
 
 BEST_MARGIN = 2.0  # points below the best approach that still count as comparable; our choice
 HEPATITIS = "hepatitis"
@@ -98,7 +92,8 @@ def far_behind(table: pd.DataFrame, margin: float) -> dict[str, tuple[str, float
 def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
     """On which data sets the disjunctions are below another approach, and how it compares with its printed accuracy."""
     means = figures["means"].reindex(TABLE1_DATASETS)
-    lead, printed = means[other] - means[HKL], printed_accuracies(other)
+    lead = means[other] - means[HKL]
+    printed = PRINTED_OTHERS.get(other.replace("Cfs", "correlation").replace("best-first", "best first"))
     text = (
         "protocol: settings, grids and Boolean features are not printed, and what each of them matters is not "
         f"separated; in our runs {other} is above the disjunctions on {points_text(lead[lead > 0])}"
@@ -111,12 +106,3 @@ def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
 def points_text(points: pd.Series) -> str:
     """Data sets with points of accuracy."""
     return ", ".join(f"{dataset} ({value:.1f})" for dataset, value in points.items()) or "no data set"
-
-
-def printed_accuracies(other: str) -> dict[str, float]:
-    """The accuracies that Table 1 prints for an approach, by data set; none for an approach that is not in it."""
-    selection, _, machine = other.rpartition(" + ")
-    if not selection:
-        return {KERNEL_L2_SVM: PRINTED_L2_SVM, LINEAR_L1_SVM: PRINTED_L1_SVM}[other]
-    pair = PRINTED_SELECTIONS.get(selection.replace("Cfs", "correlation").replace("best-first", "best first"))
-    return {} if pair is None else dict(zip(TABLE1_DATASETS, pair[machine == LINEAR_L1_SVM]))

@@ -14,14 +14,7 @@ from fsgym_studies.common.render import with_std
 from fsgym_studies.common.statistics import wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.hkl.cell import APPROACHES, HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, TABLE1_APPROACHES
-from fsgym_studies.hkl.printed import (
-    PRINTED_DISJUNCTIONS,
-    PRINTED_L1_SVM,
-    PRINTED_L2_SVM,
-    PRINTED_SELECTIONS,
-    PRINTED_SHARES,
-    TABLE1_DATASETS,
-)
+from fsgym_studies.hkl.printed import PRINTED_DISJUNCTIONS, PRINTED_OTHERS, PRINTED_SHARES, TABLE1_DATASETS
 
 SIGNIFICANCE_LEVEL = 0.05  # the weakest of the paper's Table 2
 
@@ -80,8 +73,7 @@ def approaches_table(table: pd.DataFrame) -> Table:
     shares = {name: own[1] for name, (own, _, _) in PRINTED_SHARES.items()}
     printed = {
         "paper": shares | PRINTED_DISJUNCTIONS,  # Table 1 before Table 5 where a data set is in both
-        "paper, L2-SVM": PRINTED_L2_SVM,
-        "paper, L1-SVM": PRINTED_L1_SVM,
+        **{f"paper, {machine}": PRINTED_OTHERS[machine] for machine in (KERNEL_L2_SVM, LINEAR_L1_SVM)},
     }
     frame = pd.DataFrame({"data set": [str(d) for d in means.index]})
     for method in APPROACHES:
@@ -99,12 +91,9 @@ def approaches_table(table: pd.DataFrame) -> Table:
 def wilcoxon_table(table: pd.DataFrame) -> Table:
     """The test over data sets, on our accuracies and on the printed ones."""
     rows = mean_percents(table).reindex(TABLE1_DATASETS)
-    printed = {f"{KERNEL_L2_SVM}, printed": PRINTED_L2_SVM, f"{LINEAR_L1_SVM}, printed": PRINTED_L1_SVM}
-    for name, pair in PRINTED_SELECTIONS.items():
-        for machine, accuracies in zip((KERNEL_L2_SVM, LINEAR_L1_SVM), pair):
-            printed[f"{name} + {machine}, printed"] = dict(zip(TABLE1_DATASETS, accuracies))
     tests = {m: wilcoxon_comparison(rows[HKL], rows[m]) for m in TABLE1_APPROACHES[1:]}
-    tests |= {name: wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies) for name, accuracies in printed.items()}
+    for other, printed in PRINTED_OTHERS.items():
+        tests[f"{other}, printed"] = wilcoxon_comparison(PRINTED_DISJUNCTIONS, printed)
     frame = pd.DataFrame([{"against": name, "over the data sets": text} for name, (text, _) in tests.items()])
     return Table(
         "wilcoxon",

@@ -178,13 +178,12 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
         for name in names:
-            pairs = [loss_difference(losses, name, lam) for lam in prices]
-            known = [(lam, p) for lam, p in zip(prices, pairs) if p is not None]
+            pairs = {lam: pair for lam in prices if (pair := loss_difference(losses, name, lam)) is not None}
             figures.plot_error_bars(
                 left,
-                [lam for lam, _ in known],
-                [-p.mean for _, p in known],
-                yerr=[p.error for _, p in known],
+                [*pairs],
+                [-pair.mean for pair in pairs.values()],
+                yerr=[pair.error for pair in pairs.values()],
                 label=name,
                 style=LINE | line_styles[name],
             )

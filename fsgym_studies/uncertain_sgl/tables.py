@@ -15,11 +15,11 @@ from fsgym.comparison.report import Picture
 from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import draw_picture, with_std
 from fsgym_studies.common.study import Table
+from fsgym_studies.uncertain_sgl.cell import MODES
 from fsgym_studies.uncertain_sgl.printed import PENALTY_PAIRS, PRINTED, PRINTED_ROWS, max_lasso_ratio
 
 COMPARED_SELECTIONS = ("all sub-features", "FS", "FS (ratio < 0.9)")
 RATIO_LIMIT = 0.9  # of the paper's second column of selections
-MODES = ("early", "exact")  # after 100 accelerated steps, and at the minimum
 SETTING_FIGURES = [f"{mode}_{name}" for mode in MODES for name in ("fnum", "ratio", "accuracy", "gap")] + ["above"]
 
 

@@ -219,10 +219,10 @@ def test_the_significance_counts_are_recomputed_from_the_printed_table():
     from scipy.stats import norm, rankdata
 
     ours = np.array(list(hkl_printed.PRINTED_DISJUNCTIONS.values()))
-    for k, (name, level) in enumerate({"L2-SVM": 0.05, "L1-SVM": 0.01}.items()):
+    for name, level in {"L2-SVM": 0.05, "L1-SVM": 0.01}.items():
         count = 0
-        for pair in hkl_printed.PRINTED_SELECTIONS.values():
-            difference = np.round(ours - np.array(pair[k]), 6)
+        for other in (other for other in hkl_printed.PRINTED_OTHERS if other.endswith(f" + {name}")):
+            difference = np.round(ours - np.array([*hkl_printed.PRINTED_OTHERS[other].values()]), 6)
             difference = difference[difference != 0]
             ranks = rankdata(np.abs(difference))
             deviation = np.sqrt((ranks**2).sum() / 4)  # of the rank sum under random signs
