@@ -198,7 +198,8 @@ def reproduce(
         bool, typer.Option("--full/--quick", help="The whole protocol of the study, or a smaller version of it.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report, tables and figures; default: fsgym-results/NAME.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the report, tables and figures; default: fsgym-results/NAME."),
     ] = None,
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",

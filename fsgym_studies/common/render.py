@@ -121,8 +121,9 @@ def replace_section(path: Path, name: str, text: str, writer: str = "fsgym repro
 
 def work_done(timings: pd.DataFrame, cells: int) -> str:
     """The number of cells and the processor time of a run, in words."""
-    minutes = float(timings["cpu_seconds"].sum()) / 60 if len(timings) else 0.0
-    return f"{cells} cells, {minutes:.{1 if minutes < WHOLE_MINUTES_FROM else 0}f} minutes of processor time"
+    seconds = float(timings["cpu_seconds"].sum()) if len(timings) else 0.0
+    minutes = f"{seconds / 60:.{1 if seconds < 60 * WHOLE_MINUTES_FROM else 0}f} minutes"
+    return f"{cells} cells, {minutes if seconds >= 60 else f'{seconds:.0f} seconds'} of processor time"
 
 
 def times_table(timings: pd.DataFrame) -> Table | None:
