@@ -46,7 +46,6 @@ SHARED_NAMES = {
     "notes": "interface of a study: remarks below its claims",
     "compare": "the command `fsgym compare` calls the function",
     "evaluate": "the command `fsgym evaluate` calls the function",
-    "reproduce": "the command `fsgym reproduce` calls the function",
 }
 # Words that say nothing about what they name; as parts of identifiers, too.
 VAGUE_WORDS = {"told", "crew", "purse", "strange", "foreign", "face", "kept", "made"}

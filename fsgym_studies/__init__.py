@@ -12,9 +12,11 @@ To add a study, add a folder and an entry in ``STUDIES``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from fsgym_studies.common.finding import find_declared
+from fsgym.checks import explain_unknown
+from fsgym.runner.worker import resolve
 
 if TYPE_CHECKING:
     from fsgym_studies.common.study import Study
@@ -32,6 +34,13 @@ STUDIES: dict[str, str] = {
     "hkl": "fsgym_studies.hkl.study:STUDY",
     "lattice-vs-peers": "fsgym_studies.lattice_vs_peers.study:STUDY",
 }
+
+
+def find_declared(kind: str, name: str, places: Mapping[str, str]) -> Any:
+    """What ``places[name]``, as "module:attribute", names; ValueError with a suggestion for an unknown name."""
+    if name not in places:
+        raise ValueError(explain_unknown(kind, name, places))
+    return resolve(places[name])
 
 
 def find_study(name: str) -> Study:

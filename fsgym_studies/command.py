@@ -47,13 +47,8 @@ class Options:
     skip_missing: bool = False
 
 
-def reproduce(name: str, options: Options) -> int:
-    """Run a study, write its report and print its claims; returns the exit status of the command."""
-    return run_study(find_study(name), options)
-
-
 def run_study(study: Study, options: Options) -> int:
-    """Run a study that was declared or put together, as ``reproduce``."""
+    """Run a study, write its report and print its claims; returns the exit status of the command."""
     skip = _skipped(study, options)
     state = data_state(study, options.data_dir)
     if state != "complete" and not skip:  # some come from OpenML

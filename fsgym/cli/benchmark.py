@@ -57,7 +57,7 @@ def benchmark(
         typer.Option(min=1, help="Only so many splits or seeds of each data set, with all rows, as the report says."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report and tables; default: fsgym-results/SUITE.")
+        Path | None, typer.Option("--out", "-o", help="Folder for the report and tables; default: fsgym-results/SUITE.")
     ] = None,
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",

@@ -198,7 +198,8 @@ def reproduce(
         bool, typer.Option("--full/--quick", help="The whole protocol of the study, or a smaller version of it.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the report, tables and figures; default: fsgym-results/NAME.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder for the report, tables and figures; default: fsgym-results/NAME."),
     ] = None,
     jobs: options.JobsOption = -1,
     backend: options.BackendOption = "loky",
@@ -237,7 +238,7 @@ def reproduce(
         command=shlex.join(["fsgym", *(context.obj or [])]),
         skip_missing=skip_missing,
     )
-    code = studies.reproduce(name, run_options)
+    code = studies.run_study(studies.find_study(name), run_options)
     if code:
         raise typer.Exit(code)
 

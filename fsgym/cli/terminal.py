@@ -90,7 +90,7 @@ def _headline(ranking: Ranking, left_out: str = "") -> Table:
     from rich.markup import escape
 
     from fsgym.comparison.answer import headline_table
-    from fsgym.comparison.ranking import FEWEST_PAIRS
+    from fsgym.comparison.summary import FEWEST_PAIRS
 
     table = headline_table(ranking, short=True)
     places = [k for k, heading in enumerate(table.headings) if heading != left_out]
@@ -138,7 +138,7 @@ def _remarks(ranking: Ranking) -> list[str]:
 
 def _verdict_in_words(ranking: Ranking) -> str:
     """The test that says whether a difference from the best method is noise."""
-    from fsgym.comparison.ranking import FEWEST_PAIRS
+    from fsgym.comparison.summary import FEWEST_PAIRS
 
     if ranking.splits >= FEWEST_PAIRS:
         return f"Noise: by a t test at 95 % of the differences from the best, paired over the {ranking.splits} splits."

@@ -6,18 +6,16 @@ The words say which method is best, what it costs, how it compares, and what it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
 
 from fsgym.checks import listing
-from fsgym.comparison.ranking import FEWEST_PAIRS, Ranking, Standing, is_within_noise, rank_methods
-from fsgym.comparison.summary import mean_text
+from fsgym.comparison.ranking import Ranking, Standing, is_within_noise, rank_methods
+from fsgym.comparison.summary import FEWEST_PAIRS, mean_text
 from fsgym.methods import CONSTANT
 from fsgym.metrics import ALL_LABELS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_CLASSES = 3  # with which the recall of each class is shown
 SHOWN = 3  # names in a list of a sentence
@@ -277,17 +275,14 @@ class HeadlineTable(NamedTuple):
 def headline_table(ranking: Ranking, short: bool = False) -> HeadlineTable:
     """The methods at the ranking's lambda; where ``short``, with narrow cells."""
     columns = _cost_columns(ranking) if ranking.has_error_costs else _accuracy_columns(ranking, short)
-    columns[FROM_BEST] = partial(_difference_from_best, ranking)
+    columns[FROM_BEST] = [_difference_from_best(ranking, s) for s in ranking.standings]
     used = f"{ranking.unit} used" if ranking.counted == "n_features" else ranking.unit
-    columns[used] = lambda s: mean_text(s.figures, ranking.counted, 1, short)
+    columns[used] = [mean_text(s.figures, ranking.counted, 1, short) for s in ranking.standings]
     if ranking.has_prices and not ranking.has_error_costs:
-        columns["price paid"] = lambda s: mean_text(s.figures, "spent", 2, short)
-    cells = {s.method: [cell(s) for cell in columns.values()] for s in ranking.standings}
-    filled = [k for k in range(len(columns)) if any(row[k] != "–" for row in cells.values())]
-    return HeadlineTable(
-        [list(columns)[k] for k in filled],
-        [HeadlineRow(s, [cells[s.method][k] for k in filled], _note(s)) for s in ranking.standings],
-    )
+        columns["price paid"] = [mean_text(s.figures, "spent", 2, short) for s in ranking.standings]
+    filled = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
+    rows = [HeadlineRow(s, cells, _note(s)) for s, *cells in zip(ranking.standings, *filled.values(), strict=True)]
+    return HeadlineTable(list(filled), rows)
 
 
 def _note(standing: Standing) -> str:
@@ -309,33 +304,27 @@ def _difference_from_best(ranking: Ranking, standing: Standing) -> str:
     return {None: "unknown", True: "noise", False: "higher"}[is_within_noise(best, standing)]
 
 
-def _cost_columns(ranking: Ranking) -> dict[str, Callable[[Standing], str]]:
-    columns: dict[str, Callable[[Standing], str]] = {
-        "cost per case": partial(_cost_cell, ranking, "loss"),
-        "95 % interval": lambda s: interval_text(ranking, s, "–") or "–",
-        "for prices": partial(_cost_cell, ranking, "acquisition_cost"),
-        "for errors": partial(_cost_cell, ranking, "error_cost"),
+def _cost_columns(ranking: Ranking) -> dict[str, list[str]]:
+    costs = {
+        name: ["–" if math.isnan(s.figures[name]) else cost_text(ranking, s.figures[name]) for s in ranking.standings]
+        for name in ("loss", "acquisition_cost", "error_cost")
     }
-    labels = next((list(s.shares["recall"]) for s in ranking.standings if s.shares["recall"]), [])
-    if len(labels) <= MOST_CLASSES:
-        columns |= {f"finds {label}": partial(_recall_cell, label) for label in labels}
-    return columns
+    recalls = [s.shares["recall"] for s in ranking.standings]
+    labels = next(filter(None, recalls), {})
+    return {
+        "cost per case": costs["loss"],
+        "95 % interval": [interval_text(ranking, s, "–") or "–" for s in ranking.standings],
+        "for prices": costs["acquisition_cost"],
+        "for errors": costs["error_cost"],
+        **{
+            f"finds {label}": [f"{100 * recall[label]:.0f} %" if label in recall else "–" for recall in recalls]
+            for label in labels
+            if len(labels) <= MOST_CLASSES
+        },
+    }
 
 
-def _cost_cell(ranking: Ranking, name: str, standing: Standing) -> str:
-    value = standing.figures[name]
-    return "–" if math.isnan(value) else cost_text(ranking, value)
-
-
-def _recall_cell(label: str, standing: Standing) -> str:
-    share = standing.shares["recall"].get(label)
-    return "–" if share is None else f"{100 * share:.0f} %"
-
-
-def _accuracy_columns(ranking: Ranking, short: bool) -> dict[str, Callable[[Standing], str]]:
+def _accuracy_columns(ranking: Ranking, short: bool) -> dict[str, list[str]]:
     names = ["loss", "accuracy", *(("balanced_accuracy", "auc") if ranking.imbalanced else ())]
-    return {ALL_LABELS[name]: partial(_figure_cell, name, short) for name in names}
-
-
-def _figure_cell(name: str, short: bool, standing: Standing) -> str:
-    return mean_text(standing.figures, name, 3, short) if name in standing.figures else "–"
+    figures = [s.figures for s in ranking.standings]
+    return {ALL_LABELS[name]: [mean_text(f, name, 3, short) if name in f else "–" for f in figures] for name in names}

@@ -21,7 +21,7 @@ from fsgym.comparison.planned import Comparison, PlannedComparison, Where
 from fsgym.comparison.policies import caution_of
 from fsgym.comparison.protocol import TARGETS, make_protocol
 from fsgym.comparison.ranking import fixed_methods, rank_methods
-from fsgym.comparison.summary import WITHIN
+from fsgym.comparison.summary import WITHIN, summarise
 from fsgym.dataset import Dataset
 from fsgym.datasets import load_dataset
 from fsgym.evaluation import Evaluation
@@ -84,8 +84,9 @@ def compare(
         - a scikit-learn classifier or ``Pipeline``, or a list of them (its settings), which are cloned and fitted, even
           if they are fitted already. It is charged for the features of its ``features_used``; without this method, for
           those that its steps select, or for all, as ``as_method`` says;
-        - a factory, a function ``train(env) -> policy``. It is called twice for each split: for validation with three
-          quarters of the training rows, and with all of them. The values of the environment are scaled to [-1, 1] by
+        - a factory, a function ``train(env) -> policy``. It is called for each split and each price at which agents
+          are trained, those of ``lam``, which is that of the environment: for validation with three quarters of the
+          training rows, and with all of them. The values of the environment are scaled to [-1, 1] by
           its rows, and it is reset with a seed. The policy, anything that ``fsgym.evaluate`` takes, is evaluated on the
           other rows, scaled by the same map;
         - a policy that is already trained (a Stable-Baselines3 model, a callable ``(observations, action_masks) ->
@@ -133,7 +134,8 @@ def compare(
         Whether to show a progress bar, with the remaining time, on stderr; by default in a terminal and in a notebook.
         Unless it is False, a line with the expected time comes before a run of more than a minute.
     out : path, optional
-        A folder for ``results.csv``, ``report.html`` and the figures as PNG; and for ``results.sqlite``, in which each
+        A folder for ``results.csv``, ``losses.csv`` (the losses of ``summarise``), ``report.html`` and the figures as
+        PNG; and for ``results.sqlite``, in which each
         finished fit is stored, so that the same call resumes an interrupted comparison and repeats only what failed.
         ``timings.sqlite`` has the CPU time, wall time and peak memory of each fit.
     command : str, optional
@@ -232,6 +234,7 @@ def run_planned(planned: PlannedComparison, where: Where, command: str | None, l
     results.attrs["answer"] = " ".join(answer_in_words(rank_methods(results)))
     if folder is not None:
         write_whole(folder / "results.csv", results.to_csv(index=False))
+        write_whole(folder / "losses.csv", summarise(results).losses.to_csv(index=False))
     if interrupted:
         advice = "give a folder to store them"
         if folder is not None:

@@ -42,7 +42,7 @@ class ComparedMethod:
     ----------
     name : str, in the table of results
     title : str, in figures and reports
-    candidates : tuple of estimators, unfitted, one per setting; or one ``PolicyFactory``; the policy where ``fitted``
+    candidates : tuple of estimators, unfitted, or ``PolicyFactory``, one per setting; the policy where ``fitted``
     params : tuple of dict, the parameters in which the settings differ, one per candidate
     fitted : bool, whether it was trained before and is only evaluated
     imputed : bool, whether missing values are replaced by means for at least one candidate
@@ -198,7 +198,8 @@ def _from_user(name: str, given: Any, protocol: Protocol) -> ComparedMethod:
                 "which says which features it uses for each row"
             )
         if is_factory(given):
-            return ComparedMethod(name, name, (PolicyFactory(given),), ({},))
+            params = tuple({"lam": v} for v in protocol.sweep)
+            return ComparedMethod(name, name, tuple(PolicyFactory(given, **p) for p in params), params)
         training_origin(given)  # raises for a policy whose observations cannot be rebuilt
         return ComparedMethod(name, name, (given,), ({},), fitted=True)
     for candidate in candidates:

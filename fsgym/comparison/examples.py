@@ -140,8 +140,7 @@ def _values_with_units(values: list[tuple[str, float | None]], dataset: Dataset)
 
 def record_of(result: Evaluation, model: Any, test: Dataset) -> dict[str, Any]:
     """What is stored of a model beside its figures: what ``played_rows`` (``played``) and ``chart_drawn`` return."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a row's warning is that of its fits
+    with warnings.catch_warnings(action="ignore"):  # a row's warning is that of its fits
         return {"played": played_rows(result, model), "chart": chart_drawn(with_names(model, result, test), test)}
 
 

@@ -112,20 +112,16 @@ def _lines_of_methods(ax: Axes, settings: pd.DataFrame, titles: Mapping[str, str
             plot_error_bars(ax, points[x], points[y], label=titles[name], style=style, **deviations)
 
 
-def panels(
-    settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[float, float], title: str, ax: Any = None
-) -> Figure:
+def panels(settings: pd.DataFrame, methods: Sequence[str], chances: Mapping[float, float], title: str) -> Figure:
     """``plot_curves`` of one data set, with one panel per share of training data, as in the paper's appendix.
 
     ``settings`` has the columns ``share`` and ``sparsity_within``: vertical bars are standard deviations over the
     splits, horizontal ones over the test rows of a split. ``chances`` has the accuracy of the largest class by share,
-    ``title`` begins that of each panel, and ``ax`` may be axes, one per share.
+    and ``title`` begins that of each panel.
     """
-    shares = list(chances)
-    if ax is None:
-        figure = Figure(figsize=(4.6 * len(shares) + 0.4, 3.9), layout="constrained")
-        ax = np.atleast_1d(figure.subplots(1, len(shares), sharey=True))
-    for panel, share in zip(ax, shares):
+    figure = Figure(figsize=(4.6 * len(chances) + 0.4, 3.9), layout="constrained")
+    ax = np.atleast_1d(figure.subplots(1, len(chances), sharey=True))
+    for panel, share in zip(ax, chances):
         rows = settings[settings["share"] == share].assign(sparsity_std=lambda r: r["sparsity_within"])
         plot_curves(rows, {m: m for m in methods}, x_label="sparsity", chance=chances[share], ax=panel)
         panel.set_title(f"{title}, {share:.0%} for training")
@@ -133,7 +129,7 @@ def panels(
             panel.set_ylabel("")
             if panel.get_legend() is not None:
                 panel.get_legend().remove()
-    return ax[0].get_figure()
+    return figure
 
 
 def price_against_sparsity(

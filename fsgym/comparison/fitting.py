@@ -23,7 +23,7 @@ FIGURE_CHECKS = {name: optional(share if name in SHARE_FIGURES else number) for 
 
 
 def fit_on(part: Dataset, candidate: Any, rules: Rules, seed: int) -> Any:
-    """A clone of the candidate, fitted; for a ``PolicyFactory``, the policy that it trains under the rules."""
+    """A clone of the candidate, fitted; for a ``PolicyFactory``, the policy that it trains."""
     if isinstance(candidate, PolicyFactory):
         return candidate.policy(part, rules, seed)
     return with_seed(candidate, seed).fit(*training_arguments(candidate, part))

@@ -21,15 +21,16 @@ from fsgym.scaling import Scaling
 class PolicyFactory:
     """A function ``train(env) -> policy``, which is called for each split with the environment of its training rows.
 
-    The values of the environment are scaled to [-1, 1] by its rows. The policy is evaluated on other rows, scaled by
-    the same map.
+    The values of the environment are scaled to [-1, 1] by its rows, and its price is ``lam``. The policy is evaluated
+    on other rows, scaled by the same map.
     """
 
-    def __init__(self, train: Callable[[Any], Any]) -> None:
+    def __init__(self, train: Callable[[Any], Any], lam: float) -> None:
         self.train = train
+        self.lam = lam
 
     def fingerprint_parts(self) -> list[object]:
-        """The function by its source and by what it refers to."""
+        """The function by its source and by what it refers to, and the price."""
         import cloudpickle
 
         name = getattr(self.train, "__qualname__", type(self.train).__qualname__)
@@ -38,7 +39,7 @@ class PolicyFactory:
         except (OSError, TypeError):  # typed at a prompt, or an object
             source = ""
         try:
-            return [name, source, cloudpickle.dumps(self.train).hex()]
+            return [name, self.lam, source, cloudpickle.dumps(self.train).hex()]
         except Exception as error:
             raise TypeError(
                 f"the factory {name} must be picklable to be sent to a process, got {one_line(error)}; create models "
@@ -46,8 +47,8 @@ class PolicyFactory:
             ) from None
 
     def policy(self, dataset: Dataset, rules: Rules, seed: int) -> Any:
-        """The policy for the rows of ``dataset``; TypeError if the function returns none."""
-        env = DatumWiseEnv(scaled_by(dataset, dataset), rules)
+        """The policy for the rows of ``dataset`` at the price; TypeError if the function returns none."""
+        env = DatumWiseEnv(scaled_by(dataset, dataset), rules.replace(lam=self.lam))
         env.reset(seed=seed)
         name = getattr(self.train, "__name__", type(self.train).__name__)
         policy = train_policy(self.train, f"the factory {name}", env)

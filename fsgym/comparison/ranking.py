@@ -8,15 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from fsgym.comparison.compared import ComparedMethod
 from fsgym.comparison.pipelines import uses_same_columns
-from fsgym.comparison.summary import best_per_split, mean_figures, validation_loss
+from fsgym.comparison.summary import best_per_split, difference_of_losses, mean_figures, validation_loss
 from fsgym.methods import METHODS, REFERENCES
 
 REFERENCE_TITLES = dict(zip(REFERENCES, ("nothing acquired", "everything acquired"), strict=True))
-FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
 OPTIONAL_FIGURES = ("illegal", "auc", "log_loss", "brier", "calibration_error", "loss_low", "loss_high")
 SHARES = ("usage", "first", "first_paid")  # columns of JSON objects: acquisition -> share of the test rows
 
@@ -245,17 +243,13 @@ def _mean_wrong(splits: list[dict[str, Any]]) -> dict[str, float]:
 def is_within_noise(best: Standing, other: Standing) -> bool | None:
     """Whether the losses of two methods differ by no more than noise; None if that is unknown.
 
-    From three splits on, a t test at 95 % of the differences, paired by split, with the variance corrected for
-    training parts that overlap (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003).
-    With fewer splits, the 95 % intervals of the mean loss on the test rows are used, as if they were independent.
+    By ``difference_of_losses`` at 95 %. With fewer splits than it needs, the 95 % intervals of the mean loss on the
+    test rows are used, as if they were independent.
     """
-    pairs = best.chosen.set_index("split")["loss"].to_frame("best").join(other.chosen.set_index("split")["loss"])
-    difference = (pairs["loss"] - pairs["best"]).to_numpy(float)
-    if len(difference) >= FEWEST_PAIRS:
-        share = float((best.chosen["n_test"] / best.chosen["n_train"]).mean())
-        error = np.sqrt(difference.var(ddof=1) * (1 / len(difference) + share))
-        return bool(difference.mean() <= stats.t.ppf(0.975, len(difference) - 1) * error)
+    difference = difference_of_losses(best.chosen, other.chosen)
+    if np.isfinite(difference.low):
+        return difference.low <= 0
     widths = [s.figures.get("loss_high", np.nan) - s.figures.get("loss_low", np.nan) for s in (best, other)]
     if np.isnan(widths).any():
         return None
-    return bool(difference.mean() <= np.hypot(*widths) / 2)
+    return bool(difference.mean <= np.hypot(*widths) / 2)

@@ -10,12 +10,13 @@ import warnings
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jinja2
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -34,10 +35,6 @@ from fsgym.methods import METHODS
 from fsgym.rules import Rules
 from fsgym.shown import visible
 from fsgym.writing import write_whole
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 MOST_CLASSES_LISTED = 5
 PAGE_RESERVE = 1_000  # bytes for sentences on the chart and on cases that are left out
@@ -76,20 +73,17 @@ def write_datasets_report(result: DatasetsResult, command: str, folder: Path) ->
             caption = "A bar joins methods whose mean ranks differ by no more than noise; 1 is the best rank."
             picture = Picture("ranks", "Mean ranks", caption, png_of(ax))
         write_whole(folder / "ranks.png", picture.png)
-    html = (
-        template_environment()
-        .get_template("several.html.j2")
-        .render(
-            result=result,
-            test=test,
-            ranks=[] if test is None else test.to_frame().to_dict("records"),
-            picture=picture,
-            rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
-            best={name: row.min() for name, row in result.losses.iterrows()},
-            lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
-            command=command,
-            **provenance(),
-        )
+    template = template_environment().get_template("several.html.j2")
+    html = template.render(
+        result=result,
+        test=test,
+        ranks=[] if test is None else test.to_frame().to_dict("records"),
+        picture=picture,
+        rows=[(name, folder_name(str(name)), row.to_dict()) for name, row in result.losses.iterrows()],
+        best={name: row.min() for name, row in result.losses.iterrows()},
+        lambdas={name: f"{rows['price'].iloc[0]:.4g}" for name, rows in result.results.items()},
+        command=command,
+        **provenance(),
     )
     write_whole(folder / "report.html", html)
 
@@ -98,8 +92,8 @@ def draw_pictures(comparison: Comparison, summary: Summary, ranking: Ranking | N
     """The figures of a comparison, without empty ones; none if all cells failed."""
     if ranking is None:
         return []
-    with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Matplotlib warns of characters that its font lacks, and draws boxes
+    # Matplotlib warns of characters that its font lacks, and draws boxes.
+    with matplotlib.rc_context(figures.STYLE), warnings.catch_warnings(action="ignore"):
         pictures = _tradeoff_pictures(comparison, summary, ranking) + _usage_pictures(comparison, ranking)
         return pictures + _price_pictures(comparison, summary, ranking)
 

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from fsgym.comparison.protocol import PAPER_REPORTED
 from fsgym.html import HtmlTable, html_block
 from fsgym.metrics import FIGURE_LABELS
 
 WITHIN = (1, 2, 3, 5, 10)  # mean numbers of features
+FEWEST_PAIRS = 3  # splits from which the spread of paired differences is used
 REPORTED_FIGURES = (
     "accuracy",
     "balanced_accuracy",
@@ -25,6 +27,15 @@ REPORTED_FIGURES = (
     "admissible",
 )
 DIGITS = {"n_features": 1, "spent": 2}  # after the point; other figures have three
+
+
+class LossDifference(NamedTuple):
+    """A mean difference of losses, its 95 % interval and the two-sided p-value; NaN where there are too few splits."""
+
+    mean: float
+    low: float
+    high: float
+    p: float
 
 
 class Summary(NamedTuple):
@@ -40,7 +51,9 @@ class Summary(NamedTuple):
         that fitted on the whole training part; NaN if a split has no such setting.
     losses : DataFrame
         One row per (method, lam): the test figures at the setting with the smallest validation loss
-        ``error_cost + lam * spent``.
+        ``error_cost + lam * spent``. ``lowest`` is the method with the lowest mean loss at this lam, and
+        ``difference``, ``difference_low``, ``difference_high`` and ``difference_p`` are those of
+        ``difference_of_losses`` from it.
     """
 
     settings: pd.DataFrame
@@ -111,7 +124,7 @@ def summarise(
     within = results.attrs.get("within", WITHIN) if within is None else within
     lam = (results.attrs.get("reported") or lambdas_of(results)) if lam is None else lam
     succeeded = results[results["error"].isna()]
-    limits, losses = [], []
+    limits, losses, at_prices = [], [], {}
     for name, rows in results.groupby("method", sort=False):
         allowed = rows[rows["error"].isna() & (rows["validation_admissible"] == 1.0)]
         n_splits = rows["split"].nunique()
@@ -123,7 +136,34 @@ def summarise(
             chosen = best_per_split(allowed, validation_loss(allowed, price), counted)
             chosen = chosen.assign(loss=chosen["error_cost"] + price * chosen["spent"])
             losses.append({"method": name, "lam": price, **mean_figures(chosen, n_splits, "loss")})
+            at_prices.setdefault(price, {})[name] = chosen
+    for row in losses:
+        means = {r["method"]: r["loss"] for r in losses if r["lam"] == row["lam"] and r["loss"] == r["loss"]}
+        row["lowest"] = min(means, key=means.__getitem__, default=None)
+        if row["method"] in means:
+            chosen = at_prices[row["lam"]]
+            found = difference_of_losses(chosen[row["lowest"]], chosen[row["method"]])
+            row |= {"difference" + (f"_{k}" if k != "mean" else ""): v for k, v in found._asdict().items()}
     return Summary(means_over_splits(succeeded), pd.DataFrame(limits), pd.DataFrame(losses))
+
+
+def difference_of_losses(first: pd.DataFrame, second: pd.DataFrame) -> LossDifference:
+    """The loss of the second method minus that of the first, over the splits that both have.
+
+    From three splits on, by a t test of the differences, paired by split, with the variance corrected for training
+    parts that overlap (Nadeau and Bengio, Inference for the generalization error, Machine Learning 52, 2003). Both
+    tables have one row per split, with ``loss``, ``n_train`` and ``n_test``.
+    """
+    pairs = first.set_index("split")["loss"].to_frame("first").join(second.set_index("split")["loss"])
+    difference = (pairs["loss"] - pairs["first"]).to_numpy(float)
+    mean, n = float(difference.mean()), len(difference)
+    if n < FEWEST_PAIRS:
+        return LossDifference(mean, np.nan, np.nan, np.nan)
+    share = float((first["n_test"] / first["n_train"]).mean())
+    error = float(np.sqrt(difference.var(ddof=1) * (1 / n + share)))
+    half = float(stats.t.ppf(0.975, n - 1)) * error
+    p = float(2 * stats.t.sf(abs(mean) / error, n - 1)) if error > 0 else float(mean == 0)
+    return LossDifference(mean, mean - half, mean + half, p)
 
 
 def lambdas_of(results: pd.DataFrame) -> tuple[float, ...]:
@@ -156,11 +196,8 @@ def validation_loss(rows: pd.DataFrame, lam: float) -> pd.Series:
 
 def mean_figures(chosen: pd.DataFrame, n_splits: int, *more: str) -> dict[str, float]:
     """Means and standard deviations of the test figures, and of ``more``; NaN unless every split has a setting."""
-    columns = [*REPORTED_FIGURES, *more]
-    if len(chosen) < n_splits:
-        empty = dict.fromkeys([*columns, *(f"{c}_std" for c in columns)], np.nan)
-        return empty | {"splits": n_splits}
-    table = chosen[columns].astype(float)
+    table = chosen[[*REPORTED_FIGURES, *more]].astype(float)
+    table = table if len(table) >= n_splits else table[:0]
     means, stds = table.mean(), table.std(ddof=0)
     return {**means.to_dict(), **stds.add_suffix("_std").to_dict(), "splits": n_splits}
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
 from fsgym.comparison import figures
 from fsgym.comparison.answer import constant_answer
 from fsgym.comparison.ranking import REFERENCES, Ranking, Standing
 from fsgym.metrics import ALL_LABELS
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LEGEND_LABEL = 34  # characters in a line, of which two columns fit
 WIDE_RANGE = 8.0  # largest x over that of the best method, from which the axis is logarithmic beyond the latter

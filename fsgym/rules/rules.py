@@ -26,9 +26,9 @@ from fsgym.rules.checks import (
     check_unrelated_costs,
     refuse_cycles,
 )
-from fsgym.rules.kernels import Costs, State, price, price_sets_greedily
+from fsgym.rules.kernels import Costs, State, price_sets_greedily
 from fsgym.rules.options import OPTIONS, SCALARS, RuleOptions, takes_rule_options
-from fsgym.rules.tables import compiled_tables
+from fsgym.rules.tables import compiled_tables, refuse_useless_budget
 
 
 class Rules:
@@ -158,20 +158,7 @@ class Rules:
                 array.flags.writeable = False
         self.tables = compiled_tables(self)
         if self.budget_cost is not None:
-            self._refuse_useless_budget(self.budget_cost)
-
-    def _refuse_useless_budget(self, budget_cost: float) -> None:
-        """ValueError where ``budget_cost`` does not allow any first acquisition."""
-        empty = self.blank_state()
-        free = np.arange(self.n_acquisitions)
-        if self.prerequisites is not None:
-            free = np.flatnonzero(~self.prerequisites.any(axis=1))
-        cheapest = min(price(self.tables, empty, 0, j) for j in free)
-        if cheapest > self.tables.budget_cost:
-            raise ValueError(
-                f"budget_cost {budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
-                "nothing could be acquired; increase it, or use budget=0"
-            )
+            refuse_useless_budget(self)
 
     @classmethod
     @takes_rule_options

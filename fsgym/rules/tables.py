@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsgym.rules.kernels import NO_BUDGET, Tables
+from fsgym.rules.kernels import NO_BUDGET, Tables, price
 
 
 def compiled_tables(rules: Any) -> Tables:
@@ -37,6 +37,18 @@ def compiled_tables(rules: Any) -> Tables:
         budget=NO_BUDGET if rules.budget is None else min(rules.budget, NO_BUDGET),
         budget_cost=limit,
     )
+
+
+def refuse_useless_budget(rules: Any) -> None:
+    """ValueError where ``budget_cost`` does not allow any first acquisition."""
+    needs = rules.prerequisites
+    free = range(rules.n_acquisitions) if needs is None else np.flatnonzero(~needs.any(axis=1))
+    cheapest = min(price(rules.tables, rules.blank_state(), 0, j) for j in free)
+    if cheapest > rules.tables.budget_cost:
+        raise ValueError(
+            f"budget_cost {rules.budget_cost:g} is below the cheapest acquisition ({cheapest:g}): "
+            "nothing could be acquired; increase it, or use budget=0"
+        )
 
 
 def ragged_to_flat(lists: Sequence[Sequence[int]] | Sequence[NDArray]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

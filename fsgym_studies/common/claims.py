@@ -84,11 +84,9 @@ class Claim:
         met = self.criterion(*values)
         as_text = self.format.format if isinstance(self.format, str) else self.format or figure_text
         reproduced = None if met is None else bool(met)
-        cause = self._cause_from(figures) if reproduced is False else ""
-        return AssessedClaim(self.text, self.paper, as_text(*values), reproduced, cause)
-
-    def _cause_from(self, figures: Mapping[str, Any]) -> str:
-        return self.cause if isinstance(self.cause, str) else check_cause(self.cause(figures))
+        cause = "" if reproduced is not False else self.cause
+        stated = cause if isinstance(cause, str) else check_cause(cause(figures))
+        return AssessedClaim(self.text, self.paper, as_text(*values), reproduced, stated)
 
 
 def check_cause(cause: str) -> str:

@@ -60,14 +60,10 @@ def heights(table: pd.DataFrame, sparsity: float) -> pd.DataFrame:
     )
 
 
-def mean_accuracy_at(
-    table: pd.DataFrame, sparsity: float, dataset: str, method: str, share: float | None = None
-) -> Mean:
-    """Mean height of a method's curves at a sparsity over the splits, and over the shares if none is given."""
+def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float, method: str) -> dict[float, Mean]:
+    """Mean height of a method's curves on a data set at a sparsity, by share of training data."""
     cells = table[(table["dataset"] == dataset) & (table["method"] == method)]
-    if share is not None:
-        cells = cells[cells["share"] == share]
-    return mean_of(heights(cells, sparsity)["value"])
+    return {float(share): mean_of(own) for share, own in heights(cells, sparsity).groupby("share")["value"]}
 
 
 def by_dataset(values: pd.DataFrame) -> pd.DataFrame:
@@ -109,15 +105,6 @@ def wins_over_datasets(values: pd.DataFrame, first: str, others: Sequence[str]) 
         if len(means):
             rows.append((other, *statistics.wins(means[first], means[other], tie=0.001)))
     return pd.DataFrame(rows, columns=["against", "wins", "ties", "losses", "p"])
-
-
-def nearest_setting(settings: pd.DataFrame, dataset: str, method: str, sparsity: float) -> tuple[float, int] | None:
-    """Share and number of the setting with the nearest mean sparsity among those that use any feature, or None."""
-    rows = settings[(settings["dataset"] == dataset) & (settings["method"] == method) & (settings["sparsity"] < 1)]
-    if rows.empty:
-        return None
-    row = rows.loc[(rows["sparsity"] - sparsity).abs().idxmin()]
-    return float(row["share"]), int(row["setting"])
 
 
 def summed(cells: pd.DataFrame, column: str) -> np.ndarray:

@@ -89,14 +89,12 @@ class MethodSettings:
 
     def at(self, protocol: Protocol) -> ComparedMethod:
         """The method at its settings under a protocol; it gets the options of the rules if it is price-aware."""
-        settings = [{**self.preset, **own} for own in self.settings or self._sparsity_settings(protocol)]
+        first, data = protocol.splits[0], protocol.dataset
+        grid = self.settings or sparsity_settings(self.method, {}, first.divide(data)[0], protocol.seed)
+        settings = [{**self.preset, **own} for own in grid]
         options = protocol.rules.options() if find_method(self.method).prices else {}
         candidates = candidates_at(self.method, options, settings)
         return ComparedMethod(self.method, self.title, tuple(candidates), tuple(settings))
-
-    def _sparsity_settings(self, protocol: Protocol) -> list[dict[str, Any]]:
-        train, _ = protocol.splits[0].divide(protocol.dataset)
-        return sparsity_settings(self.method, {}, train, protocol.seed)
 
 
 DWSM, L1_SVM, LARS, CART = "DWSM", "L1-SVM", "LARS", "CART"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture, png_of, provenance, template_environment
@@ -18,10 +20,6 @@ from fsgym_studies.common.claims import DASH, AssessedClaim
 from fsgym_studies.common.plan import scalar_columns
 from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Conclusion, Study, Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 WHOLE_MINUTES_FROM = 10.0  # minutes; shorter times are shown with one decimal
 LINE: dict[str, Any] = {"linewidth": 1.4, "markersize": 5}  # of matplotlib's plot, in points
@@ -123,8 +121,9 @@ def replace_section(path: Path, name: str, text: str, writer: str = "fsgym repro
 
 def work_done(timings: pd.DataFrame, cells: int) -> str:
     """The number of cells and the processor time of a run, in words."""
-    minutes = float(timings["cpu_seconds"].sum()) / 60 if len(timings) else 0.0
-    return f"{cells} cells, {minutes:.{1 if minutes < WHOLE_MINUTES_FROM else 0}f} minutes of processor time"
+    seconds = float(timings["cpu_seconds"].sum()) if len(timings) else 0.0
+    minutes = f"{seconds / 60:.{1 if seconds < 60 * WHOLE_MINUTES_FROM else 0}f} minutes"
+    return f"{cells} cells, {minutes if seconds >= 60 else f'{seconds:.0f} seconds'} of processor time"
 
 
 def times_table(timings: pd.DataFrame) -> Table | None:
@@ -207,7 +206,6 @@ def draw_picture(
     stem: str, heading: str, caption: str, draw: Callable[[Figure], Any], size: tuple[float, float] = (6.4, 4.2)
 ) -> Picture:
     """The picture that ``draw`` plots on an empty figure of this size in inches, in the style of all reports."""
-    from matplotlib.figure import Figure
 
     def plot() -> Figure:
         figure = Figure(figsize=size, layout="constrained")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import integrate, stats
 
 SAME_SPARSITY = 1e-9  # settings whose sparsities differ by less are one point
 
@@ -44,9 +45,7 @@ def mean_of(values: ArrayLike, level: float = 0.95, seed: int = 0, resamples: in
         return Mean(mean, std, np.nan, np.nan, 1)
     if np.ptp(known) == 0:
         return Mean(mean, 0.0, mean, mean, len(known))
-    from scipy.stats import bootstrap
-
-    result = bootstrap(
+    result = stats.bootstrap(
         (known,),
         np.mean,
         confidence_level=level,
@@ -106,9 +105,7 @@ def wins(first: ArrayLike, second: ArrayLike, tie: float = 0.0) -> Wins:
     p = np.nan
     nonzero = difference[difference != 0]
     if len(nonzero):
-        from scipy.stats import wilcoxon
-
-        p = float(wilcoxon(nonzero).pvalue)  # type: ignore[attr-defined]
+        p = float(stats.wilcoxon(nonzero).pvalue)  # type: ignore[attr-defined]
     return Wins(above, len(difference) - above - below, below, p)
 
 
@@ -156,7 +153,5 @@ def area(sparsity: ArrayLike, accuracy: ArrayLike, chance: float) -> float:
     >>> area([0.0, 1.0], [1.0, 0.5], chance=0.5)
     0.75
     """
-    from scipy.integrate import trapezoid
-
     s, a = curve_knots(sparsity, accuracy, chance)
-    return float(trapezoid(np.append(a[0], a), np.append(0.0, s)))
+    return float(integrate.trapezoid(np.append(a[0], a), np.append(0.0, s)))

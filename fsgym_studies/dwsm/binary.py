@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
@@ -18,25 +19,13 @@ from fsgym_studies.common.curves import (
     evaluated_cells,
     heights,
     in_shared_splits,
-    nearest_setting,
     setting_means,
     summed,
 )
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, LARS, DataFolder, without
 from fsgym_studies.common.render import draw_picture, picture_of
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.common.tables import settings_table
-from fsgym_studies.dwsm.causes import (
-    READINGS,
-    as_printed_cause,
-    errors_cause,
-    exceptions_cause,
-    few_features_cause,
-    l1_cause,
-    l1_on_cancer_cause,
-    logistic_cause,
-    stability_cause,
-)
+from fsgym_studies.dwsm import causes
 from fsgym_studies.dwsm.process import process_picture
 from fsgym_studies.dwsm.shared import (
     AS_PRINTED,
@@ -58,23 +47,19 @@ from fsgym_studies.dwsm.shared import (
     OTHER_READINGS,
     READING_TEXT,
     above_text,
-    area_table,
     cells_of_sources,
     curve_pictures,
-    height_table,
+    curve_tables,
     lead_over,
     names_or_none,
     reaches_printed,
     splits_text,
-    wins_table,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ARMS = (*OTHER_READINGS, *INTERCEPT_ARMS)
 ALL_METHODS = (*BINARY_METHODS, *(arm.title for arm in ARMS))
 NINE_SETS = (*BINARY_SETS, CANCER_WITHOUT_ID)
+READING_CAUSES = {AS_PRINTED: causes.as_printed_cause, LOGISTIC: causes.logistic_cause}
 READING_SPLITS = 10  # at most so many for each other reading of RCPI, which take more than half of the time of a split
 
 
@@ -112,7 +97,7 @@ def reading_claim(reading: str) -> Claim:
         reading,
         lambda lead, _: (lead > 0).sum() >= 7 if lead.notna().all() else None,
         lambda lead, at_half: f"{above_text(lead)}. With half of the rows for training, on {(at_half > 0).sum()}",
-        {AS_PRINTED: as_printed_cause, LOGISTIC: logistic_cause}.get(READINGS[reading][0], l1_cause),
+        READING_CAUSES.get(causes.READINGS[reading][0], causes.l1_cause),
     )
 
 
@@ -127,16 +112,16 @@ L1_CLAIMS = (  # Fig. 2
             f"{above_text(lead)}. By accuracy at sparsity .5, .7 and .9, above both on {{}}, {{}} and {{}} data sets. "
             "By area, above L1-SVM on {} and above LARS on {}"
         ).format(*counts),
-        l1_cause,
+        causes.l1_cause,
     ),
-    *map(reading_claim, READINGS),
+    *map(reading_claim, causes.READINGS),
     Claim(
         "The only exception is splice (the only data set where the area of DWSM is not larger than theirs)",
         "splice",
         "lead over L1",
         lambda lead, *_: list(lead.index[lead <= 0]) == ["splice"] if lead.notna().all() else None,
         lambda lead, *_: f"not above both: {names_or_none(lead.index[lead <= 0])}",
-        exceptions_cause,
+        causes.exceptions_cause,
     ),
     reaches_printed("Breast cancer with id: DWSM's accuracy at sparsity .70", CANCER_ID, 0.7, 0.96),
     reaches_printed("Breast cancer without id: DWSM's accuracy at sparsity .70", CANCER, 0.7, 0.96),
@@ -146,7 +131,7 @@ L1_CLAIMS = (  # Fig. 2
         ".88 to .90",
         "L1 on cancer",
         lambda means: all(0.87 <= v <= 0.91 for v in means.values()) if len(means) == 2 else None,
-        cause=l1_on_cancer_cause,
+        cause=causes.l1_on_cancer_cause,
     ),
 )
 OTHER_CLAIMS = (  # left out where cells are missing
@@ -174,7 +159,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "at most three",
         lambda share, sparsity: abs(share - 0.6) <= 0.1,
         "{:.2f} (at the setting nearest to sparsity .5, whose sparsity is {:.2f})",
-        few_features_cause,
+        causes.few_features_cause,
     ),
     Claim(
         "Breast cancer with id at sparsity .5: DWSM makes almost all of its errors after acquiring all 10 "
@@ -183,7 +168,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "errors after all",
         lambda share, errors: share >= 0.8 if errors else None,
         "{:.2f} of {:.0f} errors",
-        errors_cause,
+        causes.errors_cause,
     ),
     Claim(
         "Policies are stable after 4 to 5 iterations (after the fifth, the training loss changes by at most "
@@ -192,7 +177,7 @@ OTHER_CLAIMS = (  # left out where cells are missing
         "changes of the loss",
         lambda late, early: late <= 0.01,
         "mean change {:.4f} after the fifth, {:.4f} before",
-        stability_cause,
+        causes.stability_cause,
     ),
     # Fig. 5:
     Claim(
@@ -224,23 +209,19 @@ def claims(table: pd.DataFrame, settings: pd.DataFrame) -> list[AssessedClaim]:
 
 def l1_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Where DWSM is above the L1 methods, by area and by accuracy, and their accuracies on breast cancer."""
-    leads = [lead_over(table, BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9)]
-    leads += [lead_over(table, BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
+    lead, *further = (lead_over(table, BINARY_TITLES, sparsity=level) for level in (None, 0.5, 0.7, 0.9))
+    further += [lead_over(table, BINARY_TITLES, (method,)) for method in (L1_SVM, LARS)]
     means = by_dataset(heights(table[table["dataset"] == CANCER_ID], 0.7))
     half = table[table["share"] == 0.5]
-    readings = {
-        reading: tuple(lead_over(rows, BINARY_TITLES, pair, method=method) for rows in (table, half))
-        for reading, (method, pair) in READINGS.items()
-    }
+    forms = {**causes.READINGS, "logistic answers without intercepts": (LOGISTIC, (L1_SVM_WITHOUT, LARS_WITHOUT))}
     return {
-        **readings,
+        name: tuple(lead_over(rows, BINARY_TITLES, pair, method=method) for rows in (table, half))
+        for name, (method, pair) in forms.items()
+    } | {
         "lead at half": lead_over(half, BINARY_TITLES),
-        "logistic answers without intercepts": tuple(
-            lead_over(rows, BINARY_TITLES, (L1_SVM_WITHOUT, LARS_WITHOUT), method=LOGISTIC) for rows in (table, half)
-        ),
         "L1 without intercept": {m: float(means[m].iloc[0]) for m in (L1_SVM_WITHOUT, LARS_WITHOUT) if m in means},
         "late changes": late_changes(in_shared_splits(table, (DWSM, AS_PRINTED))),
-        "lead over L1": (leads[0], *((lead > 0).sum() for lead in leads[1:])),
+        "lead over L1": (lead, *((other > 0).sum() for other in further)),
         "L1 on cancer": {m: float(means[m].iloc[0]) for m in (L1_SVM, LARS) if m in means} or None,
     }
 
@@ -299,10 +280,13 @@ def usage_by_setting(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def cells_at_half(table: pd.DataFrame, settings: pd.DataFrame, method: str) -> pd.DataFrame:
-    """The breast cancer cells of the setting of a method whose sparsity is nearest to one half."""
-    nearest = nearest_setting(settings, CANCER_ID, method, 0.5)
-    rows = table[(table["dataset"] == CANCER_ID) & (table["method"] == method)]
-    return rows[(rows["share"] == nearest[0]) & (rows["setting"] == nearest[1])] if nearest else rows.iloc[:0]
+    """The breast cancer cells of a method at that setting, of those that use features, nearest to sparsity one half."""
+    cells, means = (rows[(rows["dataset"] == CANCER_ID) & (rows["method"] == method)] for rows in (table, settings))
+    distances = (means.loc[means["sparsity"] < 1, "sparsity"] - 0.5).abs()
+    if distances.empty:
+        return cells.iloc[:0]
+    nearest = means.loc[distances.idxmin()]
+    return cells[(cells["share"] == nearest["share"]) & (cells["setting"] == nearest["setting"])]
 
 
 def by_price(table: pd.DataFrame) -> pd.DataFrame:
@@ -354,12 +338,7 @@ def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusi
     return Conclusion(
         protocol(full),
         claims(table, settings),
-        [
-            area_table(table, ALL_METHODS),
-            wins_table(table[table["dataset"].isin(BINARY_TITLES)], DWSM, ALL_METHODS[1:]),
-            height_table(table, ALL_METHODS),
-            settings_table(settings),
-        ],
+        curve_tables(table, settings, ALL_METHODS, BINARY_TITLES),
         [process_picture(), *curve_pictures(settings, table), *usage_pictures(table, settings), *price_picture(table)],
     )
 

@@ -83,10 +83,7 @@ def l1_on_cancer_cause(figures: Mapping[str, Any]) -> str:
 
 def few_features_cause(figures: Mapping[str, Any]) -> str:
     """The share of rows with few features at settings of moderate sparsity."""
-    usage = figures["usage"]
-    near = usage[usage["sparsity"].between(*MODERATE)].sort_values("sparsity")
-    listed = ", ".join(f"{r['at most three']:.2f} at {r['sparsity']:.2f}" for r in _of(near, DWSM))
-    printed = ", ".join(f"{r['at most three']:.2f} at {r['sparsity']:.2f}" for r in _of(near, AS_PRINTED))
+    listed, printed = (shares_text(figures, method, "at most three", MODERATE) for method in (DWSM, AS_PRINTED))
     return (
         "protocol: the paper does not name the setting of its Fig. 4, and the share rises steeply with the sparsity "
         f"around .5: {listed}; by RCPI as printed {printed}"
@@ -95,17 +92,18 @@ def few_features_cause(figures: Mapping[str, Any]) -> str:
 
 def errors_cause(figures: Mapping[str, Any]) -> str:
     """The share of errors after all features by RCPI as printed."""
-    usage = figures["usage"]
-    near = usage[usage["sparsity"].between(0.0, MODERATE[1])].sort_values("sparsity")
-    listed = ", ".join(f"{r['errors after all']:.2f} at {r['sparsity']:.2f}" for r in _of(near, AS_PRINTED))
+    listed = shares_text(figures, AS_PRINTED, "errors after all", (0.0, MODERATE[1]))
     return (
         f"ours: by RCPI as printed the share of errors after all features is, by sparsity, {listed}; "
         f"{PRINTED_DIFFERENCES}"
     )
 
 
-def _of(usage: pd.DataFrame, method: str) -> list[dict[str, Any]]:
-    return usage[usage["method"] == method].to_dict("records")
+def shares_text(figures: Mapping[str, Any], method: str, name: str, sparsities: tuple[float, float]) -> str:
+    """A share at each setting of a method whose sparsity is in an interval, in ascending order of sparsity."""
+    usage = figures["usage"]
+    near = usage[(usage["method"] == method) & usage["sparsity"].between(*sparsities)].sort_values("sparsity")
+    return ", ".join(f"{share:.2f} at {sparsity:.2f}" for share, sparsity in zip(near[name], near["sparsity"]))
 
 
 def stability_cause(figures: Mapping[str, Any]) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.protocol import Protocol
@@ -22,9 +23,6 @@ from fsgym_studies.common.render import draw_picture, with_interval
 from fsgym_studies.common.statistics import known_mean, mean_of
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.dwsm.shared import BASELINES, DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PIMA = Source("pima_diabetes", "Pima diabetes")
 TABLE_6 = printed_numbers(__file__, "table_6")

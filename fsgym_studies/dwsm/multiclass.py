@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from fsgym.runner import Task
-from fsgym_studies.common.claims import AssessedClaim, CauseText, Claim, assess
-from fsgym_studies.common.curves import by_dataset, evaluated_cells, heights, setting_means
+from fsgym_studies.common.claims import AssessedClaim, Claim, assess
+from fsgym_studies.common.curves import accuracy_by_share, by_dataset, evaluated_cells, heights, setting_means
 from fsgym_studies.common.plan import CART, DWSM, L1_SVM, DataFolder, MethodSettings, Source, without
 from fsgym_studies.common.study import Conclusion, Study
-from fsgym_studies.common.tables import settings_table
 from fsgym_studies.dwsm import shared
 
 MULTICLASS_TITLES = ("segment", "vehicle", "vowel", "wine")
@@ -50,18 +50,13 @@ def protocol(full: bool) -> str:
     )
 
 
-def linear_answers_cause(measure: str, datasets: Sequence[str]) -> CauseText:
+def linear_answers_cause(measure: str, datasets: Sequence[str], figures: Mapping[str, Any]) -> str:
     """Cause of a claim on DWSM and L1-SVM that answers by logistic regression change."""
-
-    def cause(figures: Mapping[str, Any]) -> str:
-        lead = figures[measure]
-        listed = ", ".join(f"{lead[d]:+.3f} on {d}" for d in datasets)
-        return (
-            "ours: with answers by logistic regression in place of linear regressions on indicators of the classes, "
-            f"and nothing else changed, DWSM − L1-SVM is {listed}"
-        )
-
-    return cause
+    listed = ", ".join(f"{figures[measure][d]:+.3f} on {d}" for d in datasets)
+    return (
+        "ours: with answers by logistic regression in place of linear regressions on indicators of the classes, "
+        f"and nothing else changed, DWSM − L1-SVM is {listed}"
+    )
 
 
 def wine_cause(figures: Mapping[str, Any]) -> str:
@@ -69,7 +64,7 @@ def wine_cause(figures: Mapping[str, Any]) -> str:
     table = figures["table"]
     parts = []
     for reading in (shared.LOGISTIC, shared.AS_PRINTED):
-        by_share = shared.accuracy_by_share(table, "wine", 0.8, reading)
+        by_share = accuracy_by_share(table, "wine", 0.8, reading)
         parts.append(f"{reading} {max(m.mean for m in by_share.values()):.3f}" if by_share else f"{reading} –")
     return f"ours: other readings of RCPI, at their best share of training data: {', '.join(parts)}"
 
@@ -94,7 +89,7 @@ CLAIMS = (  # left out where a method is missing
             f"leads on {dataset}",
             lambda at_half, at_seven: at_half > 0 and at_seven > 0,
             "DWSM − L1-SVM: {:+.3f} at 0.5, {:+.3f} at 0.7",
-            linear_answers_cause("logistic at half", [dataset]),
+            partial(linear_answers_cause, "logistic at half", [dataset]),
         )
         for dataset in FIGURE_6_SETS
     ),
@@ -105,7 +100,7 @@ CLAIMS = (  # left out where a method is missing
         "leads at the lowest sparsity",
         lambda ends: (ends.abs() <= 0.03).all() if len(ends) == len(FIGURE_6_SETS) else None,
         lambda ends: f"DWSM − L1-SVM: {', '.join(f'{v:+.3f} on {d}' for d, v in ends.items())}",
-        linear_answers_cause("logistic at the lowest sparsity", FIGURE_6_SETS),
+        partial(linear_answers_cause, "logistic at the lowest sparsity", FIGURE_6_SETS),
     ),
     Claim(
         "The methods behave as on binary data: DWSM is above L1-SVM at equal sparsity (its area is larger on all four)",
@@ -113,7 +108,7 @@ CLAIMS = (  # left out where a method is missing
         "lead by area",
         lambda lead: (lead > 0).all() if lead.notna().all() else None,
         shared.above_text,
-        linear_answers_cause("logistic by area", MULTICLASS_TITLES),
+        partial(linear_answers_cause, "logistic by area", MULTICLASS_TITLES),
     ),
 )
 
@@ -123,8 +118,7 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
     figures: dict[str, Any] = {f"leads on {d}": (lead[0.5][d], lead[0.7][d]) for d in lead[0.5].index}
     if len(lead[0.0]):
         figures["leads at the lowest sparsity"] = lead[0.0]
-    logistic = {"at half": 0.5, "at the lowest sparsity": 0.0, "by area": None}
-    for name, level in logistic.items():
+    for name, level in (("at half", 0.5), ("at the lowest sparsity", 0.0), ("by area", None)):
         figures[f"logistic {name}"] = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,), level, shared.LOGISTIC)
     by_area = shared.lead_over(table, MULTICLASS_TITLES, (L1_SVM,))
     if by_area.notna().any():
@@ -136,12 +130,7 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
 def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     table = evaluated_cells(table)
     settings = setting_means(table)
-    tables = [
-        shared.area_table(table, MULTICLASS_METHODS),
-        shared.wins_table(table, DWSM, MULTICLASS_METHODS[1:]),
-        shared.height_table(table, MULTICLASS_METHODS),
-        settings_table(settings),
-    ]
+    tables = shared.curve_tables(table, settings, MULTICLASS_METHODS, MULTICLASS_TITLES)
     return Conclusion(protocol(full), claims(table), tables, shared.curve_pictures(settings, table))
 
 

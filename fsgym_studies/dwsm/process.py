@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
 from fsgym.dataset import Dataset
 from fsgym.rules import Rules
 from fsgym_studies.common.render import draw_picture
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 N_FEATURES, CLASSES = 4, ("y1", "y2", "y3")
 EPISODE = (1, 3, 2, N_FEATURES + 1)  # features 2, 4 and 3 are acquired, then the second class is the answer

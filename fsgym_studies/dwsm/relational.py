@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from fsgym.comparison.protocol import Protocol
@@ -21,9 +22,6 @@ from fsgym_studies.common.plan import DWSM, DataFolder, MethodSettings, Source, 
 from fsgym_studies.common.render import file_stem, picture_of
 from fsgym_studies.common.study import Conclusion, Study, Table
 from fsgym_studies.dwsm.shared import AS_PRINTED, DWSM_PAPER, DWSM_REFERENCE, READING, READING_TEXT
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MNIST_TRAIN, MNIST_TEST = Source("mnist", "MNIST", split="train"), Source("mnist", "MNIST", split="test")
 GRID_SIDE = 4  # blocks along a side of an image
@@ -172,11 +170,8 @@ def claims(table: pd.DataFrame, classes: Sequence[str]) -> list[AssessedClaim]:
 
 def blocks_at_prices(table: pd.DataFrame, classes: Sequence[str]) -> pd.DataFrame:
     """Mean number of blocks of each digit, a row per pair of prices."""
-    means = {
-        r["dataset"].removeprefix("MNIST, "): usage_by_digit(r, classes).sum(axis=1, skipna=False)
-        for _, r in table.iterrows()
-    }
-    return pd.DataFrame(means, index=classes).T
+    rows = {row["dataset"].removeprefix("MNIST, "): usage_by_digit(row, classes) for _, row in table.iterrows()}
+    return pd.DataFrame({prices: usage.sum(axis=1, skipna=False) for prices, usage in rows.items()}, index=classes).T
 
 
 def usage_by_digit(row: pd.Series, classes: Sequence[str]) -> pd.DataFrame:
@@ -237,8 +232,6 @@ def usage_panels(data: Dataset, usage: NDArray[np.float64], counts: Sequence[int
     usage : float (n_classes, n_features), how often each pixel is acquired; NaN for a class without rows
     counts : int (n_classes,), the number of rows of each class over which frequencies are taken
     """
-    from matplotlib.figure import Figure
-
     if data.image_shape is None:
         raise ValueError(f"usage_panels plots images only, but data set {data.name!r} has no image_shape")
     frequencies = usage.reshape(data.n_classes, *data.image_shape)

@@ -14,11 +14,11 @@ from fsgym.dataset import Dataset
 from fsgym.runner import Task
 from fsgym_studies.common.claims import CauseText, Claim
 from fsgym_studies.common.curves import (
+    accuracy_by_share,
     areas,
     by_dataset,
     differences,
     heights,
-    mean_accuracy_at,
     paired_means,
     wins_over_datasets,
 )
@@ -35,8 +35,8 @@ from fsgym_studies.common.plan import (
 )
 from fsgym_studies.common.printed import bibtex
 from fsgym_studies.common.render import file_stem, picture_of, with_interval
-from fsgym_studies.common.statistics import Mean
 from fsgym_studies.common.study import Table
+from fsgym_studies.common.tables import settings_table
 
 DWSM_REFERENCE = bibtex(__file__)
 DWSM_PAPER = (
@@ -135,18 +135,11 @@ def reaches_printed(
     return Claim(
         f"{text} (at most {tolerance:g} below the printed one, at the best share of training data)",
         f"{printed:g}",
-        lambda figures: accuracy_by_share(figures["table"], dataset, sparsity) or None,
+        lambda figures: accuracy_by_share(figures["table"], dataset, sparsity, DWSM) or None,
         lambda means: max(m.mean for m in means.values()) >= printed - tolerance,
         lambda means: "; ".join(f"{share:.0%}: {with_interval(m)}" for share, m in means.items()),
         cause,
     )
-
-
-def accuracy_by_share(table: pd.DataFrame, dataset: str, sparsity: float, method: str = DWSM) -> dict[float, Mean]:
-    """A method's mean accuracy on a data set at a sparsity, by share of training data."""
-    shares = sorted(table.loc[table["dataset"] == dataset, "share"].unique())
-    means = {share: mean_accuracy_at(table, sparsity, dataset, method, share) for share in shares}
-    return {share: mean for share, mean in means.items() if mean.count}
 
 
 def lead_over(
@@ -221,6 +214,19 @@ def wins_table(table: pd.DataFrame, first: str, others: Sequence[str]) -> Table:
         "signed-rank test over the data sets.",
         wins_over_datasets(areas(table), first, others),
     )
+
+
+def curve_tables(
+    table: pd.DataFrame, settings: pd.DataFrame, methods: Sequence[str], datasets: Sequence[str]
+) -> list[Table]:
+    """DWSM, the first of the methods, compared with the others, by wins on ``datasets`` among others; all settings."""
+    counted = table[table["dataset"].isin(datasets)]
+    return [
+        area_table(table, methods),
+        wins_table(counted, methods[0], methods[1:]),
+        height_table(table, methods),
+        settings_table(settings),
+    ]
 
 
 def curve_pictures(settings: pd.DataFrame, table: pd.DataFrame) -> list[Picture]:

@@ -11,25 +11,14 @@ import pandas as pd
 from fsgym_studies.common.claims import DASH
 from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.difference import Difference
-from fsgym_studies.gbfs.tables import (
-    CURVE_DATASETS,
-    GROUPINGS,
-    KDD_LEAF_ROWS,
-    LEAF_ROWS,
-    RFFS_BOUND,
-    STUMPS,
-    best_setting,
-    compare_errors,
-    counts_of,
-    curve_points,
-)
+from fsgym_studies.gbfs import tables
 
 MANY_FEATURES = 10  # from which on ``scattered_cause`` counts bags
 
 
 def comparisons_by_dataset(table: pd.DataFrame, first: str, second: str, datasets: Any) -> dict[str, Difference]:
     """Compare two methods on each data set on which both have results."""
-    comparisons = {d: compare_errors(table, d, first, second, counts_of(d)) for d in datasets}
+    comparisons = {d: tables.compare_errors(table, d, first, second) for d in datasets}
     return {d: v for d, v in comparisons.items() if v.word != DASH}
 
 
@@ -44,26 +33,33 @@ def counts_by_word(comparisons: Mapping[str, Difference]) -> str:
 
 def leaves_cause(figures: Mapping[str, Any]) -> str:
     """The forest with larger leaves compared with L1 logistic regression."""
-    words = counts_by_word(comparisons_by_dataset(figures["table"], RFFS_BOUND, "L1LR", CURVE_DATASETS))
+    words = counts_by_word(comparisons_by_dataset(figures["table"], tables.RFFS_BOUND, "L1LR", tables.CURVE_DATASETS))
     return (
-        f"protocol: the paper bounds the leaves of its forests, ours are fully grown; with leaves of up to {LEAF_ROWS} "
-        f"rows ({KDD_LEAF_ROWS} on kddcup99), RFFS compared with L1LR is {words}"
+        f"protocol: the paper bounds the leaves of its forests, ours are fully grown; with leaves of up to "
+        f"{tables.LEAF_ROWS} rows ({tables.KDD_LEAF_ROWS} on kddcup99), RFFS compared with L1LR is {words}"
     )
 
 
 def kdd_cause(figures: Mapping[str, Any]) -> str:
     """The error of the forest with larger leaves at few features of kddcup99."""
-    pair = compare_errors(figures["table"], "kddcup99", "GBFS", RFFS_BOUND, counts_of("kddcup99", high=8))
+    few = tables.counts_of("kddcup99", high=8)
+    pair = tables.compare_errors(figures["table"], "kddcup99", "GBFS", tables.RFFS_BOUND, few)
     return (
         f"protocol: on kddcup99 the paper bounds the leaves of its forests, ours are fully grown; with leaves of up to "
-        f"{KDD_LEAF_ROWS} rows the error of RFFS is {pair.second:.4f}, that of GBFS {pair.first:.4f}"
+        f"{tables.KDD_LEAF_ROWS} rows the error of RFFS is {pair.second:.4f}, that of GBFS {pair.first:.4f}"
     )
+
+
+def splits_of(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """One row for each split of a data set on which GBFS has results."""
+    rows = tables.curve_points(table)
+    return rows[(rows["dataset"] == dataset) & (rows["method"] == "GBFS")].drop_duplicates("split")
 
 
 def spam_cause(figures: Mapping[str, Any]) -> str:
     """The difference on spambase with its standard error."""
     pair = figures["spambase"]
-    splits = curve_points(figures["table"]).query("dataset == 'spambase' and method == 'GBFS'")["split"].nunique()
+    splits = len(splits_of(figures["table"], "spambase"))
     text = f"protocol: the difference is {pair.with_error(3)} over {splits} splits"
     if pair.mean >= 0:
         return text
@@ -73,7 +69,8 @@ def spam_cause(figures: Mapping[str, Any]) -> str:
 
 def grouping_cause(figures: Mapping[str, Any]) -> str:
     """GBFS compared with HSIC Lasso for other classes of digits."""
-    pairs = {d: compare_errors(figures["table"], d, "GBFS", "HSIC Lasso", counts_of(d)) for d in ("uspst", *GROUPINGS)}
+    groupings = ("uspst", *tables.GROUPINGS)
+    pairs = {d: tables.compare_errors(figures["table"], d, "GBFS", "HSIC Lasso") for d in groupings}
     listed = ", ".join(f"{pair.with_error(3)} on {d}" for d, pair in pairs.items() if pair.word != DASH)
     return (
         "data: the paper does not print which digits form its two classes, and our rows are other ones; error of "
@@ -95,8 +92,8 @@ def most_features_cause(figures: Mapping[str, Any]) -> str:
 
 def colon_cause(figures: Mapping[str, Any]) -> str:
     """The precision of errors on colon, and the error of smaller trees."""
-    cells = curve_points(figures["table"]).query("dataset == 'colon' and method == 'GBFS'").drop_duplicates("split")
-    tested, stumps = int(cells["n_test"].sum()), best_setting(figures["table"], STUMPS)
+    table = figures["table"]
+    tested, stumps = int(splits_of(table, "colon")["n_test"].sum()), tables.best_setting(table, tables.STUMPS)
     smaller = "" if stumps is None else f"; with trees of one split, GBFS with bags has {stumps.error:.3f}"
     return (
         "data: the paper's bags of genes are not public, and ours are clusters of the training rows. An error of .2 on "
@@ -115,7 +112,7 @@ def scattered_cause(figures: Mapping[str, Any]) -> str:
             for row in cells[cells["method"] == method].to_dict("records")
         ]
         parts.append(f"{method} {np.nanmean(firsts):.1f}" if np.isfinite(firsts).any() else f"{method} {DASH}")
-    features = best_setting(figures["table"], "HSIC Lasso")
+    features = tables.best_setting(figures["table"], "HSIC Lasso")
     few = "few" if features is None else f"{features.features:.1f}"
     return (
         f"protocol: the paper does not say at which setting; the best one of HSIC Lasso has {few} features. At the "

@@ -169,10 +169,7 @@ def pair_figures(table: pd.DataFrame) -> dict[str, Any]:
     """GBFS compared on kddcup99 with two methods at few features, and on spambase and uspst with HSIC Lasso."""
     few = tables.counts_of("kddcup99", high=8)
     on_kdd = tuple(tables.compare_errors(table, "kddcup99", "GBFS", other, few) for other in ("RFFS", "L1LR"))
-    pairs = {
-        d: tables.compare_errors(table, d, "GBFS", "HSIC Lasso", tables.counts_of(d)) for d in ("spambase", "uspst")
-    }
-    known = {d: pair for d, pair in pairs.items() if pair.word != DASH}
+    known = causes.comparisons_by_dataset(table, "GBFS", "HSIC Lasso", ("spambase", "uspst"))
     return known | ({"kddcup99": on_kdd} if all(pair.word != DASH for pair in on_kdd) else {})
 
 
@@ -194,11 +191,7 @@ def quality_figures(table: pd.DataFrame) -> dict[str, Any]:
 
 def bag_figures(table: pd.DataFrame) -> dict[str, Any]:
     """Results on colon of each method at its best setting; none where a method is missing."""
-    best = {
-        title: b
-        for method, title in tables.BAG_METHODS.items()
-        if (b := tables.best_setting(table, method)) is not None
-    }
+    best = tables.best_settings(table)
     if len(best) < len(tables.BAG_METHODS):
         return {}
     return {

@@ -225,17 +225,8 @@ def protocol(full: bool) -> str:
 
 def conclude(planned: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
     comparisons = tables.comparison_table(table)
-    others = [
-        tables.error_table(table),
-        tables.quality_table(table),
-        tables.colon_table(table),
-        tables.synthetic_table(table),
-        tables.neighbours_table(table),
-        tables.all_settings_table(table),
-    ]
-    kinds = (tables.synthetic_picture, tables.curve_picture, tables.quality_picture, tables.stages_picture)
-    pictures = [picture for kind in kinds if (picture := kind(table)) is not None]
-    filled = [t for t in (comparisons, *others) if len(t.frame)]
+    filled = [t for t in (comparisons, *(kind(table) for kind in tables.FURTHER_TABLES)) if len(t.frame)]
+    pictures = [picture for kind in tables.PICTURES if (picture := kind(table)) is not None]
     return Conclusion(protocol(full), claims(table), filled, pictures, notes(comparisons.frame))
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison import figures
@@ -17,10 +20,6 @@ from fsgym_studies.common.render import LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import accuracy_at, mean_of
 from fsgym_studies.common.study import Table
 from fsgym_studies.gbfs.cell import PICTURE_GRID
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Names as in the paper: RFFS selects features by the importances of a random forest, L1LR is L1 logistic regression.
 CURVE_METHODS = ("GBFS", "RFFS", "L1LR", "HSIC Lasso", "mRMR")
@@ -84,15 +83,17 @@ def counts_of(dataset: str, high: int = 100) -> list[int]:
     return [k for k in FEATURE_COUNTS if k <= most]
 
 
-def compare_errors(table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int]) -> Difference:
+def compare_errors(
+    table: pd.DataFrame, dataset: str, first: str, second: str, counts: Sequence[int] | None = None
+) -> Difference:
     """Compare the errors of two methods, averaged over numbers of features, in the splits that both have.
 
-    The average is over the numbers of features up to which both have curves.
+    The average is over the numbers of features, by default ``counts_of`` the data set, up to which both have curves.
     The standard error is that of a difference of two independent shares of all test rows. It is conservative,
     since both methods are tested on the same rows.
     """
     rows = curve_points(table[(table["dataset"] == dataset) & table["method"].isin([first, second])])
-    errors = errors_at(rows, counts)
+    errors = errors_at(rows, counts or counts_of(dataset))
     wide = errors.loc[:, errors.notna().all()].mean(axis=1).unstack("method") if len(rows) else pd.DataFrame()
     if not {first, second} <= set(wide.columns):
         return Difference(np.nan, np.nan, np.nan)
@@ -115,7 +116,7 @@ def comparison_table(table: pd.DataFrame) -> Table:
     rows = []
     for dataset in datasets_with_curves(table):
         single = [(str(k), [k]) for k in REPORTED_COUNTS if k <= max(counts_of(dataset))]
-        for name, counts in (*single, ("mean", counts_of(dataset))):
+        for name, counts in (*single, ("mean", None)):
             forest, linear = (compare_errors(table, dataset, "GBFS", other, counts) for other in ("RFFS", "L1LR"))
             errors = (format_number(error, 4) for error in (forest.first, forest.second, linear.second))
             rows.append((dataset, name, *errors, forest.word, linear.word))
@@ -211,26 +212,22 @@ def best_setting(table: pd.DataFrame, method: str) -> BestSetting | None:
     return BestSetting(*(float(v) for v in (error[k], features[k], bags[k], bags[least], error[least])))
 
 
+def best_settings(table: pd.DataFrame) -> dict[str, BestSetting]:
+    """``best_setting`` of each of ``BAG_METHODS`` that has results, by its title."""
+    best = {title: best_setting(table, method) for method, title in BAG_METHODS.items()}
+    return {title: own for title, own in best.items() if own is not None}
+
+
 def colon_table(table: pd.DataFrame) -> Table:
     """Errors and bags on colon."""
-    rows = [
-        {
-            "method": title,
-            "lowest error": f"{best.error:.3f}",
-            "features": f"{best.features:.1f}",
-            "bags": f"{best.bags:.1f}",
-            "fewest bags": f"{best.fewest_bags:.1f}",
-            "error with fewest bags": f"{best.error_at_fewest:.3f}",
-        }
-        for method, title in BAG_METHODS.items()
-        if (best := best_setting(table, method)) is not None
-    ]
+    columns = ["method", "lowest error", "features", "bags", "fewest bags", "error with fewest bags"]
+    rows = [(title, *map(format_number, best, (3, 1, 1, 1, 3))) for title, best in best_settings(table).items()]
     caption = (
         "Each method at the setting with the lowest mean error over the splits. This setting is chosen on the test "
         "rows, which favours all methods alike. The last two columns are for the setting whose features come from the "
         "fewest bags."
     )
-    return Table("colon", "Colon: genes in bags", caption, pd.DataFrame(rows))
+    return Table("colon", "Colon: genes in bags", caption, pd.DataFrame(rows, columns=columns))
 
 
 def synthetic_results(table: pd.DataFrame) -> pd.DataFrame:
@@ -297,9 +294,7 @@ def curve_picture(table: pd.DataFrame) -> Picture | None:
             ax.set_ylabel("test error")
         for ax in axes[-4:]:
             ax.set_xlabel("selected features")
-        handles: dict[str, Any] = {}
-        for ax in axes:
-            handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels())}
+        handles = {name: line for ax in axes for line, name in zip(*ax.get_legend_handles_labels())}
         axes[-1].legend(list(handles.values()), list(handles), loc="center")
 
     caption = "Means over the splits. Between settings a curve is linear in the number of features."
@@ -349,8 +344,6 @@ def stages_picture(table: pd.DataFrame) -> Picture | None:
 
 def synthetic_picture(table: pd.DataFrame) -> Picture | None:
     """Fig. 1: the test points of the first draw over the decisions of both methods."""
-    from matplotlib.colors import ListedColormap
-
     cells = synthetic_results(table)
     if cells.empty:
         return None
@@ -360,16 +353,8 @@ def synthetic_picture(table: pd.DataFrame) -> Picture | None:
     def draw(figure: Figure) -> None:
         for ax, name, title in zip(figure.subplots(1, 2, sharey=True), ("l1", "gbfs"), ("L1LR", "GBFS")):
             decided = np.array(cell[f"{name}_decisions"]).reshape(len(PICTURE_GRID), len(PICTURE_GRID))
-            ax.pcolormesh(
-                PICTURE_GRID,
-                PICTURE_GRID,
-                decided,
-                cmap=ListedColormap(CLASS_COLOURS),
-                alpha=0.25,
-                vmin=0,
-                vmax=1,
-                shading="nearest",
-            )
+            colours: dict[str, Any] = {"cmap": ListedColormap(CLASS_COLOURS), "vmin": 0, "vmax": 1}
+            ax.pcolormesh(PICTURE_GRID, PICTURE_GRID, decided, **colours, alpha=0.25, shading="nearest")
             for k, marker in enumerate("os"):
                 x, y = points[points[:, 2] == k, :2].T
                 ax.scatter(x, y, c=CLASS_COLOURS[k], marker=marker, s=26, edgecolors="white", linewidths=0.6)
@@ -380,3 +365,7 @@ def synthetic_picture(table: pd.DataFrame) -> Picture | None:
 
     caption = "The test points of the first draw over the decisions of each method; x3 = .6 x1 + .4 x2 is redundant."
     return draw_picture("three_features", "Three features, one of them redundant (Fig. 1)", caption, draw, (9, 4.4))
+
+
+FURTHER_TABLES = (error_table, quality_table, colon_table, synthetic_table, neighbours_table, all_settings_table)
+PICTURES = (synthetic_picture, curve_picture, quality_picture, stages_picture)

@@ -7,16 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from fsgym_studies.common.claims import CauseText
-from fsgym_studies.hkl.cell import HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, TABLE1_APPROACHES
+from fsgym_studies.hkl.cell import HKL, TABLE1_APPROACHES
 from fsgym_studies.hkl.further import SettingsCompared
-from fsgym_studies.hkl.printed import (
-    PRINTED_BEHIND,
-    PRINTED_L1_SVM,
-    PRINTED_L2_SVM,
-    PRINTED_SELECTIONS,
-    TABLE1_DATASETS,
-)
+from fsgym_studies.hkl.printed import PRINTED_BEHIND, PRINTED_OTHERS, TABLE1_DATASETS
 
 BEST_MARGIN = 2.0  # points below the best approach that still count as comparable; our choice
 HEPATITIS = "hepatitis"
@@ -27,25 +20,20 @@ DENSE_TEXT = (
 )
 
 
-def accuracy_cause(dataset: str, printed: float) -> CauseText:
+def accuracy_cause(dataset: str, printed: float, figures: Mapping[str, Any]) -> str:
     """Whether any other approach of our runs reaches the accuracy that the paper prints for the disjunctions."""
-
-    def cause(figures: Mapping[str, Any]) -> str:
-        others = figures["means"].loc[dataset].drop(HKL).dropna()
-        if others.empty:
-            return ""
-        best = f"{others.idxmax()}, {others.max():.2f}"
-        if others.max() < printed - 1.0:
-            return (
-                f"data: on our rows, Boolean features and splits none of the other {len(others)} approaches comes "
-                f"within a point of the printed accuracy of the disjunctions either (best: {best}); which of these "
-                "three differs from the paper is not separated"
-            )
-        return f"ours: another approach comes within a point of the printed accuracy ({best})" + (
-            f"; {DENSE_TEXT}" if dataset == HEPATITIS else ""
+    others = figures["means"].loc[dataset].drop(HKL).dropna()
+    if others.empty:
+        return ""
+    best = f"{others.idxmax()}, {others.max():.2f}"
+    if others.max() < printed - 1.0:
+        return (
+            f"data: on our rows, Boolean features and splits none of the other {len(others)} approaches comes within a "
+            f"point of the printed accuracy of the disjunctions either (best: {best}); which of these three differs "
+            "from the paper is not separated"
         )
-
-    return cause
+    text = f"ours: another approach comes within a point of the printed accuracy ({best})"
+    return f"{text}; {DENSE_TEXT}" if dataset == HEPATITIS else text
 
 
 def behind_cause(figures: Mapping[str, Any]) -> str:
@@ -62,29 +50,25 @@ def behind_cause(figures: Mapping[str, Any]) -> str:
     return text + (f". On hepatitis, {DENSE_TEXT}" if HEPATITIS in figures["far behind"] else "")
 
 
-def zero_norm_cause(dataset: str) -> CauseText:
+def zero_norm_cause(dataset: str, figures: Mapping[str, Any]) -> str:
     """What the difference from the zero-norm SVM hangs on: the choice of settings, the splits, or the features kept."""
-
-    def cause(figures: Mapping[str, Any]) -> str:
-        compared: SettingsCompared | None = figures["each setting"].get(dataset)
-        if compared is None:
-            return ""
-        chosen, other, _, _ = figures[f"zero norm, {dataset}"]
-        if compared.many.mean >= -BEST_MARGIN:
-            source = "protocol: the paper prints neither its splits nor how a setting is chosen"
-        elif compared.same_size.mean >= -BEST_MARGIN:
-            source = "data: on our Boolean features the accuracy grows with the number of them that are kept"
-        else:
-            source = "ours: neither more splits, the best settings nor an equal number of features closes the gap"
-        return (
-            f"{source}; disjunctions less zero-norm SVM in points: {chosen - other:+.1f} at settings chosen on inner "
-            f"folds, {compared.few.with_error(1)} at the setting of each that is best on the same {compared.n_few} "
-            f"test parts, {compared.many.with_error(1)} at those best on {compared.n_many}, with {compared.rules:.0f} "
-            f"rules and {compared.most:.0f} features, {compared.same_size.with_error(1)} on these if the zero-norm SVM "
-            f"keeps {compared.selected:.0f}"
-        )
-
-    return cause
+    compared: SettingsCompared | None = figures["each setting"].get(dataset)
+    if compared is None:
+        return ""
+    chosen, other, _, _ = figures[f"zero norm, {dataset}"]
+    if compared.many.mean >= -BEST_MARGIN:
+        source = "protocol: the paper prints neither its splits nor how a setting is chosen"
+    elif compared.same_size.mean >= -BEST_MARGIN:
+        source = "data: on our Boolean features the accuracy grows with the number of them that are kept"
+    else:
+        source = "ours: neither more splits, the best settings nor an equal number of features closes the gap"
+    return (
+        f"{source}; disjunctions less zero-norm SVM in points: {chosen - other:+.1f} at settings chosen on inner "
+        f"folds, {compared.few.with_error(1)} at the setting of each that is best on the same {compared.n_few} "
+        f"test parts, {compared.many.with_error(1)} at those best on {compared.n_many}, with {compared.rules:.0f} "
+        f"rules and {compared.most:.0f} features, {compared.same_size.with_error(1)} on these if the zero-norm SVM "
+        f"keeps {compared.selected:.0f}"
+    )
 
 
 def far_behind(table: pd.DataFrame, margin: float) -> dict[str, tuple[str, float, float, int]]:
@@ -99,41 +83,26 @@ def far_behind(table: pd.DataFrame, margin: float) -> dict[str, tuple[str, float
     for dataset in TABLE1_DATASETS:
         own = table[(table["dataset"] == dataset) & table["method"].isin(TABLE1_APPROACHES)]
         wide = 100 * own.pivot_table("accuracy", "split", "method")
-        if HKL not in wide:
-            continue
-        lead = wide.sub(wide[HKL], axis=0)[wide.mean().idxmax()]
+        lead = wide.sub(wide[HKL], axis=0)[wide.mean().idxmax()] if HKL in wide else pd.Series(dtype=float)
         if lead.mean() > margin:
             found[dataset] = (str(lead.name), lead.mean(), lead.std() / max(1, len(lead)) ** 0.5, len(lead))
     return found
 
 
-def wilcoxon_cause(other: str) -> CauseText:
+def wilcoxon_cause(other: str, figures: Mapping[str, Any]) -> str:
     """On which data sets the disjunctions are below another approach, and how it compares with its printed accuracy."""
-
-    def cause(figures: Mapping[str, Any]) -> str:
-        means = figures["means"].reindex(TABLE1_DATASETS)
-        lead = (means[HKL] - means[other]).dropna()
-        below = lead[lead < 0]
-        text = (
-            "protocol: settings, grids and Boolean features are not printed, and what each of them matters is not "
-            f"separated; in our runs {other} is above the disjunctions on "
-        )
-        text += ", ".join(f"{dataset} ({-points:.1f})" for dataset, points in below.items()) or "no data set"
-        printed = printed_accuracies(other)
-        if not printed:
-            return text
-        gain = (means[other] - pd.Series(printed)).dropna()
-        higher = gain[gain > 1.0]
-        listed = ", ".join(f"{dataset} ({points:.1f})" for dataset, points in higher.items())
-        return f"{text}; it is more than a point above its own printed accuracy on {listed or 'no data set'}"
-
-    return cause
+    means = figures["means"].reindex(TABLE1_DATASETS)
+    lead = means[other] - means[HKL]
+    printed = PRINTED_OTHERS.get(other.replace("Cfs", "correlation").replace("best-first", "best first"))
+    text = (
+        "protocol: settings, grids and Boolean features are not printed, and what each of them matters is not "
+        f"separated; in our runs {other} is above the disjunctions on {points_text(lead[lead > 0])}"
+    )
+    gain = means[other] - pd.Series(printed, dtype=float)
+    own = f"; it is more than a point above its own printed accuracy on {points_text(gain[gain > 1.0])}"
+    return text + own if printed else text
 
 
-def printed_accuracies(other: str) -> dict[str, float]:
-    """The accuracies that Table 1 prints for an approach, by data set; none for an approach that is not in it."""
-    selection, _, machine = other.rpartition(" + ")
-    if not selection:
-        return {KERNEL_L2_SVM: PRINTED_L2_SVM, LINEAR_L1_SVM: PRINTED_L1_SVM}[other]
-    pair = PRINTED_SELECTIONS.get(selection.replace("Cfs", "correlation").replace("best-first", "best first"))
-    return {} if pair is None else dict(zip(TABLE1_DATASETS, pair[machine == LINEAR_L1_SVM]))
+def points_text(points: pd.Series) -> str:
+    """Data sets with points of accuracy."""
+    return ", ".join(f"{dataset} ({value:.1f})" for dataset, value in points.items()) or "no data set"

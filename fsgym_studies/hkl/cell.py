@@ -126,15 +126,13 @@ def at_each_setting(
 
     train, test, _, A, B, varied = boolean_parts(dataset, split, features["literals"])
     estimator, settings = estimator_and_grid(method, len(varied), search, seed)
-    result: dict[str, list[Any]] = {"accuracies": [], "sizes": [], "settings": []}
+    rows = []
     for setting in ParameterGrid(settings):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
             model = estimator.set_params(**setting).fit(A[:, varied], train.y)
-        result["accuracies"].append(float(np.mean(model.predict(B[:, varied]) == test.y)))
-        result["sizes"].append(used_literals(model, method, [str(l) for l in varied])[1]["n_kept"])
-        result["settings"].append(json.dumps(setting))
-    return result
+        size = used_literals(model, method, [str(l) for l in varied])[1]["n_kept"]
+        rows.append((float(np.mean(model.predict(B[:, varied]) == test.y)), size, json.dumps(setting)))
+    return {name: [*values] for name, values in zip(("accuracies", "sizes", "settings"), zip(*rows))}
 
 
 def boolean_parts(

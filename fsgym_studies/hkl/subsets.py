@@ -18,6 +18,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 FeatureSubset = list[int]
+WaitingSubset = tuple[float, int, FeatureSubset, int]  # the negative merit, its number, a subset and an added feature
 MAX_STALE = 5  # expansions in a row that do not improve the best subset, after which best-first search ends; Weka's
 IMPROVEMENT = 1e-5  # smallest increase of a merit that counts; Weka's
 
@@ -108,9 +109,7 @@ def best_first_search(evaluator: Evaluator, n: int) -> FeatureSubset:
     best_subset: FeatureSubset = []
     best, stale, pushed = 0.0, 0, 0
     subset: FeatureSubset | None = []
-    waiting: list[
-        tuple[float, int, FeatureSubset, int]
-    ] = []  # the negative merit, its number, a subset and an added feature
+    waiting: list[WaitingSubset] = []
     seen: set[frozenset[int]] = {frozenset()}
     while subset is not None and stale < MAX_STALE:
         candidates = np.setdiff1d(np.arange(n), subset)
@@ -126,9 +125,7 @@ def best_first_search(evaluator: Evaluator, n: int) -> FeatureSubset:
     return best_subset
 
 
-def _next_subset(
-    waiting: list[tuple[float, int, FeatureSubset, int]], seen: set[frozenset[int]]
-) -> FeatureSubset | None:
+def _next_subset(waiting: list[WaitingSubset], seen: set[frozenset[int]]) -> FeatureSubset | None:
     """Remove the best subset that is not ``seen`` from the heap and return it; None if there is none."""
     while waiting:
         _, _, subset, j = heappop(waiting)

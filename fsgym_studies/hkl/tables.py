@@ -7,20 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import stats
 
 from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import with_std
 from fsgym_studies.common.statistics import wins
 from fsgym_studies.common.study import Table
 from fsgym_studies.hkl.cell import APPROACHES, HKL, KERNEL_L2_SVM, LINEAR_L1_SVM, TABLE1_APPROACHES
-from fsgym_studies.hkl.printed import (
-    PRINTED_DISJUNCTIONS,
-    PRINTED_L1_SVM,
-    PRINTED_L2_SVM,
-    PRINTED_SELECTIONS,
-    PRINTED_SHARES,
-    TABLE1_DATASETS,
-)
+from fsgym_studies.hkl.printed import PRINTED_DISJUNCTIONS, PRINTED_OTHERS, PRINTED_SHARES, TABLE1_DATASETS
 
 SIGNIFICANCE_LEVEL = 0.05  # the weakest of the paper's Table 2
 
@@ -32,7 +26,7 @@ def mean_percents(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def wilcoxon_comparison(
-    first: Mapping[str, float], second: Mapping[str, float], level: float = SIGNIFICANCE_LEVEL
+    first: pd.Series | Mapping[str, float], second: pd.Series | Mapping[str, float], level: float = SIGNIFICANCE_LEVEL
 ) -> tuple[str, bool | None]:
     """Compare two approaches over the data sets of Table 1 with Wilcoxon's signed-rank test.
 
@@ -41,8 +35,7 @@ def wilcoxon_comparison(
     text : str, wins, ties, losses and the one-sided p-value, by the normal approximation
     significant : bool, whether the first is significantly better; None where a data set is missing
     """
-    pairs = [(first.get(d, np.nan), second.get(d, np.nan)) for d in TABLE1_DATASETS]
-    a, b = (np.array(column, dtype=float) for column in zip(*pairs))
+    a, b = (np.array([own.get(d, np.nan) for d in TABLE1_DATASETS], dtype=float) for own in (first, second))
     if np.isnan(a + b).any():
         return "not all data sets", None
     result, p = wins(a, b), one_sided_p(a - b)
@@ -59,18 +52,15 @@ def one_sided_p(differences: NDArray[np.float64]) -> float:
     >>> one_sided_p(np.array([1.0, 2.0, 3.0, 4.0, 0.0])) < 0.05 < one_sided_p(np.array([-1.0, 1.5, 0.0]))
     True
     """
-    from scipy.stats import wilcoxon
-
     if not differences.any():
         return 1.0
-    return float(wilcoxon(differences, alternative="greater", method="approx").pvalue)  # type: ignore[attr-defined]
+    return float(stats.wilcoxon(differences, alternative="greater", method="approx").pvalue)  # type: ignore[attr-defined]
 
 
 def share_selected(own: pd.DataFrame) -> pd.Series:
     """The number of rules, or of Boolean features used, as a share of all Boolean features; NaN where not reported."""
-    if not {"n_kept", "n_literals"} <= set(own.columns):
-        return pd.Series(np.nan, index=own.index)
-    return own["n_kept"].astype(float) / own["n_literals"].astype(float)
+    sizes = own.reindex(columns=["n_kept", "n_literals"]).astype(float)
+    return sizes["n_kept"] / sizes["n_literals"]
 
 
 def approaches_table(table: pd.DataFrame) -> Table:
@@ -83,8 +73,7 @@ def approaches_table(table: pd.DataFrame) -> Table:
     shares = {name: own[1] for name, (own, _, _) in PRINTED_SHARES.items()}
     printed = {
         "paper": shares | PRINTED_DISJUNCTIONS,  # Table 1 before Table 5 where a data set is in both
-        "paper, L2-SVM": PRINTED_L2_SVM,
-        "paper, L1-SVM": PRINTED_L1_SVM,
+        **{f"paper, {machine}": PRINTED_OTHERS[machine] for machine in (KERNEL_L2_SVM, LINEAR_L1_SVM)},
     }
     frame = pd.DataFrame({"data set": [str(d) for d in means.index]})
     for method in APPROACHES:
@@ -102,13 +91,9 @@ def approaches_table(table: pd.DataFrame) -> Table:
 def wilcoxon_table(table: pd.DataFrame) -> Table:
     """The test over data sets, on our accuracies and on the printed ones."""
     rows = mean_percents(table).reindex(TABLE1_DATASETS)
-    ours = rows[HKL].to_dict()
-    printed = {f"{KERNEL_L2_SVM}, printed": PRINTED_L2_SVM, f"{LINEAR_L1_SVM}, printed": PRINTED_L1_SVM}
-    for name, pair in PRINTED_SELECTIONS.items():
-        for machine, accuracies in zip((KERNEL_L2_SVM, LINEAR_L1_SVM), pair):
-            printed[f"{name} + {machine}, printed"] = dict(zip(TABLE1_DATASETS, accuracies))
-    tests = {m: wilcoxon_comparison(ours, rows[m].to_dict()) for m in TABLE1_APPROACHES[1:]}
-    tests |= {name: wilcoxon_comparison(PRINTED_DISJUNCTIONS, accuracies) for name, accuracies in printed.items()}
+    tests = {m: wilcoxon_comparison(rows[HKL], rows[m]) for m in TABLE1_APPROACHES[1:]}
+    for other, printed in PRINTED_OTHERS.items():
+        tests[f"{other}, printed"] = wilcoxon_comparison(PRINTED_DISJUNCTIONS, printed)
     frame = pd.DataFrame([{"against": name, "over the data sets": text} for name, (text, _) in tests.items()])
     return Table(
         "wilcoxon",

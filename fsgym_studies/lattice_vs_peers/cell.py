@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,14 +101,10 @@ def fit_lattice(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> l
     return load_class(find_method("lattice"))(random_state=seed).path(X, y, prices)
 
 
-def fit_at_each_price(method: str) -> FitAtPrices:
-    """Return a function that fits a method which knows prices, with its default settings, at each price."""
-
-    def fit(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
-        settings = [{"lam": p, "random_state": seed} for p in prices]
-        return [candidate.fit(X, y) for candidate in candidates_at(method, {}, settings)]
-
-    return fit
+def fit_at_each_price(method: str, X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
+    """Fit a method that knows prices, with its default settings, at each price."""
+    settings = [{"lam": p, "random_state": seed} for p in prices]
+    return [candidate.fit(X, y) for candidate in candidates_at(method, {}, settings)]
 
 
 def search_cart(X: NDArray, y: NDArray, prices: Sequence[float], seed: int) -> list[Any]:
@@ -196,10 +193,10 @@ def select_by_inner_folds(
 
 FIT_AT_PRICES: dict[str, FitAtPrices] = {
     "lattice": fit_lattice,
-    "rcpi": fit_at_each_price("rcpi"),
+    "rcpi": partial(fit_at_each_price, "rcpi"),
     "cart": search_cart,
     "cegb": search_cegb,
     "static": search_static,
     "forest": search_forest,
-    "maskable_ppo": fit_at_each_price("maskable_ppo"),
+    "maskable_ppo": partial(fit_at_each_price, "maskable_ppo"),
 }

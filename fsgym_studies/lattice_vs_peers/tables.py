@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
 from fsgym_studies.common.curves import cells_with
 from fsgym_studies.common.difference import Difference, paired_difference
-from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
+from fsgym_studies.common.render import LINE, draw_picture, format_number
 from fsgym_studies.common.statistics import standard_error
 from fsgym_studies.common.study import Table
 from fsgym_studies.lattice_vs_peers.cell import PRICED_FIGURES
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 METHOD_TITLES = {  # in the order of tables and pictures
     "lattice": "lattice",
@@ -151,19 +147,16 @@ def training_time_table(table: pd.DataFrame) -> Table:
     """Processor seconds of the training."""
     cells = cells_with(table, "loss")
     seconds = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("method")
-    seconds = seconds.reindex(
-        index=cells["dataset"].unique(), columns=[t for t in METHOD_TITLES.values() if t in seconds]
+    seconds = seconds[[t for t in METHOD_TITLES.values() if t in seconds]].add_suffix(", all prices")
+    single = fit_times(table).groupby(level=0).agg(["mean", "max"])
+    single = single.set_axis(["one fit", "longest fit"], axis=1)
+    frame = single.join(seconds, how="right") if len(single) else seconds
+    frame = (
+        frame.reindex(cells["dataset"].unique())
+        .map(lambda value: format_number(float(value), 1))
+        .rename_axis("data set")
+        .reset_index()
     )
-    single = fit_times(table)
-    rows = []
-    for dataset, own in seconds.iterrows():
-        row = {"data set": str(dataset)}
-        if dataset in single.index:
-            row |= {
-                "one fit": format_number(single.loc[[dataset]].mean(), 1),
-                "longest fit": format_number(single.loc[[dataset]].max(), 1),
-            }
-        rows.append(row | {f"{m}, all prices": format_number(float(s), 1) for m, s in own.items()})
     caption = (
         'Times are processor seconds in one thread. "One fit" and "longest fit" are the mean and the maximum time of a '
         'fit of the lattice at a single lam, over the values of lam on the first split. "All prices" is the time to '
@@ -171,7 +164,7 @@ def training_time_table(table: pd.DataFrame) -> Table:
         "lattice shares work between the values of lam, "
         "so all of them together take less time than separate fits. Times differ from run to run."
     )
-    return Table("seconds", "Training time", caption, pd.DataFrame(rows).fillna(DASH))
+    return Table("seconds", "Training time", caption, frame)
 
 
 def loss_picture(losses: pd.DataFrame) -> Picture:
@@ -185,13 +178,12 @@ def loss_picture(losses: pd.DataFrame) -> Picture:
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
         for name in names:
-            pairs = [loss_difference(losses, name, lam) for lam in prices]
-            known = [(lam, p) for lam, p in zip(prices, pairs) if p is not None]
+            pairs = {lam: pair for lam in prices if (pair := loss_difference(losses, name, lam)) is not None}
             figures.plot_error_bars(
                 left,
-                [lam for lam, _ in known],
-                [-p.mean for _, p in known],
-                yerr=[p.error for _, p in known],
+                [*pairs],
+                [-pair.mean for pair in pairs.values()],
+                yerr=[pair.error for pair in pairs.values()],
                 label=name,
                 style=LINE | line_styles[name],
             )

@@ -3,61 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
 from fsgym_studies.common.claims import AssessedClaim, CauseText, Claim, assess
 from fsgym_studies.common.difference import Difference
+from fsgym_studies.lufe import tables
 from fsgym_studies.lufe.cell import CODINGS, lufe_at_share
-from fsgym_studies.lufe.tables import (
-    COMPARED_SELECTORS,
-    CORPORA,
-    PRINTED_TABLE1,
-    SELECTION_SIZES,
-    TECHTC_PREFIX,
-    UNSELECTED_SHARES,
-    accuracy_by_dataset,
-    compare_classifiers,
-    differences_by_share,
-    mean_accuracies,
-    printed_over,
-)
 
 NOT_IN_PAPER = "not in the paper"
 LITTLE_DIFFERENCE = 0.5  # points of accuracy that count as the paper's "little difference"; our choice
 
 
-def coding_cause(selector: str, first: str, second: str) -> CauseText:
+def coding_cause(selector: str, first: str, second: str, figures: Mapping[str, Any]) -> str:
     """Cause of a claim on two classifiers whose difference hangs on the coding of the documents."""
-
-    def cause(figures: Mapping[str, Any]) -> str:
-        codings = figures["codings"]
-        pairs = {c: compare_classifiers(own, selector, first, second, 300) for c, own in codings.items()}
-        known = {c: pair for c, pair in pairs.items() if pair.better is not None}
-        listed = ", ".join(f"{pair.with_error(2)} with {c}" for c, pair in known.items())
-        at_none = len(known) > 1 and not any(pair.better for pair in known.values())
-        return (
-            f"data: TechTC-300 is not available, and the paper does not say how words become numbers; at K = "
-            f"300 the difference is {listed}" + (", so that it is not the coding alone" if at_none else "")
-        )
-
-    return cause
+    codings = figures["codings"]
+    pairs = {c: tables.compare_classifiers(own, selector, first, second, 300) for c, own in codings.items()}
+    known = {c: pair for c, pair in pairs.items() if pair.better is not None}
+    listed = ", ".join(f"{pair.with_error(2)} with {c}" for c, pair in known.items())
+    at_none = len(known) > 1 and not any(pair.better for pair in known.values())
+    return (
+        f"data: TechTC-300 is not available, and the paper does not say how words become numbers; at K = "
+        f"300 the difference is {listed}" + (", so that it is not the coding alone" if at_none else "")
+    )
 
 
-def control_cause(selector: str, control: str) -> CauseText:
+def control_cause(selector: str, control: str, figures: Mapping[str, Any]) -> str:
     """Cause of a claim on a control that gains about as much as LUFe."""
-
-    def cause(figures: Mapping[str, Any]) -> str:
-        own = figures["nested"]
-        of_lufe, of_control = (compare_classifiers(own, selector, name, "selection") for name in ("LUFe", control))
-        known = "has" if (selector, control) == ("RFE", "random") else "lacks"
-        return (
-            f"data: on our corpora LUFe is {of_lufe.with_error(2)} over {selector}, and the {control} control, which "
-            f"the paper {known} here, {of_control.with_error(2)}: too close to be told apart"
-        )
-
-    return cause
+    own = figures["nested"]
+    of_lufe, of_control = (tables.compare_classifiers(own, selector, name, "selection") for name in ("LUFe", control))
+    known = "has" if (selector, control) == ("RFE", "random") else "lacks"
+    return (
+        f"data: on our corpora LUFe is {of_lufe.with_error(2)} over {selector}, and the {control} control, which "
+        f"the paper {known} here, {of_control.with_error(2)}: too close to be told apart"
+    )
 
 
 def tied_cause(figures: Mapping[str, Any]) -> str:
@@ -72,7 +53,7 @@ def tied_cause(figures: Mapping[str, Any]) -> str:
 
 def small_gain_cause(figures: Mapping[str, Any]) -> str:
     """Cause of a claim on a part of a gain that is small as a whole."""
-    gain = compare_classifiers(figures["nested"], "RFE", "LUFe", "selection", 300)
+    gain = tables.compare_classifiers(figures["nested"], "RFE", "LUFe", "selection", 300)
     return (
         f"data: the whole gain of LUFe-RFE over RFE at K = 300 is {gain.with_error(2)} on our "
         "corpora, 1.97 in the paper, so that a part of it is below the standard error"
@@ -81,7 +62,8 @@ def small_gain_cause(figures: Mapping[str, Any]) -> str:
 
 def size_cause(figures: Mapping[str, Any]) -> str:
     """Cause of the claim on the random control, by size of the selection."""
-    pairs = {K: compare_classifiers(figures["nested"], "RFE", "random", "selection", K) for K in SELECTION_SIZES}
+    own = figures["nested"]
+    pairs = {K: tables.compare_classifiers(own, "RFE", "random", "selection", K) for K in tables.SELECTION_SIZES}
     listed = ", ".join(f"{pair.with_error(2)} at K = {K} ({pair.word})" for K, pair in pairs.items())
     return f"protocol: the paper does not say at which K; the difference is {listed}"
 
@@ -97,12 +79,12 @@ def better_claim(
     def by_size(figures: Mapping[str, Any]) -> tuple[Difference, str] | None:
         """The difference over both sizes of the selection, and those at each size as text."""
         accuracies = figures[inner]
-        both = compare_classifiers(accuracies, selector, first, second)
-        sizes = [K for K in SELECTION_SIZES if (accuracies["K"] == K).any()]
-        texts = [f"K = {K}: {compare_classifiers(accuracies, selector, first, second, K).text}" for K in sizes]
+        both = tables.compare_classifiers(accuracies, selector, first, second)
+        sizes = [K for K in tables.SELECTION_SIZES if (accuracies["K"] == K).any()]
+        texts = [f"K = {K}: {tables.compare_classifiers(accuracies, selector, first, second, K).text}" for K in sizes]
         return None if both.better is None else (both, "; ".join(texts))
 
-    cause = cause or coding_cause(selector, first, second)
+    cause = cause or partial(coding_cause, selector, first, second)
     return Claim(text, paper, by_size, lambda both, _: both.better, "{0.text}: {0.word} ({1})", cause)
 
 
@@ -110,7 +92,8 @@ def selector_claims(s: str) -> list[Claim]:
     """The claims on LUFe with one method of selection."""
 
     def printed(name: str, other: str) -> str:
-        return "; ".join(f"K = {K}: {printed_over(PRINTED_TABLE1[s, K, name], other)}" for K in SELECTION_SIZES)
+        rows = {K: tables.PRINTED_TABLE1[s, K, name] for K in tables.SELECTION_SIZES}
+        return "; ".join(f"K = {K}: {tables.printed_over(row, other)}" for K, row in rows.items())
 
     outer = f"LUFe-{s} is better than {s} if features are selected before the penalties are chosen (outer)"
     control = f"LUFe-{s} is better than the {{}} control".format
@@ -118,8 +101,8 @@ def selector_claims(s: str) -> list[Claim]:
     over_selection = printed("LUFe", "selection")
     return [
         better_claim(f"LUFe-{s} is better than {s} alone", s, "LUFe", "selection", over_selection),
-        better_claim(control("random"), s, "LUFe", "random", random, control_cause(s, "random")),
-        better_claim(control("identity"), s, "LUFe", "identity", NOT_IN_PAPER, control_cause(s, "identity")),
+        better_claim(control("random"), s, "LUFe", "random", random, partial(control_cause, s, "random")),
+        better_claim(control("identity"), s, "LUFe", "identity", NOT_IN_PAPER, partial(control_cause, s, "identity")),
         better_claim(f"LUFe-{s} is better than ALL", s, "LUFe", "ALL", printed("LUFe", "all")),
         better_claim(f"{s} is better than ALL", s, "selection", "ALL", printed("selection", "all")),
         better_claim(outer, s, "LUFe", "selection", over_selection, tied_cause, "outer"),
@@ -127,7 +110,7 @@ def selector_claims(s: str) -> list[Claim]:
 
 
 CLAIMS = (
-    *(claim for s in COMPARED_SELECTORS for claim in selector_claims(s)),
+    *(claim for s in tables.COMPARED_SELECTORS for claim in selector_claims(s)),
     better_claim(
         "The random control is better than RFE", "RFE", "random", "selection", "small improvements", size_cause
     ),
@@ -154,21 +137,20 @@ CLAIMS = (
         "over RFE-augmented",
         lambda better, count, *_: better == count,
         "better at {} of {} shares, differences of {:+.2f} to {:+.2f}",
-        coding_cause("RFE", "LUFe", "ALL"),
+        partial(coding_cause, "RFE", "LUFe", "ALL"),
     ),
 )
 
 
 def claims(table: pd.DataFrame) -> list[AssessedClaim]:
-    nested = mean_accuracies(table)
-    figures: dict[str, Any] = {"nested": nested, "outer": mean_accuracies(table, "outer")}
-    figures["codings"] = {c: mean_accuracies(table, coding=c) for c in CODINGS}
+    nested = tables.mean_accuracies(table)
+    figures: dict[str, Any] = {"nested": nested, "outer": tables.mean_accuracies(table, "outer")}
+    figures["codings"] = {c: tables.mean_accuracies(table, coding=c) for c in CODINGS}
     if {"inner", "coding", "tied"} <= set(table.columns):
         figures["tied"] = table[table["coding"] == "log counts"].groupby("inner")["tied"].mean()
-    for t in (UNSELECTED_SHARES[0], 0.7):
-        pair = compare_classifiers(nested, "RFE", "LUFe", lufe_at_share(t), 300)
-        figures[f"over {t:.0%}"] = pair
-    against = [p for p in differences_by_share(nested)["RFE-augmented"] if p.better is not None]
+    for t in (tables.UNSELECTED_SHARES[0], 0.7):
+        figures[f"over {t:.0%}"] = tables.compare_classifiers(nested, "RFE", "LUFe", lufe_at_share(t), 300)
+    against = [p for p in tables.differences_by_share(nested)["RFE-augmented"] if p.better is not None]
     if against:
         means = [p.mean for p in against]
         figures["over RFE-augmented"] = (sum(p.better for p in against), len(against), min(means), max(means))
@@ -178,18 +160,20 @@ def claims(table: pd.DataFrame) -> list[AssessedClaim]:
 def notes(accuracies: pd.DataFrame) -> list[str]:
     """The results in a sentence for each selector, and what limits them."""
     sentences = [
-        summary_note(accuracies, s) for s in COMPARED_SELECTORS if len(accuracy_by_dataset(accuracies, s, "LUFe"))
+        summary_note(accuracies, s)
+        for s in tables.COMPARED_SELECTORS
+        if len(tables.accuracy_by_dataset(accuracies, s, "LUFe"))
     ]
     sentences.append(
         "The samples from one corpus overlap and are tested on the same documents. Standard errors therefore show how "
         "much the results would vary over further samples from these corpora, but not over other corpora. The report "
         "also lists each corpus separately."
     )
-    techtc = [c for c in accuracies["corpus"].unique() if c not in CORPORA]
+    techtc = [c for c in accuracies["corpus"].unique() if c not in tables.CORPORA]
     sentences.append(
         f"Sets of TechTC-300: {', '.join(techtc)}; each is used whole and tested on the fold that is left out."
         if techtc
-        else f"TechTC-300 was not run, because the data folder (FSGYM_DATA) has no file {TECHTC_PREFIX}NAME.npz."
+        else f"TechTC-300 was not run, because the data folder (FSGYM_DATA) has no file {tables.TECHTC_PREFIX}NAME.npz."
     )
     return sentences
 
@@ -197,7 +181,7 @@ def notes(accuracies: pd.DataFrame) -> list[str]:
 def summary_note(accuracies: pd.DataFrame, s: str) -> str:
     """Whether LUFe improves on what it is compared with, and whether the unselected features are the reason."""
     selection, identity, all_features = (
-        compare_classifiers(accuracies, s, "LUFe", name) for name in ("selection", "identity", "ALL")
+        tables.compare_classifiers(accuracies, s, "LUFe", name) for name in ("selection", "identity", "ALL")
     )
     pairs = ((selection, s), (identity, "the identity control"), (all_features, "ALL"))
     words = [f"{p.phrase} {name} ({p.mean:+.2f})" for p, name in pairs]
@@ -205,7 +189,7 @@ def summary_note(accuracies: pd.DataFrame, s: str) -> str:
     if identity.word == "better":
         reason = "The unselected features do help"
     elif selection.word == "better":
-        without_features = compare_classifiers(accuracies, s, "identity", "selection").mean
+        without_features = tables.compare_classifiers(accuracies, s, "identity", "selection").mean
         reason = (
             "The identity control, whose model of the slack variables uses no feature, improves accuracy by "
             f"{without_features:+.2f} points; the further improvement by unselected features cannot be distinguished "

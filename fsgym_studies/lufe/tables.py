@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from fsgym.comparison import figures
 from fsgym.comparison.report import Picture
@@ -16,9 +17,6 @@ from fsgym_studies.common.printed import printed_numbers
 from fsgym_studies.common.render import DASH, LINE, draw_picture, format_number
 from fsgym_studies.common.study import Table
 from fsgym_studies.lufe.cell import CODINGS, FIXED_BOUND, NO_INTERCEPT, augmented_at_share, lufe_at_share
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 CORPORA = ("news20", "pcmac", "basehock", "relathe")  # from which documents are sampled
 TECHTC_PREFIX = "techtc300_"  # of the names of data sets
@@ -78,19 +76,13 @@ def summary_table(accuracies: pd.DataFrame) -> Table:
     rows = [{"setting": "ALL", "accuracy": percent(accuracies, "RFE", "ALL"), "paper": f"{PRINTED_ALL}"}]
     names = ("selection", "LUFe", NO_INTERCEPT, FIXED_BOUND, "random", "identity")
     for selector, K, name in product(COMPARED_SELECTORS, SELECTION_SIZES, names):
-        own = DASH if name == "selection" else compare_classifiers(accuracies, selector, name, "selection", K).text
         printed = PRINTED_TABLE1.get((selector, K, name))
-        rows.append(
-            {
-                "setting": paper_name(selector, name, K),
-                "accuracy": percent(accuracies, selector, name, K),
-                "paper": format_number(printed.accuracy, 2) if printed else DASH,
-                "compared with ALL": compare_classifiers(accuracies, selector, name, "ALL", K).text,
-                "paper, ALL": printed_over(printed, "all"),
-                "compared with selection": own,
-                "paper, selection": printed_over(printed, "selection"),
-            }
-        )
+        row = {"setting": paper_name(selector, name, K), "accuracy": percent(accuracies, selector, name, K)}
+        row["paper"] = format_number(printed.accuracy, 2) if printed else DASH
+        for other in ("ALL", "selection"):
+            own = DASH if name == other else compare_classifiers(accuracies, selector, name, other, K).text
+            row |= {f"compared with {other}": own, f"paper, {other}": printed_over(printed, other.lower())}
+        rows.append(row)
     caption = (
         "Accuracy in percent, mean over the data sets. Differences in points: mean ± standard error over the data "
         f"sets, then wins/ties/losses (ties: up to {100 * TIE_MARGIN:g} points); in the paper: mean, wins of "
@@ -105,8 +97,8 @@ def controls_table(accuracies: pd.DataFrame) -> Table:
     """LUFe compared with the selection, both controls and ALL, on all data sets and by corpus."""
     rows = []
     for selector, other in product(COMPARED_SELECTORS, ("selection", "random", "identity", "ALL")):
-        row = {"LUFe": f"LUFe-{selector}", "compared with": selector if other == "selection" else other}
         overall = compare_classifiers(accuracies, selector, "LUFe", other)
+        row = {"LUFe": f"LUFe-{selector}", "compared with": selector if other == "selection" else other}
         row |= {"all data sets": overall.text, "LUFe is": overall.word}
         for corpus, own in accuracies.groupby("corpus", sort=False):
             row[str(corpus)] = compare_classifiers(own, selector, "LUFe", other).text
@@ -142,29 +134,21 @@ def share_table(shares: pd.DataFrame) -> Table:
 def inner_table(table: pd.DataFrame) -> Table:
     """Results by where features are selected for the choice of penalties: in each inner fold, or once before."""
     rows = []
-    cells = table.reindex(columns=list(dict.fromkeys(["inner", "selector", "K", "tied", *table.columns])))
+    keys = ["inner", "selector", "K"]
+    tied = table.reindex(columns=list(dict.fromkeys([*keys, "tied", *table.columns]))).groupby(keys)["tied"].mean()
     for inner in ("nested", "outer"):
         accuracies = mean_accuracies(table, inner)
         for selector, K in accuracies[["selector", "K"]].drop_duplicates().itertuples(index=False):
-            own = cells[(cells["inner"] == inner) & (cells["selector"] == selector) & (cells["K"] == K)]
-            rows.append(
-                {
-                    "inner selection": inner,
-                    "setting": f"{selector}-{K}",
-                    "selection": percent(accuracies, selector, "selection", K),
-                    "LUFe": percent(accuracies, selector, "LUFe", K),
-                    "LUFe compared with selection": compare_classifiers(
-                        accuracies, selector, "LUFe", "selection", K
-                    ).text,
-                    "best pairs of 49": format_number(float(own["tied"].mean()), 1),
-                }
-            )
+            both = (percent(accuracies, selector, name, K) for name in ("selection", "LUFe"))
+            gain = compare_classifiers(accuracies, selector, "LUFe", "selection", K).text
+            rows.append((inner, f"{selector}-{K}", *both, gain, format_number(float(tied[inner, selector, K]), 1)))
+    columns = ["inner selection", "setting", "selection", "LUFe", "LUFe compared with selection", "best pairs of 49"]
     caption = (
         "nested: features are selected anew in each of the five inner folds; outer: once on all training documents, "
         "before the penalties are chosen, as the paper seems to have done. Accuracies are in percent. Last column: how "
         "many of the 49 pairs of LUFe's penalties are equally the best, mean over the cells."
     )
-    return Table("inner", "How penalties are chosen", caption, pd.DataFrame(rows))
+    return Table("inner", "How penalties are chosen", caption, pd.DataFrame(rows, columns=columns))
 
 
 def coding_table(table: pd.DataFrame) -> Table:
@@ -172,15 +156,11 @@ def coding_table(table: pd.DataFrame) -> Table:
     rows = []
     for coding, selector in product(CODINGS, COMPARED_SELECTORS):
         accuracies = mean_accuracies(table, coding=coding)
-        rows.append(
-            {
-                "coding": coding,
-                "setting": f"{selector}-300",
-                **{name: percent(accuracies, selector, name, 300) for name in ("ALL", "selection", "LUFe")},
-                "selection over ALL": compare_classifiers(accuracies, selector, "selection", "ALL", 300).text,
-                "LUFe over selection": compare_classifiers(accuracies, selector, "LUFe", "selection", 300).text,
-            }
-        )
+        row = {"coding": coding, "setting": f"{selector}-300"}
+        row |= {name: percent(accuracies, selector, name, 300) for name in ("ALL", "selection", "LUFe")}
+        for first, second in (("selection", "ALL"), ("LUFe", "selection")):
+            row[f"{first} over {second}"] = compare_classifiers(accuracies, selector, first, second, 300).text
+        rows.append(row)
     caption = (
         "log counts: logarithms of word counts, documents scaled to norm 1, as in all other tables; raw counts: not "
         "scaled; tf-idf: scaled to norm 1. Accuracies are in percent, differences in points as above."
@@ -195,10 +175,8 @@ def error_picture(accuracies: pd.DataFrame, selector: str, number_of: int) -> Pi
         axes = figure.subplots(2, len(SELECTION_SIZES), sharex="col", sharey="row", height_ratios=(1.6, 1))
         for K, (top, bottom) in zip(SELECTION_SIZES, axes.T):
             names = {"ALL": "ALL", selector: "selection", f"LUFe-{selector}": "LUFe"}
-            errors = pd.DataFrame(
-                {n: 100 - 100 * accuracy_by_dataset(accuracies, selector, name, K) for n, name in names.items()}
-            )
-            errors = errors.dropna().sort_values("ALL")
+            own = {n: accuracy_by_dataset(accuracies, selector, name, K) for n, name in names.items()}
+            errors = (100 - 100 * pd.DataFrame(own)).dropna().sort_values("ALL")
             positions = np.arange(len(errors))
             for name, line_style in figures.method_styles(list(names)).items():
                 top.plot(positions, errors[name], label=name, linewidth=1.2, markersize=5, **line_style)

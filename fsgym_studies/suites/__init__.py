@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fsgym_studies.common.finding import find_declared
+from fsgym_studies import find_declared
 
 if TYPE_CHECKING:
     from fsgym_studies.suites.suite import Suite

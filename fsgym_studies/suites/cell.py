@@ -84,8 +84,8 @@ def run_method(
     ----------
     dataset : Dataset
     split : Split or RowSplit
-    candidates : list of estimators, or of one ``PolicyFactory``
-    by_price : bool, as in ``MethodOnProblem``
+    candidates : list of estimators, or of ``PolicyFactory``
+    by_price : bool, as ``has_prices`` of ``methods.py`` says
     measurement : Measurement
     seed : int
 
@@ -96,8 +96,7 @@ def run_method(
         method does not have it; ``seconds``, the processor time of the training, including the choice of settings
     """
     parts, scores = split.parts(dataset), Scores()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # such as those of solvers that stop early; such models are tested as they are
+    with warnings.catch_warnings(action="ignore"):  # as of solvers that stop early; such models are tested as they are
         start = time.process_time()
         models = _fit_at_prices(parts, candidates, by_price, measurement, seed)
         seconds = time.process_time() - start
@@ -119,10 +118,9 @@ def _fit_at_prices(
     if by_price and hasattr(first, "path"):
         return with_seed(first, seed).path(*training_arguments(first, train), prices)
     if by_price:
-        at_prices = candidates if len(candidates) > 1 else candidates * len(prices)
         return [
             fit_on(train, candidate, measurement.rules_at(train, price), seed)
-            for candidate, price in zip(at_prices, prices, strict=True)
+            for candidate, price in zip(candidates, prices, strict=True)
         ]
     best = [0] * len(prices)
     if len(candidates) > 1:

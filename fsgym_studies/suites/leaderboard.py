@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from fsgym.comparison.report import provenance
@@ -44,28 +43,30 @@ def score_table(
     ranks = mean_ranks(means, shown.more_is_better, unranked)
     grouped = _columns(means, declared.columns)
     methods = [*ranks.index, *(m for m in means.index if m not in ranks.index and m not in unranked)]
-    without = [m for (m, score) in reasons if score == declared.score and m not in means.index]
-    rows = []
-    for method in [*methods, *dict.fromkeys(without), *(m for m in unranked if m in means.index)]:
-        row = {"method": method}
-        for column in grouped.columns:
-            value = grouped.loc[method, column] if method in grouped.index else np.nan
-            row[column] = "n/a" if method in without else format_number(float(value), shown.digits)
-        rank = {"mean rank": format_number(float(ranks[method]), 2) if method in ranks else DASH}
-        rows.append(row | (rank if len(ranks) else {}))
-    frame = pd.DataFrame(rows)
-    published, sources = _published(suite, declared.score)
-    frame = pd.concat([frame, _published_rows(published, list(grouped.columns), shown.digits)], ignore_index=True)
+    without = list(dict.fromkeys(m for m, score in reasons if score == declared.score and m not in means.index))
+    order = [*methods, *without, *(m for m in unranked if m in means.index)]
+    frame = _as_text(grouped.reindex(order), shown.digits)
+    frame.loc[without] = "n/a"
+    if len(ranks):
+        frame["mean rank"] = [format_number(rank, 2) for rank in ranks.reindex(order)]
+    published, sources = _published(suite, declared.score, grouped.columns)
+    frame = pd.concat([frame, _as_text(published, shown.digits)]).rename_axis(index="method", columns=None)
     at = "budget" if shown.within else suite.price_in_words
-    caption = f"{shown.caption} {_about_columns(declared.columns, at, shown.more_is_better)}"
+    better = {True: "More is better. ", False: "Less is better. ", None: ""}[shown.more_is_better]
+    columns = {"at": at, "dataset": "data set", "both": f"data set and a {at}"}[declared.columns]
+    caption = f"{shown.caption} {better}A column is a {columns}."
     for reason in dict.fromkeys(reasons[m, declared.score] for m in without):
-        own = [m for m in dict.fromkeys(without) if reasons[m, declared.score] == reason]
+        own = [m for m in without if reasons[m, declared.score] == reason]
         caption += f" n/a for {', '.join(own)}: {reason}."
     caption += sources
     stem = f"{declared.score}_by_{declared.columns}"
     several = sum(t.score == declared.score for t in suite.tables) > 1
     heading = f"{shown.title}, by {'data set' if declared.columns == 'dataset' else at}" if several else shown.title
-    return Table(stem, heading, caption.strip(), frame.fillna(DASH))
+    return Table(stem, heading, caption.strip(), frame.fillna(DASH).reset_index())
+
+
+def _as_text(figures: pd.DataFrame, digits: int) -> pd.DataFrame:
+    return figures.map(lambda value: format_number(float(value), digits))
 
 
 def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -79,41 +80,19 @@ def _columns(means: pd.DataFrame, by: str) -> pd.DataFrame:
     return pd.DataFrame({name: flat[[name]].mean(axis=1, skipna=False) for name in dict.fromkeys(labels)})
 
 
-def _about_columns(by: str, at: str, more_is_better: bool | None) -> str:
-    """What is better, and what the columns are, in words."""
-    better = {True: "More is better. ", False: "Less is better. ", None: ""}[more_is_better]
-    return (
-        better
-        + {
-            "at": f"A column is a {at}.",
-            "dataset": "A column is a data set.",
-            "both": f"A column is a data set and a {at}.",
-        }[by]
-    )
-
-
-def _published(suite: Suite, score: str) -> tuple[pd.DataFrame, str]:
-    """The published figures of a score, and in words where they are from and what is uncertain about them."""
+def _published(suite: Suite, score: str, columns: Sequence[str]) -> tuple[pd.DataFrame, str]:
+    """The published figures of a score in these columns, and where they are from and what is uncertain, in words."""
     if not suite.published:
-        return pd.DataFrame(columns=["method", "column", "value"]), ""
+        return pd.DataFrame(), ""
     printed = printed_numbers(suite.published, "published")
-    printed = printed[printed["score"] == score]
+    printed = printed[printed["score"] == score].astype({"column": str})
     words = [
         f" {', '.join(own['method'].unique())} as reported: {source}; uncertain: {uncertain}."
         for (source, uncertain), own in printed.groupby(["source", "uncertain"], sort=False)
     ]
-    return printed, "".join(words)
-
-
-def _published_rows(printed: pd.DataFrame, columns: Sequence[str], digits: int) -> pd.DataFrame:
-    """Rows of a table with the published figures of its columns."""
-    rows = []
-    for method, own in printed.groupby("method", sort=False):
-        values = dict(zip(own["column"].astype(str), own["value"], strict=True))
-        if not set(values).isdisjoint(columns):
-            row = {c: format_number(float(values[c]), digits) if c in values else DASH for c in columns}
-            rows.append({"method": f"{method} (as reported)", **row})
-    return pd.DataFrame(rows)
+    figures = printed.pivot(index="method", columns="column", values="value")
+    figures = figures.reindex(index=printed["method"].unique(), columns=columns).dropna(how="all")
+    return figures.rename("{} (as reported)".format), "".join(words)
 
 
 def wins_of_focus(
@@ -148,15 +127,12 @@ def seconds_table(table: pd.DataFrame) -> Table | None:
         return None
     cells = table[table["seconds"].notna()]
     means = cells.groupby(["dataset", "method"], sort=False)["seconds"].mean().unstack("dataset", sort=False)
-    rows = [
-        {"method": method, **{str(name): format_number(float(v), 1) for name, v in row.items()}}
-        for method, row in means.iterrows()
-    ]
     caption = (
         "Processor seconds in one thread to train a method for all prices, with the choice of its settings, mean over "
         "the splits; those of the oracle, with its search on the test rows. They differ from run to run."
     )
-    return Table("seconds", "Training time", caption, pd.DataFrame(rows))
+    frame = _as_text(means, 1).rename_axis(columns=None).reset_index()
+    return Table("seconds", "Training time", caption, frame)
 
 
 def standing(ranks: pd.Series, focus: str, title: str) -> str:
@@ -196,7 +172,8 @@ def conclusion_of(
     shown, means = SCORES[main], means_by_place(scores, main)
     ranks = mean_ranks(means, shown.more_is_better, unranked)
     tables = [score_table(suite, declared, scores, reasons, unranked, aside) for declared in suite.tables]
-    empty = [SCORES[d.score].title for d, t in zip(suite.tables, tables) if t is None and _has_reason(reasons, d.score)]
+    refused = {score for _, score in reasons}
+    empty = [SCORES[d.score].title for d, t in zip(suite.tables, tables) if t is None and d.score in refused]
     tables += [wins_of_focus(means, methods.focus, shown.more_is_better, shown.title, unranked), seconds_table(table)]
     present = [t for t in tables if t is not None]
     first = "run" if n_runs == 1 else f"{n_runs} runs"
@@ -206,10 +183,6 @@ def conclusion_of(
     notes[1:1] = [f"{title}: n/a for all methods." for title in dict.fromkeys(empty)]
     files = {"scores": long_table(suite.name, scores, unranked)}
     return Conclusion(protocol, [], present, notes=notes, shown=[t.stem for t in present], files=files)
-
-
-def _has_reason(reasons: Mapping[tuple[str, str], str], score: str) -> bool:
-    return any(of == score for _, of in reasons)
 
 
 def _notes(

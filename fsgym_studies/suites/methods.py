@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any
 
-from fsgym.comparison.compared import compared_methods
-from fsgym.comparison.policies import PolicyFactory
+from fsgym.comparison.compared import ComparedMethod, compared_methods
 from fsgym.comparison.protocol import make_protocol
 from fsgym.dataset import Dataset
 from fsgym.extras import EXTRAS, require
@@ -18,17 +17,9 @@ SLOW_METHODS = ("maskable_ppo",)  # run only if named
 BENCHMARK_METHODS = ("adaptive", "lattice", "mixture", "rcpi", "cegb", "panel", "cart", "gdfs", "dime")
 
 
-class MethodOnProblem(NamedTuple):
-    """A method with its settings on one problem.
-
-    ``by_price`` says that there is one candidate per price, or one ``PolicyFactory`` that is trained at each price.
-    Otherwise the settings are chosen at each price by the loss on the validation rows.
-    """
-
-    name: str
-    title: str
-    candidates: tuple[Any, ...]
-    by_price: bool
+def has_prices(method: ComparedMethod, prices: tuple[float, ...]) -> bool:
+    """Whether a method has a candidate per price; else the loss on validation rows chooses a setting at each."""
+    return [p.get("lam") for p in method.params] == list(prices)
 
 
 @dataclass(frozen=True)
@@ -79,22 +70,15 @@ class SuiteMethods:
         extras = [extra for name in self.all_names if (extra := find_method(name).extra)]
         return {package: version(package) for extra in extras for package in EXTRAS[extra]}
 
-    def settings(self, train: Dataset, prices: tuple[float, ...], rules: Mapping[str, Any]) -> list[MethodOnProblem]:
+    def settings(
+        self, train: Dataset, prices: tuple[float, ...], rules: Mapping[str, Any]
+    ) -> tuple[ComparedMethod, ...]:
         """The methods on a problem, with the two references, and settings from these training rows."""
         own = {name: _at_prices(given, prices) for name, given in self.own.items()}
         named = {name: name for name in (*self.all_names, *(r for r in REFERENCES if r not in self.all_names))}
         options: Any = dict(rules)
         protocol = make_protocol(train, splits=1, train_share=0.75, seed=0, lam=prices, options=options)
-        return [
-            MethodOnProblem(
-                m.name,
-                m.title,
-                tuple(m.candidates),
-                isinstance(m.candidates[0], PolicyFactory)
-                or [p.get("lam") for p in m.params] == list(prices) * (len(m.params) > 0),
-            )
-            for m in compared_methods({**named, **own}, protocol)
-        ]
+        return compared_methods({**named, **own}, protocol)
 
 
 def chosen_methods(

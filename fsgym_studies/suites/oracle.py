@@ -114,8 +114,7 @@ def run_oracle(*, dataset: Dataset, split: Any, measurement: Measurement, quick:
     parts, scores, start = split.parts(dataset), Scores(), time.process_time()
     rules = [measurement.rules_at(dataset, price) for price in measurement.prices]
     chosen = np.random.default_rng(seed).permutation(parts.test.n_samples)[: ORACLE_TEST_ROWS[quick]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         classifier = fit_on(parts.train, MixtureClassifier(**rules[0].options()), rules[0], seed)
 
         def probabilities(X: NDArray[np.float32], acquired: NDArray[np.bool_]) -> NDArray[np.float64]:

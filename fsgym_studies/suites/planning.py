@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from fsgym.comparison.protocol import seed_of
 from fsgym.runner import Task
 from fsgym_studies.common.plan import DataFolder, study_task
-from fsgym_studies.common.study import Conclusion, Study
+from fsgym_studies.common.study import Study
 from fsgym_studies.suites.cell import METHOD_CELL
 from fsgym_studies.suites.leaderboard import conclusion_of
-from fsgym_studies.suites.methods import SuiteMethods
+from fsgym_studies.suites.methods import SuiteMethods, has_prices
 from fsgym_studies.suites.oracle import ORACLE_CELL, ORACLE_TITLE
 from fsgym_studies.suites.scores import REFERENCE_TITLE
 from fsgym_studies.suites.suite import Suite
@@ -27,10 +26,6 @@ def study_of(suite: Suite, methods: SuiteMethods, command: str, n_runs: int | No
     ``command`` is what the report names as the command that writes it. Only the first ``n_runs`` runs of each data set
     are made; None for all of them.
     """
-
-    def conclude(cells: Sequence[Task], table: pd.DataFrame, full: bool) -> Conclusion:
-        return conclusion_of(suite, methods, table, not full, n_runs)
-
     return Study(
         suite.name,
         suite.title,
@@ -38,7 +33,7 @@ def study_of(suite: Suite, methods: SuiteMethods, command: str, n_runs: int | No
         (np.nan, np.nan),
         suite.datasets,
         partial(_plan, suite, methods, n_runs),
-        conclude,
+        lambda cells, table, full: conclusion_of(suite, methods, table, not full, n_runs),
         suite.quick_datasets,
         command,
     )
@@ -70,7 +65,7 @@ def _plan(
                 arguments = {
                     **given,
                     "candidates": list(method.candidates),
-                    "by_price": method.by_price,
+                    "by_price": has_prices(method, problem.prices),
                     "seed": seed_of((problem.name, number, method.name)),
                 }
                 cells.append(study_task(METHOD_CELL, arguments, _cell_name(problem.name, number, method.title), data))

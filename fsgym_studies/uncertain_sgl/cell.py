@@ -24,6 +24,7 @@ WEIGHTS_CALL = "fsgym_studies.uncertain_sgl.cell:weights"
 FEATURE_SCALE = 100.0  # the range to which each feature is scaled; inferred from the printed penalties
 GAP_TOL = 1e-8  # largest duality gap of a minimum, as a share of |y|^2 / 2
 GAP_ROUNDING = 1e-12  # allowance for rounding in the computed gap, as a share of |y|^2 / 2
+MODES = {"early": "fista", "exact": "exact"}  # solvers: after 100 accelerated steps, and at the minimum
 Penalties = tuple[float, float]  # lambda1, lambda2
 
 
@@ -159,7 +160,7 @@ def at_setting(
     draws = sample_data(*split.divide(dataset), distribution, w, s, seed)
     result: dict[str, Any] = {"all": selection_accuracy(draws), "n_train": len(draws.X)}
     objectives, unit = {}, 0.5 * float(draws.y @ draws.y)
-    for mode, solver in (("early", "fista"), ("exact", "exact")):
+    for mode, solver in MODES.items():
         model = fit_lasso(draws, penalties, solver, n_steps)
         mask = selected_mask(model, s)
         figures = {**selection_size(mask), "accuracy": selection_accuracy(draws, mask), "gap": model.dual_gap_ / unit}
@@ -200,5 +201,4 @@ def weights(
 ) -> dict[str, Any]:
     """Weights, a list of ``s`` numbers per feature, after 100 steps (``early``) and at the minimum (``exact``)."""
     draws = sample_data(*split.divide(dataset), distribution, w, s, seed)
-    modes = (("early", "fista"), ("exact", "exact"))
-    return {mode: fit_lasso(draws, penalties, solver).coef_.reshape(-1, s).tolist() for mode, solver in modes}
+    return {mode: fit_lasso(draws, penalties, solver).coef_.reshape(-1, s).tolist() for mode, solver in MODES.items()}

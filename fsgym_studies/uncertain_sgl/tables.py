@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib import colormaps
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from fsgym.comparison.report import Picture
 from fsgym.comparison.summary import means_with_stds
 from fsgym_studies.common.render import draw_picture, with_std
 from fsgym_studies.common.study import Table
+from fsgym_studies.uncertain_sgl.cell import MODES
 from fsgym_studies.uncertain_sgl.printed import PENALTY_PAIRS, PRINTED, PRINTED_ROWS, max_lasso_ratio
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 COMPARED_SELECTIONS = ("all sub-features", "FS", "FS (ratio < 0.9)")
 RATIO_LIMIT = 0.9  # of the paper's second column of selections
-MODES = ("early", "exact")  # after 100 accelerated steps, and at the minimum
 SETTING_FIGURES = [f"{mode}_{name}" for mode in MODES for name in ("fnum", "ratio", "accuracy", "gap")] + ["above"]
 
 
@@ -202,8 +201,6 @@ def _picture(stem: str, title: str, cells: Sequence[tuple[str, dict]], across: i
 
 def weights_panel(ax: Any, w: np.ndarray, side: str) -> None:
     """Plot weights ``w`` (s, d) as an image, zeros in grey."""
-    from matplotlib import colormaps
-
     used = np.abs(w[w != 0])
     top = float(np.quantile(used, 0.98)) if len(used) else 1.0
     colours = colormaps["RdBu_r"].with_extremes(bad="#c9c9c9")

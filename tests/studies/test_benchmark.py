@@ -21,7 +21,7 @@ from fsgym_studies import suites
 from fsgym_studies.common.plan import cells_table
 from fsgym_studies.suites import cell as suite_cells
 from fsgym_studies.suites.leaderboard import SCORES, conclusion_of, mean_ranks
-from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods
+from fsgym_studies.suites.methods import BENCHMARK_METHODS, SLOW_METHODS, SuiteMethods, chosen_methods, has_prices
 from fsgym_studies.suites.planning import study_of
 from fsgym_studies.suites.suite import RowSplit
 from fsgym_studies.suites.syn.suite import syn_problems
@@ -299,7 +299,7 @@ def test_an_estimator_with_a_price_is_fitted_at_each_price():
     own = {"mine": DatumWiseClassifier(lam=3.0), "other": [DatumWiseClassifier(lam=0.1), DatumWiseClassifier(lam=0.2)]}
     by_name = {m.name: m for m in SuiteMethods(("cart",), own, {}).settings(data, tiny.PRICES, {})}
     assert [c.lam for c in by_name["mine"].candidates] == list(tiny.PRICES)
-    assert [by_name[name].by_price for name in ("mine", "other", "cart")] == [True, False, False]
+    assert [has_prices(by_name[name], tiny.PRICES) for name in ("mine", "other", "cart")] == [True, False, False]
 
 
 def test_acquisitions_until_the_relevant_features_are_complete():

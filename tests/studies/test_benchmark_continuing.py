@@ -79,7 +79,7 @@ def test_relevant_features_are_those_of_the_rows_before_they_are_scaled():
     result = run_method(
         dataset=data,
         split=split,
-        candidates=[PolicyFactory(lambda env: lambda observations, masks: masks.argmax(axis=1))],
+        candidates=[PolicyFactory(lambda env: lambda observations, masks: masks.argmax(axis=1), lam=0.01)],
         by_price=True,
         measurement=measurement,
         seed=0,

@@ -269,8 +269,8 @@ def test_lufe_claims_that_are_not_reproduced():
 @pytest.mark.parametrize(("selection", "alone"), [(-0.02, True), (0.02, False)])
 def test_a_cause_excludes_the_coding_where_no_coding_gives_the_claim(selection, alone):
     worse, other = (lufe_tables.mean_accuracies(lufe_table(selection=s)) for s in (-0.02, selection))
-    cause = lufe_claims.coding_cause("RFE", "selection", "ALL")
-    text = cause({"codings": {"log counts": worse, "tf-idf": other}})
+    figures = {"codings": {"log counts": worse, "tf-idf": other}}
+    text = lufe_claims.coding_cause("RFE", "selection", "ALL", figures)
     assert text.endswith("so that it is not the coding alone") is alone
 
 

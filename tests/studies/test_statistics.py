@@ -106,7 +106,7 @@ def test_areas_heights_differences_and_wins_of_cells():
     assert list(means.index) == ["x", "y"]
     np.testing.assert_allclose(means["b"], 0.65)  # (.8 + .6) / 2, minus the mean .05 of 0 and .1
     np.testing.assert_allclose(means["a"], [0.7, 0.625])
-    height = curves.mean_accuracy_at(table, 0.5, "x", "a")
+    (height,) = curves.accuracy_by_share(table, "x", 0.5, "a").values()
     assert height.mean == pytest.approx(0.7)
     assert height.count == 2
     lead = curves.differences(values, "a", "b")
@@ -124,5 +124,5 @@ def test_areas_heights_differences_and_wins_of_cells():
 def test_failed_cells_are_left_out():
     table = cells()
     table.loc[table["split"] == 1, ["accuracy", "error"]] = [np.nan, "ValueError: failed"]
-    assert curves.mean_accuracy_at(table, 0.5, "x", "a").count == 1
+    assert [height.count for height in curves.accuracy_by_share(table, "x", 0.5, "a").values()] == [1]
     assert curves.setting_means(table)["splits"].unique().tolist() == [1]

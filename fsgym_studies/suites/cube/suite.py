@@ -26,9 +26,7 @@ def cube_problems(
     n_rows, n_runs = CUBE_SIZES[quick]
     runs = [(generator.sample(n_rows, seed), Split(seed, CUBE_TRAIN_SHARE)) for seed in range(n_runs)]
     name = generator.name
-    return [
-        Problem(name, runs, CUBE_PRICES, budgets=CUBE_BUDGETS, generator=name, reference_call=REFERENCE_CELL),
-    ]
+    return [Problem(name, runs, CUBE_PRICES, budgets=CUBE_BUDGETS, generator=name, reference_call=REFERENCE_CELL)]
 
 
 def cube_protocol(data: str, quick: bool) -> str:

@@ -24,11 +24,8 @@ def small_problems(quick: bool, data_dir: DataFolder, skip: Collection[str]) -> 
     rows = SMALL_QUICK_ROWS if quick else None
     splits = [Split(SMALL_FIRST_SEED + k, SMALL_TRAIN_SHARE) for k in range(SMALL_SPLITS[quick])]
     wanted = [c for c in SMALL_SETS if not quick or c.source.title in SMALL_QUICK_SETS]
-    problems = []
-    for compared in (c for c in wanted if c.source.name not in skip):
-        data = subsample(compared.load(data_dir), rows)
-        problems.append(Problem(data.name, [(data, split) for split in splits], SMALL_PRICES))
-    return problems
+    sets = [subsample(c.load(data_dir), rows) for c in wanted if c.source.name not in skip]
+    return [Problem(data.name, [(data, split) for split in splits], SMALL_PRICES) for data in sets]
 
 
 def small_protocol(quick: bool) -> str:

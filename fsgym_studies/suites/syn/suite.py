@@ -25,23 +25,20 @@ SYN_QUICK_ROWS = (4_000, 1_000, 2_000)  # for training, validation and test
 
 def syn_problems(quick: bool, data_dir: DataFolder, skip: Collection[str]) -> list[Problem]:
     """The three rules; quick: the first rows of each part."""
-    problems = []
     starts = (0, PUBLISHED_TRAINING_ROWS - SYN_VALIDATION_ROWS, PUBLISHED_TRAINING_ROWS)
     n_fit, n_validation, n_test = SYN_QUICK_ROWS if quick else SYN_ROWS
     rows = np.concatenate([start + np.arange(n) for start, n in zip(starts, (n_fit, n_validation, n_test))])
-    for rule in (1, 2, 3):
-        generator = Syn(rule)
-        problems.append(
-            Problem(
-                generator.name,
-                [(generator.published().rows(rows), RowSplit(n_fit, n_validation))],
-                SYN_PRICES,
-                budgets=tuple(float(k) for k in range(1, generator.n_features + 1)),
-                generator=generator.name,
-                reference_call=REFERENCE_CELL,
-            )
+    return [
+        Problem(
+            generator.name,
+            [(generator.published().rows(rows), RowSplit(n_fit, n_validation))],
+            SYN_PRICES,
+            budgets=tuple(float(k) for k in range(1, generator.n_features + 1)),
+            generator=generator.name,
+            reference_call=REFERENCE_CELL,
         )
-    return problems
+        for generator in map(Syn, (1, 2, 3))
+    ]
 
 
 def syn_protocol(quick: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -67,17 +68,15 @@ def price_options(name: str, data: Dataset, data_dir: DataFolder) -> dict[str, A
     file = (find_folder(data_dir) or Path()) / "costs.json"
     full = load_costs(file, data.replace(name=name))
     entry = read_json(file)[name]
-    reduced, pairs = dict(full), []
+    names, reduced = data.acquisition_names, dict(full)
+    related = np.zeros((len(names), len(names)), bool)
     for group in entry.get("shared_discount_groups", {}).values():
         reduced |= _reduced(entry, group, full)
-        pairs += [(a, b) for k, a in enumerate(group) for b in group[k + 1 :]]
-    names = data.acquisition_names
+        for a, b in permutations(map(names.index, group), 2):
+            related[a, b] = True
     costs, first = ([prices[n] for n in names] for prices in (reduced, full))
-    if not pairs:
+    if not related.any():
         return {"costs": first}
-    related = np.zeros((len(names), len(names)), bool)
-    for a, b in pairs:
-        related[names.index(a), names.index(b)] = related[names.index(b), names.index(a)] = True
     return {"costs": costs, "unrelated_costs": first, "related": related, "empty_is_related": False}
 
 

@@ -87,6 +87,7 @@ def test_default_folder_is_named_after_the_data(capsys, tmp_path, monkeypatch):
     assert sorted(p.name for p in (tmp_path / "fsgym-results" / "wine").iterdir()) == [
         "curves.png",
         "histogram.png",
+        "losses.csv",
         "report.html",
         "results.csv",
         "results.sqlite",

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fsgym.cli.terminal import show_comparison
 from fsgym.comparison.answer import answer_in_words, best_elsewhere, headline_table
@@ -126,6 +127,17 @@ def test_differences_are_paired_by_split():
         bound = 2.776 * np.std(difference, ddof=1) * np.sqrt(1 / 5 + 1)
         assert is_within_noise(best, other) == (difference.mean() <= bound)
     assert "The difference from CART is within the noise of the 5 splits." in answer_in_words(ranking)
+    table = summarise(results_of(*splits_of("lattice", common), *splits_of("lars", far)), lam=[0.0]).losses
+    assert table["lowest"].tolist() == ["lattice", "lattice"]
+    assert table["difference"].tolist() == pytest.approx([0, (far - common).mean()])
+    low, high, p = table.loc[1, ["difference_low", "difference_high", "difference_p"]]
+    half = 2.776 * np.std(far - common, ddof=1) * np.sqrt(1 / 5 + 1)
+    assert [low, high] == pytest.approx([(far - common).mean() - half, (far - common).mean() + half], abs=1e-4)
+    uncorrected = stats.ttest_rel(far, common)  # its error has 1 / 5 in place of 1 / 5 + 1
+    assert p == pytest.approx(2 * stats.t.sf(uncorrected.statistic / np.sqrt(6), 4))
+    few = summarise(results_of(*splits_of("lattice", common[:2]), *splits_of("lars", far[:2])), lam=[0.0]).losses
+    assert few["difference"].notna().all()
+    assert few["difference_p"].isna().all()
     assert answer_in_words(ranking)[0].startswith("Where acquisitions cost nothing, Lattice policy iteration is best")
 
 

@@ -28,6 +28,18 @@ def test_a_factory_agrees_with_the_environment_on_the_same_splits():
     assert results["warning"].isna().all()
 
 
+def test_a_factory_is_trained_at_each_price():
+    def stops_by_price(env):
+        rules = env.unwrapped.rules
+        action = 0 if rules.lam < 0.02 else rules.n_acquisitions
+        return lambda observations, masks: np.where(masks[:, action], action, rules.n_acquisitions)
+
+    results = fsgym.compare("wine", {"mine": stops_by_price}, splits=1, lam=(0.01, 0.03), references=False)
+    assert results["params"].tolist() == ['{"lam": 0.01}', '{"lam": 0.03}']
+    assert results["n_features"].tolist() == [1.0, 0.0]
+    assert len(fsgym.compare("wine", {"mine": stops_by_price}, splits=1, references=False)) == 11  # the default prices
+
+
 @pytest.mark.slow  # of methods by name, a faster test shows it
 @pytest.mark.usefixtures("two_threads")
 def test_a_factory_gives_the_same_results_for_any_number_of_processes(tmp_path):

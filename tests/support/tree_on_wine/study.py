@@ -10,13 +10,13 @@ from fsgym_studies.common.tables import settings_table
 from support.tree_on_wine.claims import claims
 from support.tree_on_wine.tables import depth_picture
 
-WINE = Source("wine", "wine")
+TREE_DATA = Source("wine", "wine")
 TREES = MethodSettings(CART, "cart", tuple({"max_depth": depth} for depth in (1, 2, 3)))
 SPLITS = {False: 2, True: 5}  # quick and full study
 
 
 def plan(full, data_dir):
-    return list(study_cells(Protocol.for_dataset(WINE.load(data_dir), random_splits(0.5, SPLITS[full])), [TREES]))
+    return list(study_cells(Protocol.for_dataset(TREE_DATA.load(data_dir), random_splits(0.5, SPLITS[full])), [TREES]))
 
 
 def protocol(full):
