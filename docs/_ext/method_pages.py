@@ -38,8 +38,8 @@ def method_page(name: str, method: Method, docs: Path, stored: dict[str, Any]) -
             "## Results\n\n"
             + (
                 results
-                or "No results of this method are stored with fsgym; the command above has some in "
-                "a few minutes. [](../agents.md) and [](../reproduction.md) have what was measured."
+                or "No results of this method are stored with fsgym; the command above has some in a few minutes. "
+                "[](../benchmarks.md), [](../agents.md) and [](../reproduction.md) have what was measured."
             ),
             replicate(name, bool(results)),
             "## Parameters\n\n```{eval-rst}\n.. autoclass:: " + path + "\n   :no-index:\n```",

@@ -17,7 +17,7 @@ import fsgym
 def train(env):
     """Naive Bayes, with the features in the order in which they separate the classes."""
     data, rules = env.unwrapped.dataset, env.unwrapped.rules
-    n = rules.n_acquisitions  # actions 0 to n - 1 acquire, action n + k answers class k
+    n = rules.n_acquisitions  # actions 0 to n - 1 acquire, each the features of rules.groups[j]; n + k answers class k
     model = GaussianNB(var_smoothing=1e-3).fit(data.X, data.y)
     merit = model.theta_.var(axis=0) / model.var_.mean(axis=0)
 

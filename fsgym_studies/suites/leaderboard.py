@@ -140,6 +140,8 @@ def standing(ranks: pd.Series, focus: str, title: str) -> str:
 
     >>> standing(pd.Series({"CART": 1.5, "mine": 1.75, "RCPI": 2.75}), "mine", "Loss")
     'mine is 2nd of 3 methods by loss (mean rank 1.75); the first is CART (1.50).'
+    >>> standing(pd.Series({"CART": 1.5, "mine": 1.5}), "mine", "Loss")
+    'mine is 1st of 2 methods by loss (mean rank 1.50), and so is CART.'
     """
     if focus not in ranks.index:
         return f"{focus} has no place: its scores are not complete."
@@ -150,6 +152,8 @@ def standing(ranks: pd.Series, focus: str, title: str) -> str:
     others = ranks.drop(index=focus)
     if others.empty:
         return f"{text}."
+    if place == 1 and others.min() < ranks[focus] + 1e-9:
+        return f"{text}, and so is {others.idxmin()}."
     which = "next" if place == 1 else "first"
     return f"{text}; the {which} is {others.idxmin()} ({others.min():.2f})."
 
