@@ -35,7 +35,8 @@ def spam_protocol(quick: bool) -> str:
         f"{rows}, in the order of numpy.random.default_rng({SPAM_ORDER_SEED}).permutation: 60 % for training, 20 % for "
         "validation, 20 % for test, as in the code of GDFS. The means of the training part are subtracted. "
         f"{counted(SPAM_RUNS[quick], 'run')} on these rows"
-        f"{'' if quick else ', each with another seed of the methods'}. Each feature costs 1, an error costs 1, and lam is {prices}. No optimum is known."
+        f"{'' if quick else ', each with another seed of the methods'}. Each feature costs 1, an error costs 1, and "
+        f"lam is {prices}. No optimum is known."
     )
 
 
