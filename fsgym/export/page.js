@@ -244,7 +244,7 @@
     if (!Number.isNaN(step.stopCost)) {
       const first = Number.isNaN(step.goOn)
         ? ""
-        : `; after acquiring ${nameOf(step.alternatives[0].acquisition)} it would be ${words.general(step.goOn, 3)}`;
+        : `; after acquiring ${nameOf(step.alternatives[0].acquisition)} it would be about ${words.general(step.goOn, 3)}`;
       cost = `The expected cost of this answer is ${words.general(step.stopCost, 3)}${first}.`;
     }
     show("answer-cost", cost);

@@ -132,7 +132,7 @@ class Step:
     expected_cost: ExpectedCost
     spent: float
     alternatives: tuple[Alternative, ...]
-    unused: tuple[str, ...]
+    unused: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The step as plain JSON values; probabilities are a list of pairs, as labels need not be text."""
