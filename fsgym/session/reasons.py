@@ -20,8 +20,9 @@ def explain_step(step: Step, lam: float) -> str:
 def _belief(step: Step) -> list[str]:
     if step.probabilities is None:
         return [f"The answer now would be {step.answer}."]
-    shares = {label: probability_text(share) for label, share in step.probabilities.items()}
-    labels = sorted(shares, key=lambda label: -step.probabilities[label])[:2]
+    ranked = sorted(step.probabilities.items(), key=lambda pair: -pair[1])
+    shares = {label: probability_text(share) for label, share in ranked}
+    labels = list(shares)[:2]
     is_likeliest = shares[step.answer] == shares[labels[0]]
     if not is_likeliest and step.answer not in labels:
         labels.append(step.answer)
