@@ -262,8 +262,8 @@ def test_codes_are_named_and_the_loss_is_printed_in_the_unit_of_the_prices(capsy
     code, output, error = call(capsys, *arguments, "--costs", tmp_path / "prices.json")
     assert code == 0
     assert error == (
-        "fsgym: few distinct whole numbers, which may be a code: triage; if they count nothing, pass --category triage, "
-        "and otherwise --numeric triage\n"
+        "fsgym: few distinct whole numbers, which may be a code: triage; if they count nothing, pass "
+        "--category triage, and otherwise --numeric triage\n"
     )
     per_case = float(re.search(r"The loss / lambda is (\S+):", output)[1])
     assert per_case == pytest.approx(figures(output)["loss"] / 0.02, rel=0.01)
