@@ -112,7 +112,7 @@ def train(
     seconds, and the evaluations training and held_out (null with --split all), each with the keys that evaluate --json
     has in evaluation.
 
-    Example: fsgym train patients.csv --target died --drop pid -o model.safetensors
+    Example: fsgym train ward.csv --target died --drop pid -o model.safetensors
     """
     method = _find_agent(agent)
     refuse_folder(output, "--output", "the model")
